@@ -1,0 +1,54 @@
+# Every target works as the first command in a fresh clone: it builds what it needs, once.
+# Only make, git and Python >= 3.11 are taken for granted; the work is done by the scripts in .ci/.
+
+PY := .venv/bin/python
+RUN := .venv/.stamp-run
+DEV := .venv/.stamp-dev
+CODE := $(wildcard .ci acp_nvim tests bench rplugin)
+LUA := $(wildcard .ci/try.lua lua plugin build.lua tests/lua)
+SHELLS := .ci/run .ci/env .ci/nvim .ci/tool .ci/try
+
+.DEFAULT_GOAL := help
+.PHONY: help try test check fmt bench install test-agents clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+install: $(RUN) ## build the plugin's Python environment in .venv
+
+try: $(RUN) ## open Neovim on a small sample project with the embedded agent; NVIM_ARGS= adds arguments
+	@.ci/try $(NVIM_ARGS)
+
+test: $(DEV) ## the whole test suite, with a real Neovim; ARGS= goes to pytest
+	@$(PY) -m pytest $(ARGS)
+
+check: $(DEV) ## format, lint, types, docs, shell syntax: what must pass before a commit
+	$(PY) -m ruff format --check $(CODE)
+	$(PY) -m ruff check $(CODE)
+	$(PY) -m mypy $(CODE)
+	$(if $(LUA),"$$(.ci/tool stylua)" --check $(LUA))
+	$(if $(LUA),"$$(.ci/tool luacheck)" --quiet $(LUA))
+	$(PY) .ci/vimdoc.py
+	@for script in $(SHELLS); do echo sh -n "$$script"; sh -n "$$script" || exit 1; done
+
+fmt: $(DEV) ## format Python and Lua
+	$(PY) -m ruff format $(CODE)
+	$(PY) -m ruff check --fix --exit-zero --quiet $(CODE)
+	$(if $(LUA),"$$(.ci/tool stylua)" $(LUA))
+
+bench: $(DEV) ## the benchmark: one table, and bench/results.json
+	@$(PY) -m bench $(ARGS)
+
+test-agents: $(DEV) ## tests with real agents against a scripted model server
+	@$(PY) -m pytest -m agents $(ARGS)
+
+clean: ## remove what the targets above built
+	rm -rf .venv .cache .pytest_cache .hypothesis
+
+$(RUN): pyproject.toml .ci/env
+	@.ci/env
+	@touch $@
+
+$(DEV): pyproject.toml .ci/env
+	@.ci/env test dev
+	@touch $@ $(RUN)
