@@ -1,0 +1,59 @@
+"""The last lines a process wrote to stderr: what is shown when it dies, whatever amount came
+before.
+"""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_LINES = 500
+MAX_LINE_BYTES = 4096
+CUT = "…"
+
+
+class StderrRing:
+    """Bytes in, the last `MAX_LINES` lines out, each cut to `MAX_LINE_BYTES`. Memory is bounded,
+    whatever comes.
+    """
+
+    def __init__(self) -> None:
+        self.seen = 0
+        """Bytes received in all."""
+        self.on_line: Callable[[bytes], None] | None = None
+        """Called with each line (cut, without line end) as it completes; for the traffic log."""
+        self._lines: deque[bytes] = deque(maxlen=MAX_LINES)
+        self._open = b""
+
+    def feed(self, data: bytes) -> None:
+        """Take what was read; any split of the bytes gives the same lines."""
+        self.seen += len(data)
+        first, *rest = data.split(b"\n")
+        self._open += first[: MAX_LINE_BYTES + 1 - len(self._open)]
+        if not rest:
+            return
+        self._add(self._open)
+        *whole, last = rest
+        # Only the last lines can stay; with a listener every one counts.
+        for line in whole if self.on_line else whole[-MAX_LINES:]:
+            self._add(line)
+        self._open = last[: MAX_LINE_BYTES + 1]
+
+    def tail(self, n: int = MAX_LINES) -> list[str]:
+        """The last `n` lines, oldest first, the unfinished one included; bytes that aren't UTF-8
+        become U+FFFD.
+        """
+        lines = [*self._lines, self._open] if self._open else list(self._lines)
+        return [_text(line) for line in lines[-min(n, MAX_LINES) :]] if n > 0 else []
+
+    def _add(self, line: bytes) -> None:
+        line = line[: MAX_LINE_BYTES + 1]
+        self._lines.append(line)
+        if self.on_line is not None:
+            self.on_line(line[:MAX_LINE_BYTES])
+
+
+def _text(line: bytes) -> str:
+    text = line[:MAX_LINE_BYTES].decode("utf-8", "replace").removesuffix("\r")
+    return text + CUT if len(line) > MAX_LINE_BYTES else text

@@ -1,0 +1,121 @@
+"""A transport: the three methods an endpoint needs of a byte stream, and one kept in memory.
+
+The real one is `process.AgentProcess` (stdio of a child, the transport section of the spec). A
+remote one (TCP, WebSocket) needs these three methods and nothing else.
+"""
+
+from collections import deque
+from typing import Protocol
+
+import anyio
+import anyio.lowlevel
+
+
+class Transport(Protocol):
+    """A byte stream to a peer: one reader, any number of senders, on one loop."""
+
+    async def receive(self) -> bytes:
+        """The next bytes in the order they came; `b''` at the end, and for ever after. Cancelling
+        loses nothing.
+        """
+
+    def send(self, data: bytes) -> None:
+        """Queue `data` and return at once. Once the peer is gone it is dropped: the end is told by
+        `receive`, only there.
+        """
+
+    async def aclose(self) -> None:
+        """Close both directions. Idempotent, may be called at any time and concurrently."""
+
+
+class ByteQueue:
+    """Bytes put by callbacks, got by one task. The queue behind every transport whose source can't
+    be awaited.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        """Bytes that wait to be got."""
+        self.ended = False
+        self._chunks: deque[bytes] = deque()
+        self._news: anyio.Event | None = None
+
+    def put(self, data: bytes) -> None:
+        """Add `data` at the end; after `end` it is dropped."""
+        if self.ended or not data:
+            return
+        self._chunks.append(data)
+        self.size += len(data)
+        self._wake()
+
+    def end(self) -> None:
+        """No more will come: once what is queued has been got, `get` returns `b''`."""
+        self.ended = True
+        self._wake()
+
+    async def get(self) -> bytes:
+        """The oldest chunk, `b''` at the end. Always lets other tasks run, so that a flood can't
+        starve them.
+        """
+        await anyio.lowlevel.checkpoint()
+        while not self._chunks and not self.ended:
+            self._news = anyio.Event()
+            await self._news.wait()
+        if not self._chunks:
+            return b""
+        chunk = self._chunks.popleft()
+        self.size -= len(chunk)
+        return chunk
+
+    def _wake(self) -> None:
+        if self._news is not None:
+            self._news.set()
+
+
+class MemoryTransport:
+    """One end of a pair in memory. What one end sends, the other receives, chunk by chunk.
+
+    `sent` keeps all that this end has sent, for tests that assert on bytes.
+    """
+
+    def __init__(self) -> None:
+        self.sent = bytearray()
+        self.closed = False
+        self._inbox = ByteQueue()
+        self._peer: MemoryTransport | None = None
+
+    @classmethod
+    def pair(cls) -> "tuple[MemoryTransport, MemoryTransport]":
+        """Two connected ends."""
+        ours, theirs = cls(), cls()
+        ours._peer, theirs._peer = theirs, ours
+        return ours, theirs
+
+    async def receive(self) -> bytes:
+        """See `Transport.receive`."""
+        return await self._inbox.get()
+
+    def send(self, data: bytes) -> None:
+        """See `Transport.send`."""
+        if self.closed:
+            return
+        self.sent += data
+        if self._peer is not None:
+            self._peer._inbox.put(data)
+
+    def send_eof(self) -> None:
+        """Close our sending direction only, as a program that closes its stdout."""
+        if self._peer is not None:
+            self._peer._inbox.end()
+
+    async def aclose(self) -> None:
+        """See `Transport.aclose`. The other end reads what was sent before, then the end."""
+        self.closed = True
+        self._inbox.end()
+        if self._peer is not None:
+            self._peer.closed = True
+            self._peer._inbox.end()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else f"{self._inbox.size} bytes waiting"
+        return f"<MemoryTransport [{state}]>"

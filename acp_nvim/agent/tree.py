@@ -1,0 +1,135 @@
+"""Which processes belong to a child of ours, and how all of them get a signal.
+
+A child is started as the leader of its own session, so its group is the first answer. What has
+left the group (`setsid`, a shell with job control) is found where there is a `/proc`: by descent
+while its parents live, by session after that.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+
+PROC = Path("/proc")
+POLL_S = 0.005, 0.25
+"""First and longest pause between two looks at something that is ending, in seconds."""
+
+
+class ProcessStat(NamedTuple):
+    """A line of the process table. `birth`, in clock ticks, and `pid` name a process for good."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    birth: int
+    zombie: bool
+
+
+def process_stat(pid: int) -> ProcessStat | None:
+    """What `/proc/{pid}/stat` says; None when there is no such process or no `/proc`."""
+    try:
+        line = (PROC / str(pid) / "stat").read_bytes()
+    except OSError:
+        return None
+    # The command in parentheses may hold blanks and parentheses itself: count from the last one.
+    fields = line[line.rfind(b")") + 2 :].split()
+    state, (parent, group, session) = fields[0], map(int, fields[1:4])
+    return ProcessStat(pid, parent, group, session, int(fields[19]), state in (b"Z", b"X"))
+
+
+def process_table() -> list[ProcessStat]:
+    """All processes that this user can see; empty where there is no `/proc`."""
+    try:
+        names = [path.name for path in PROC.iterdir()]
+    except OSError:
+        return []
+    found = (process_stat(int(name)) for name in names if name.isdecimal())
+    return [stat for stat in found if stat is not None]
+
+
+class ProcessTree:
+    """The processes under one leader, itself included.
+
+    Remembers descendants that left the group once it has seen them. Numbers that the system has
+    given to somebody else meanwhile are told by their birth and left alone.
+    """
+
+    def __init__(self, leader: int) -> None:
+        self.leader = leader
+        stat = process_stat(leader)
+        self._birth = stat.birth if stat is not None else None
+        self._strays: dict[int, int] = {}
+
+    def look(self) -> None:
+        """Read the process table for members outside the group. To be called while their parents
+        are alive.
+        """
+        table = [stat for stat in process_table() if not stat.zombie]
+        members = self._live_strays()
+        if self._number_is_ours():
+            members |= {s.pid for s in table if self.leader in (s.pid, s.group, s.session)}
+        grown = True
+        while grown:
+            more = {s.pid for s in table if s.parent in members} - members
+            members |= more
+            grown = bool(more)
+        self._strays = {
+            s.pid: s.birth for s in table if s.pid in members and s.group != self.leader
+        }
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send to the group and to every remembered stray that is still the process it was."""
+        if sys.platform == "win32":
+            return
+        if self._number_is_ours():
+            _send(os.killpg, self.leader, number)
+        for pid in self._live_strays():
+            _send(os.kill, pid, number)
+
+    def alive(self) -> bool:
+        """Whether any process of the tree runs. Zombies don't, whoever fails to collect them."""
+        return bool(self._live_strays()) or self._group_alive()
+
+    def _number_is_ours(self) -> bool:
+        stat = process_stat(self.leader)
+        return stat is None or stat.birth == self._birth
+
+    def _live_strays(self) -> set[int]:
+        live = set()
+        for pid, birth in self._strays.items():
+            stat = process_stat(pid)
+            if stat is not None and stat.birth == birth and not stat.zombie:
+                live.add(pid)
+        return live
+
+    def _group_alive(self) -> bool:
+        if sys.platform == "win32" or not self._number_is_ours():
+            return False
+        if not _send(os.killpg, self.leader, 0):
+            return False
+        table = process_table()
+        return not table or any(s.group == self.leader and not s.zombie for s in table)
+
+
+async def true_within(condition: Callable[[], bool], seconds: float) -> bool:
+    """Ask `condition` until it holds or `seconds` are over, ever more rarely; whether it held."""
+    pause, longest = POLL_S
+    with anyio.move_on_after(seconds):
+        while not condition():
+            await anyio.sleep(pause)
+            pause = min(2 * pause, longest)
+    return condition()
+
+
+def _send(function: Callable[[int, int], None], target: int, number: int) -> bool:
+    """Whether it could be sent. macOS says "not permitted" for a group of zombies: all gone."""
+    try:
+        function(target, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

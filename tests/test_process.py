@@ -1,0 +1,434 @@
+"""The life and the end of a child process, with real ones: what stays alive is read from /proc."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import uuid
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from acp_nvim.agent.process import AgentProcess, AgentStartError, Exit
+from acp_nvim.agent.reaper import Reaper
+from acp_nvim.agent.tree import process_stat, true_within
+from tests.processes import MARK, marked
+from tests.until import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+KILL_S = 0.3
+QUIET = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+FOREVER = "\nwhile True: time.sleep(60)\n"
+
+
+@pytest.fixture
+def mark() -> str:
+    return uuid.uuid4().hex
+
+
+@pytest.fixture
+async def reaper() -> AsyncIterator[Reaper]:
+    reaper = Reaper()
+    yield reaper
+    await reaper.aclose()
+
+
+Start = Callable[..., "asyncio.Future[AgentProcess]"]
+
+
+@pytest.fixture
+async def start(tmp_path: Path, mark: str, reaper: Reaper) -> AsyncIterator[Start]:
+    """Start a program given as Python source, or as argv; whatever it left alive is ended after."""
+    started: list[AgentProcess] = []
+
+    async def run(program: str | list[str], kill_s: float = KILL_S) -> AgentProcess:
+        argv = program if isinstance(program, list) else [sys.executable, "-c", program]
+        env = {"PATH": os.environ["PATH"], MARK: mark}
+        started.append(
+            await AgentProcess.start(argv, cwd=tmp_path, env=env, reaper=reaper, kill_s=kill_s)
+        )
+        return started[-1]
+
+    yield lambda *args, **named: asyncio.ensure_future(run(*args, **named))
+    for process in started:
+        await process.stop()
+    for survivor in marked(mark):
+        survivor.kill()
+
+
+async def eventually(condition: Callable[[], object], what: str = "") -> None:
+    assert await true_within(lambda: bool(condition()), 10), what or condition
+
+
+async def read_line(process: AgentProcess) -> bytes:
+    line = b""
+    with anyio.fail_after(10):
+        while not line.endswith(b"\n"):
+            chunk = await process.receive()
+            assert chunk, f"the end came after {line!r}"
+            line += chunk
+    return line
+
+
+async def read_all(process: AgentProcess) -> bytes:
+    chunks = []
+    with anyio.fail_after(20):
+        while chunk := await process.receive():
+            chunks.append(chunk)
+    return b"".join(chunks)
+
+
+# Starting
+
+
+async def test_bytes_go_in_and_come_out_and_the_environment_is_exactly_the_given_one(
+    start: Start, mark: str, tmp_path: Path
+) -> None:
+    process = await start(["sh", "-c", "cat; pwd; env"])
+    process.send(b"hello\n")
+    assert await read_line(process) == b"hello\n"
+    await process.stop()
+    hello = (await read_all(process)).decode().splitlines()
+    assert str(tmp_path) in hello
+    # PWD, OLDPWD, SHLVL and _ are the shell's own.
+    names = {line.split("=")[0] for line in hello if "=" in line} - {"PWD", "OLDPWD", "SHLVL", "_"}
+    assert names == {"PATH", MARK}
+    assert process.exit == Exit(0, None)
+
+
+async def test_a_child_leads_a_session_of_its_own(start: Start) -> None:
+    process = await start(["cat"])
+    stat = process_stat(process.pid)
+    assert stat is not None
+    assert stat.group == stat.session == process.pid
+    assert stat.parent == os.getpid()
+
+
+def program(tmp_path: Path, name: str, text: str, mode: int) -> str:
+    path = tmp_path / name
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ([], "no command is given"),
+        ([""], "no command is given"),
+        (["no-such-agent"], "cannot start no-such-agent: not found on PATH"),
+        (["./missing"], "cannot start ./missing: no such file"),
+        (["/"], "cannot start /: it is a directory"),
+        (["./plain"], "cannot start ./plain: {tmp_path}/plain is not executable"),
+        (["plain"], "cannot start plain: {tmp_path}/plain is not executable"),
+        (["./script"], "cannot start ./script: the interpreter that its first line names"),
+        (["./garbage"], "cannot start ./garbage: not a program"),
+        (["cat", "a\0b"], "cannot start cat: embedded null byte"),
+    ],
+)
+async def test_what_cannot_be_started_is_told_in_one_line(
+    argv: list[str], message: str, tmp_path: Path, reaper: Reaper
+) -> None:
+    program(tmp_path, "plain", "#!/bin/sh\n", 0o644)
+    program(tmp_path, "script", "#!/no/such/interpreter\n", 0o755)
+    program(tmp_path, "garbage", "\1\2\3", 0o755)
+    env = {"PATH": f"{os.environ['PATH']}:{tmp_path}"}
+    with pytest.raises(AgentStartError) as caught:
+        await AgentProcess.start(argv, cwd=tmp_path, env=env, reaper=reaper)
+    assert str(caught.value).startswith(message.format(tmp_path=tmp_path))
+    assert "\n" not in str(caught.value)
+    assert not reaper.groups
+
+
+async def test_a_missing_directory_is_not_taken_for_a_missing_program(reaper: Reaper) -> None:
+    with pytest.raises(AgentStartError, match="the directory /no/such does not exist"):
+        await AgentProcess.start(["cat"], cwd="/no/such", env={"PATH": "/bin"}, reaper=reaper)
+
+
+# Streams
+
+
+async def test_a_large_message_is_written_whole_while_nobody_reads(start: Start) -> None:
+    process = await start(
+        "import sys; sys.stdin.buffer.readline(); n = len(sys.stdin.buffer.read(9_000_000));"
+        "print(n, flush=True); sys.stdin.buffer.read()"
+    )
+    process.send(b"x" * 9_000_000)
+    assert process.unsent > 8_000_000
+    process.send(b"\n")
+    process.send(b"y" * 9_000_000)
+    assert await read_line(process) == b"9000000\n"
+    assert process.unsent == 0
+
+
+async def test_reading_stops_when_nobody_receives_and_nothing_is_lost(start: Start) -> None:
+    process = await start("import sys; sys.stdout.buffer.write(b'0123456789' * 600_000)")
+    await eventually(lambda: process._pipes.stdout.size >= 1 << 20)
+    assert await true_within(lambda: process._pipes.stdout.size > 2 << 20, 0.2) is False
+    assert await read_all(process) == b"0123456789" * 600_000
+
+
+async def test_what_was_written_before_the_exit_is_read_even_when_reading_had_stopped(
+    start: Start,
+) -> None:
+    # One pipe's worth more than is read ahead: the writer can leave, its last words still wait.
+    size = (1 << 20) + 40_000
+    process = await start(f"import sys; sys.stdout.buffer.write(b'z' * {size})")
+    await process.wait()
+    await eventually(lambda: process._ending is not None and process._ending.done())
+    assert len(await read_all(process)) == size
+
+
+async def test_stderr_is_drained_and_its_last_lines_are_kept(start: Start) -> None:
+    process = await start(
+        "import sys\n"
+        "for i in range(20): sys.stderr.buffer.write(b'x' * 1_000_000 + b'\\n')\n"
+        "for i in range(1000): print('line', i, file=sys.stderr)\n"
+        "print('\\xff tail', end='', file=sys.stderr, flush=True)\n"
+        "print('done', flush=True); sys.stdin.read()"
+    )
+    assert await read_line(process) == b"done\n"
+    await eventually(lambda: process.stderr.tail(1) == ["ÿ tail"])
+    assert process.stderr.seen > 20_000_000
+    assert process.stderr.tail(3) == ["line 998", "line 999", "ÿ tail"]
+    assert len(process.stderr.tail()) == 500
+
+
+async def test_a_broken_pipe_is_no_error_the_exit_is_what_is_told(start: Start) -> None:
+    process = await start("import os; os.close(0); print('closed', flush=True); os._exit(7)")
+    assert await read_line(process) == b"closed\n"
+    for _ in range(20):
+        process.send(b"x" * 100_000)
+    assert await process.wait() == Exit(7, None)
+    process.send(b"more")
+    assert await read_all(process) == b""
+
+
+async def test_an_exit_in_the_middle_of_a_write_is_read_to_the_last_byte(start: Start) -> None:
+    process = await start(
+        "import os, signal; os.write(1, b'{\"half'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert await read_all(process) == b'{"half'
+    assert await process.wait() == Exit(None, "SIGKILL")
+    assert str(process.exit) == "killed by SIGKILL"
+
+
+# The end
+
+
+async def test_closing_stdin_ends_an_agent_that_listens(start: Start, reaper: Reaper) -> None:
+    process = await start("import sys; sys.stdin.read(); sys.exit(3)", kill_s=20)
+    assert reaper.groups == {process.pid}
+    with anyio.fail_after(10):
+        assert await process.stop() == Exit(3, None)
+    assert reaper.groups == set()
+
+
+async def test_one_that_ignores_eof_gets_sigterm(start: Start) -> None:
+    process = await start("import time; print('up', flush=True)" + FOREVER)
+    await read_line(process)
+    assert await process.stop() == Exit(None, "SIGTERM")
+
+
+async def test_one_that_ignores_sigterm_too_gets_sigkill(start: Start, mark: str) -> None:
+    process = await start(QUIET + "print('up', flush=True)" + FOREVER)
+    await read_line(process)
+    assert await process.stop() == Exit(None, "SIGKILL")
+    assert marked(mark) == []
+
+
+STUBBORN = textwrap.dedent("""
+    import signal, subprocess, sys, time
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);" \\
+            "print('child', flush=True); time.sleep(600)"
+    subprocess.Popen([sys.executable, "-c", child], start_new_session=%s)
+    %s
+""")
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["in the group", "in a session of its own"])
+async def test_grandchildren_are_ended_with_it(start: Start, mark: str, apart: bool) -> None:
+    process = await start(STUBBORN % (apart, "time.sleep(600)"))
+    assert await read_line(process) == b"child\n"
+    assert len(marked(mark)) == 2
+    await process.stop()
+    assert marked(mark) == []
+
+
+async def test_a_grandchild_apart_is_ended_when_eof_is_enough_for_the_agent(
+    start: Start, mark: str
+) -> None:
+    process = await start(STUBBORN % (True, "sys.stdin.read()"))
+    assert await read_line(process) == b"child\n"
+    assert await process.stop() == Exit(0, None)
+    assert marked(mark) == []
+
+
+async def test_grandchildren_left_by_an_agent_that_exits_are_ended(
+    start: Start, mark: str, reaper: Reaper
+) -> None:
+    process = await start(STUBBORN % (False, "sys.stdin.readline()"))
+    assert await read_line(process) == b"child\n"
+    process.send(b"go\n")
+    assert await process.wait() == Exit(0, None)
+    await eventually(lambda: marked(mark) == [])
+    await eventually(lambda: reaper.groups == set())
+
+
+async def test_one_job_of_a_shell_with_job_control_is_found_by_its_session(
+    start: Start, mark: str
+) -> None:
+    process = await start(["sh", "-c", "set -m; sleep 600 & echo up; read -r line; exit 4"])
+    assert await read_line(process) == b"up\n"
+    assert len(marked(mark)) == 2
+    process.send(b"go\n")
+    assert await process.wait() == Exit(4, None)
+    await eventually(lambda: marked(mark) == [])
+
+
+async def test_stdout_held_open_from_outside_does_not_hang_the_reader(
+    start: Start, mark: str
+) -> None:
+    # Twice forked and in a session of its own: nothing ties it to the agent any more.
+    process = await start(["sh", "-c", "(setsid sleep 600 &) ; sleep 0.1; echo up; read -r line"])
+    assert await read_line(process) == b"up\n"
+    process.send(b"go\n")
+    assert await process.wait() == Exit(0, None)
+    with anyio.fail_after(KILL_S + 2):
+        assert await process.receive() == b""
+    assert [p.command for p in marked(mark)] == ["sleep 600"]
+
+
+async def test_stop_can_be_called_by_many_and_again(start: Start) -> None:
+    process = await start(QUIET + "print('up', flush=True)" + FOREVER)
+    await read_line(process)
+    exits = await asyncio.gather(*(process.stop() for _ in range(5)))
+    assert exits == [Exit(None, "SIGKILL")] * 5
+    assert await process.stop() == Exit(None, "SIGKILL")
+    await process.aclose()
+
+
+async def test_a_caller_that_is_cancelled_does_not_stop_the_end(start: Start, mark: str) -> None:
+    process = await start(QUIET + "print('up', flush=True)" + FOREVER)
+    await read_line(process)
+    with anyio.move_on_after(0.01) as scope:
+        await process.stop()
+    assert scope.cancelled_caught
+    await eventually(lambda: marked(mark) == [])
+
+
+async def test_a_loop_that_is_closed_leaves_no_process(mark: str, tmp_path: Path) -> None:
+    async def leave() -> None:
+        reaper = Reaper()
+        env = {"PATH": os.environ["PATH"], MARK: mark}
+        argv = [sys.executable, "-c", QUIET + "print('up', flush=True)" + FOREVER]
+        process = await AgentProcess.start(argv, cwd=tmp_path, env=env, reaper=reaper, kill_s=60)
+        await read_line(process)
+        with anyio.move_on_after(0.01):
+            await process.stop()
+        await reaper.aclose()
+
+    # In a thread, since it needs a loop of its own that really ends.
+    await anyio.to_thread.run_sync(lambda: anyio.run(leave))
+    await eventually(lambda: marked(mark) == [])
+
+
+# The guard
+
+HOST = textwrap.dedent("""
+    import asyncio, os, sys
+    from acp_nvim.agent.process import AgentProcess
+    from acp_nvim.agent.reaper import Reaper
+
+    async def main():
+        reaper = Reaper()
+        agents = [
+            await AgentProcess.start(argv, cwd='/', env=dict(os.environ), reaper=reaper)
+            for argv in ([sys.executable, '-c', sys.argv[1]], [sys.executable, '-c', sys.argv[2]])
+        ]
+        for agent in agents:
+            while not (await agent.receive()).endswith(b'\\n'):
+                pass
+        print('up', flush=True)
+        await asyncio.Event().wait()
+
+    asyncio.run(main())
+""")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
+def test_nothing_outlives_a_host_that_is_killed(mark: str, number: signal.Signals) -> None:
+    """Two agents that ignore EOF and SIGTERM, each with such a child, one of those in a session
+    of its own."""
+    sources = [STUBBORN % (apart, "time.sleep(600)") for apart in (False, True)]
+    with subprocess.Popen(
+        [sys.executable, "-c", HOST, *sources],
+        env={**os.environ, MARK: mark},
+        stdout=subprocess.PIPE,
+    ) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == b"up\n"
+        assert len(marked(mark)) == 6, "host, guard, two agents, two grandchildren"
+        host.send_signal(number)
+    until(lambda: marked(mark) == [], what="all processes of the killed host to end")
+
+
+async def test_the_guard_ends_the_listed_groups_and_forgets_the_others(reaper: Reaper) -> None:
+    sleepers = [subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(4)]
+    for sleeper in sleepers:
+        reaper.add(sleeper.pid)
+    reaper.add(sleepers[1].pid)
+    reaper.remove(sleepers[1].pid)
+    reaper.remove(sleepers[3].pid)
+    await reaper.aclose()
+    assert [sleeper.poll() for sleeper in sleepers] == [-signal.SIGTERM, None] * 2
+    for sleeper in sleepers:
+        sleeper.kill()
+        sleeper.wait()
+
+
+async def test_a_guard_with_nothing_listed_goes_quietly(start: Start, reaper: Reaper) -> None:
+    process = await start(["cat"])
+    guard = reaper._guard
+    assert guard is not None
+    await process.stop()
+    await reaper.aclose()
+    assert guard.returncode == 0
+    await reaper.aclose()
+
+
+async def test_closing_the_guard_ends_what_is_still_listed(start: Start, reaper: Reaper) -> None:
+    process = await start(["sleep", "600"])
+    await reaper.aclose()
+    assert await process.wait() == Exit(None, "SIGTERM")
+
+
+async def test_a_guard_that_was_killed_is_replaced_and_knows_all_groups(
+    start: Start, reaper: Reaper
+) -> None:
+    first = await start(["sleep", "600"])
+    guard = reaper._guard
+    assert guard is not None
+    guard.kill()
+    await eventually(lambda: guard.poll() is not None)
+    second = await start(["sleep", "600"])
+    assert reaper._guard is not guard
+    await reaper.aclose()
+    assert await first.wait() == await second.wait() == Exit(None, "SIGTERM")
+
+
+@pytest.mark.parametrize("group", [0, 1, -5, os.getpgrp()])
+def test_the_guard_is_never_given_our_own_group(group: int) -> None:
+    with pytest.raises(ValueError, match="not a child's own"):
+        Reaper().add(group)
