@@ -1,0 +1,294 @@
+"""Line hunks between two texts, fast enough to be computed anew after each change.
+
+Patience first: lines that occur once in both texts are anchors, which keeps hunks where a reader
+would put them and makes the cost linear in nearly all files. Gaps between anchors are searched
+again, and what has no anchors goes to Myers' greedy algorithm with a bound on its work. A gap past
+that bound is one replaced block: still a right answer, in bounded time.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+MAX_WORK = 200_000
+"""Steps that Myers' algorithm may take in one diff, all gaps together: some 50 ms."""
+MAX_DEPTH = 12
+"""How often a gap is searched for anchors of its own."""
+MAX_WORDS_LINE = 2_000
+"""Characters of a line up to which words are compared; above, only its common ends."""
+
+Pair = tuple[int, int]
+Spans = list[tuple[int, int]]
+
+
+class Hunk(msgspec.Struct, frozen=True):
+    """Old rows [start, end) become ``lines``, at ``new_start`` in the new text (0-based)."""
+
+    start: int
+    end: int
+    lines: tuple[str, ...]
+    new_start: int
+
+    @property
+    def new_end(self) -> int:
+        """The row after the hunk's last in the new text."""
+        return self.new_start + len(self.lines)
+
+    @property
+    def growth(self) -> int:
+        """How many rows the text gains; negative when it loses."""
+        return len(self.lines) - (self.end - self.start)
+
+
+def diff(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
+    """Hunks that turn ``old`` into ``new``, by rows upwards, a common line between any two."""
+    hunks: list[Hunk] = []
+    row = new_row = 0
+    ends = (len(old), len(new), 0)
+    for i, j, length in [*_Matcher(old, new).blocks(), ends]:
+        if i > row or j > new_row:
+            hunks.append(Hunk(row, i, tuple(new[new_row:j]), new_row))
+        row, new_row = i + length, j + length
+    return hunks
+
+
+def apply(lines: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
+    """The lines with these hunks in: a diff's, or any selection of them, by rows upwards."""
+    result: list[str] = []
+    row = 0
+    for hunk in hunks:
+        if hunk.start < row or hunk.end > len(lines):
+            raise ValueError(
+                f"hunk {hunk.start}-{hunk.end} does not fit after row {row} of {len(lines)}"
+            )
+        result += lines[row : hunk.start]
+        result += hunk.lines
+        row = hunk.end
+    result += lines[row:]
+    return result
+
+
+def invert(old: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
+    """The hunks that turn the new text back; ``hunks`` are all of ``diff(old, new)``."""
+    return [Hunk(h.new_start, h.new_end, tuple(old[h.start : h.end]), h.start) for h in hunks]
+
+
+class _Matcher:
+    """Finds blocks of common lines. One object serves one diff: it holds the work that is left."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+        self.old = old
+        self.new = new
+        self.work = MAX_WORK
+
+    def blocks(self) -> Iterator[tuple[int, int, int]]:
+        """Common lines as (old row, new row, how many), by rows upwards."""
+        return self._gap(0, len(self.old), 0, len(self.new), 0)
+
+    def _gap(
+        self, a: int, a_end: int, b: int, b_end: int, depth: int
+    ) -> Iterator[tuple[int, int, int]]:
+        """Blocks of old rows [a, a_end) and new rows [b, b_end): the ends, then the middle."""
+        head = self._forward(a, a_end, b, b_end)
+        if head:
+            yield a, b, head
+        a, b = a + head, b + head
+        tail = self._backward(a, a_end, b, b_end)
+        a_last, b_last = a_end - tail, b_end - tail
+        if a < a_last and b < b_last and (a_last - a > 1 or b_last - b > 1):
+            yield from self._middle(a, a_last, b, b_last, depth)
+        if tail:
+            yield a_last, b_last, tail
+
+    def _forward(self, a: int, a_end: int, b: int, b_end: int) -> int:
+        """How many lines from (a, b) on are equal."""
+        old, new = self.old, self.new
+        start = a
+        end = min(a_end, a + b_end - b)
+        offset = b - a
+        while a < end and old[a] == new[a + offset]:
+            a += 1
+        return a - start
+
+    def _backward(self, a: int, a_end: int, b: int, b_end: int) -> int:
+        """How many lines before (a_end, b_end) are equal."""
+        old, new = self.old, self.new
+        row = a_end
+        first = max(a, a_end - (b_end - b))
+        offset = b_end - a_end
+        while row > first and old[row - 1] == new[row - 1 + offset]:
+            row -= 1
+        return a_end - row
+
+    def _middle(
+        self, a: int, a_end: int, b: int, b_end: int, depth: int
+    ) -> Iterator[tuple[int, int, int]]:
+        anchors = self._anchors(a, a_end, b, b_end) if depth < MAX_DEPTH else []
+        if not anchors:
+            yield from self._search(a, a_end, b, b_end)
+            return
+        for i, j in anchors:
+            if i < a:  # the block before ran over it
+                continue
+            if i > a or j > b:
+                yield from self._gap(a, i, b, j, depth + 1)
+            length = self._forward(i, a_end, j, b_end)
+            yield i, j, length
+            a, b = i + length, j + length
+        if a < a_end or b < b_end:
+            yield from self._gap(a, a_end, b, b_end, depth + 1)
+
+    def _anchors(self, a: int, a_end: int, b: int, b_end: int) -> list[Pair]:
+        """Lines that occur once on both sides as (old row, new row), in a longest common order."""
+        old, new = self.old[a:a_end], self.new[b:b_end]
+        new_count = Counter(new)
+        new_row = dict(zip(new, range(b, b_end), strict=True))
+        once = {
+            line for line, count in Counter(old).items() if count == 1 and new_count.get(line) == 1
+        }
+        if not once:
+            return []
+        return _increasing(
+            [(row, new_row[line]) for row, line in enumerate(old, a) if line in once]
+        )
+
+    def _search(self, a: int, a_end: int, b: int, b_end: int) -> Iterator[tuple[int, int, int]]:
+        """Blocks by Myers' algorithm, over the lines that occur on both sides at all."""
+        common = set(self.old[a:a_end]).intersection(self.new[b:b_end])
+        if not common or self.work <= 0:
+            return
+        rows = [row for row in range(a, a_end) if self.old[row] in common]
+        new_rows = [row for row in range(b, b_end) if self.new[row] in common]
+        found, work = _myers(
+            [self.old[i] for i in rows], [self.new[j] for j in new_rows], self.work
+        )
+        self.work -= work
+        for i, j in found:
+            yield rows[i], new_rows[j], 1
+
+
+def _increasing(pairs: list[Pair]) -> list[Pair]:
+    """The longest selection of pairs, sorted by the first number, whose second ones rise too."""
+    seconds = [second for _, second in pairs]
+    if seconds == sorted(seconds):
+        return pairs
+    tails: list[int] = []  # the smallest second number that ends a selection of each length
+    last: list[int] = []  # which pair that is
+    before: list[int] = []
+    for at, second in enumerate(seconds):
+        place = bisect_left(tails, second)
+        before.append(last[place - 1] if place else -1)
+        tails[place : place + 1] = [second]
+        last[place : place + 1] = [at]
+    chosen = []
+    at = last[-1]
+    while at >= 0:
+        chosen.append(pairs[at])
+        at = before[at]
+    return chosen[::-1]
+
+
+def _myers(old: list[str], new: list[str], limit: int) -> tuple[list[Pair], int]:
+    """Rows of a longest common subsequence, none past ``limit`` steps; and the steps taken."""
+    n, m = len(old), len(new)
+    reached = {1: 0}  # by diagonal k = x - y, the furthest x
+    rounds: list[dict[int, int]] = []
+    work = 0
+    for d in range(n + m + 1):
+        rounds.append(reached.copy())
+        for k in range(-d, d + 1, 2):
+            if k == -d or (k != d and reached[k - 1] < reached[k + 1]):
+                x = reached[k + 1]
+            else:
+                x = reached[k - 1] + 1
+            y = x - k
+            work += 2
+            while x < n and y < m and old[x] == new[y]:
+                x, y, work = x + 1, y + 1, work + 1
+            reached[k] = x
+            if x >= n and y >= m:
+                return _walk_back(rounds, n, m), work
+            if work > limit:
+                return [], work
+    raise AssertionError("n + m edits always suffice")
+
+
+def _walk_back(rounds: list[dict[int, int]], x: int, y: int) -> list[Pair]:
+    """The matched rows of the path that ended at (x, y), from the state before each round."""
+    pairs: list[Pair] = []
+    for d in range(len(rounds) - 1, -1, -1):
+        reached, k = rounds[d], x - y
+        down = k == -d or (k != d and reached[k - 1] < reached[k + 1])
+        k += 1 if down else -1
+        from_x = reached[k] if d else 0
+        from_y = from_x - k if d else 0
+        while x > from_x and y > from_y:
+            x, y = x - 1, y - 1
+            pairs.append((x, y))
+        x, y = from_x, from_y
+    return pairs[::-1]
+
+
+_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
+
+
+def words(old_line: str, new_line: str) -> tuple[Spans, Spans]:
+    """What changed inside a line: byte spans (col, end_col) of the old line and of the new one.
+
+    Lines that have little in common are given as one span each, because a patchwork says nothing.
+    """
+    if len(old_line) > MAX_WORDS_LINE or len(new_line) > MAX_WORDS_LINE:
+        return _ends(old_line, new_line)
+    old, new = _WORD.findall(old_line), _WORD.findall(new_line)
+    hunks = diff(old, new)
+    changed = sum(len("".join(old[h.start : h.end])) for h in hunks)
+    kept = "".join(old_line.split())
+    if len(hunks) > 1 and 4 * changed > 3 * len(kept):
+        return _ends(old_line, new_line)
+    return (
+        _spans(old, [(h.start, h.end) for h in hunks]),
+        _spans(new, [(h.new_start, h.new_end) for h in hunks]),
+    )
+
+
+def _ends(old_line: str, new_line: str) -> tuple[Spans, Spans]:
+    """One span each, between the common beginning and the common end."""
+    head = tail = 0
+    shorter = min(len(old_line), len(new_line))
+    while head < shorter and old_line[head] == new_line[head]:
+        head += 1
+    while tail < shorter - head and old_line[-1 - tail] == new_line[-1 - tail]:
+        tail += 1
+
+    def span(line: str) -> Spans:
+        start = _bytes(line[:head])
+        end = start + _bytes(line[head : len(line) - tail])
+        return [(start, end)] if end > start else []
+
+    return span(old_line), span(new_line)
+
+
+def _spans(tokens: list[str], ranges: list[Pair]) -> Spans:
+    """Byte spans of these token ranges; empty ones are left out."""
+    spans: Spans = []
+    col = done = 0
+    for first, end in ranges:
+        col += _bytes("".join(tokens[done:first]))
+        width = _bytes("".join(tokens[first:end]))
+        if width:
+            spans.append((col, col + width))
+        col, done = col + width, end
+    return spans
+
+
+def _bytes(text: str) -> int:
+    """Bytes of a text in Neovim's buffer; what is not UTF-8 there comes as escaped surrogates."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,140 @@
+"""Three-way merge of lines: the user's changes and the agent's, both made to the same base.
+
+Changes in different places both survive, equal changes are one. Changes of the same lines are a
+conflict, and so are two that touch and both bring more lines than they take: nothing tells in which
+order those would stand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from acp_nvim.edits.hunks import Hunk, apply, diff
+from acp_nvim.edits.text import Text, from_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Range = tuple[int, int]
+MAX_NAMED = 5
+"""How many ranges a reason names before it counts the rest."""
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """Both sides' changes: ``hunks`` turn the live lines into ``text``'s."""
+
+    hunks: list[Hunk]
+    text: Text
+
+    @property
+    def lines(self) -> list[str]:
+        """The merged lines without their ends."""
+        return list(self.text.lines)
+
+    @property
+    def eol(self) -> bool:
+        """Whether the merged text ends with a newline."""
+        return self.text.eol
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """Both sides changed the same ``ranges``: first and last live line of each, 1-based."""
+
+    ranges: list[Range]
+
+    @property
+    def reason(self) -> str:
+        """The conflict in words, for an error message."""
+        return reason_lines(self.ranges)
+
+
+def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
+    """The agent's changes (base to theirs) put into the user's text (base to live).
+
+    The final newline is a value of its own: whoever changed it wins, and where both did they agree.
+    """
+    if live == base or theirs == live:
+        return Merged(diff(live.lines, theirs.lines), theirs)
+    if theirs == base:
+        return Merged([], live)
+    taken: list[Hunk] = []
+    conflicts: list[Range] = []
+    shift = 0  # what the user's changes so far add to a row of the base
+    for users, agents in _regions(diff(base.lines, live.lines), diff(base.lines, theirs.lines)):
+        if not users:
+            taken += [_moved(hunk, shift) for hunk in agents]
+        elif agents and not _same(base.lines, users, agents):
+            conflicts.append(_range([*users, *agents], users, shift, len(live.lines)))
+        shift += sum(hunk.growth for hunk in users)
+    if conflicts:
+        return Conflict(conflicts)
+    eol = theirs.eol if live.eol == base.eol else live.eol
+    return _result(live, taken, eol)
+
+
+def _result(live: Text, taken: list[Hunk], eol: bool) -> Merged:
+    lines = apply(live.lines, taken)
+    if lines:
+        return Merged(taken, Text(tuple(lines), eol))
+    text = from_lines(lines)  # the two sides together took every line
+    return Merged(diff(live.lines, text.lines), text)
+
+
+def _regions(users: list[Hunk], agents: list[Hunk]) -> Iterator[tuple[list[Hunk], list[Hunk]]]:
+    """Hunks in groups, by base rows upwards: one side's hunk alone, or both sides' entangled."""
+    sides: tuple[list[Hunk], list[Hunk]] = ([], [])
+    tagged = [(hunk, 0) for hunk in users] + [(hunk, 1) for hunk in agents]
+    for hunk, side in sorted(tagged, key=lambda item: (item[0].start, item[0].end)):
+        other = sides[1 - side]
+        if (sides[0] or sides[1]) and not (other and _entangled(other[-1], hunk)):
+            yield sides
+            sides = ([], [])
+        sides[side].append(hunk)
+    if sides[0] or sides[1]:
+        yield sides
+
+
+def _entangled(first: Hunk, second: Hunk) -> bool:
+    """Whether two sides' hunks change the same lines, or bring lines to the same place."""
+    if first.start < second.end and second.start < first.end:
+        return True
+    touching = first.start <= second.end and second.start <= first.end
+    return touching and first.growth > 0 and second.growth > 0
+
+
+def _same(base: Sequence[str], users: list[Hunk], agents: list[Hunk]) -> bool:
+    """Whether both sides made the same of the lines that either changed."""
+    if users == agents:
+        return True
+    start = min(users[0].start, agents[0].start)
+    end = max(users[-1].end, agents[-1].end)
+    part = base[start:end]
+    mine, others = ([_moved(hunk, -start) for hunk in hunks] for hunks in (users, agents))
+    return apply(part, mine) == apply(part, others)
+
+
+def _moved(hunk: Hunk, rows: int) -> Hunk:
+    return Hunk(hunk.start + rows, hunk.end + rows, hunk.lines, hunk.new_start)
+
+
+def _range(group: list[Hunk], users: list[Hunk], shift: int, count: int) -> Range:
+    """The live lines of a group, 1-based; where the user took them all, the one there now."""
+    start = min(hunk.start for hunk in group) + shift
+    end = max(hunk.end for hunk in group) + shift + sum(hunk.growth for hunk in users)
+    first = min(start + 1, count)
+    return first, max(first, end)
+
+
+def reason_lines(ranges: Sequence[Range]) -> str:
+    """'lines 4-6 were changed by the user and by the agent', for as many ranges as there are."""
+    named = [
+        f"{first}-{last}" if last > first else f"{first}" for first, last in ranges[:MAX_NAMED]
+    ]
+    if len(ranges) > MAX_NAMED:
+        named.append(f"{len(ranges) - MAX_NAMED} more places")
+    one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+    listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
+    subject = f"line {listed} was" if one else f"lines {listed} were"
+    return f"{subject} changed by the user and by the agent"
