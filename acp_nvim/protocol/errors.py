@@ -1,0 +1,53 @@
+"""The errors of the protocol and the codes of the spec (v1/overview#error-handling)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import UNSET
+
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+REQUEST_CANCELLED: Final = -32800
+AUTH_REQUIRED: Final = -32000
+RESOURCE_NOT_FOUND: Final = -32002
+UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
+
+
+class ProtocolError(Exception):
+    """Base of the two ways to break the protocol."""
+
+
+class LocalProtocolError(ProtocolError):
+    """We broke the rules: an answer to a request that is not open, a value that is no JSON."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer broke the rules. The text is one line and fit to be sent back to it."""
+
+
+class DecodeError(RemoteProtocolError):
+    """A message whose params or result cannot be read, even with tolerance.
+
+    `code` is that of the refusal if it was a request: INVALID_PARAMS or METHOD_NOT_FOUND.
+    """
+
+    def __init__(self, message: str, code: int = INVALID_PARAMS) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class RequestError(Exception):
+    """A refusal that is an answer: what a peer sends, or raises to be sent, instead of a result."""
+
+    def __init__(self, code: int, message: str, data: Any = UNSET) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def __repr__(self) -> str:
+        return f"RequestError({self.code}, {self.message!r}, {self.data!r})"

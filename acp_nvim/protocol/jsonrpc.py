@@ -1,0 +1,344 @@
+"""A JSON-RPC 2.0 peer without I/O: bytes in, events out; one line of JSON is one message.
+
+`Peer.receive` takes whatever the pipe gave and returns the same events for any split of the same
+bytes. Only the envelope is read here; params and results stay raw and are decoded by `codec`: two
+passes, so that a flood of updates costs next to nothing until it is wanted.
+
+Nothing that a peer sends raises. What breaks the rules becomes a `Violation`, with the line to send
+back when there is one, and the messages after it are read as if nothing had happened. The `jsonrpc`
+member is written but not checked on reading: nothing is decided by it.
+
+Ids (v1/overview, JSON-RPC 2.0 section 4): each side has its own space; null, int64 and strings are
+echoed exactly, 1 is not "1". A request that reuses an id which is still open is refused under id
+null: an error under its own id could not be told from the answer to the first, and the first still
+gets its one answer.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from acp_nvim.protocol import errors, salvage, schema
+from acp_nvim.protocol.errors import LocalProtocolError
+from acp_nvim.protocol.lines import SHOWN_BYTES, LineSplitter, Oversize
+from acp_nvim.protocol.text import clean, repair_escapes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MESSAGE_BYTES: Final = 64 << 20
+
+Id: TypeAlias = int | str | None
+
+ViolationKind: TypeAlias = Literal[
+    "oversize", "utf8", "json", "batch", "message", "duplicate", "response", "eof"
+]
+
+
+class Request(Struct, frozen=True, gc=False):
+    """The peer asks and waits for `respond` or `refuse` with this id, exactly once."""
+
+    id: Id
+    method: str
+    params: Raw
+
+
+class Notification(Struct, frozen=True, gc=False):
+    """The peer tells."""
+
+    method: str
+    params: Raw
+
+
+class Response(Struct, frozen=True, gc=False):
+    """The answer to our request `id`, which asked for `method`: either a result or an error."""
+
+    id: Id
+    method: str
+    result: Raw | None
+    error: schema.Error | None
+
+
+class Violation(Struct, frozen=True, gc=False):
+    """The peer broke the rules of JSON-RPC; the connection goes on.
+
+    `raw` is the start of the line, at most 2 KiB; `reply` the line to send back, or None. Kinds:
+    "oversize" a line was skipped; "utf8", "json" it cannot be read; "batch" an array; "message" no
+    valid message; "duplicate" the id of an open request; "response" malformed, or matches nothing;
+    "eof" in the middle of a line.
+    """
+
+    kind: ViolationKind
+    detail: str
+    raw: bytes
+    reply: bytes | None = None
+
+
+Event: TypeAlias = Request | Notification | Response | Violation
+
+_Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+_NULL: Final = Raw(b"null")
+_NO_PARAMS: Final = Raw(b"{}")
+
+
+class _Envelope(Struct, frozen=True, gc=False):
+    """Any valid message; 1.0, true and 2**63 are no ids."""
+
+    method: str | UnsetType = UNSET
+    params: Raw = _NO_PARAMS
+    id: _Int64 | str | UnsetType | None = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+_envelopes: Final = msgspec.json.Decoder(_Envelope)
+_members: Final = msgspec.json.Decoder(dict[str, Raw])
+_syntax: Final = msgspec.json.Decoder(Raw)
+_ids: Final = msgspec.json.Decoder(_Int64 | str | None)
+_errors: Final = msgspec.json.Decoder(schema.Error)
+_encoder: Final = msgspec.json.Encoder()
+
+
+class Peer:
+    """One side of a connection: classifies what comes, keeps the ids of both directions.
+
+    `message_bytes` bounds one line; a longer one is skipped and reported, at no cost in memory.
+    `outgoing` and `incoming` are the requests without an answer yet, ours and the peer's: id to
+    method.
+    """
+
+    def __init__(self, message_bytes: int = MESSAGE_BYTES) -> None:
+        self._limit = message_bytes
+        self._lines = LineSplitter(message_bytes)
+        self._next_id = count(1)
+        self._outgoing: dict[Id, str] = {}
+        self._incoming: dict[Id, str] = {}
+        self.outgoing: Final[Mapping[Id, str]] = MappingProxyType(self._outgoing)
+        self.incoming: Final[Mapping[Id, str]] = MappingProxyType(self._incoming)
+
+    def __repr__(self) -> str:
+        return f"<Peer outgoing={len(self._outgoing)} incoming={len(self._incoming)}>"
+
+    def receive(self, data: bytes) -> list[Event]:
+        """The events of all lines that end in `data`."""
+        events: list[Event] = []
+        for piece in self._lines.feed(data):
+            if isinstance(piece, Oversize):
+                events += self._oversize(piece)
+            else:
+                events += self._block(piece)
+        return events
+
+    def close(self) -> list[Event]:
+        """The end of the stream: a line without its newline is no message, whatever it holds."""
+        rest = self._lines.rest()
+        if isinstance(rest, Oversize):
+            return self._oversize(rest)
+        if rest is None or not rest.strip():
+            return []
+        return [_violation("eof", f"the stream ended inside a line of {len(rest)} bytes", rest)]
+
+    def request(self, method: str, params: Struct | dict[str, Any]) -> tuple[int, bytes]:
+        """The id and the line of a request; a `Response` with that id will come.
+
+        Raises LocalProtocolError when `params` holds what JSON cannot.
+        """
+        request_id = next(self._next_id)
+        line = _encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+        self._outgoing[request_id] = method
+        return request_id, line
+
+    def notify(self, method: str, params: Struct | dict[str, Any]) -> bytes:
+        """The line of a notification. Raises LocalProtocolError like `request`."""
+        return _encode({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def respond(self, request_id: Id, result: Struct | dict[str, Any] | Raw | None) -> bytes:
+        """The line that answers the peer's request; None is sent as the empty object.
+
+        Raises LocalProtocolError when no such request is open, or when `result` holds what JSON
+        cannot: then the request stays open.
+        """
+        return self._answer(request_id, {"result": {} if result is None else result})
+
+    def refuse(self, request_id: Id, code: int, message: str, data: Any = UNSET) -> bytes:
+        """The line that answers the peer's request with an error. Raises like `respond`."""
+        return self._answer(request_id, {"error": schema.Error(code, message, data)})
+
+    def _answer(self, request_id: Id, outcome: dict[str, Any]) -> bytes:
+        if request_id not in self._incoming:
+            detail = f"no open request {request_id!r}: never asked, or answered already"
+            raise LocalProtocolError(detail)
+        line = _encode({"jsonrpc": "2.0", "id": request_id, **outcome})
+        del self._incoming[request_id]
+        return line
+
+    def _block(self, block: bytes) -> list[Event]:
+        envelopes = _read_block(block)
+        if envelopes is None:
+            lines = [line for line in block.split(b"\n") if not line.isspace() and line]
+            return [event for line in lines for event in self._line(line)]
+        events: list[Event] = []
+        rows = _Rows(block)
+        for row, it in enumerate(envelopes):
+            if it.id is UNSET and it.method is not UNSET:
+                events.append(Notification(it.method, it.params))
+            else:
+                events += self._message(it, rows, row)
+        return events
+
+    def _line(self, line: bytes) -> list[Event]:
+        """The events of a line that is not known to be good; for each way to be bad its own."""
+        try:
+            line.decode()
+        except UnicodeDecodeError as e:
+            return [_unreadable("utf8", f"invalid UTF-8: {e}", line)]
+        text = repair_escapes(line) if b"\\u" in line else line
+        try:
+            return self._message(_envelopes.decode(text), _Rows(line), 0)
+        except msgspec.ValidationError as e:
+            return [self._misfit(line, text, str(e))]
+        except (msgspec.DecodeError, RecursionError) as e:
+            return [_unreadable("json", f"no JSON: {e}", line)]
+
+    def _message(self, it: _Envelope, rows: _Rows, row: int) -> list[Event]:
+        if it.method is UNSET:
+            return self._response(it, rows[row])
+        if it.id is UNSET:
+            return [Notification(it.method, it.params)]
+        if it.id in self._incoming:
+            detail = f"request {it.id!r} is open already"
+            return [_violation("duplicate", detail, rows[row], reply=errors.INVALID_REQUEST)]
+        self._incoming[it.id] = it.method
+        return [Request(it.id, it.method, it.params)]
+
+    def _response(self, it: _Envelope, raw: bytes) -> list[Event]:
+        empty = it.result is UNSET and it.error is UNSET
+        if it.id is UNSET or (empty and it.id not in self._outgoing):
+            detail = "neither method nor result nor error" if empty else "a response without an id"
+            return [_violation("message", detail, raw, reply=errors.INVALID_REQUEST)]
+        if it.id not in self._outgoing:
+            detail = f"response to {it.id!r}, which is no open request of ours"
+            return [_violation("response", detail, raw)]
+        method = self._outgoing.pop(it.id)
+        if it.error is UNSET or bytes(it.error) == b"null":
+            # JavaScript leaves `result` out when it is undefined: that is an answer too.
+            result = _NULL if it.result is UNSET else it.result
+            return [Response(it.id, method, result, None)]
+        return _error_response(it.id, method, it.error, raw)
+
+    def _misfit(self, line: bytes, text: bytes, problem: str) -> Violation:
+        """A line whose envelope has a wrong shape: the rest of it may still not be JSON at all."""
+        try:
+            _syntax.decode(text)
+            members = _members.decode(text) if text.lstrip()[:1] == b"{" else None
+        except (msgspec.DecodeError, RecursionError) as e:
+            return _unreadable("json", f"no JSON: {e}", line)
+        if members is None:
+            kind: ViolationKind = "batch" if text.lstrip()[:1] == b"[" else "message"
+            return _violation(kind, problem, line, reply=errors.INVALID_REQUEST)
+        if "method" not in members and not members.keys().isdisjoint({"result", "error"}):
+            return _violation("response", problem, line)
+        reply_to = self._free_id(members.get("id"))
+        return _violation("message", problem, line, errors.INVALID_REQUEST, reply_to)
+
+    def _free_id(self, raw: Raw | bytes | None) -> Id:
+        """The id to refuse a bad request under: its own if that is valid and not in use."""
+        try:
+            own = None if raw is None else _ids.decode(raw)
+        except msgspec.DecodeError:
+            return None
+        return None if own in self._incoming else own
+
+    def _oversize(self, line: Oversize) -> list[Event]:
+        """Report a skipped line; answer it, or settle our request, when its head says which."""
+        detail = f"a line of {line.size} bytes, more than {self._limit}"
+        members = salvage.members(line.head)
+        if "id" not in members:
+            return [_violation("oversize", detail, line.head)]
+        if "method" in members:
+            reply_to = self._free_id(members["id"])
+            return [_violation("oversize", detail, line.head, errors.INVALID_REQUEST, reply_to)]
+        answered = _ids.decode(members["id"])
+        lost: list[Event] = [_violation("oversize", detail, line.head)]
+        if (method := self._outgoing.pop(answered, None)) is not None:
+            error = schema.Error(errors.INTERNAL_ERROR, detail)
+            lost.append(Response(answered, method, None, error))
+        return lost
+
+
+class _Rows:
+    """The lines of a block, split only when one is asked for."""
+
+    __slots__ = ("_block", "_lines")
+
+    def __init__(self, block: bytes) -> None:
+        self._block = block
+        self._lines: list[bytes] | None = None
+
+    def __getitem__(self, row: int) -> bytes:
+        if self._lines is None:
+            self._lines = self._block.split(b"\n")
+        return self._lines[row]
+
+
+def _read_block(block: bytes) -> list[_Envelope] | None:
+    """All lines in one go, None when they have to be looked at one by one.
+
+    `decode_lines` takes values, not lines: one may span two lines, two may share one. When every
+    newline stands between `}` and `{` no value spans it, and as many values as lines is one each.
+    """
+    rows = block.count(b"\n")
+    if block[:1] != b"{" or block[-2:] != b"}\n" or block.count(b"}\n{") != rows - 1:
+        return None
+    try:
+        if not block.isascii():
+            block.decode()
+        envelopes = _envelopes.decode_lines(block)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+        return None
+    return envelopes if len(envelopes) == rows else None
+
+
+def _error_response(asked: Id, method: str, error: Raw, raw: bytes) -> list[Event]:
+    """The request has failed in any case; a malformed error is reported besides."""
+    try:
+        return [Response(asked, method, None, _errors.decode(error))]
+    except msgspec.DecodeError as e:
+        read = schema.Error(errors.INTERNAL_ERROR, "malformed error", msgspec.json.decode(error))
+        return [
+            Response(asked, method, None, read),
+            _violation("response", f"malformed error: {e}", raw),
+        ]
+
+
+def _unreadable(kind: ViolationKind, detail: str, raw: bytes) -> Violation:
+    return _violation(kind, detail, raw, reply=errors.PARSE_ERROR)
+
+
+def _violation(
+    kind: ViolationKind, detail: str, raw: bytes, reply: int | None = None, reply_to: Id = None
+) -> Violation:
+    """A violation; `reply` is the code of the error to send back, `reply_to` its id."""
+    line = None
+    if reply is not None:
+        error = schema.Error(reply, detail)
+        line = _encode({"jsonrpc": "2.0", "id": reply_to, "error": error})
+    return Violation(kind, detail, raw[:SHOWN_BYTES], line)
+
+
+def _encode(message: dict[str, Any]) -> bytes:
+    try:
+        line = _encoder.encode(message)
+    except UnicodeEncodeError:
+        line = _encoder.encode(clean(message))
+    except (TypeError, ValueError, OverflowError, RecursionError) as e:
+        raise LocalProtocolError(f"not to be written as JSON: {e}") from e
+    if b"\n" in line:  # only out of a Raw that was laid out by hand
+        line = msgspec.json.format(line, indent=-1)
+    return line + b"\n"

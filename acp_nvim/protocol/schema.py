@@ -1,0 +1,2069 @@
+"""The wire types of ACP v1, stable and unstable, in the order and by the names of the JSON schema.
+
+Fields are the schema's in snake_case (`_meta` is `meta`). An optional field that was absent is
+`UNSET` and is left out again when encoded; `null` is `None`; `given` reads either as None.
+`Unknown*` types hold a variant that the schema does not list; they are read, never sent. Types with
+no struct of their own in the schema: the session updates (one class per tag), the scope of an
+elicitation (its fields stand in the request itself) and the unions at the end of each family.
+
+Sections are those of the protocol's documentation, https://agentclientprotocol.com/protocol.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, field
+
+T = TypeVar("T")
+
+# Custom data of whoever sent the object; nothing may be assumed about it (v1/extensibility).
+Meta: TypeAlias = dict[str, Any] | UnsetType | None
+
+# A count, an index or a size: uint32 and uint64 of the schema.
+Unsigned: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+
+# A 1-based line. The schema lets 0 pass; it is read as 1.
+LineNumber: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+
+
+def given(value: T | UnsetType | None) -> T | None:
+    """The value of an optional field, None when it was absent or null."""
+    return None if isinstance(value, UnsetType) else value
+
+
+class Wire(Struct, frozen=True, gc=False, rename="camel"):
+    """Base of all wire types: frozen, camelCase outside, unknown fields ignored."""
+
+
+class Untagged:
+    """Base of the unions whose members are told apart by shape; `codec` picks the member."""
+
+    __slots__ = ()
+
+
+# An id of a request; null is legal, and 1 is not "1" (JSON-RPC 2.0, v1/overview).
+RequestId: TypeAlias = int | str | None
+
+
+class WriteTextFileRequest(Wire, frozen=True):
+    """Request to write content to a text file (v1/file-system)."""
+
+    session_id: SessionId
+    path: str
+    content: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# A unique identifier for a conversation session between a client and agent
+# (v1/session-setup#session-id).
+SessionId: TypeAlias = str
+
+
+class ReadTextFileRequest(Wire, frozen=True):
+    """Request to read content from a text file (v1/file-system)."""
+
+    session_id: SessionId
+    path: str
+    line: LineNumber | UnsetType | None = UNSET
+    limit: Unsigned | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class RequestPermissionRequest(Wire, frozen=True):
+    """Request for user permission to execute a tool call (v1/tool-calls#requesting-permission)."""
+
+    session_id: SessionId
+    tool_call: PermissionToolCall
+    options: list[PermissionOption]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call_update"):
+    """Change of a tool call: only `tool_call_id` is required, a list replaces the whole list, null
+    and absent leave things as they are (v1/tool-calls#updating).
+    """
+
+    tool_call_id: ToolCallId
+    kind: ToolKind | UnsetType | None = UNSET
+    status: ToolCallStatus | UnsetType | None = UNSET
+    title: str | UnsetType | None = UNSET
+    name: str | UnsetType | None = UNSET
+    content: list[ToolCallContent] | UnsetType | None = UNSET
+    locations: list[ToolCallLocation] | UnsetType | None = UNSET
+    raw_input: Any = UNSET
+    raw_output: Any = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PermissionToolCall(ToolCallUpdate, frozen=True, tag_field=None, tag=False):
+    """The tool call a permission is asked for: an update without the tag. It may be the first that
+    is heard of that id (v1/tool-calls#requesting-permission).
+    """
+
+
+# Unique identifier for a tool call within a session (v1/tool-calls).
+ToolCallId: TypeAlias = str
+
+# Categories of tools that can be invoked (v1/tool-calls#creating).
+ToolKind: TypeAlias = Literal[
+    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
+]
+
+# Execution status of a tool call (v1/tool-calls#status).
+ToolCallStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
+
+
+class Annotations(Wire, frozen=True):
+    """Optional annotations for the client (v1/content)."""
+
+    audience: list[Role] | UnsetType | None = UNSET
+    last_modified: str | UnsetType | None = UNSET
+    priority: float | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# The sender or recipient of messages and data in a conversation (v1/content).
+Role: TypeAlias = Literal["assistant", "user"]
+
+
+class TextContent(Wire, frozen=True, tag_field="type", tag="text"):
+    """Text provided to or from an LLM (v1/content)."""
+
+    text: str
+    annotations: Annotations | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ImageContent(Wire, frozen=True, tag_field="type", tag="image"):
+    """An image provided to or from an LLM (v1/content)."""
+
+    data: str
+    mime_type: str
+    annotations: Annotations | UnsetType | None = UNSET
+    uri: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AudioContent(Wire, frozen=True, tag_field="type", tag="audio"):
+    """Audio provided to or from an LLM (v1/content)."""
+
+    data: str
+    mime_type: str
+    annotations: Annotations | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ResourceLink(Wire, frozen=True, tag_field="type", tag="resource_link"):
+    """A resource that the server is capable of reading, included in a prompt or tool call result
+    (v1/content).
+    """
+
+    name: str
+    uri: str
+    annotations: Annotations | UnsetType | None = UNSET
+    description: str | UnsetType | None = UNSET
+    mime_type: str | UnsetType | None = UNSET
+    size: int | UnsetType | None = UNSET
+    title: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class EmbeddedResourceResource(Untagged):
+    """Contents of an embedded resource: text or blob, told apart by that field
+    (v1/content#embedded-resource).
+    """
+
+    __slots__ = ()
+
+
+class TextResourceContents(Wire, EmbeddedResourceResource, frozen=True):
+    """Text-based resource contents (v1/content)."""
+
+    text: str
+    uri: str
+    mime_type: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class BlobResourceContents(Wire, EmbeddedResourceResource, frozen=True):
+    """Binary resource contents (v1/content)."""
+
+    blob: str
+    uri: str
+    mime_type: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class EmbeddedResource(Wire, frozen=True, tag_field="type", tag="resource"):
+    """The contents of a resource, embedded into a prompt or tool call result (v1/content)."""
+
+    resource: EmbeddedResourceResource
+    annotations: Annotations | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnknownContent(Wire, frozen=True, tag_field="type", tag="?"):
+    """A content block that the schema does not list, kept as it came (v1/content)."""
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# A piece of a message (v1/content).
+ContentBlock: TypeAlias = (
+    TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource | UnknownContent
+)
+
+
+class Content(Wire, frozen=True, tag_field="type", tag="content"):
+    """Standard content block (text, images, resources) (v1/content)."""
+
+    content: ContentBlock
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
+    """A diff representing file modifications (v1/tool-calls#content)."""
+
+    path: str
+    new_text: str
+    old_text: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Typed identifier used for terminal values on the wire (v1/terminals).
+TerminalId: TypeAlias = str
+
+
+class Terminal(Wire, frozen=True, tag_field="type", tag="terminal"):
+    """Embed a terminal created with `terminal/create` by its id (v1/terminals)."""
+
+    terminal_id: TerminalId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionLink(Wire, frozen=True, tag_field="type", tag="session"):
+    """A child session as content of the tool call that started it, schema >= 1.30
+    (v1/subagents).
+    """
+
+    session_id: SessionId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnknownToolCallContent(Wire, frozen=True, tag_field="type", tag="?"):
+    """Content of a tool call that the schema does not list, kept as it came
+    (v1/tool-calls#content).
+    """
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# What a tool call shows (v1/tool-calls#content).
+ToolCallContent: TypeAlias = Content | Diff | Terminal | SessionLink | UnknownToolCallContent
+
+
+class ToolCallLocation(Wire, frozen=True):
+    """A file location being accessed or modified by a tool (v1/tool-calls#following-the-agent)."""
+
+    path: str
+    line: LineNumber | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PermissionOption(Wire, frozen=True):
+    """An option presented to the user when requesting permission (v1/tool-calls)."""
+
+    option_id: PermissionOptionId
+    name: str
+    kind: PermissionOptionKind
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Unique identifier for a permission option (v1/tool-calls).
+PermissionOptionId: TypeAlias = str
+
+# A hint what an option does (v1/tool-calls#permission-options). "other" is ours, for a kind that
+# the schema does not list: such an option must be shown all the same.
+PermissionOptionKind: TypeAlias = Literal[
+    "allow_once", "allow_always", "reject_once", "reject_always", "other"
+]
+
+
+class CreateTerminalRequest(Wire, frozen=True):
+    """Request to create a new terminal and execute a command (v1/terminals)."""
+
+    session_id: SessionId
+    command: str
+    args: list[str] | UnsetType = UNSET
+    env: list[EnvVariable] | UnsetType = UNSET
+    cwd: str | UnsetType | None = UNSET
+    output_byte_limit: Unsigned | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class EnvVariable(Wire, frozen=True):
+    """An environment variable to set when launching an MCP server (v1/terminals)."""
+
+    name: str
+    value: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TerminalOutputRequest(Wire, frozen=True):
+    """Request to get the current output and status of a terminal (v1/terminals)."""
+
+    session_id: SessionId
+    terminal_id: TerminalId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ReleaseTerminalRequest(Wire, frozen=True):
+    """Request to release a terminal and free its resources (v1/terminals)."""
+
+    session_id: SessionId
+    terminal_id: TerminalId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class WaitForTerminalExitRequest(Wire, frozen=True):
+    """Request to wait for a terminal command to exit (v1/terminals)."""
+
+    session_id: SessionId
+    terminal_id: TerminalId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class KillTerminalRequest(Wire, frozen=True):
+    """Request to kill a terminal without releasing it (v1/terminals)."""
+
+    session_id: SessionId
+    terminal_id: TerminalId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CreateElicitationRequest(Wire, frozen=True):
+    """A question to the user. The scope is either `session_id` (with `tool_call_id`) or
+    `request_id` (v1/elicitation).
+    """
+
+    message: str
+    session_id: SessionId | UnsetType = UNSET
+    tool_call_id: ToolCallId | UnsetType | None = UNSET
+    request_id: RequestId | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ElicitationSchema(Wire, frozen=True):
+    """Type-safe elicitation schema for requesting structured user input (v1/elicitation)."""
+
+    type: ElicitationSchemaType | UnsetType = UNSET
+    title: str | UnsetType | None = UNSET
+    properties: dict[str, ElicitationPropertySchema] | UnsetType = UNSET
+    required: list[str] | UnsetType | None = UNSET
+    description: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Type discriminator for elicitation schemas (v1/elicitation).
+ElicitationSchemaType: TypeAlias = Literal["object"]
+
+# String format types for string properties in elicitation schemas (v1/elicitation).
+StringFormat: TypeAlias = Literal["email", "uri", "date", "date-time"]
+
+
+class EnumOption(Wire, frozen=True):
+    """A titled enum option with a const value, human-readable title, and optional description
+    (v1/elicitation).
+    """
+
+    const: str
+    title: str
+    description: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class StringPropertySchema(Wire, frozen=True, tag_field="type", tag="string"):
+    """Schema for string properties in an elicitation form (v1/elicitation)."""
+
+    title: str | UnsetType | None = UNSET
+    description: str | UnsetType | None = UNSET
+    min_length: Unsigned | UnsetType | None = UNSET
+    max_length: Unsigned | UnsetType | None = UNSET
+    pattern: str | UnsetType | None = UNSET
+    format: StringFormat | UnsetType | None = UNSET
+    default: str | UnsetType | None = UNSET
+    enum: list[str] | UnsetType | None = UNSET
+    one_of: list[EnumOption] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class NumberPropertySchema(Wire, frozen=True, tag_field="type", tag="number"):
+    """Schema for number (floating-point) properties in an elicitation form (v1/elicitation)."""
+
+    title: str | UnsetType | None = UNSET
+    description: str | UnsetType | None = UNSET
+    minimum: float | UnsetType | None = UNSET
+    maximum: float | UnsetType | None = UNSET
+    default: float | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class IntegerPropertySchema(Wire, frozen=True, tag_field="type", tag="integer"):
+    """Schema for integer properties in an elicitation form (v1/elicitation)."""
+
+    title: str | UnsetType | None = UNSET
+    description: str | UnsetType | None = UNSET
+    minimum: int | UnsetType | None = UNSET
+    maximum: int | UnsetType | None = UNSET
+    default: int | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class BooleanPropertySchema(Wire, frozen=True, tag_field="type", tag="boolean"):
+    """Schema for boolean properties in an elicitation form (v1/elicitation)."""
+
+    title: str | UnsetType | None = UNSET
+    description: str | UnsetType | None = UNSET
+    default: bool | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class MultiSelectItems(Untagged):
+    """What a multi-select offers: plain strings, titled values, or something newer
+    (v1/elicitation).
+    """
+
+    __slots__ = ()
+
+
+class StringMultiSelectItems(Wire, MultiSelectItems, frozen=True, tag_field="type", tag="string"):
+    """Values without titles (v1/elicitation)."""
+
+    enum: list[str]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TitledMultiSelectItems(Wire, MultiSelectItems, frozen=True):
+    """Items definition for titled multi-select enum properties (rfds/session-set-title)."""
+
+    any_of: list[EnumOption]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnknownMultiSelectItems(Wire, MultiSelectItems, frozen=True, tag_field="type", tag="?"):
+    """Items of a type that the schema does not list, kept as it came (v1/elicitation)."""
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+class MultiSelectPropertySchema(Wire, frozen=True, tag_field="type", tag="array"):
+    """Schema for multi-select (array) properties in an elicitation form (v1/elicitation)."""
+
+    items: MultiSelectItems
+    title: str | UnsetType | None = UNSET
+    description: str | UnsetType | None = UNSET
+    min_items: Unsigned | UnsetType | None = UNSET
+    max_items: Unsigned | UnsetType | None = UNSET
+    default: list[str] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnknownPropertySchema(Wire, frozen=True, tag_field="type", tag="?"):
+    """A form field that must not be shown as a known one, kept as it came (v1/elicitation)."""
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# A field of an elicitation form.
+ElicitationPropertySchema: TypeAlias = (
+    StringPropertySchema
+    | NumberPropertySchema
+    | IntegerPropertySchema
+    | BooleanPropertySchema
+    | MultiSelectPropertySchema
+    | UnknownPropertySchema
+)
+
+# Unique identifier for an elicitation (v1/elicitation).
+ElicitationId: TypeAlias = str
+
+
+class ElicitationFormMode(
+    CreateElicitationRequest, frozen=True, kw_only=True, tag_field="mode", tag="form"
+):
+    """A form to fill in (v1/elicitation#form-mode)."""
+
+    requested_schema: ElicitationSchema
+
+
+class ElicitationUrlMode(
+    CreateElicitationRequest, frozen=True, kw_only=True, tag_field="mode", tag="url"
+):
+    """A page to open, with the consent of the user (v1/elicitation#url-mode)."""
+
+    elicitation_id: ElicitationId
+    url: str
+
+
+class UnknownElicitationMode(
+    CreateElicitationRequest, frozen=True, kw_only=True, tag_field="mode", tag="?"
+):
+    """A mode that the schema does not list: never to be shown as a known one (v1/elicitation)."""
+
+    mode: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# What `elicitation/create` carries.
+ElicitationRequest: TypeAlias = ElicitationFormMode | ElicitationUrlMode | UnknownElicitationMode
+
+
+class MessageMcpRequest(Wire, frozen=True):
+    """Request parameters for `mcp/message` (rfds/mcp-over-acp, unstable)."""
+
+    server_id: McpServerAcpId
+    request_id: McpRequestId
+    method: str
+    params: dict[str, Any] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Unique identifier for an MCP server using the ACP transport (rfds/mcp-over-acp, unstable).
+McpServerAcpId: TypeAlias = str
+
+# Identifies an inner MCP request active against a server on this ACP connection
+# (rfds/mcp-over-acp, unstable).
+McpRequestId: TypeAlias = str
+
+# Parameters of a method that is not in the spec; its name starts with `_` (v1/extensibility).
+ExtRequest: TypeAlias = Any
+
+
+class InitializeResponse(Wire, frozen=True):
+    """Response to the `initialize` method (v1/initialization)."""
+
+    protocol_version: ProtocolVersion
+    agent_capabilities: AgentCapabilities | UnsetType = UNSET
+    auth_methods: list[AuthMethod] | UnsetType = UNSET
+    agent_info: Implementation | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Protocol version identifier (v1/initialization).
+ProtocolVersion: TypeAlias = Unsigned
+
+
+class AgentCapabilities(Wire, frozen=True):
+    """Capabilities supported by the agent (v1/initialization#agent-capabilities)."""
+
+    load_session: bool | UnsetType = UNSET
+    prompt_capabilities: PromptCapabilities | UnsetType = UNSET
+    mcp_capabilities: McpCapabilities | UnsetType = UNSET
+    session_capabilities: SessionCapabilities | UnsetType = UNSET
+    auth: AgentAuthCapabilities | UnsetType = UNSET
+    providers: ProvidersCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptCapabilities(Wire, frozen=True):
+    """Prompt capabilities supported by the agent in `session/prompt` requests
+    (v1/initialization#prompt-capabilities).
+    """
+
+    image: bool | UnsetType = UNSET
+    audio: bool | UnsetType = UNSET
+    embedded_context: bool | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpCapabilities(Wire, frozen=True):
+    """MCP capabilities supported by the agent (v1/session-setup)."""
+
+    http: bool | UnsetType = UNSET
+    sse: bool | UnsetType = UNSET
+    acp: bool | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionCapabilities(Wire, frozen=True):
+    """Session capabilities supported by the agent (v1/initialization#session-capabilities)."""
+
+    list: SessionListCapabilities | UnsetType | None = UNSET
+    delete: SessionDeleteCapabilities | UnsetType | None = UNSET
+    additional_directories: SessionAdditionalDirectoriesCapabilities | UnsetType | None = UNSET
+    system_prompt: SessionSystemPromptCapabilities | UnsetType | None = UNSET
+    fork: SessionForkCapabilities | UnsetType | None = UNSET
+    archive: SessionArchiveCapabilities | UnsetType | None = UNSET
+    status: SessionStatusCapabilities | UnsetType | None = UNSET
+    title: SessionTitleCapabilities | UnsetType | None = UNSET
+    resume: SessionResumeCapabilities | UnsetType | None = UNSET
+    close: SessionCloseCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionListCapabilities(Wire, frozen=True):
+    """Capabilities for the `session/list` method (v1/session-list)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionDeleteCapabilities(Wire, frozen=True):
+    """Capabilities for the `session/delete` method (v1/session-delete)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionAdditionalDirectoriesCapabilities(Wire, frozen=True):
+    """Capabilities for additional session directories support (v1/session-setup)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionSystemPromptCapabilities(Wire, frozen=True):
+    """Capabilities for client-provided system prompts (rfds/client-system-prompt)."""
+
+    mode: SessionSystemPromptModeCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionSystemPromptModeCapabilities(Wire, frozen=True):
+    """System prompt delivery modes the agent supports in addition to `append`
+    (rfds/client-system-prompt).
+    """
+
+    override: SessionSystemPromptOverrideCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionSystemPromptOverrideCapabilities(Wire, frozen=True):
+    """Capabilities for the `override` system prompt mode (rfds/client-system-prompt)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionForkCapabilities(Wire, frozen=True):
+    """Capabilities for the `session/fork` method (rfds/session-fork, unstable)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionArchiveCapabilities(Wire, frozen=True):
+    """Capabilities for `session/archive` and `session/unarchive`
+    (rfds/session-archive, unstable).
+    """
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionStatusCapabilities(Wire, frozen=True):
+    """Capabilities for the `session/status` method (rfds/session-status, unstable)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionTitleCapabilities(Wire, frozen=True):
+    """Capabilities for Client-set session titles (rfds/session-set-title, unstable)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionResumeCapabilities(Wire, frozen=True):
+    """Capabilities for the `session/resume` method (v1/session-setup)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionCloseCapabilities(Wire, frozen=True):
+    """Capabilities for the `session/close` method (v1/session-setup)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AgentAuthCapabilities(Wire, frozen=True):
+    """Authentication-related capabilities supported by the agent (v1/initialization)."""
+
+    status: AuthStatusCapabilities | UnsetType | None = UNSET
+    logout: LogoutCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AuthStatusCapabilities(Wire, frozen=True):
+    """Auth status capabilities supported by the agent (rfds/get-auth-state, unstable)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class LogoutCapabilities(Wire, frozen=True):
+    """Logout capabilities supported by the agent (v1/authentication)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ProvidersCapabilities(Wire, frozen=True):
+    """Provider configuration capabilities supported by the agent
+    (rfds/custom-llm-endpoint, unstable).
+    """
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Typed identifier used for auth method values on the wire (v1/authentication).
+AuthMethodId: TypeAlias = str
+
+
+class AuthMethod(Untagged):
+    """A way to log in: terminal by its `type`, else agent (v1/authentication)."""
+
+    __slots__ = ()
+
+
+class AuthMethodTerminal(Wire, AuthMethod, frozen=True, tag_field="type", tag="terminal"):
+    """Terminal-based authentication method (v1/terminals)."""
+
+    id: AuthMethodId
+    name: str
+    description: str | UnsetType | None = UNSET
+    args: list[str] | UnsetType = UNSET
+    env: dict[str, str] | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AuthMethodAgent(Wire, AuthMethod, frozen=True):
+    """A login that the agent does itself, by `authenticate`. No `type` on the wire; a method of a
+    type we do not know is read as this one (v1/authentication).
+    """
+
+    id: AuthMethodId
+    name: str
+    description: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class Implementation(Wire, frozen=True):
+    """Metadata about the implementation of the client or agent (v1/initialization)."""
+
+    name: str
+    version: str
+    title: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AuthenticateResponse(Wire, frozen=True):
+    """Response to the `authenticate` method (v1/authentication)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ListProvidersResponse(Wire, frozen=True):
+    """Response to `providers/list` (rfds/custom-llm-endpoint, unstable)."""
+
+    providers: list[ProviderInfo]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ProviderInfo(Wire, frozen=True):
+    """Information about a configurable LLM provider (rfds/custom-llm-endpoint, unstable)."""
+
+    provider_id: ProviderId
+    supported: list[LlmProtocol]
+    required: bool
+    current: ProviderCurrentConfig | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Unique identifier for a configurable LLM provider (rfds/custom-llm-endpoint, unstable).
+ProviderId: TypeAlias = str
+
+# Well-known API protocol identifiers for LLM providers (rfds/custom-llm-endpoint, unstable).
+# Open; known: anthropic, openai, azure, vertex, bedrock.
+LlmProtocol: TypeAlias = str
+
+
+class ProviderCurrentConfig(Wire, frozen=True):
+    """Current effective non-secret routing configuration for a provider (rfds/custom-llm-endpoint,
+    unstable).
+    """
+
+    api_type: LlmProtocol
+    base_url: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SetProviderResponse(Wire, frozen=True):
+    """Response to `providers/set` (rfds/custom-llm-endpoint, unstable)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class DisableProviderResponse(Wire, frozen=True):
+    """Response to `providers/disable` (rfds/custom-llm-endpoint, unstable)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class LogoutResponse(Wire, frozen=True):
+    """Response to the `logout` method (v1/authentication)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AuthStatusResponse(Wire, frozen=True):
+    """Response to the `auth/status` method (rfds/get-auth-state, unstable)."""
+
+    state: AuthState
+    accounts: list[AuthAccount] | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# The agent's overall authentication state (rfds/get-auth-state, unstable). Open; known:
+# authenticated, unauthenticated, not_required, unknown.
+AuthState: TypeAlias = str
+
+
+class AuthAccount(Wire, frozen=True):
+    """An account or credential the agent has configured, such as a signed-in user account or an
+    API key (rfds/get-auth-state, unstable).
+    """
+
+    label: str
+    active: bool | UnsetType | None = UNSET
+    name: str | UnsetType | None = UNSET
+    email: str | UnsetType | None = UNSET
+    organization: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class NewSessionResponse(Wire, frozen=True):
+    """Response from creating a new session (v1/session-setup#creating-a-session)."""
+
+    session_id: SessionId
+    modes: SessionModeState | UnsetType | None = UNSET
+    config_options: list[ConfigOption] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionModeState(Wire, frozen=True):
+    """The set of modes and the one currently active (v1/session-modes)."""
+
+    current_mode_id: SessionModeId
+    available_modes: list[SessionMode]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Unique identifier for a Session Mode (v1/session-modes).
+SessionModeId: TypeAlias = str
+
+
+class SessionMode(Wire, frozen=True):
+    """A mode the agent can operate in (v1/session-modes)."""
+
+    id: SessionModeId
+    name: str
+    description: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Unique identifier for a session configuration option (v1/session-config-options).
+SessionConfigId: TypeAlias = str
+
+# What an option is about, for its looks only (v1/session-config-options). Open; known: mode,
+# model, model_config, thought_level, speed.
+SessionConfigOptionCategory: TypeAlias = str
+
+
+class SessionConfigOption(Wire, frozen=True):
+    """What every config option has. The order of options is their priority
+    (v1/session-config-options).
+    """
+
+    id: SessionConfigId
+    name: str
+    description: str | UnsetType | None = UNSET
+    category: SessionConfigOptionCategory | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Unique identifier for a session configuration option value (v1/session-config-options).
+SessionConfigValueId: TypeAlias = str
+
+
+class SessionConfigSelectItem(Untagged):
+    """An entry of a select: a value, or a group of them when it has `group`
+    (v1/session-config-options).
+    """
+
+    __slots__ = ()
+
+
+class SessionConfigSelectOption(Wire, SessionConfigSelectItem, frozen=True):
+    """A possible value for a session configuration option (v1/session-config-options)."""
+
+    value: SessionConfigValueId
+    name: str
+    description: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionConfigSelectGroup(Wire, SessionConfigSelectItem, frozen=True):
+    """A group of possible values for a session configuration option (v1/session-config-options)."""
+
+    group: SessionConfigGroupId
+    name: str
+    options: list[SessionConfigSelectOption]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# The values of a select. The schema has them all flat or all grouped; a mix is read too.
+SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectItem]
+
+
+class SessionConfigSelect(
+    SessionConfigOption, frozen=True, kw_only=True, tag_field="type", tag="select"
+):
+    """Options to choose one from, flat or in groups (v1/session-config-options)."""
+
+    current_value: SessionConfigValueId
+    options: SessionConfigSelectOptions
+
+
+class SessionConfigBoolean(
+    SessionConfigOption, frozen=True, kw_only=True, tag_field="type", tag="boolean"
+):
+    """A switch (v1/session-config-options)."""
+
+    current_value: bool
+
+
+class UnknownConfigOption(
+    SessionConfigOption, frozen=True, kw_only=True, tag_field="type", tag="?"
+):
+    """An option of a type that the schema does not list: to be ignored
+    (v1/session-config-options).
+    """
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# An entry of `config_options`.
+ConfigOption: TypeAlias = SessionConfigSelect | SessionConfigBoolean | UnknownConfigOption
+
+# Unique identifier for a session configuration option value group (v1/session-config-options).
+SessionConfigGroupId: TypeAlias = str
+
+
+class LoadSessionResponse(Wire, frozen=True):
+    """Response from loading an existing session (v1/session-setup)."""
+
+    modes: SessionModeState | UnsetType | None = UNSET
+    config_options: list[ConfigOption] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ListSessionsResponse(Wire, frozen=True):
+    """Response from listing sessions (v1/session-list)."""
+
+    sessions: list[SessionInfo]
+    next_cursor: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionInfo(Wire, frozen=True):
+    """Information about a session returned by session/list (v1/session-list)."""
+
+    session_id: SessionId
+    cwd: str
+    additional_directories: list[str] | UnsetType = UNSET
+    title: str | UnsetType | None = UNSET
+    updated_at: str | UnsetType | None = UNSET
+    archived: bool | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class DeleteSessionResponse(Wire, frozen=True):
+    """Response from deleting a session (v1/session-delete)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ForkSessionResponse(Wire, frozen=True):
+    """Response from forking an existing session (rfds/session-fork, unstable)."""
+
+    session_id: SessionId
+    modes: SessionModeState | UnsetType | None = UNSET
+    config_options: list[ConfigOption] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ArchiveSessionResponse(Wire, frozen=True):
+    """Response from archiving a session (rfds/session-archive, unstable)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnarchiveSessionResponse(Wire, frozen=True):
+    """Response from unarchiving a session (v1/overview, unstable)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionStatusResponse(Wire, frozen=True):
+    """Response from checking the status of a session (rfds/session-status, unstable)."""
+
+    status: SessionStatus
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Whether the Agent has a session in memory, as reported by `session/status` (rfds/session-status,
+# unstable). Open; known: open, saved.
+SessionStatus: TypeAlias = str
+
+
+class SetSessionTitleResponse(Wire, frozen=True):
+    """Response from setting the title of a session (rfds/session-set-title, unstable)."""
+
+    title: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ResumeSessionResponse(Wire, frozen=True):
+    """Response from resuming an existing session (v1/session-setup)."""
+
+    modes: SessionModeState | UnsetType | None = UNSET
+    config_options: list[ConfigOption] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CloseSessionResponse(Wire, frozen=True):
+    """Response from closing a session (v1/session-setup)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SetSessionModeResponse(Wire, frozen=True):
+    """Response to `session/set_mode` method (v1/session-modes)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SetSessionConfigOptionResponse(Wire, frozen=True):
+    """Response to `session/set_config_option` method (v1/session-config-options)."""
+
+    config_options: list[ConfigOption]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptResponse(Wire, frozen=True):
+    """Response from processing a user prompt (v1/prompt-turn#4-check-for-completion)."""
+
+    stop_reason: StopReason
+    usage: Usage | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Why a turn ended (v1/prompt-turn#stop-reasons). An unknown reason is kept as it came.
+StopReason: TypeAlias = Annotated[
+    str,
+    msgspec.Meta(pattern="^(end_turn|max_tokens|max_turn_requests|refusal|cancelled)$"),
+]
+
+
+class Usage(Wire, frozen=True):
+    """Token usage information for a prompt turn (v1/prompt-turn, unstable)."""
+
+    total_tokens: Unsigned
+    input_tokens: Unsigned
+    output_tokens: Unsigned
+    thought_tokens: Unsigned | UnsetType | None = UNSET
+    cached_read_tokens: Unsigned | UnsetType | None = UNSET
+    cached_write_tokens: Unsigned | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Result of a method that is not in the spec (v1/extensibility).
+ExtResponse: TypeAlias = Any
+
+
+class Error(Wire, frozen=True):
+    """JSON-RPC error object (v1/overview)."""
+
+    code: int
+    message: str
+    data: Any = UNSET
+
+
+# Code of an `Error`; any other int32 is legal too, see `errors` for the names
+# (v1/overview#error-handling).
+ErrorCode: TypeAlias = int
+
+
+class SessionNotification(Wire, frozen=True):
+    """Notification containing a session update from the agent
+    (v1/prompt-turn#3-agent-reports-output).
+    """
+
+    session_id: SessionId
+    update: SessionUpdate
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Unique identifier for a message within a session (v1/prompt-turn).
+MessageId: TypeAlias = str
+
+
+class ContentChunk(Wire, frozen=True):
+    """A streamed piece of a message; a change of `message_id` starts a new one. Base of the three
+    chunk updates (v1/prompt-turn#3-agent-reports-output).
+    """
+
+    content: ContentBlock
+    message_id: MessageId | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UserMessageChunk(
+    ContentChunk, frozen=True, tag_field="sessionUpdate", tag="user_message_chunk"
+):
+    """A piece of what the user (on replay) said (v1/prompt-turn)."""
+
+
+class AgentMessageChunk(
+    ContentChunk, frozen=True, tag_field="sessionUpdate", tag="agent_message_chunk"
+):
+    """A piece of what the agent said (v1/prompt-turn)."""
+
+
+class AgentThoughtChunk(
+    ContentChunk, frozen=True, tag_field="sessionUpdate", tag="agent_thought_chunk"
+):
+    """A piece of the agent's reasoning (v1/prompt-turn)."""
+
+
+class ToolCall(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call"):
+    """Represents a tool call that the language model has requested (v1/tool-calls)."""
+
+    tool_call_id: ToolCallId
+    title: str
+    name: str | UnsetType | None = UNSET
+    kind: ToolKind | UnsetType = UNSET
+    status: ToolCallStatus | UnsetType = UNSET
+    content: list[ToolCallContent] | UnsetType = UNSET
+    locations: list[ToolCallLocation] | UnsetType = UNSET
+    raw_input: Any = UNSET
+    raw_output: Any = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PlanEntry(Wire, frozen=True):
+    """A single entry in the execution plan (v1/agent-plan#plan-entries)."""
+
+    content: str
+    priority: PlanEntryPriority
+    status: PlanEntryStatus
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Priority levels for plan entries (v1/agent-plan#plan-entries).
+PlanEntryPriority: TypeAlias = Literal["high", "medium", "low"]
+
+# Status of a plan entry in the execution flow (v1/agent-plan#plan-entries).
+PlanEntryStatus: TypeAlias = Literal["pending", "in_progress", "completed"]
+
+
+class Plan(Wire, frozen=True, tag_field="sessionUpdate", tag="plan"):
+    """An execution plan for accomplishing complex tasks (v1/agent-plan)."""
+
+    entries: list[PlanEntry]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Unique identifier for a plan within a session (rfds/plan-operations, unstable).
+PlanId: TypeAlias = str
+
+
+class PlanItems(Wire, frozen=True, tag_field="type", tag="items"):
+    """A plan represented as structured entries (rfds/plan-operations, unstable)."""
+
+    plan_id: PlanId
+    entries: list[PlanEntry]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PlanFile(Wire, frozen=True, tag_field="type", tag="file"):
+    """A plan represented by a file URI (rfds/plan-operations, unstable)."""
+
+    plan_id: PlanId
+    uri: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PlanMarkdown(Wire, frozen=True, tag_field="type", tag="markdown"):
+    """A plan represented as raw markdown content (rfds/plan-operations, unstable)."""
+
+    plan_id: PlanId
+    content: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnknownPlan(Wire, frozen=True, tag_field="type", tag="?"):
+    """A plan that the schema does not list, kept as it came (rfds/plan-operations)."""
+
+    type: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# A plan of its own id (rfds/plan-operations, unstable).
+PlanUpdateContent: TypeAlias = PlanItems | PlanFile | PlanMarkdown | UnknownPlan
+
+
+class PlanUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="plan_update"):
+    """A content update for a plan identified by ID (rfds/plan-operations, unstable)."""
+
+    plan: PlanUpdateContent
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PlanRemoved(Wire, frozen=True, tag_field="sessionUpdate", tag="plan_removed"):
+    """Removal notice for a plan identified by ID (rfds/plan-operations, unstable)."""
+
+    plan_id: PlanId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AvailableCommand(Wire, frozen=True):
+    """Information about a command (v1/slash-commands)."""
+
+    name: str
+    description: str
+    input: AvailableCommandInput | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnstructuredCommandInput(Wire, frozen=True):
+    """All text that was typed after the command name is provided as input (v1/slash-commands)."""
+
+    hint: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# What a command takes after its name; so far one kind (v1/slash-commands).
+AvailableCommandInput: TypeAlias = UnstructuredCommandInput
+
+
+class AvailableCommandsUpdate(
+    Wire, frozen=True, tag_field="sessionUpdate", tag="available_commands_update"
+):
+    """Available commands are ready or have changed (v1/slash-commands)."""
+
+    available_commands: list[AvailableCommand]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CurrentModeUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="current_mode_update"):
+    """The current mode of the session has changed (v1/session-modes)."""
+
+    current_mode_id: SessionModeId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ConfigOptionUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="config_option_update"):
+    """Session configuration options have been updated (v1/session-config-options)."""
+
+    config_options: list[ConfigOption]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionInfoUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="session_info_update"):
+    """Update to session metadata (v1/session-list)."""
+
+    title: str | UnsetType | None = UNSET
+    updated_at: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class Cost(Wire, frozen=True):
+    """Cost information for a session (v1/prompt-turn)."""
+
+    amount: float
+    currency: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UsageUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="usage_update"):
+    """Context window and cost update for a session (v1/prompt-turn)."""
+
+    used: Unsigned
+    size: Unsigned
+    cost: Cost | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Severity hint for a session notice (rfds/session-notices). Open; known: info, warning, error.
+NoticeSeverity: TypeAlias = str
+
+
+class Notice(Wire, frozen=True, tag_field="sessionUpdate", tag="notice"):
+    """Fire-and-forget information for the user (rfds/session-notices)."""
+
+    severity: NoticeSeverity
+    title: str
+    description: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Unique identifier for a context compaction within a session (rfds/session-compaction).
+CompactionId: TypeAlias = str
+
+# Lifecycle state of a context compaction (rfds/session-compaction). Open; known: in_progress,
+# completed, failed, cancelled.
+CompactionStatus: TypeAlias = str
+
+
+class CompactionUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="compaction_update"):
+    """A context compaction upsert (rfds/session-compaction)."""
+
+    compaction_id: CompactionId
+    status: CompactionStatus
+    summary: list[ContentBlock] | UnsetType | None = UNSET
+    error: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CompactionSummaryChunk(
+    Wire, frozen=True, tag_field="sessionUpdate", tag="compaction_summary_chunk"
+):
+    """A content block appended to a compaction's summary (rfds/session-compaction)."""
+
+    compaction_id: CompactionId
+    content: ContentBlock
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SubagentSessionCapabilities(Wire, frozen=True):
+    """Client-initiated session mutations permitted for a specific subagent session
+    (v1/subagents).
+    """
+
+    cancel: SessionCancelCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionCancelCapabilities(Wire, frozen=True):
+    """Capability to cancel work in a subagent session without ending that session
+    (v1/subagents).
+    """
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class RunningStateUpdate(Wire, frozen=True, tag_field="state", tag="running"):
+    """Foreground work is in progress (v1/subagents)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class IdleStateUpdate(Wire, frozen=True, tag_field="state", tag="idle"):
+    """The child works no more; `stop_reason` says why, `error` what went wrong when it is "error"
+    (v1/subagents).
+    """
+
+    stop_reason: str | UnsetType | None = UNSET
+    error: Error | UnsetType | None = UNSET
+    usage: Usage | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class RequiresActionStateUpdate(Wire, frozen=True, tag_field="state", tag="requires_action"):
+    """Foreground work is blocked on user action (v1/subagents)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnknownStateUpdate(Wire, frozen=True, tag_field="state", tag="unknown"):
+    """The agent cannot tell what the child does: it must not be shown as running (v1/subagents)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class OtherStateUpdate(Wire, frozen=True, tag_field="state", tag="?"):
+    """A state that the schema does not list; not idle, not known to run, kept as it came
+    (v1/subagents).
+    """
+
+    state: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# What a child session does (v1/subagents).
+StateUpdate: TypeAlias = (
+    RunningStateUpdate
+    | IdleStateUpdate
+    | RequiresActionStateUpdate
+    | UnknownStateUpdate
+    | OtherStateUpdate
+)
+
+
+class SubagentUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="subagent_update"):
+    """Notification that the enclosing parent session created and owns a child session
+    (v1/subagents).
+    """
+
+    session_id: SessionId
+    title: str | UnsetType | None = UNSET
+    description: str | UnsetType | None = UNSET
+    capabilities: SubagentSessionCapabilities | UnsetType | None = UNSET
+    state: StateUpdate | UnsetType | None = UNSET
+    cwd: str | UnsetType | None = UNSET
+    additional_directories: list[str] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="session_message"):
+    """An upsert for an inter-session message (v1/subagents)."""
+
+    message_id: MessageId
+    sender_session_id: SessionId | UnsetType | None = UNSET
+    recipient_session_id: SessionId | UnsetType | None = UNSET
+    sender_message_id: MessageId | UnsetType | None = UNSET
+    recipient_message_id: MessageId | UnsetType | None = UNSET
+    content: list[ContentBlock] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionMessageChunk(
+    Wire, frozen=True, tag_field="sessionUpdate", tag="session_message_chunk"
+):
+    """A streamed content block of an inter-session message (v1/subagents)."""
+
+    message_id: MessageId
+    content: ContentBlock
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptSuggestion(Wire, frozen=True):
+    """A prompt the user may want to send next (rfds/prompt-suggestions, unstable,
+    schema >= 1.31).
+    """
+
+    prompt: list[ContentBlock]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptSuggestionsUpdate(
+    Wire, frozen=True, tag_field="sessionUpdate", tag="prompt_suggestions_update"
+):
+    """What the empty composer may show as ghost text; replaces the last list
+    (rfds/prompt-suggestions, unstable, schema >= 1.31).
+    """
+
+    suggestions: list[PromptSuggestion]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnknownUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="?"):
+    """An update that the schema does not list, or one too broken to read, kept as it came
+    (v1/prompt-turn).
+    """
+
+    session_update: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+# What `session/update` carries (v1/prompt-turn#3-agent-reports-output).
+SessionUpdate: TypeAlias = (
+    UserMessageChunk
+    | AgentMessageChunk
+    | AgentThoughtChunk
+    | ToolCall
+    | ToolCallUpdate
+    | Plan
+    | PlanUpdate
+    | PlanRemoved
+    | AvailableCommandsUpdate
+    | CurrentModeUpdate
+    | ConfigOptionUpdate
+    | SessionInfoUpdate
+    | UsageUpdate
+    | Notice
+    | CompactionUpdate
+    | CompactionSummaryChunk
+    | SubagentUpdate
+    | SessionMessage
+    | SessionMessageChunk
+    | PromptSuggestionsUpdate
+    | UnknownUpdate
+)
+
+
+class CompleteElicitationNotification(Wire, frozen=True):
+    """Notification sent by the agent when a URL-based elicitation is complete (v1/elicitation)."""
+
+    elicitation_id: ElicitationId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AuthStatusUpdateNotification(Wire, frozen=True):
+    """Notification sent by the agent when its authentication status changes (rfds/get-auth-state,
+    unstable).
+    """
+
+    state: AuthState
+    accounts: list[AuthAccount] | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Parameters of a notification that is not in the spec (v1/extensibility).
+ExtNotification: TypeAlias = Any
+
+
+class InitializeRequest(Wire, frozen=True):
+    """Request parameters for the initialize method (v1/initialization)."""
+
+    protocol_version: ProtocolVersion
+    client_capabilities: ClientCapabilities | UnsetType = UNSET
+    client_info: Implementation | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ClientCapabilities(Wire, frozen=True):
+    """Capabilities supported by the client (v1/initialization#client-capabilities)."""
+
+    fs: FileSystemCapabilities | UnsetType = UNSET
+    terminal: bool | UnsetType = UNSET
+    session: ClientSessionCapabilities | UnsetType | None = UNSET
+    subagents: SubagentCapabilities | UnsetType | None = UNSET
+    plan: PlanCapabilities | UnsetType | None = UNSET
+    auth: AuthCapabilities | UnsetType = UNSET
+    elicitation: ElicitationCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class FileSystemCapabilities(Wire, frozen=True):
+    """File system capabilities that a client may support (v1/initialization#filesystem)."""
+
+    read_text_file: bool | UnsetType = UNSET
+    write_text_file: bool | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ClientSessionCapabilities(Wire, frozen=True):
+    """Session-related capabilities supported by the client (v1/initialization)."""
+
+    compaction: CompactionCapabilities | UnsetType | None = UNSET
+    config_options: SessionConfigOptionsCapabilities | UnsetType | None = UNSET
+    notices: NoticeCapabilities | UnsetType | None = UNSET
+    prompt_suggestions: PromptSuggestionsCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptSuggestionsCapabilities(Wire, frozen=True):
+    """The client can show prompt suggestions (rfds/prompt-suggestions, unstable,
+    schema >= 1.31).
+    """
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CompactionCapabilities(Wire, frozen=True):
+    """Client support for ID-addressed context compaction updates (rfds/session-compaction)."""
+
+
+class SessionConfigOptionsCapabilities(Wire, frozen=True):
+    """Session configuration option capabilities supported by the client
+    (v1/session-config-options).
+    """
+
+    boolean: BooleanConfigOptionCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class BooleanConfigOptionCapabilities(Wire, frozen=True):
+    """Capabilities for boolean session configuration options (v1/session-config-options)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class NoticeCapabilities(Wire, frozen=True):
+    """Client support for presenting live notices to the user (rfds/session-notices)."""
+
+
+class SubagentCapabilities(Wire, frozen=True):
+    """Capability marker for exposing reusable child sessions as restricted ACP sessions
+    (v1/subagents).
+    """
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PlanCapabilities(Wire, frozen=True):
+    """Capabilities for receiving `plan_update` and `plan_removed` session updates
+    (rfds/plan-operations, unstable).
+    """
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AuthCapabilities(Wire, frozen=True):
+    """Authentication capabilities supported by the client (v1/authentication)."""
+
+    terminal: bool | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ElicitationCapabilities(Wire, frozen=True):
+    """Elicitation capabilities supported by the client (v1/elicitation)."""
+
+    form: ElicitationFormCapabilities | UnsetType | None = UNSET
+    url: ElicitationUrlCapabilities | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ElicitationFormCapabilities(Wire, frozen=True):
+    """Form-based elicitation capabilities (v1/elicitation)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ElicitationUrlCapabilities(Wire, frozen=True):
+    """URL-based elicitation capabilities (v1/elicitation)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AuthenticateRequest(Wire, frozen=True):
+    """Request parameters for the authenticate method (v1/authentication)."""
+
+    method_id: AuthMethodId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ListProvidersRequest(Wire, frozen=True):
+    """Request parameters for `providers/list` (rfds/custom-llm-endpoint, unstable)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SetProviderRequest(Wire, frozen=True):
+    """Request parameters for `providers/set` (rfds/custom-llm-endpoint, unstable)."""
+
+    provider_id: ProviderId
+    api_type: LlmProtocol
+    base_url: str
+    headers: dict[str, str] | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class DisableProviderRequest(Wire, frozen=True):
+    """Request parameters for `providers/disable` (rfds/custom-llm-endpoint, unstable)."""
+
+    provider_id: ProviderId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class LogoutRequest(Wire, frozen=True):
+    """Request parameters for the logout method (v1/authentication)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AuthStatusRequest(Wire, frozen=True):
+    """Request parameters for the `auth/status` method (rfds/get-auth-state, unstable)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class NewSessionRequest(Wire, frozen=True):
+    """Request parameters for creating a new session (v1/session-setup#creating-a-session)."""
+
+    cwd: str
+    mcp_servers: list[McpServer]
+    additional_directories: list[str] | UnsetType = UNSET
+    system_prompt: SystemPrompt | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class HttpHeader(Wire, frozen=True):
+    """An HTTP header to set when making requests to the MCP server (v1/session-setup)."""
+
+    name: str
+    value: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpServer(Untagged):
+    """An MCP server for the agent to connect to: stdio when it has no `type`
+    (v1/session-setup#mcp-servers).
+    """
+
+    __slots__ = ()
+
+
+class McpServerHttp(Wire, McpServer, frozen=True, tag_field="type", tag="http"):
+    """HTTP transport configuration for MCP (v1/session-setup)."""
+
+    name: str
+    url: str
+    headers: list[HttpHeader]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpServerSse(Wire, McpServer, frozen=True, tag_field="type", tag="sse"):
+    """SSE transport configuration for MCP (v1/session-setup)."""
+
+    name: str
+    url: str
+    headers: list[HttpHeader]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpServerAcp(Wire, McpServer, frozen=True, tag_field="type", tag="acp"):
+    """ACP transport configuration for MCP (rfds/mcp-over-acp, unstable)."""
+
+    name: str
+    server_id: McpServerAcpId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpServerStdio(Wire, McpServer, frozen=True):
+    """An MCP server that the agent starts. No `type` on the wire (v1/session-setup#mcp-servers)."""
+
+    name: str
+    command: str
+    args: list[str]
+    env: list[EnvVariable]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SystemPrompt(Wire, frozen=True):
+    """Client-provided system-level instructions for a session (rfds/client-system-prompt)."""
+
+    mode: SystemPromptMode
+    content: list[ContentBlock]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# How the Agent combines a client-provided system prompt with its own instructions
+# (rfds/client-system-prompt). Open; known: append, override.
+SystemPromptMode: TypeAlias = str
+
+
+class LoadSessionRequest(Wire, frozen=True):
+    """Request parameters for loading an existing session (v1/session-setup#loading-sessions)."""
+
+    mcp_servers: list[McpServer]
+    cwd: str
+    session_id: SessionId
+    additional_directories: list[str] | UnsetType = UNSET
+    system_prompt: SystemPrompt | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ListSessionsRequest(Wire, frozen=True):
+    """Request parameters for listing existing sessions (v1/session-list)."""
+
+    cwd: str | UnsetType | None = UNSET
+    cursor: str | UnsetType | None = UNSET
+    archived: SessionArchiveFilter | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+# Which sessions `session/list` returns based on their archive state (rfds/session-archive,
+# unstable). Open; known: exclude, include, only.
+SessionArchiveFilter: TypeAlias = str
+
+
+class DeleteSessionRequest(Wire, frozen=True):
+    """Request parameters for deleting an existing session from `session/list`
+    (v1/session-delete).
+    """
+
+    session_id: SessionId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ForkSessionRequest(Wire, frozen=True):
+    """Request parameters for forking an existing session (rfds/session-fork, unstable)."""
+
+    session_id: SessionId
+    cwd: str
+    additional_directories: list[str] | UnsetType = UNSET
+    mcp_servers: list[McpServer] | UnsetType = UNSET
+    system_prompt: SystemPrompt | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ArchiveSessionRequest(Wire, frozen=True):
+    """Request parameters for archiving a session (rfds/session-archive, unstable)."""
+
+    session_id: SessionId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class UnarchiveSessionRequest(Wire, frozen=True):
+    """Request parameters for unarchiving a session (v1/overview, unstable)."""
+
+    session_id: SessionId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionStatusRequest(Wire, frozen=True):
+    """Request parameters for checking the status of a session (rfds/session-status, unstable)."""
+
+    session_id: SessionId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SetSessionTitleRequest(Wire, frozen=True):
+    """Request parameters for setting the title of a session (rfds/session-set-title, unstable)."""
+
+    session_id: SessionId
+    title: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ResumeSessionRequest(Wire, frozen=True):
+    """Request parameters for resuming an existing session (v1/session-setup)."""
+
+    session_id: SessionId
+    cwd: str
+    additional_directories: list[str] | UnsetType = UNSET
+    mcp_servers: list[McpServer] | UnsetType = UNSET
+    system_prompt: SystemPrompt | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CloseSessionRequest(Wire, frozen=True):
+    """Request parameters for closing an active session (v1/session-setup)."""
+
+    session_id: SessionId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SetSessionModeRequest(Wire, frozen=True):
+    """Request parameters for setting a session mode (v1/session-modes)."""
+
+    session_id: SessionId
+    mode_id: SessionModeId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SetSessionConfigOptionRequest(Wire, frozen=True):
+    """Set one config option. A boolean must carry `type="boolean"`, a select value must not
+    (v1/session-config-options).
+    """
+
+    session_id: SessionId
+    config_id: SessionConfigId
+    value: SessionConfigValueId | bool
+    type: Literal["boolean"] | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class PromptRequest(Wire, frozen=True):
+    """Request parameters for sending a user prompt to the agent (v1/prompt-turn#1-user-message)."""
+
+    session_id: SessionId
+    prompt: list[ContentBlock]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class WriteTextFileResponse(Wire, frozen=True):
+    """Response to `fs/write_text_file` (v1/file-system)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ReadTextFileResponse(Wire, frozen=True):
+    """Response containing the contents of a text file (v1/file-system)."""
+
+    content: str
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SelectedPermissionOutcome(Wire, frozen=True, tag_field="outcome", tag="selected"):
+    """The user chose this option (v1/tool-calls#requesting-permission)."""
+
+    option_id: PermissionOptionId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CancelledPermissionOutcome(Wire, frozen=True, tag_field="outcome", tag="cancelled"):
+    """The turn was cancelled before the user chose (v1/tool-calls#requesting-permission)."""
+
+
+# How a permission request ended.
+RequestPermissionOutcome: TypeAlias = SelectedPermissionOutcome | CancelledPermissionOutcome
+
+
+class RequestPermissionResponse(Wire, frozen=True):
+    """Response to a permission request (v1/tool-calls)."""
+
+    outcome: RequestPermissionOutcome
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CreateTerminalResponse(Wire, frozen=True):
+    """Response containing the ID of the created terminal (v1/terminals)."""
+
+    terminal_id: TerminalId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TerminalOutputResponse(Wire, frozen=True):
+    """Response containing the terminal output and exit status (v1/terminals)."""
+
+    output: str
+    truncated: bool
+    exit_status: TerminalExitStatus | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class TerminalExitStatus(Wire, frozen=True):
+    """Exit status of a terminal command (v1/terminals)."""
+
+    exit_code: Unsigned | UnsetType | None = UNSET
+    signal: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ReleaseTerminalResponse(Wire, frozen=True):
+    """Response to terminal/release method (v1/terminals)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class WaitForTerminalExitResponse(Wire, frozen=True):
+    """Response containing the exit status of a terminal command (v1/terminals)."""
+
+    exit_code: Unsigned | UnsetType | None = UNSET
+    signal: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class KillTerminalResponse(Wire, frozen=True):
+    """Response to `terminal/kill` method (v1/terminals)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CreateElicitationResponse(Wire, frozen=True):
+    """Base of the three answers to an elicitation (v1/elicitation)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ElicitationAcceptAction(
+    CreateElicitationResponse, frozen=True, tag_field="action", tag="accept"
+):
+    """The user sent the form, or agreed to open the page (no `content` then) (v1/elicitation)."""
+
+    content: dict[str, ElicitationContentValue] | UnsetType | None = UNSET
+
+
+class ElicitationDeclineAction(
+    CreateElicitationResponse, frozen=True, tag_field="action", tag="decline"
+):
+    """The user said no (v1/elicitation)."""
+
+
+class ElicitationCancelAction(
+    CreateElicitationResponse, frozen=True, tag_field="action", tag="cancel"
+):
+    """The user dismissed the question, or the turn was cancelled (v1/elicitation)."""
+
+
+class UnknownElicitationAction(
+    CreateElicitationResponse, frozen=True, kw_only=True, tag_field="action", tag="?"
+):
+    """An action that the schema does not list, kept as it came (v1/elicitation)."""
+
+    action: str = field(name="?tag")
+    raw: dict[str, Any] = field(name="?raw")
+
+
+ElicitationResponse: TypeAlias = (
+    ElicitationAcceptAction
+    | ElicitationDeclineAction
+    | ElicitationCancelAction
+    | UnknownElicitationAction
+)
+
+# A value of a form (v1/elicitation).
+ElicitationContentValue: TypeAlias = str | int | float | bool | list[str]
+
+
+class MessageMcpResponse(Wire, frozen=True):
+    """Exactly one inner outcome: a result (null included) or an MCP error (rfds/mcp-over-acp,
+    unstable, unstable).
+    """
+
+    result: Any = UNSET
+    error: McpError | UnsetType = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class McpError(Wire, frozen=True):
+    """UNSTABLE (rfds/mcp-over-acp, unstable)."""
+
+    code: int
+    message: str
+    data: Any = UNSET
+
+
+class CancelNotification(Wire, frozen=True):
+    """Notification to cancel ongoing operations for a session (v1/prompt-turn#cancellation)."""
+
+    session_id: SessionId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class MessageMcpNotification(Wire, frozen=True):
+    """Notification parameters for `mcp/message` (rfds/mcp-over-acp, unstable)."""
+
+    server_id: McpServerAcpId
+    request_id: McpRequestId
+    method: str
+    params: dict[str, Any] | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class CancelRequestNotification(Wire, frozen=True):
+    """Notification to cancel an ongoing request (v1/cancellation)."""
+
+    request_id: RequestId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class InitializeProxyRequest(InitializeRequest, frozen=True):
+    """Request parameters for `proxy/initialize` (rfds/proxy-chains, unstable)."""
+
+
+class ProxySuccessorRequest(Wire, frozen=True):
+    """Parameters of a `proxy/successor` request (rfds/proxy-chains, unstable)."""
+
+    method: str
+    params: Any = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class InitializeProxyResponse(InitializeResponse, frozen=True):
+    """Response to `proxy/initialize` (rfds/proxy-chains, unstable)."""
+
+
+# The successor's own result, opaque (rfds/proxy-chains, unstable, unstable).
+ProxySuccessorResponse: TypeAlias = Any
+
+
+class ProxySuccessorNotification(Wire, frozen=True):
+    """Parameters of a `proxy/successor` notification (rfds/proxy-chains, unstable)."""
+
+    method: str
+    params: Any = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")

@@ -1,0 +1,53 @@
+"""Lone surrogates: half an emoji, cut by an agent that counts UTF-16 units, or smuggled in by us.
+
+JSON's grammar lets them pass as escapes, UTF-8 does not. Both ways they become U+FFFD; two halves
+that stand side by side become the character they were.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+_ESCAPE: Final = re.compile(
+    rb"\\(?:"
+    rb"(?P<pair>u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    rb"|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb"|.)",
+    re.DOTALL,
+)
+
+
+def repair_escapes(line: bytes) -> bytes:
+    r"""`line` of JSON with each lone surrogate escape replaced by `\ufffd`."""
+    return _ESCAPE.sub(lambda m: rb"\ufffd" if m["lone"] else m[0], line)
+
+
+def clean_text(text: str) -> str:
+    """`text` as UTF-8 can hold it."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def clean(value: Any) -> Any:
+    """`value` (structs, dicts, lists, scalars) as builtins whose every string UTF-8 can hold."""
+    return _clean(msgspec.to_builtins(value, enc_hook=_decode_raw))
+
+
+def _decode_raw(value: Any) -> Any:
+    if isinstance(value, msgspec.Raw):
+        return msgspec.json.decode(value)
+    raise NotImplementedError(f"objects of type {type(value).__qualname__} are not supported")
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(item) for item in value]
+    return value
