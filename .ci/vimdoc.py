@@ -1,4 +1,4 @@
-"""Check the help files in doc/: every tag once, every |link| leads somewhere, no line over 78 columns.
+"""Check the help in doc/: every tag once, every |link| leads somewhere, 78 columns at most.
 
 `:helptags` reports duplicates but exits 0, and it never looks at links.
 """

@@ -1,0 +1,1 @@
+"""Tests: pure ones by table and property, a scripted agent process, a real Neovim."""

@@ -1,0 +1,217 @@
+"""One end of a stdio pipe, in straight lines: say something, wait for something, in order.
+
+Nothing runs at the same time: a frame that nobody waits for yet stays in `waiting`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+Frame = dict[str, Any]
+
+
+class End(Exception):
+    """The client closed our input."""
+
+
+class Cancelled(Exception):
+    """`session/cancel` came while a scenario looked for it; the turn ends as cancelled."""
+
+
+class Agent:
+    """A scripted agent: frames in and out, and the few habits every agent has."""
+
+    def __init__(self, log: Path | None = None) -> None:
+        self._log = log.open("ab", buffering=0) if log else None
+        self._buffer = b""
+        self._next = 0
+        self.waiting: list[Frame] = []
+        self.session = "s1"
+        self.sessions = 0
+        self.turn: Frame | None = None  # the session/prompt being worked on
+        self.client: Frame = {}  # clientCapabilities
+        self.capabilities: Frame = {
+            "promptCapabilities": {"embeddedContext": True, "image": True},
+            "mcpCapabilities": {},
+        }
+        self.new_session: Frame = {}  # further keys of the session/new result
+        self.note(f"start {os.getpid()}")
+
+    # ---- saying
+
+    def raw(self, data: bytes, *, newline: bool = True) -> None:
+        """Write bytes as they are."""
+        self._write(data + (b"\n" if newline else b""))
+        try:
+            self._record("out", frame=json.loads(data))
+        except ValueError:
+            self._record("out", raw=data[:1000].decode(errors="backslashreplace"))
+
+    def raw_part(self, data: bytes) -> None:
+        """Write bytes that are no whole line; not logged."""
+        self._write(data)
+
+    def send(self, frame: Any) -> None:
+        """Write one JSON value as a line."""
+        self._record("out", frame=frame)
+        self._write(json.dumps(frame, ensure_ascii=False).encode() + b"\n")
+
+    def notify(self, method: str, params: Any = None) -> None:
+        """A notification."""
+        self.send({"jsonrpc": "2.0", "method": method, "params": params or {}})
+
+    def update(self, update: Frame, session: str | None = None) -> None:
+        """A `session/update` of the current session."""
+        self.notify("session/update", {"sessionId": session or self.session, "update": update})
+
+    def say(self, text: str, **more: Any) -> None:
+        """One `agent_message_chunk` of text."""
+        content = {"type": "text", "text": text}
+        self.update({"sessionUpdate": "agent_message_chunk", "content": content, **more})
+
+    def request(self, method: str, params: Frame, *, id: Any = None) -> Any:
+        """Send a request, return its id without waiting; `sessionId` is added."""
+        if id is None:
+            id, self._next = self._next, self._next + 1
+        params = {"sessionId": self.session, **params}
+        self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        return id
+
+    def answer(self, id: Any) -> Frame:
+        """Wait for the response to that request."""
+        return self._take(lambda f: "method" not in f and f.get("id") == id)
+
+    def ask(self, method: str, params: Frame) -> Frame:
+        """Send a request and wait for its response: `{result}` or `{error}`."""
+        return self.answer(self.request(method, params))
+
+    def cancel_request(self, id: Any) -> None:
+        """Take a request of ours back."""
+        self.notify("$/cancel_request", {"requestId": id})
+
+    def reply(self, request: Frame, result: Any) -> None:
+        """Answer a request of the client."""
+        self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
+
+    def refuse(self, request: Frame, code: int, message: str, data: Any = None) -> None:
+        """Answer a request of the client with an error."""
+        error = {"code": code, "message": message}
+        if data is not None:
+            error["data"] = data
+        self.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
+
+    def end(self, reason: str = "end_turn", **more: Any) -> None:
+        """Answer the prompt being worked on, if it is not answered yet."""
+        if self.turn is not None:
+            self.reply(self.turn, {"stopReason": reason, **more})
+            self.turn = None
+
+    # ---- listening
+
+    def expect(self, *methods: str) -> Frame:
+        """Wait for a frame of one of those methods; others stay waiting."""
+        return self._take(lambda f: f.get("method") in methods)
+
+    def next(self) -> Frame:
+        """The next frame with a method, whichever; responses stay waiting."""
+        return self._take(lambda f: "method" in f)
+
+    def wait_for_cancel(self) -> NoReturn:
+        """Wait until the user cancels, then end the turn as cancelled."""
+        self._take(self._is_cancel)
+        raise Cancelled
+
+    def check_cancel(self, seconds: float = 0.0) -> None:
+        """Look for a cancel for so long; Cancelled when there is one."""
+        end = time.monotonic() + seconds
+        while True:
+            if any(self._is_cancel(frame) for frame in self.waiting):
+                self.wait_for_cancel()
+            left = max(0.0, end - time.monotonic())
+            if not self._ready(left):
+                return
+            self.waiting.append(self._read())
+
+    def listen(self) -> None:
+        """Take frames in, for ever, and answer none. End at the end of the input."""
+        while True:
+            self.waiting.append(self._read())
+
+    # ---- ending and side effects
+
+    def exit(self, code: int = 0) -> NoReturn:
+        """End at once with that code."""
+        self.note(f"exit {code}")
+        os._exit(code)
+
+    def die(self, name: str = "SIGKILL") -> NoReturn:
+        """End by a signal."""
+        self.note(f"die {name}")
+        number = signal.Signals[name]
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        raise AssertionError("alive after a deadly signal")
+
+    def stderr(self, text: str) -> None:
+        """One line on stderr."""
+        print(text, file=sys.stderr, flush=True)
+
+    def note(self, text: str) -> None:
+        """Write something down in the log, for the test to see."""
+        self._record("note", note=text)
+
+    # ---- the pipe
+
+    def _take(self, wanted: Callable[[Frame], bool]) -> Frame:
+        for index, frame in enumerate(self.waiting):
+            if wanted(frame):
+                return self.waiting.pop(index)
+        while not wanted(frame := self._read()):
+            self.waiting.append(frame)
+        return frame
+
+    def _is_cancel(self, frame: Frame) -> bool:
+        return frame.get("method") == "session/cancel"
+
+    def _ready(self, seconds: float) -> bool:
+        return b"\n" in self._buffer or bool(select.select([0], [], [], seconds)[0])
+
+    def _read(self) -> Frame:
+        while b"\n" not in self._buffer:
+            data = os.read(0, 1 << 16)
+            if not data:
+                self.note("eof")
+                raise End
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        try:
+            frame = json.loads(line)
+        except ValueError:
+            self._record("in", raw=line[:1000].decode(errors="backslashreplace"))
+            raise
+        self._record("in", frame=frame)
+        assert isinstance(frame, dict), line
+        return frame
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(1, view) :]
+        except BrokenPipeError as error:
+            self.note("broken pipe")
+            raise End from error
+
+    def _record(self, direction: str, **what: Any) -> None:
+        if self._log is not None:
+            entry = {"t": time.monotonic(), "dir": direction, **what}
+            self._log.write(json.dumps(entry).encode() + b"\n")

@@ -1,0 +1,156 @@
+"""Ends: by code, by signal, with last words, and agents that will not go."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from tests.agents.agent import Agent, End
+from tests.agents.loop import SCENARIOS, handshake, scenario, serve, update_of, whole_life
+
+
+@scenario
+def exit_(agent: Agent, code: str = "1") -> None:
+    """Start a tool call, say something on stderr, and end with CODE mid-turn."""
+    agent.say("before the end\n")
+    agent.update(update_of("tool_call", toolCallId="cut", title="Cut off", status="in_progress"))
+    for number in range(3):
+        agent.stderr(f"last words {number}")
+    agent.exit(int(code))
+
+
+@scenario
+def die(agent: Agent, name: str = "SIGKILL") -> None:
+    """End by the signal mid-turn."""
+    agent.say("before the end\n")
+    agent.stderr("killed")
+    agent.die(name)
+
+
+@whole_life
+def exit_at_once(agent: Agent, code: str = "7") -> None:
+    """End before the handshake, with a word on stderr."""
+    agent.stderr("missing configuration")
+    agent.exit(int(code))
+
+
+@whole_life
+def exit_in_handshake(agent: Agent, code: str = "8") -> None:
+    """Take `initialize` and end instead of answering."""
+    agent.expect("initialize")
+    agent.exit(int(code))
+
+
+@whole_life
+def mute(agent: Agent) -> None:
+    """Read everything, answer nothing."""
+    agent.listen()
+
+
+@whole_life
+def wrong_version(agent: Agent, version: str = "99") -> None:
+    """Answer `initialize` with a protocol version that the client does not speak."""
+    agent.reply(agent.expect("initialize"), {"protocolVersion": int(version)})
+    agent.listen()
+
+
+@whole_life
+def refuses_initialize(agent: Agent) -> None:
+    """Answer `initialize` with an error."""
+    agent.refuse(agent.expect("initialize"), -32603, "not today")
+    agent.listen()
+
+
+@whole_life
+def refuses_session(agent: Agent, code: str = "-32603") -> None:
+    """Refuse `session/new` with CODE."""
+    handshake(agent)
+    while True:
+        agent.refuse(agent.expect("session/new"), int(code), "no session for you")
+
+
+@whole_life
+def exit_once(agent: Agent, mark: str, then: str = "hello", code: str = "5") -> None:
+    """End mid-turn in the first life (no file MARK yet), run THEN in the next ones."""
+    handshake(agent)
+    if os.path.exists(mark):  # noqa: PTH110
+        serve(agent, SCENARIOS[then].run, [])
+    with open(mark, "x"):  # noqa: PTH123
+        pass
+    serve(agent, SCENARIOS["exit"].run, [code])
+
+
+@scenario
+def stderr(agent: Agent, lines: str = "1000", size: str = "80") -> None:
+    """LINES lines of SIZE characters on stderr, faster than anybody reads them."""
+    for number in range(int(lines)):
+        agent.stderr(f"noise {number} ".ljust(int(size), "."))
+
+
+@scenario
+def ignores_cancel(agent: Agent, seconds: str = "60") -> None:
+    """Say a line, then be deaf for so long, whatever the user does."""
+    agent.say("not listening\n")
+    time.sleep(float(seconds))
+
+
+@scenario
+def late_cancel(agent: Agent) -> None:
+    """On cancel: a few more updates, then end the turn as cancelled."""
+    agent.update(update_of("tool_call", toolCallId="l", title="Long", status="in_progress"))
+    agent.expect("session/cancel")
+    agent.say("still going\n")
+    agent.update(update_of("tool_call_update", toolCallId="l", status="completed"))
+    agent.end("cancelled")
+
+
+@scenario
+def wrong_cancel(agent: Agent) -> None:
+    """On cancel: end the turn with an error, as some agents do."""
+    agent.say("working\n")
+    agent.expect("session/cancel")
+    assert agent.turn is not None
+    agent.refuse(agent.turn, -32800, "Request cancelled")
+    agent.turn = None
+
+
+def _deaf() -> None:
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+
+
+@whole_life
+def will_not_die(agent: Agent) -> None:
+    """An ordinary agent, but it ignores TERM, HUP, INT and the end of its input."""
+    _deaf()
+    handshake(agent)
+    try:
+        serve(agent, SCENARIOS["hello"].run, [])
+    except End:
+        agent.note("will not die")
+        while True:
+            time.sleep(60)
+
+
+@whole_life
+def grandchildren(agent: Agent, kind: str = "plain") -> None:
+    """An ordinary agent with a child process of its own: plain, or deaf to TERM and HUP."""
+    code = "import time; time.sleep(600)"
+    if kind == "deaf":
+        code = f"import signal; signal.signal(15, 1); signal.signal(1, 1); {code}"
+    null = subprocess.DEVNULL
+    child = subprocess.Popen([sys.executable, "-c", code], stdin=null, stdout=null, stderr=null)
+    agent.note(f"child {child.pid}")
+    handshake(agent)
+    serve(agent, SCENARIOS["script"].run, [])
+
+
+@whole_life
+def slow_start(agent: Agent, seconds: str = "1") -> None:
+    """An ordinary agent that needs SECONDS before it answers `initialize`."""
+    time.sleep(float(seconds))
+    handshake(agent)
+    serve(agent, SCENARIOS["hello"].run, [])

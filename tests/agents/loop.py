@@ -1,0 +1,135 @@
+"""What every scripted agent does around its scenario: the handshake, and a turn for each prompt."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.agents.agent import Agent, Cancelled, Frame
+
+Scenario = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A scenario and how it is entered."""
+
+    run: Scenario
+    whole: bool  # it is the whole life of the process, from the first byte
+
+
+SCENARIOS: dict[str, Entry] = {}
+
+
+def scenario(run: Scenario) -> Scenario:
+    """Register a scenario: it runs in each turn, and the turn then ends with `end_turn`."""
+    return _register(run, whole=False)
+
+
+def whole_life(run: Scenario) -> Scenario:
+    """Register a scenario that does everything itself, the handshake included."""
+    return _register(run, whole=True)
+
+
+def _register(run: Scenario, *, whole: bool) -> Scenario:
+    name = run.__name__.rstrip("_")
+    assert name not in SCENARIOS, name
+    SCENARIOS[name] = Entry(run, whole)
+    return run
+
+
+def handshake(agent: Agent) -> None:
+    """Answer `initialize`; `session/new` is answered whenever it comes."""
+    request = agent.expect("initialize")
+    agent.client = request["params"].get("clientCapabilities", {})
+    agent.reply(
+        request,
+        {
+            "protocolVersion": 1,
+            "agentCapabilities": agent.capabilities,
+            "agentInfo": {"name": "scripted", "title": "Scripted", "version": "1"},
+            "authMethods": [],
+        },
+    )
+
+
+def new_session(agent: Agent, request: Frame) -> None:
+    """Answer `session/new`: ids are s1, s2, …"""
+    agent.sessions += 1
+    agent.session = f"s{agent.sessions}"
+    agent.reply(request, {"sessionId": agent.session, **agent.new_session})
+
+
+def prompt_text(request: Frame) -> str:
+    """The text blocks of a prompt, joined."""
+    return "".join(b["text"] for b in request["params"]["prompt"] if b["type"] == "text")
+
+
+def serve(agent: Agent, scenario: Scenario, args: list[str]) -> None:
+    """The default life: sessions, and the scenario in a turn for each prompt."""
+    while True:
+        frame = agent.next()
+        match frame["method"]:
+            case "session/new":
+                new_session(agent, frame)
+            case "session/prompt":
+                agent.session = frame["params"]["sessionId"]
+                run_turn(agent, frame, scenario, args)
+            case "session/set_mode":
+                agent.reply(frame, {})
+                mode = frame["params"]["modeId"]
+                agent.update({"sessionUpdate": "current_mode_update", "currentModeId": mode})
+            case "authenticate" | "session/close" | "session/delete" | "logout":
+                agent.reply(frame, {})
+            case method if "id" in frame:
+                agent.refuse(frame, -32601, f"no method {method}")
+
+
+def run_turn(agent: Agent, request: Frame, scenario: Scenario, args: list[str]) -> None:
+    """One prompt: the scenario, then `end_turn`, or `cancelled`."""
+    agent.turn = request
+    try:
+        scenario(agent, *args)
+        agent.end()
+    except Cancelled:
+        agent.end("cancelled")
+
+
+def script(agent: Agent, *_args: str) -> None:
+    """Run each line of the prompt's text: the name of a scenario and its arguments, shell-quoted.
+
+    A last argument that starts with `{` or `[` runs to the end of the line unquoted (JSON).
+    """
+    assert agent.turn is not None
+    for line in prompt_text(agent.turn).split("\n"):
+        words = split(line.strip())
+        if words:
+            SCENARIOS[words[0]].run(agent, *words[1:])
+
+
+def split(line: str) -> list[str]:
+    """Shell words; from the first word that starts with `{`, `[` or `\"{` on: one word as it is."""
+    for index, character in enumerate(line):
+        if character in "{[" and (index == 0 or line[index - 1] == " "):
+            return [*shlex.split(line[:index]), line[index:]]
+    return shlex.split(line)
+
+
+def live(agent: Agent, name: str, args: list[str]) -> None:
+    """The life of an agent process with that scenario."""
+    entry = SCENARIOS[name]
+    if entry.whole:
+        entry.run(agent, *args)
+    else:
+        handshake(agent)
+        serve(agent, entry.run, args)
+
+
+def update_of(kind: str, /, **fields: Any) -> Frame:
+    """An update of that kind."""
+    return {"sessionUpdate": kind, **fields}
+
+
+scenario(script)

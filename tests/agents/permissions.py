@@ -1,0 +1,147 @@
+"""Questions to the user."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.agents.agent import Agent, Cancelled, Frame
+from tests.agents.loop import scenario, update_of
+
+OPTIONS = [
+    {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "always", "name": "Always allow", "kind": "allow_always"},
+    {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
+    {"optionId": "never", "name": "Always reject", "kind": "reject_always"},
+]
+
+METHOD = "session/request_permission"
+
+
+def question(id: str, options: list[Frame] | None = None, **call: Any) -> Frame:
+    """The parameters of a permission request for tool call `id`."""
+    tool_call = {"toolCallId": id, "title": f"Run {id}", "kind": "execute", **call}
+    return {"toolCall": tool_call, "options": OPTIONS if options is None else options}
+
+
+def chosen(response: Frame) -> str:
+    """What the user chose: an optionId, `cancelled`, or `error CODE`."""
+    if "error" in response:
+        return f"error {response['error']['code']}"
+    outcome = response["result"]["outcome"]
+    return str(outcome.get("optionId", outcome["outcome"]))
+
+
+def report(agent: Agent, id: str, response: Frame) -> str:
+    """Say in the chat, and note, what was chosen."""
+    choice = chosen(response)
+    agent.note(f"chosen {id} {choice}")
+    agent.say(f"{id}: {choice}\n")
+    return choice
+
+
+@scenario
+def permission(agent: Agent, id: str = "p1") -> None:
+    """One question with the four usual options; the answer is said. Cancelled ends the turn so."""
+    agent.update(update_of("tool_call", toolCallId=id, title=f"Run {id}", kind="execute"))
+    choice = report(agent, id, agent.ask(METHOD, question(id)))
+    status = "completed" if choice in ("allow", "always") else "failed"
+    agent.update(update_of("tool_call_update", toolCallId=id, status=status))
+    if choice == "cancelled":
+        raise Cancelled
+
+
+@scenario
+def permissions(agent: Agent, count: str = "3") -> None:
+    """COUNT questions at once; answers are said in the order of the questions."""
+    asked = {f"p{n}": agent.request(METHOD, question(f"p{n}")) for n in range(1, int(count) + 1)}
+    choices = {name: report(agent, name, agent.answer(id)) for name, id in asked.items()}
+    if "cancelled" in choices.values():
+        agent.check_cancel()
+
+
+@scenario
+def permissions_half_cancelled(agent: Agent, count: str = "50") -> None:
+    """COUNT questions at once, every second one taken back by `$/cancel_request`."""
+    asked = {f"p{n}": agent.request(METHOD, question(f"p{n}")) for n in range(1, int(count) + 1)}
+    for number, id in enumerate(asked.values()):
+        if number % 2:
+            agent.cancel_request(id)
+    for name, id in asked.items():
+        report(agent, name, agent.answer(id))
+
+
+@scenario
+def permission_taken_back(agent: Agent) -> None:
+    """A question, taken back at once by `$/cancel_request`; it is answered anyway."""
+    id = agent.request(METHOD, question("back"))
+    agent.cancel_request(id)
+    report(agent, "back", agent.answer(id))
+
+
+@scenario
+def permission_odd(agent: Agent, which: str = "two_always") -> None:
+    """Odd options: two_always, none, free_text, unknown_kind, many, bad."""
+    report(agent, which, agent.ask(METHOD, question(which, odd_options(which))))
+
+
+def odd_options(which: str) -> list[Frame]:
+    """Option lists that no client may stumble over."""
+    match which:
+        case "two_always":
+            return [
+                {"optionId": "folder", "name": "Always in this folder", "kind": "allow_always"},
+                {"optionId": "everywhere", "name": "Always everywhere", "kind": "allow_always"},
+                {"optionId": "no", "name": "No", "kind": "reject_once"},
+            ]
+        case "none":
+            return []
+        case "free_text":
+            names = ("Yes, and don't ask again for `rm -rf *`", "Nein, danke 🙂", "a\nb\tc")
+            return [{"optionId": name, "name": name, "kind": "allow_once"} for name in names]
+        case "unknown_kind":
+            return [{"optionId": "maybe", "name": "Maybe", "kind": "allow_sometimes"}, *OPTIONS]
+        case "many":
+            return [
+                {"optionId": f"o{n}", "name": f"Option {n}", "kind": "allow_once"}
+                for n in range(1, 13)
+            ]
+        case _:
+            return [*OPTIONS[:1], {"name": "no id"}, 42]  # type: ignore[list-item]
+
+
+@scenario
+def permission_rich(agent: Agent, path: str = "/tmp/file.txt") -> None:
+    """A question with everything to show: a long title, command, diff, locations, raw input."""
+    long = " && ".join(f"echo step {n}" for n in range(30))
+    diff = {"type": "diff", "path": path, "oldText": "old\n", "newText": "new\n"}
+    call = question(
+        "rich",
+        title=long,
+        kind="edit",
+        content=[diff, {"type": "content", "content": {"type": "text", "text": "Because."}}],
+        locations=[{"path": path, "line": 1}],
+        rawInput={"command": long, "cwd": "/tmp"},
+    )
+    report(agent, "rich", agent.ask(METHOD, call))
+
+
+@scenario
+def permission_json(agent: Agent, text: str) -> None:
+    """A question whose parameters are given as JSON."""
+    report(agent, "json", agent.ask(METHOD, json.loads(text)))
+
+
+@scenario
+def permission_and_exit(agent: Agent, code: str = "3") -> None:
+    """Ask, and end while the question is open."""
+    agent.request(METHOD, question("doomed"))
+    agent.exit(int(code))
+
+
+@scenario
+def permission_ignores_answer(agent: Agent) -> None:
+    """Ask, end the turn without waiting for the answer, and take the answer later."""
+    id = agent.request(METHOD, question("ignored"))
+    agent.end()
+    report(agent, "ignored", agent.answer(id))

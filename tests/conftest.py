@@ -1,0 +1,48 @@
+"""Fixtures: a real Neovim, alone in its directories, gone without a trace at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.editor import Editor
+
+
+@pytest.fixture
+def edit(tmp_path: Path) -> Iterator[Callable[..., Editor]]:
+    """Start an editor with the arguments of `Editor` (all but `home`); several are fine."""
+    editors: list[Editor] = []
+
+    def start(**options: Any) -> Editor:
+        home = tmp_path / f"nvim{len(editors)}"
+        home.mkdir()
+        editor = Editor(home, **options)
+        editors.append(editor)
+        return editor
+
+    yield start
+    wrong = []
+    for editor in editors:
+        try:
+            editor.close()
+        except AssertionError as error:
+            wrong.append(str(error))
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture
+def editor(edit: Callable[..., Editor]) -> Editor:
+    """One editor with the usual arguments."""
+    return edit()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests with real agents run only when asked for: they need installed agents."""
+    if "agents" in str(config.getoption("markexpr")):
+        return
+    wanted = [item for item in items if item.get_closest_marker("agents") is None]
+    config.hook.pytest_deselected(items=[i for i in items if i not in wanted])
+    items[:] = wanted
