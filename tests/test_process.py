@@ -384,18 +384,22 @@ def test_nothing_outlives_a_host_that_is_killed(mark: str, number: signal.Signal
     until(lambda: marked(mark) == [], what="all processes of the killed host to end")
 
 
+def sleeper() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(["sleep", "600"], start_new_session=True)
+
+
 async def test_the_guard_ends_the_listed_groups_and_forgets_the_others(reaper: Reaper) -> None:
-    sleepers = [subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(4)]
-    for sleeper in sleepers:
-        reaper.add(sleeper.pid)
+    sleepers = [sleeper() for _ in range(4)]
+    for process in sleepers:
+        reaper.add(process.pid)
     reaper.add(sleepers[1].pid)
     reaper.remove(sleepers[1].pid)
     reaper.remove(sleepers[3].pid)
     await reaper.aclose()
-    assert [sleeper.poll() for sleeper in sleepers] == [-signal.SIGTERM, None] * 2
-    for sleeper in sleepers:
-        sleeper.kill()
-        sleeper.wait()
+    assert [process.poll() for process in sleepers] == [-signal.SIGTERM, None] * 2
+    for process in sleepers:
+        process.kill()
+        process.wait()
 
 
 async def test_a_guard_with_nothing_listed_goes_quietly(start: Start, reaper: Reaper) -> None:

@@ -21,22 +21,23 @@ class StderrRing:
     def __init__(self) -> None:
         self.seen = 0
         """Bytes received in all."""
-        self.on_line: Callable[[bytes], None] | None = None
-        """Called with each line (cut, without line end) as it completes; for the traffic log."""
+        self.on_data: Callable[[bytes], None] | None = None
+        """Called with all that comes, in the pieces it comes in; for the traffic log."""
         self._lines: deque[bytes] = deque(maxlen=MAX_LINES)
         self._open = b""
 
     def feed(self, data: bytes) -> None:
         """Take what was read; any split of the bytes gives the same lines."""
         self.seen += len(data)
+        if self.on_data is not None:
+            self.on_data(data)
         first, *rest = data.split(b"\n")
         self._open += first[: MAX_LINE_BYTES + 1 - len(self._open)]
         if not rest:
             return
         self._add(self._open)
         *whole, last = rest
-        # Only the last lines can stay; with a listener every one counts.
-        for line in whole if self.on_line else whole[-MAX_LINES:]:
+        for line in whole[-MAX_LINES:]:
             self._add(line)
         self._open = last[: MAX_LINE_BYTES + 1]
 
@@ -48,10 +49,8 @@ class StderrRing:
         return [_text(line) for line in lines[-min(n, MAX_LINES) :]] if n > 0 else []
 
     def _add(self, line: bytes) -> None:
-        line = line[: MAX_LINE_BYTES + 1]
-        self._lines.append(line)
-        if self.on_line is not None:
-            self.on_line(line[:MAX_LINE_BYTES])
+        # One byte more than is shown tells that there was more.
+        self._lines.append(line[: MAX_LINE_BYTES + 1])
 
 
 def _text(line: bytes) -> str:

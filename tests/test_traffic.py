@@ -1,0 +1,222 @@
+"""The traffic log: what it keeps, what it shows, what it must not show."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_nvim.agent.redact import REDACTED, Redactor
+from acp_nvim.agent.traffic import ENTRY_BYTES, LINE_BYTES, Traffic
+
+
+class Clock:
+    """A clock of the test's own; `lines` shows local time, so only differences are asserted."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def message(**members: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **members}).encode() + b"\n"
+
+
+def shown(traffic: Traffic, **options: Any) -> list[str]:
+    """The lines of the log without their time."""
+    return [line.split(" ", 1)[1] for line in traffic.lines(**options)]
+
+
+def test_an_answer_is_paired_with_its_request_in_either_direction() -> None:
+    clock = Clock()
+    traffic = Traffic(clock=clock)
+    traffic.add("out", message(id=3, method="session/prompt", params={"a": 1}))
+    clock.now += 0.25
+    traffic.add("in", message(id=3, method="fs/read_text_file", params={"path": "/x"}))
+    clock.now += 0.5
+    traffic.add("out", message(id=3, error={"code": -32002, "message": "missing"}))
+    traffic.add("in", message(id=3, result={"stopReason": "end_turn"}))
+    assert shown(traffic) == [
+        '-> session/prompt #3 {"a": 1}',
+        '<- fs/read_text_file #3 {"path": "/x"}',
+        '-> fs/read_text_file #3 500 ms error {"code": -32002, "message": "missing"}',
+        '<- session/prompt #3 750 ms {"stopReason": "end_turn"}',
+    ]
+
+
+def test_notifications_garbage_and_stderr_are_told_apart() -> None:
+    traffic = Traffic(clock=Clock())
+    traffic.add("in", message(method="session/update", params={}))
+    traffic.add("in", b"Traceback (most recent call last):\r\n\n[1, 2]\n")
+    traffic.add("in", message(id="u-1", result=None))
+    traffic.add("err", b"warning\nunfini")
+    assert shown(traffic) == [
+        "<- session/update {}",
+        "<! Traceback (most recent call last):",
+        "<! [1, 2]",
+        "<- (answer) #u-1 null",
+        "2> warning",
+        "2> unfini",
+    ]
+
+
+def test_what_could_disturb_a_screen_is_made_visible() -> None:
+    traffic = Traffic(clock=Clock(), level="debug")
+    traffic.add("in", "\x1b[2Joops \u202e\n".encode())
+    traffic.add("in", b"\xff\n")
+    assert shown(traffic) == ["<! ^[[2Joops <U+202E>", "<! \ufffd"]
+
+
+def test_levels() -> None:
+    traffic = Traffic(clock=Clock())
+    traffic.add("out", message(id=1, method="session/new", params={"x": "y" * 500}))
+    traffic.add("in", message(id=1, error={"code": 1, "message": "no"}))
+    traffic.add("err", b"oh\n")
+    assert len(shown(traffic)[0]) == len("-> session/new #1 ") + 200
+    traffic.level = "debug"
+    assert "y" * 500 in shown(traffic)[0]
+    traffic.level = "error"
+    assert shown(traffic) == [
+        '<- session/new #1 0 ms error {"code": 1, "message": "no"}',
+        "2> oh",
+    ]
+    traffic.level = "off"
+    traffic.add("err", b"not kept\n")
+    traffic.level = "info"
+    assert "not kept" not in "".join(shown(traffic))
+
+
+@given(st.lists(st.binary(max_size=40).filter(lambda b: b"\n" not in b)), st.data())
+def test_any_split_of_the_stream_gives_the_same_lines(lines: list[bytes], data: Any) -> None:
+    stream = b"".join(line + b"\n" for line in lines)
+    whole, split = Traffic(clock=Clock()), Traffic(clock=Clock())
+    whole.add("in", stream)
+    while stream:
+        n = data.draw(st.integers(1, len(stream)))
+        split.add("in", stream[:n])
+        stream = stream[n:]
+    assert shown(split) == shown(whole)
+
+
+@pytest.mark.parametrize("piece", [1000, 70_000, 300_000])
+def test_a_long_line_is_cut_marked_and_still_named(piece: int) -> None:
+    traffic = Traffic(level="debug", clock=Clock())
+    line = message(id=9, method="fs/write_text_file", params={"content": "z" * 250_000})
+    stream = line + message(method="after", params={})
+    for start in range(0, len(stream), piece):
+        traffic.add("in", stream[start : start + piece])
+    first, second = shown(traffic)
+    assert first.startswith('<- fs/write_text_file #9 {"jsonrpc"')
+    assert first.endswith(f"zzz …[{len(line) - 1} bytes]")
+    assert LINE_BYTES < len(first) < LINE_BYTES + 100
+    assert second == "<- after {}"
+    assert traffic.size < LINE_BYTES + 2000 + ENTRY_BYTES * 255
+
+
+def test_the_ring_is_bounded_and_forgets_the_oldest_first() -> None:
+    traffic = Traffic(limit_bytes=80_000, clock=Clock())
+    for n in range(5000):
+        traffic.add("in", message(method="m", params={"n": n}))
+        assert traffic.size <= 80_000
+    lines = shown(traffic)
+    assert lines[-1] == '<- m {"n": 4999}'
+    assert 200 < len(lines) < 1000
+    assert lines == [f'<- m {{"n": {n}}}' for n in range(5000 - len(lines), 5000)]
+
+
+def test_a_line_that_lost_its_beginning_is_not_shown_as_garbage() -> None:
+    traffic = Traffic(limit_bytes=2000, clock=Clock())
+    stream = b"".join(message(method="m", params={"n": n}) for n in range(300))
+    for start in range(0, len(stream), 70):
+        traffic.add("in", stream[start : start + 70])
+    lines = shown(traffic)
+    assert lines
+    assert all(line.startswith("<- m ") for line in lines)
+
+
+def test_a_flood_on_stderr_leaves_the_messages() -> None:
+    traffic = Traffic(limit_bytes=100_000, clock=Clock())
+    traffic.add("out", message(id=1, method="initialize", params={}))
+    for _ in range(100):
+        traffic.add("err", b"noise\n" * 1000)
+    assert shown(traffic)[0] == "-> initialize #1 {}"
+    assert traffic.size <= 100_000
+
+
+SECRET = "hunter2-hunter2"
+SESSION = "sess-0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"mcpServers": [{"name": "x", "env": [{"name": "KEY", "value": SECRET}]}]},
+        {"mcpServers": [{"headers": [{"name": "Authorization", "value": f"Bearer {SECRET}"}]}]},
+        {"env": {"KEY": SECRET, "NESTED": [SECRET]}},
+        {"apiKey": SECRET},
+        {"api_key": SECRET},
+        {"X-Api-Key": SECRET},
+        {"access-token": SECRET},
+        {"_meta": {"deep": [{"clientSecret": {"value": SECRET}}]}},
+        {"password": SECRET, "Authorization": SECRET},
+        {"args": ["--token", SECRET, "--port", "80"]},
+        {"args": [f"--api-key={SECRET}"]},
+        {"url": f"https://user:{SECRET}@host/x?token={SECRET}&a=b"},
+        {"content": f'curl -H "Authorization: Bearer {SECRET}" x'},
+    ],
+    ids=str,
+)
+def test_secrets_do_not_reach_a_redacted_line(params: dict[str, Any]) -> None:
+    traffic = Traffic(clock=Clock())
+    traffic.add("out", message(id=1, method="session/new", params=params))
+    (line,) = traffic.redacted()
+    assert SECRET not in line
+    assert REDACTED in line
+    assert SECRET in json.dumps(params)
+    assert SECRET in Traffic.lines(traffic)[0], "what is shown in the editor is not redacted"
+
+
+def test_configured_values_are_found_anywhere() -> None:
+    traffic = Traffic(secrets=[SECRET, SECRET[:8], "ab", ""], clock=Clock())
+    traffic.add("in", message(method=SECRET, params={"text": f"it is {SECRET}, ab"}))
+    traffic.add("in", f"garbage {SECRET}\n".encode())
+    traffic.add("err", f"stderr {SECRET}\n".encode())
+    assert [line.split(" ", 1)[1] for line in traffic.redacted()] == [
+        f'<- {REDACTED} {{"text":"it is {REDACTED}, ab"}}',
+        f"<! garbage {REDACTED}",
+        f"2> stderr {REDACTED}",
+    ]
+
+
+def test_session_ids_are_shortened_also_before_the_line_that_tells_them() -> None:
+    traffic = Traffic(clock=Clock())
+    traffic.add("err", f"session {SESSION}\n".encode())
+    traffic.add("in", message(id=1, result={"sessionId": SESSION}))
+    text = "\n".join(traffic.redacted())
+    assert SESSION not in text
+    assert text.count("…" + SESSION[-8:]) == 2
+
+
+def test_a_cut_message_is_redacted_to_its_head() -> None:
+    traffic = Traffic(clock=Clock())
+    params = {"env": [{"name": "K", "value": SECRET}], "pad": "x" * LINE_BYTES}
+    traffic.add("out", message(id=1, method="session/new", params=params))
+    (line,) = traffic.redacted()
+    assert line.split(" ", 1)[1] == "-> session/new #1 (cut, its secrets can't be told)"
+
+
+def test_what_is_no_secret_stays() -> None:
+    value = {
+        "inputTokens": 12,
+        "maxTokens": 5,
+        "name": "environment",
+        "text": "the token is parsed; secret santa",
+        "null": None,
+        "sessionId": "short",
+    }
+    assert Redactor().value(value) == value
