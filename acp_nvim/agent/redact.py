@@ -25,6 +25,8 @@ _IN_TEXT = re.compile(
     r"""([^\s"'&,;]{4,})"""
 )
 _FLAG = re.compile(rf"(?i)--?{_WORD}$")
+_HINT = re.compile(r"(?i)token|key|auth|passw|secret|bearer|://")
+_SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]+)"')
 _USERINFO = re.compile(r"(?<=://)[^/\s@:]+:[^/\s@]+(?=@)")
 
 
@@ -39,12 +41,20 @@ class Redactor:
         self._secrets = sorted(known, key=len, reverse=True)
         self._sessions: set[str] = set()
 
+    def learn_sessions(self, lines: Iterable[bytes]) -> None:
+        """Find the session ids in messages that are still bytes."""
+        for line in lines:
+            for found in _SESSION.findall(line):
+                self._remember(found.decode("utf-8", "replace"))
+
     def text(self, text: str) -> str:
         """`text` without what is known or looks like a secret."""
         for secret in self._secrets:
             text = text.replace(secret, REDACTED)
         for session in self._sessions:
             text = text.replace(session, _short(session))
+        if _HINT.search(text) is None:
+            return text
         text = _IN_TEXT.sub(rf"\g<1>{REDACTED}", text)
         return _USERINFO.sub(REDACTED, text)
 
@@ -62,10 +72,13 @@ class Redactor:
         name = _snake(key)
         if name in _CONTAINERS or _CREDENTIAL.search(name):
             return _blank(member)
-        if name == "session_id" and isinstance(member, str) and len(member) > SESSION_TAIL:
-            self._sessions.add(member)
-            return _short(member)
+        if name == "session_id" and isinstance(member, str):
+            self._remember(member)
         return self.value(member)
+
+    def _remember(self, session: str) -> None:
+        if len(session) > SESSION_TAIL:
+            self._sessions.add(session)
 
     def _items(self, items: list[Any]) -> list[Any]:
         redacted = []

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, TypeAlias
 
 from acp_nvim.agent.redact import Redactor
 from acp_nvim.agent.traffic_view import Level, Line, render
@@ -26,12 +26,8 @@ messages.
 """
 
 
-class Entry(NamedTuple):
-    """A piece of one of the three streams and when it crossed, in seconds of the log's clock."""
-
-    time: float
-    direction: Direction
-    data: bytes
+Entry: TypeAlias = tuple[float, Direction, bytes]
+"""A piece of one of the three streams and when it crossed, in seconds of the log's clock."""
 
 
 class Traffic:
@@ -65,7 +61,7 @@ class Traffic:
         if self.level == "off" or not data:
             return
         data = self._cutters[direction].feed(data)
-        (self._err if direction == "err" else self._wire).add(Entry(self._clock(), direction, data))
+        (self._err if direction == "err" else self._wire).add((self._clock(), direction, data))
 
     def lines(self, *, redact: bool = False) -> list[str]:
         """The log as shown: one line a message, answers with their request's method and the
@@ -73,14 +69,16 @@ class Traffic:
         """
         return list(render(self._lines(), self.level, Redactor(self.secrets) if redact else None))
 
-    def redacted(self) -> list[str]:
-        """The log in full and without its secrets, as `:Acp log save` writes it."""
-        redactor = Redactor(self.secrets)
+    def redacted(self) -> Iterator[str]:
+        """The log in full and without its secrets, as `:Acp log save` writes it.
+
+        Some 20 us a line: take a long log in pieces.
+        """
         lines = list(self._lines())
-        # Twice, so that session ids are also found in lines before the message that told them.
-        for _ in render(lines, "debug", redactor):
-            pass
-        return list(render(lines, "debug", redactor))
+        redactor = Redactor(self.secrets)
+        # Beforehand, so that they are also found in lines above the one that told them.
+        redactor.learn_sessions(line.data for line in lines)
+        return render(lines, "debug", redactor)
 
     def _lines(self) -> Iterator[Line]:
         torn = self._wire.torn | self._err.torn
@@ -103,7 +101,7 @@ class Traffic:
 
 
 def _when(entry: Entry) -> float:
-    return entry.time
+    return entry[0]
 
 
 class _Ring:
@@ -118,12 +116,17 @@ class _Ring:
 
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)
-        self.size += len(entry.data) + ENTRY_BYTES
+        self.size += len(entry[2]) + ENTRY_BYTES
         while self.size > self.limit and self.entries:
-            gone = self.entries.popleft()
-            self.size -= len(gone.data) + ENTRY_BYTES
-            whole = gone.data.endswith(b"\n")
-            self.torn = self.torn - {gone.direction} if whole else self.torn | {gone.direction}
+            self._forget()
+
+    def _forget(self) -> None:
+        _, direction, data = self.entries.popleft()
+        self.size -= len(data) + ENTRY_BYTES
+        if not data.endswith(b"\n"):
+            self.torn |= {direction}
+        elif direction in self.torn:
+            self.torn -= {direction}
 
 
 class _Cutter:
@@ -139,11 +142,11 @@ class _Cutter:
             end = data.rfind(b"\n")
             self._open = self._open + len(data) if end < 0 else len(data) - end - 1
             return data
-        pieces = data.split(b"\n")
-        if self._open + len(pieces[0]) <= LINE_BYTES >= max(map(len, pieces)):
-            self._open = len(pieces[-1]) + (self._open if len(pieces) == 1 else 0)
+        first = data.find(b"\n") + 1
+        if first and self._open + first <= LINE_BYTES >= len(data) - first:
+            self._open = len(data) - data.rfind(b"\n") - 1
             return data
-        return self._cut(pieces)
+        return self._cut(data.split(b"\n"))
 
     def _cut(self, pieces: list[bytes]) -> bytes:
         kept = []
