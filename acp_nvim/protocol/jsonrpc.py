@@ -334,11 +334,16 @@ def _violation(
 
 def _encode(message: dict[str, Any]) -> bytes:
     try:
-        line = _encoder.encode(message)
-    except UnicodeEncodeError:
-        line = _encoder.encode(clean(message))
+        line = _dump(message)
     except (TypeError, ValueError, OverflowError, RecursionError) as e:
         raise LocalProtocolError(f"not to be written as JSON: {e}") from e
     if b"\n" in line:  # only out of a Raw that was laid out by hand
         line = msgspec.json.format(line, indent=-1)
     return line + b"\n"
+
+
+def _dump(message: dict[str, Any]) -> bytes:
+    try:
+        return _encoder.encode(message)
+    except UnicodeEncodeError:
+        return _encoder.encode(clean(message))

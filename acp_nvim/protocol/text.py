@@ -40,7 +40,7 @@ def clean(value: Any) -> Any:
 def _decode_raw(value: Any) -> Any:
     if isinstance(value, msgspec.Raw):
         return msgspec.json.decode(value)
-    raise NotImplementedError(f"objects of type {type(value).__qualname__} are not supported")
+    raise TypeError(f"objects of type {type(value).__qualname__} are not supported")
 
 
 def _clean(value: Any) -> Any:

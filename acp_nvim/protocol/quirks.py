@@ -1,0 +1,88 @@
+"""What agents get wrong, as data: values for what is missing, shapes that stand for others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from acp_nvim.protocol import schema as s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# What an unknown string of a closed enum is read as (v1 schema, v2/extensibility).
+ENUM_DEFAULTS: Final[dict[tuple[Any, ...], str]] = {
+    get_args(s.ToolKind): "other",
+    get_args(s.ToolCallStatus): "in_progress",
+    get_args(s.PermissionOptionKind): "other",
+    get_args(s.PlanEntryPriority): "medium",
+    get_args(s.PlanEntryStatus): "pending",
+}
+
+# A required `name` that is missing: the id stands for it.
+_OWN_ID: Final[dict[type[Any], str]] = {
+    s.SessionMode: "id",
+    s.SessionConfigSelectOption: "value",
+    s.SessionConfigSelectGroup: "group",
+    s.SessionConfigSelect: "id",
+    s.SessionConfigBoolean: "id",
+    s.AuthMethodAgent: "id",
+    s.AuthMethodTerminal: "id",
+    s.PermissionOption: "optionId",
+    s.ResourceLink: "uri",
+}
+
+# Other required fields that can be done without.
+_VALUES: Final[dict[tuple[type[s.Wire], str], Any]] = {
+    (s.PermissionOption, "kind"): "other",
+    (s.PlanEntry, "priority"): "medium",
+    (s.PlanEntry, "status"): "pending",
+    (s.PromptResponse, "stopReason"): "end_turn",
+    (s.ToolCall, "title"): "",
+    (s.TextContent, "text"): "",
+    (s.AvailableCommand, "description"): "",
+    (s.UnstructuredCommandInput, "hint"): "",
+    (s.Implementation, "version"): "",
+    (s.SessionInfo, "cwd"): "",
+    (s.UnknownConfigOption, "id"): "",
+    (s.UnknownConfigOption, "name"): "",
+    (s.UnknownElicitationMode, "message"): "",
+}
+
+
+def substitute(kind: type[Any], name: str, value: dict[str, Any]) -> Any:
+    """What the required field `name` (as on the wire) of `kind` is when missing; None: no way."""
+    if name == "name" and (own_id := _OWN_ID.get(kind)):
+        return value.get(own_id)
+    return _VALUES.get((kind, name))
+
+
+def _mode_update(value: dict[str, Any]) -> dict[str, Any]:
+    """The documentation's own example says `modeId` (v1/session-modes)."""
+    if "currentModeId" in value or "modeId" not in value:
+        return value
+    return {**value, "currentModeId": value["modeId"]}
+
+
+def _terminal(value: dict[str, Any]) -> dict[str, Any]:
+    """`env` as a map, as it is nearly everywhere else."""
+    env = value.get("env")
+    if not isinstance(env, dict):
+        return value
+    return {**value, "env": [{"name": key, "value": item} for key, item in env.items()]}
+
+
+RESHAPE: Final[dict[type[Any], Callable[[dict[str, Any]], dict[str, Any]]]] = {
+    s.CurrentModeUpdate: _mode_update,
+    s.CreateTerminalRequest: _terminal,
+}
+
+_BLOCKS: Final = frozenset({"text", "image", "audio", "resource_link", "resource"})
+
+
+def reshape_member(members: list[Any], value: Any) -> Any:
+    """A member of a union in its right shape: a bare block as tool call content, a bare string."""
+    if s.Content in members and isinstance(value, dict) and value.get("type") in _BLOCKS:
+        return {"type": "content", "content": value}
+    if s.TextContent in members and isinstance(value, str):
+        return {"type": "text", "text": value}
+    return value

@@ -1,0 +1,197 @@
+"""Reading what is not quite right: a walk over the types of `schema` that forgives and takes notes.
+
+The rules, from the v1 schema (`x-deserialize-*`) and from what agents do:
+
+- a bad optional field is left out; a bad item of a list is dropped; null for a list is an empty one
+- an unknown tag gives the `Unknown*` struct of its union; an update that cannot be read gives an
+  `UnknownUpdate`, so that nothing an agent reports ends the connection
+- an unknown value of an enum is read as the one in `quirks`; an unknown stop reason is kept
+- a required field that is missing or bad takes the value in `quirks`; without one the object is bad
+
+`convert` is asked again at every level, so only the broken branch is walked by hand.
+"""
+
+from __future__ import annotations
+
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
+
+import msgspec
+from msgspec import Struct, UnsetType
+from msgspec.structs import FieldInfo, fields
+
+from acp_nvim.protocol import quirks, schema
+from acp_nvim.protocol.errors import DecodeError
+from acp_nvim.protocol.unions import as_unknown, member, read_untagged
+
+T = TypeVar("T")
+
+_ABSENT: Final = object()
+
+# Unions of which a broken member is kept as unknown instead of spoiling what it is part of.
+_KEPT_BROKEN: Final = (schema.UnknownUpdate, schema.UnknownPropertySchema)
+
+
+def read(wanted: type[T], value: Any, where: str, notes: list[str]) -> T:
+    """`value`, JSON as builtins, as `wanted`; `where` names it in the notes and in errors.
+
+    Raises DecodeError when something that cannot be done without is missing or bad.
+    """
+    return cast(T, _read(wanted, value, where, notes))
+
+
+def _read(wanted: Any, value: Any, where: str, notes: list[str]) -> Any:
+    try:
+        return msgspec.convert(value, wanted, dec_hook=read_untagged)
+    except msgspec.ValidationError as e:
+        problem = f"{where}: {e}"
+    origin = get_origin(wanted)
+    if origin in (UnionType, Union):
+        return _read_union(wanted, value, where, notes)
+    if origin is list:
+        return _read_list(get_args(wanted)[0], value, where, notes)
+    if origin is dict and isinstance(value, dict):
+        return _read_dict(get_args(wanted)[1], value, where, notes)
+    if isinstance(wanted, type) and issubclass(wanted, schema.Untagged | Struct):
+        return _read_object(wanted, value, where, notes)
+    return _read_scalar(wanted, origin, value, problem, notes)
+
+
+def _read_object(wanted: type[Any], value: Any, where: str, notes: list[str]) -> Any:
+    if not isinstance(value, dict):
+        raise DecodeError(f"{where}: an object is wanted, got {_brief(value)}")
+    if issubclass(wanted, Struct):
+        return _read_struct(wanted, value, where, notes)
+    return _read_struct(member(wanted, value), value, where, notes)
+
+
+def _read_struct(wanted: type[Any], value: dict[str, Any], where: str, notes: list[str]) -> Any:
+    if reshape := quirks.RESHAPE.get(wanted):
+        value = reshape(value)
+    given: dict[str, Any] = {}
+    for field in fields(wanted):
+        item = _read_field(wanted, field, value, where, notes)
+        if item is not _ABSENT:
+            given[field.name] = item
+    return wanted(**given)
+
+
+def _read_field(
+    wanted: type[Any], field: FieldInfo, value: dict[str, Any], where: str, notes: list[str]
+) -> Any:
+    name = field.encode_name
+    problem = f"{where}.{name}: missing"
+    if name in value:
+        try:
+            return _read(field.type, value[name], f"{where}.{name}", notes)
+        except DecodeError as e:
+            problem = str(e)
+    elif not field.required:
+        return _ABSENT
+    if not field.required:
+        notes.append(f"{problem}; left out")
+        return _ABSENT
+    instead = [] if get_origin(field.type) is list else quirks.substitute(wanted, name, value)
+    if not isinstance(instead, str | list):
+        raise DecodeError(problem)
+    notes.append(f"{problem}; read as {instead!r}")
+    return instead
+
+
+def _read_union(wanted: Any, value: Any, where: str, notes: list[str]) -> Any:
+    members = [it for it in get_args(wanted) if it not in (UnsetType, NoneType)]
+    if len(members) == 1:
+        return _read(members[0], value, where, notes)
+    tags = {it.__struct_config__.tag: it for it in members if _is_tagged(it)}
+    if not tags:
+        raise DecodeError(f"{where}: {_brief(value)} is of no type that fits")
+    if (shaped := quirks.reshape_member(members, value)) is not value:
+        notes.append(f"{where}: {_brief(value)} is not of the right shape; wrapped")
+        return _read(wanted, shaped, where, notes)
+    if not isinstance(value, dict):
+        raise DecodeError(f"{where}: an object is wanted, got {_brief(value)}")
+    return _read_tagged(tags, value, where, notes)
+
+
+def _read_tagged(
+    tags: dict[str, type[Any]], value: dict[str, Any], where: str, notes: list[str]
+) -> Any:
+    unknown = tags.get("?")
+    tag_field = next(iter(tags.values())).__struct_config__.tag_field
+    tag = value.get(tag_field)
+    chosen = tags.get(tag) if isinstance(tag, str) and tag != "?" else None
+    if chosen is not None:
+        try:
+            return _read_struct(chosen, value, where, notes)
+        except DecodeError as e:
+            if unknown not in _KEPT_BROKEN:
+                raise
+            notes.append(f"{e}; the {tag} is kept as unknown")
+    elif unknown is None or not isinstance(tag, str):
+        raise DecodeError(f"{where}.{tag_field}: {_brief(tag)} is none of {', '.join(tags)}")
+    else:
+        notes.append(f"{where}.{tag_field}: {_brief(tag)} is unknown; kept as it came")
+    return _read_struct(unknown, as_unknown(value, tag_field), where, notes)
+
+
+def _read_list(wanted: Any, value: Any, where: str, notes: list[str]) -> list[Any]:
+    if value is None:
+        notes.append(f"{where}: null for a list; read as empty")
+        return []
+    if not isinstance(value, list):
+        raise DecodeError(f"{where}: a list is wanted, got {_brief(value)}")
+    kept: list[Any] = []
+    for i, item in enumerate(value):
+        try:
+            kept.append(_read(wanted, item, f"{where}[{i}]", notes))
+        except DecodeError as e:
+            notes.append(f"{e}; the item is dropped")
+    return kept
+
+
+def _read_dict(wanted: Any, value: dict[str, Any], where: str, notes: list[str]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, item in value.items():
+        try:
+            kept[key] = _read(wanted, item, f"{where}.{key}", notes)
+        except DecodeError as e:
+            notes.append(f"{e}; the entry is dropped")
+    return kept
+
+
+def _read_scalar(wanted: Any, origin: Any, value: Any, problem: str, notes: list[str]) -> Any:
+    if origin is Literal and isinstance(value, str):
+        instead = quirks.ENUM_DEFAULTS.get(get_args(wanted))
+        if instead is not None:
+            notes.append(f"{problem}; read as {instead!r}")
+            return instead
+    if origin is Annotated:
+        return _read_constrained(wanted, value, problem, notes)
+    if wanted is int and isinstance(value, float) and value.is_integer():
+        notes.append(f"{problem}; read as {int(value)}")
+        return int(value)
+    raise DecodeError(problem)
+
+
+def _read_constrained(wanted: Any, value: Any, problem: str, notes: list[str]) -> Any:
+    """Numbers with a lower bound and strings of a list."""
+    base, meta = get_args(wanted)
+    if base is str and isinstance(value, str):
+        notes.append(f"{problem}; kept as it came")
+        return value
+    if wanted == schema.LineNumber and value == 0 and not isinstance(value, bool):
+        return 1  # legal in the schema, so nothing to note
+    if isinstance(value, float) and value.is_integer() and value >= meta.ge:
+        notes.append(f"{problem}; read as {int(value)}")
+        return int(value)
+    raise DecodeError(problem)
+
+
+def _is_tagged(wanted: Any) -> bool:
+    return isinstance(wanted, type) and issubclass(wanted, Struct)
+
+
+def _brief(value: Any) -> str:
+    """`value` for a message of one line."""
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 40 else f"{text[:40]}…"

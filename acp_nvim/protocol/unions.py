@@ -1,0 +1,69 @@
+"""Unions whose members the wire does not tag, or tags only in part: which member a value is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from acp_nvim.protocol import schema as s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def _resource(value: Mapping[str, Any]) -> type[s.Wire]:
+    return s.BlobResourceContents if value.get("text") is None else s.TextResourceContents
+
+
+def _auth(value: Mapping[str, Any]) -> type[s.Wire]:
+    return s.AuthMethodTerminal if value.get("type") == "terminal" else s.AuthMethodAgent
+
+
+def _mcp(value: Mapping[str, Any]) -> type[s.Wire]:
+    kinds: dict[str, type[s.Wire]] = {
+        "http": s.McpServerHttp,
+        "sse": s.McpServerSse,
+        "acp": s.McpServerAcp,
+    }
+    return kinds.get(str(value.get("type")), s.McpServerStdio)
+
+
+def _select(value: Mapping[str, Any]) -> type[s.Wire]:
+    return s.SessionConfigSelectGroup if "group" in value else s.SessionConfigSelectOption
+
+
+def _multi(value: Mapping[str, Any]) -> type[s.Wire]:
+    if "anyOf" in value:
+        return s.TitledMultiSelectItems
+    known = value.get("type") == "string"
+    return s.StringMultiSelectItems if known else s.UnknownMultiSelectItems
+
+
+_PICKERS: Final[dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Wire]]]] = {
+    s.EmbeddedResourceResource: _resource,
+    s.AuthMethod: _auth,
+    s.McpServer: _mcp,
+    s.SessionConfigSelectItem: _select,
+    s.MultiSelectItems: _multi,
+}
+
+
+def member(union: type[s.Untagged], value: Mapping[str, Any]) -> type[s.Wire]:
+    """The type that `value`, an object of the wire, has to be read as."""
+    return _PICKERS[union](value)
+
+
+def as_unknown(value: Mapping[str, Any], tag_field: str) -> dict[str, Any]:
+    """`value` in the form that an `Unknown*` struct is read from."""
+    return {**value, tag_field: "?", "?tag": str(value.get(tag_field, "")), "?raw": value}
+
+
+def read_untagged(union: type, value: Any) -> Any:
+    """msgspec's `dec_hook` for `schema.Untagged`. Raises ValidationError when it does not fit."""
+    if not isinstance(value, dict):
+        raise msgspec.ValidationError(f"Expected `object`, got `{type(value).__name__}`")
+    chosen = member(union, value)
+    if chosen is s.UnknownMultiSelectItems:
+        value = as_unknown(value, "type")
+    return msgspec.convert(value, chosen, dec_hook=read_untagged)
