@@ -309,12 +309,28 @@ def _error_response(asked: Id, method: str, error: Raw, raw: bytes) -> list[Even
     """The request has failed in any case; a malformed error is reported besides."""
     try:
         return [Response(asked, method, None, _errors.decode(error))]
-    except msgspec.DecodeError as e:
-        read = schema.Error(errors.INTERNAL_ERROR, "malformed error", msgspec.json.decode(error))
+    except (msgspec.DecodeError, RecursionError) as e:
         return [
-            Response(asked, method, None, read),
+            Response(asked, method, None, _malformed_error(error)),
             _violation("response", f"malformed error: {e}", raw),
         ]
+
+
+def _malformed_error(error: Raw) -> schema.Error:
+    """What can be read of it: code and message where they are such, all of it as data."""
+    code: int = errors.INTERNAL_ERROR
+    message = "malformed error"
+    try:
+        data = msgspec.json.decode(error)
+    except RecursionError:
+        return schema.Error(code, message)
+    if isinstance(data, dict):
+        given = data.get("code")
+        code = int(given) if type(given) in (int, float) else code
+        message = str(data.get("message") or message)
+    elif isinstance(data, str):
+        message = data
+    return schema.Error(code, message, data)
 
 
 def _unreadable(kind: ViolationKind, detail: str, raw: bytes) -> Violation:

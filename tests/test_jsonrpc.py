@@ -1,0 +1,472 @@
+"""The JSON-RPC peer: every rule by the table, and any split of the bytes gives the same events."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_nvim.protocol import errors, schema
+from acp_nvim.protocol.errors import LocalProtocolError
+from acp_nvim.protocol.jsonrpc import Event, Notification, Peer, Request, Response, Violation
+from acp_nvim.protocol.lines import SHOWN_BYTES, LineSplitter
+
+
+def plain(event: Event) -> tuple[object, ...]:
+    """An event as values that compare; a Raw compares by identity."""
+    fields = (getattr(event, name) for name in event.__struct_fields__)
+    return type(event).__name__, *(bytes(f) if isinstance(f, msgspec.Raw) else f for f in fields)
+
+
+def events(data: bytes, peer: Peer | None = None) -> list[tuple[object, ...]]:
+    return [plain(event) for event in (peer or Peer()).receive(data)]
+
+
+def violation(data: bytes, peer: Peer | None = None) -> Violation:
+    """The one event of `data`, which must be a violation."""
+    (event,) = (peer or Peer()).receive(data)
+    assert isinstance(event, Violation)
+    return event
+
+
+def answer(event: Violation) -> tuple[Any, int]:
+    """The id and the code of the reply to a violation."""
+    assert event.reply is not None
+    assert event.reply.count(b"\n") == 1
+    assert event.reply.endswith(b"\n")
+    reply = json.loads(event.reply)
+    assert reply["jsonrpc"] == "2.0"
+    return reply["id"], reply["error"]["code"]
+
+
+def test_the_three_kinds_of_message() -> None:
+    peer = Peer()
+    request_id, line = peer.request("session/prompt", {"x": 1})
+    assert json.loads(line) == {
+        "jsonrpc": "2.0",
+        "id": request_id,
+        "method": "session/prompt",
+        "params": {"x": 1},
+    }
+    data = (
+        b'{"jsonrpc":"2.0","id":0,"method":"a","params":{"p":1}}\n'
+        b'{"jsonrpc":"2.0","method":"b"}\n'
+        b'{"jsonrpc":"2.0","id":%d,"result":[2]}\n' % request_id
+    )
+    assert events(data, peer) == [
+        ("Request", 0, "a", b'{"p":1}'),
+        ("Notification", "b", b"{}"),
+        ("Response", request_id, "session/prompt", b"[2]", None),
+    ]
+    assert dict(peer.incoming) == {0: "a"}
+    assert dict(peer.outgoing) == {}
+
+
+@pytest.mark.parametrize("wire_id", ["0", "1", "-5", '"1"', '""', "null", str(2**63 - 1)])
+def test_ids_are_echoed_exactly(wire_id: str) -> None:
+    peer = Peer()
+    (event,) = peer.receive(b'{"id":%s,"method":"m"}\n' % wire_id.encode())
+    assert isinstance(event, Request)
+    reply = peer.respond(event.id, {"ok": True})
+    assert reply == b'{"jsonrpc":"2.0","id":%s,"result":{"ok":true}}\n' % wire_id.encode()
+
+
+def test_a_number_is_no_string() -> None:
+    peer = Peer()
+    data = b'{"id":1,"method":"m"}\n{"id":"1","method":"n"}\n{"id":null,"method":"o"}\n'
+    assert [e[:2] for e in events(data, peer)] == [
+        ("Request", 1),
+        ("Request", "1"),
+        ("Request", None),
+    ]
+    peer.respond("1", {})
+    assert set(peer.incoming) == {1, None}
+    ours, _ = peer.request("m", {})
+    assert violation(b'{"id":"%d","result":{}}\n' % ours, peer).kind == "response"
+    assert ours in peer.outgoing
+
+
+def test_each_request_is_answered_exactly_once() -> None:
+    peer = Peer()
+    peer.receive(b'{"id":7,"method":"m"}\n{"id":8,"method":"m"}\n')
+    peer.respond(7, None)
+    refusal = json.loads(peer.refuse(8, errors.INVALID_PARAMS, "no", {"path": "/x"}))
+    assert refusal["error"] == {"code": -32602, "message": "no", "data": {"path": "/x"}}
+    for settled in (7, 8, 9, None, "7"):
+        with pytest.raises(LocalProtocolError):
+            peer.respond(settled, {})
+        with pytest.raises(LocalProtocolError):
+            peer.refuse(settled, -1, "again")
+
+
+def test_an_id_may_come_again_once_it_is_answered() -> None:
+    peer = Peer()
+    peer.receive(b'{"id":7,"method":"m"}\n')
+    duplicate = violation(b'{"id":7,"method":"n"}\n', peer)
+    assert duplicate.kind == "duplicate"
+    assert answer(duplicate) == (None, errors.INVALID_REQUEST)
+    assert dict(peer.incoming) == {7: "m"}
+    peer.respond(7, {})
+    assert events(b'{"id":7,"method":"n"}\n', peer) == [("Request", 7, "n", b"{}")]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "code"),
+    [
+        (b"nonsense", "json", errors.PARSE_ERROR),
+        (b'{"method":', "json", errors.PARSE_ERROR),
+        (b'{"id":1.5,"method":"m"', "json", errors.PARSE_ERROR),
+        (b'{"method":"a"} {"method":"b"}', "json", errors.PARSE_ERROR),
+        (b'{"method":"a","params":{"x":"\x01"}}', "json", errors.PARSE_ERROR),
+        (b'{"method":"m","params":' + b"[" * 9999 + b"]" * 9999 + b"}", "json", -32700),
+        (b'{"method":"a","params":{"x":"\xff"}}', "utf8", errors.PARSE_ERROR),
+        (b"\xed\xa0\x80", "utf8", errors.PARSE_ERROR),
+        (b"42", "message", errors.INVALID_REQUEST),
+        (b"null", "message", errors.INVALID_REQUEST),
+        (b'"x"', "message", errors.INVALID_REQUEST),
+        (b"true", "message", errors.INVALID_REQUEST),
+        (b"{}", "message", errors.INVALID_REQUEST),
+        (b'{"id":3}', "message", errors.INVALID_REQUEST),
+        (b"[]", "batch", errors.INVALID_REQUEST),
+        (b'[{"id":1,"method":"m"},{"id":2,"method":"m"}]', "batch", errors.INVALID_REQUEST),
+        (b'{"id":true,"method":"m"}', "message", errors.INVALID_REQUEST),
+        (b'{"id":1.5,"method":"m"}', "message", errors.INVALID_REQUEST),
+        (b'{"id":1.0,"method":"m"}', "message", errors.INVALID_REQUEST),
+        (b'{"id":{},"method":"m"}', "message", errors.INVALID_REQUEST),
+        (b'{"id":[1],"method":"m"}', "message", errors.INVALID_REQUEST),
+        (b'{"id":9223372036854775808,"method":"m"}', "message", errors.INVALID_REQUEST),
+        (b'{"method":7}', "message", errors.INVALID_REQUEST),
+        (b'{"result":{}}', "message", errors.INVALID_REQUEST),
+    ],
+)
+def test_what_is_no_message_is_refused_once_under_id_null(
+    line: bytes, kind: str, code: int
+) -> None:
+    peer = Peer()
+    bad, after = peer.receive(line + b'\n{"method":"next"}\n')
+    assert isinstance(bad, Violation)
+    assert bad.kind == kind
+    assert bad.raw == line[:SHOWN_BYTES]
+    assert answer(bad) == (None, code)
+    assert isinstance(after, Notification)
+    assert not peer.incoming
+
+
+def test_a_bad_request_is_refused_under_its_own_id_unless_that_is_open() -> None:
+    peer = Peer()
+    assert answer(violation(b'{"id":4,"method":7}\n', peer)) == (4, errors.INVALID_REQUEST)
+    peer.receive(b'{"id":4,"method":"m"}\n')
+    assert answer(violation(b'{"id":4,"method":7}\n', peer)) == (None, errors.INVALID_REQUEST)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id":99,"result":{}}',
+        b'{"id":null,"error":{"code":-32700,"message":"parse"}}',
+        b'{"id":null,"result":null}',
+        b'{"id":1.5,"result":{}}',
+        b'{"id":"x","error":{"code":1,"message":""}}',
+    ],
+)
+def test_a_response_that_matches_nothing_is_never_answered(line: bytes) -> None:
+    peer = Peer()
+    ours, _ = peer.request("m", {})
+    event = violation(line + b"\n", peer)
+    assert (event.kind, event.reply, event.raw) == ("response", None, line)
+    assert ours in peer.outgoing
+
+
+def test_a_response_counts_once() -> None:
+    peer = Peer()
+    ours, _ = peer.request("m", {})
+    line = b'{"id":%d,"result":1}\n' % ours
+    first, second = peer.receive(line * 2)
+    assert isinstance(first, Response)
+    assert isinstance(second, Violation)
+
+
+@pytest.mark.parametrize(
+    ("members", "result", "error"),
+    [
+        (b'"result":null', b"null", None),
+        (b'"jsonrpc":"2.0"', b"null", None),
+        (b'"result":{"a":1},"error":null', b'{"a":1}', None),
+        (b'"error":{"code":1,"message":"m"}', None, schema.Error(1, "m")),
+        (b'"error":{"code":1,"message":"m","data":[2]}', None, schema.Error(1, "m", [2])),
+        (b'"result":null,"error":{"code":1,"message":"m"}', None, schema.Error(1, "m")),
+    ],
+)
+def test_how_a_response_is_read(
+    members: bytes, result: bytes | None, error: schema.Error | None
+) -> None:
+    peer = Peer()
+    ours, _ = peer.request("m", {})
+    assert events(b'{"id":%d,%s}\n' % (ours, members), peer) == [
+        ("Response", ours, "m", result, error)
+    ]
+
+
+@pytest.mark.parametrize("error", [b'"broken"', b'{"code":"ENOENT","message":"gone"}', b"[]", b"7"])
+def test_a_malformed_error_still_settles_the_request(error: bytes) -> None:
+    peer = Peer()
+    ours, _ = peer.request("m", {})
+    response, bad = peer.receive(b'{"id":%d,"error":%s}\n' % (ours, error))
+    assert isinstance(response, Response)
+    assert response.error is not None
+    assert response.error.data == json.loads(error)
+    assert isinstance(bad, Violation)
+    assert (bad.kind, bad.reply) == ("response", None)
+
+
+def test_a_malformed_error_keeps_what_can_be_read() -> None:
+    peer = Peer()
+    ours, _ = peer.request("m", {})
+    (response, _) = peer.receive(b'{"id":%d,"error":{"code":-32000.0,"message":"log in"}}\n' % ours)
+    assert isinstance(response, Response)
+    assert response.error is not None
+    assert (response.error.code, response.error.message) == (errors.AUTH_REQUIRED, "log in")
+
+
+def test_blank_lines_and_carriage_returns() -> None:
+    data = b'\n\r\n  \t\n{"method":"a"}\r\n\n {"method":"b"} \n'
+    assert [e[1] for e in events(data)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("params", [b"", b',"params":null', b',"params":{}', b',"params":[]'])
+def test_params_may_be_missing(params: bytes) -> None:
+    ((kind, method, raw),) = events(b'{"method":"logout"%s}\n' % params)
+    assert (kind, method) == ("Notification", "logout")
+    assert json.loads(raw if isinstance(raw, bytes) else b"!") in ({}, None, [])
+
+
+def test_one_value_over_two_lines_is_two_bad_lines_whatever_is_beside_it() -> None:
+    data = b'{"method":"a"}{"method":"b"}\n{"method":\n"c"}\n{"method":"d"}\n'
+    assert [e[0] for e in events(data)] == ["Violation"] * 3 + ["Notification"]
+
+
+def test_an_emoji_that_was_cut_in_half_is_shown_as_such() -> None:
+    line = rb'{"method":"m","params":{"a":"x\ud83d","b":"\ud83d\ude00","c":"\\ud83d","d":"\uDE00"}}'
+    ((_, _, raw),) = events(line + b"\n")
+    assert isinstance(raw, bytes)
+    assert json.loads(raw) == {"a": "x\ufffd", "b": "😀", "c": r"\ud83d", "d": "\ufffd"}
+
+
+def test_our_own_text_is_cleaned_of_lone_surrogates() -> None:
+    peer = Peer()
+    block = schema.TextContent("\ud83d and \ud83d\ude00")
+    _, line = peer.request("m", {"blocks": [block], "raw": msgspec.Raw(b'{"n":1}')})
+    assert json.loads(line)["params"] == {
+        "blocks": [{"type": "text", "text": "\ufffd and 😀"}],
+        "raw": {"n": 1},
+    }
+
+
+@pytest.mark.parametrize("value", [object(), {"a": {1j}}, {object(): 1}])
+def test_what_json_cannot_hold_raises_and_opens_nothing(value: object) -> None:
+    peer = Peer()
+    with pytest.raises(LocalProtocolError):
+        peer.request("m", {"v": value, "lone": "\ud800"})
+    with pytest.raises(LocalProtocolError):
+        peer.notify("m", {"v": value})
+    assert not peer.outgoing
+    peer.receive(b'{"id":1,"method":"m"}\n')
+    with pytest.raises(LocalProtocolError):
+        peer.respond(1, {"v": value})
+    assert peer.respond(1, {}).endswith(b'"result":{}}\n')
+
+
+def test_a_line_we_send_is_one_line() -> None:
+    line = Peer().notify("m", {"text": "a\nb\r\u2028", "raw": msgspec.Raw(b'{\n "x": "y z"\n}')})
+    assert line.count(b"\n") == 1
+    assert json.loads(line)["params"] == {"text": "a\nb\r\u2028", "raw": {"x": "y z"}}
+
+
+# Oversize lines and the end of the stream
+
+
+def test_a_line_of_exactly_the_limit_passes() -> None:
+    line = b'{"method":"m"}'
+    assert [e[0] for e in events(line + b"\n", Peer(len(line)))] == ["Notification"]
+    assert violation(line + b"\n", Peer(len(line) - 1)).kind == "oversize"
+
+
+def test_an_oversize_line_is_skipped_and_the_next_one_read() -> None:
+    peer = Peer(100)
+    long = b'{"method":"m","params":{"x":"' + b"y" * 5000 + b'"}}\n'
+    bad, after = peer.receive(long + b'{"method":"next"}\n')
+    assert isinstance(bad, Violation)
+    assert (bad.kind, bad.raw, bad.reply) == ("oversize", long[:SHOWN_BYTES], None)
+    assert str(len(long) - 1) in bad.detail
+    assert isinstance(after, Notification)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b'{"jsonrpc":"2.0","id":5,"method":"fs/write_text_file","params":{"content":"',
+        b'{ "id" : 5 , "method" : "m", "jsonrpc":"2.0","params":["',
+        b'{"method":"m","id":5,"params":"',
+    ],
+)
+def test_an_oversize_request_is_refused_under_its_id(head: bytes) -> None:
+    event = violation(head + b"x" * 500 + b"\n", Peer(200))
+    assert event.kind == "oversize"
+    assert answer(event) == (5, errors.INVALID_REQUEST)
+
+
+def test_an_oversize_response_fails_the_request_it_answers() -> None:
+    peer = Peer(200)
+    ours, _ = peer.request("m", {})
+    bad, failed = peer.receive(b'{"jsonrpc":"2.0","id":%d,"result":"%s"}\n' % (ours, b"x" * 500))
+    assert isinstance(bad, Violation)
+    assert isinstance(failed, Response)
+    assert failed.error is not None
+    assert failed.error.code == errors.INTERNAL_ERROR
+    assert not peer.outgoing
+
+
+def test_an_oversize_line_is_not_held() -> None:
+    lines = LineSplitter(10_000)
+    for _ in range(1_000):
+        assert list(lines.feed(b"x" * 100)) == []
+        assert lines.held <= 10_000
+    assert lines.held == SHOWN_BYTES
+
+
+def test_the_end_inside_a_line() -> None:
+    peer = Peer()
+    assert peer.receive(b'{"method":"whole"}') == []
+    (event,) = peer.close()
+    assert isinstance(event, Violation)
+    assert (event.kind, event.raw, event.reply) == ("eof", b'{"method":"whole"}', None)
+    assert peer.close() == []
+
+
+def test_the_end_after_blanks_is_clean() -> None:
+    peer = Peer()
+    peer.receive(b'{"method":"m"}\n \r')
+    assert peer.close() == []
+
+
+# Properties
+
+PIECES = [
+    b'{"jsonrpc":"2.0","method":"n","params":{"t":"h\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"}}\n',
+    b'{"method":"n"}\r\n',
+    b'{"id":1,"method":"m"}\n',
+    b'{"id":"1","method":"m","params":{}}\n',
+    b'{"id":1,"result":{}}\n',
+    b'{"id":2,"error":{"code":-1,"message":"x"}}\n',
+    b'{"id":true,"method":"m"}\n',
+    b'{"a":\n',
+    b'{"b":1}}\n{\n',
+    b"{}{}\n",
+    b"[]\n",
+    b"42\n",
+    b"\xff\xfe\n",
+    b"\n",
+    b"\r\n",
+    b'{"method":"\\ud83d"}\n',
+    b'{"id":3,"method":"long","params":"' + b"z" * 120 + b'"}\n',
+    b'{"id":2,"result":"' + b"z" * 120 + b'"}\n',
+    b'{"unfinished"',
+]
+
+
+@given(
+    pieces=st.lists(st.sampled_from(PIECES), max_size=12),
+    noise=st.binary(max_size=12),
+    cuts=st.lists(st.integers(0, 1500), max_size=20),
+)
+def test_any_split_gives_the_same_events(
+    pieces: list[bytes], noise: bytes, cuts: list[int]
+) -> None:
+    data = b"".join(pieces) + noise
+    whole = run([data])
+    assert run([data[i : i + 1] for i in range(len(data))]) == whole
+    ends = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
+    assert run([data[a:b] for a, b in pairwise(ends)]) == whole
+    assert run(data.splitlines(keepends=True)) == whole
+
+
+def run(parts: list[bytes]) -> tuple[list[tuple[object, ...]], object, object]:
+    """All events of a peer with two open requests and small limits, and what it has open then."""
+    peer = Peer(message_bytes=100)
+    peer.request("first", {})
+    peer.request("second", {})
+    seen = [plain(event) for part in parts for event in peer.receive(part)]
+    seen += [plain(event) for event in peer.close()]
+    return seen, dict(peer.incoming), dict(peer.outgoing)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_raise(data: bytes) -> None:
+    peer = Peer(message_bytes=64)
+    for event in (*peer.receive(data), *peer.receive(b"\n"), *peer.close()):
+        assert not isinstance(event, Violation) or len(event.raw) <= SHOWN_BYTES
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(params=st.dictionaries(st.text(), JSON, max_size=4), result=JSON)
+def test_two_peers_understand_each_other(params: dict[str, Any], result: Any) -> None:
+    client, agent = Peer(), Peer()
+    request_id, line = client.request("m", params)
+    (asked,) = agent.receive(line)
+    assert isinstance(asked, Request)
+    assert (asked.id, json.loads(bytes(asked.params))) == (request_id, params)
+    (answered,) = client.receive(agent.respond(asked.id, {"r": result}))
+    assert isinstance(answered, Response)
+    assert answered.result is not None
+    assert json.loads(bytes(answered.result)) == {"r": result}
+    assert not client.outgoing
+    assert not agent.incoming
+
+
+class Counted(bytes):
+    """Bytes that count how many of them are searched or copied."""
+
+    touched = 0
+
+    def _count(self, start: int, end: int) -> None:
+        Counted.touched += end - start
+
+    def rfind(self, *args: Any) -> int:
+        self._count(0, len(self))
+        return super().rfind(*args)
+
+    def find(self, *args: Any) -> int:
+        self._count(0, len(self))
+        return super().find(*args)
+
+    def __getitem__(self, key: Any) -> Any:
+        part = super().__getitem__(key)
+        self._count(0, len(part) if isinstance(part, bytes) else 1)
+        return part
+
+
+def test_a_long_line_costs_each_byte_a_bounded_number_of_looks() -> None:
+    """60 MB in pieces of 64 KiB; what is unfinished is never searched again."""
+    Counted.touched = 0
+    size = 60 << 20
+    head, tail = b'{"method":"m","params":{"x":"', b'"}}\n'
+    peer = Peer()
+    assert peer.receive(Counted(head)) == []
+    piece = Counted(b"a" * (64 << 10))
+    for _ in range(size // len(piece)):
+        assert peer.receive(piece) == []
+    (event,) = peer.receive(Counted(tail))
+    assert isinstance(event, Notification)
+    assert len(bytes(event.params)) == size + len(b'{"x":""}')
+    assert Counted.touched <= 3 * (size + len(head) + len(tail))
