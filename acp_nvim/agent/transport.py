@@ -10,6 +10,9 @@ from typing import Protocol
 import anyio
 import anyio.lowlevel
 
+AT_ONCE = 64 << 10
+"""Bytes after which `ByteQueue.get` adds no more pieces: what one pass of the loop may handle."""
+
 
 class Transport(Protocol):
     """A byte stream to a peer: one reader, any number of senders, on one loop."""
@@ -54,8 +57,9 @@ class ByteQueue:
         self._wake()
 
     async def get(self) -> bytes:
-        """The oldest chunk, `b''` at the end. Always lets other tasks run, so that a flood can't
-        starve them.
+        """What waits, oldest first, some `AT_ONCE` bytes of it; `b''` at the end.
+
+        Always lets other tasks run, so that a flood can't starve them.
         """
         await anyio.lowlevel.checkpoint()
         while not self._chunks and not self.ended:
@@ -63,9 +67,18 @@ class ByteQueue:
             await self._news.wait()
         if not self._chunks:
             return b""
-        chunk = self._chunks.popleft()
-        self.size -= len(chunk)
-        return chunk
+        data = self._chunks.popleft()
+        if self._chunks and len(data) < AT_ONCE:
+            data = self._join(data)
+        self.size -= len(data)
+        return data
+
+    def _join(self, data: bytes) -> bytes:
+        pieces, size = [data], len(data)
+        while self._chunks and size < AT_ONCE:
+            pieces.append(self._chunks.popleft())
+            size += len(pieces[-1])
+        return b"".join(pieces)
 
     def _wake(self) -> None:
         if self._news is not None:
@@ -73,7 +86,7 @@ class ByteQueue:
 
 
 class MemoryTransport:
-    """One end of a pair in memory. What one end sends, the other receives, chunk by chunk.
+    """One end of a pair in memory. What one end sends, the other receives.
 
     `sent` keeps all that this end has sent, for tests that assert on bytes.
     """

@@ -1,0 +1,93 @@
+"""Requests that are open: ours, waiting for the peer, and the peer's, waiting for us."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import anyio
+
+OnResponse: TypeAlias = Callable[[Any, Exception | None], None]
+"""Called with `(result, None)` or `(None, error)`; errors are those of `OutgoingCall.answer`."""
+
+
+class ConnectionClosed(Exception):
+    """The connection ended before the answer came, or had ended before the question was put."""
+
+
+class OutgoingCall:
+    """A request of ours. `since` is when it was sent, on the endpoint's clock, in seconds."""
+
+    def __init__(self, id: int, method: str, since: float, on_response: OnResponse | None) -> None:
+        self.id = id
+        self.method = method
+        self.since = since
+        self.cancelled = False
+        """We have asked for its end. It stays open all the same: an answer still comes."""
+        self._on_response = on_response
+        self._done = anyio.Event()
+        self._result: Any = None
+        self._error: Exception | None = None
+
+    def finish(self, result: Any, error: Exception | None) -> None:
+        """Hand over the outcome: first to `on_response`, now, then to whoever awaits `answer`."""
+        self._result, self._error = result, error
+        self._done.set()
+        if self._on_response is not None:
+            self._on_response(result, error)
+
+    async def answer(self) -> Any:
+        """The decoded result.
+
+        Raises RequestError when the peer refused, DecodeError when its result can't be read,
+        ConnectionClosed when no answer will come any more.
+        """
+        await self._done.wait()
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def __repr__(self) -> str:
+        state = "done" if self._done.is_set() else "cancelled" if self.cancelled else "open"
+        return f"<OutgoingCall {self.id} {self.method} [{state}]>"
+
+
+class IncomingCall:
+    """A request of the peer, given to the handler so that it hears when nobody waits any more."""
+
+    def __init__(self, id: int | str | None, method: str) -> None:
+        self.id = id
+        self.method = method
+        self.cancelled = False
+        """The peer has cancelled the request, or the connection has ended."""
+        self.reason: str | None = None
+        self.on_cancel: Callable[[], None] | None = None
+        """Set by a handler that answers a cancelled request itself, with a valid result.
+
+        It is called instead of cancelling the handler; not at the end of the connection.
+        """
+        self.scope = anyio.CancelScope()
+        self.answered = False
+
+    def cancel(self, reason: str) -> None:
+        """The peer's `$/cancel_request`: `on_cancel` where there is one, else the handler ends."""
+        if self.cancelled:
+            return
+        self.cancelled, self.reason = True, reason
+        if self.on_cancel is None:
+            self.scope.cancel()
+            return
+        try:
+            self.on_cancel()
+        except Exception:
+            self.scope.cancel()
+            raise
+
+    def abandon(self, reason: str) -> None:
+        """The end of the connection: nobody can be answered, the handler ends in any case."""
+        self.cancelled, self.reason = True, reason
+        self.scope.cancel()
+
+    def __repr__(self) -> str:
+        state = "answered" if self.answered else "cancelled" if self.cancelled else "open"
+        return f"<IncomingCall {self.id!r} {self.method} [{state}]>"
