@@ -1,0 +1,79 @@
+--- Buffers of our own that one reads: made once, found by name, changed only by us.
+local M = {}
+
+--- The buffer of exactly this name, nil when there is none.
+---@param name string
+---@return integer|nil bufnr
+function M.find(name)
+  -- bufnr() takes a pattern; the list is exact.
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_get_name(bufnr) == name then
+      return bufnr
+    end
+  end
+end
+
+---@param bufnr integer
+---@param options table<string, any>
+function M.set_options(bufnr, options)
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { buf = bufnr })
+  end
+end
+
+--- A buffer with this name and filetype, not modifiable, without file, swap or modeline.
+---@param name string
+---@param filetype string
+---@return integer bufnr
+---@return boolean created
+function M.ensure(name, filetype)
+  local bufnr = M.find(name)
+  if bufnr and vim.api.nvim_buf_is_loaded(bufnr) then
+    return bufnr, false
+  end
+  bufnr = bufnr or vim.api.nvim_create_buf(false, true)
+  vim.fn.bufload(bufnr)
+  if vim.api.nvim_buf_get_name(bufnr) ~= name then
+    vim.api.nvim_buf_set_name(bufnr, name)
+  end
+  M.set_options(bufnr, {
+    buftype = 'nofile',
+    bufhidden = 'hide',
+    buflisted = false,
+    swapfile = false,
+    modeline = false,
+    modifiable = false,
+    undolevels = -1,
+    filetype = filetype,
+  })
+  return bufnr, true
+end
+
+--- Replace all lines and highlights of a buffer that is not modifiable.
+---@param bufnr integer
+---@param lines string[]
+---@param spans? acp.Span[]
+---@param ns integer
+function M.fill(bufnr, lines, spans, ns)
+  vim.bo[bufnr].modifiable = true
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
+  vim.bo[bufnr].modifiable = false
+  M.paint(bufnr, spans or {}, ns)
+end
+
+--- Set the highlights of a whole buffer. Spans that lie outside the text are left out.
+---@param bufnr integer
+---@param spans acp.Span[] `{row, col, end_col, group}`, 0-based, bytes
+---@param ns integer
+function M.paint(bufnr, spans, ns)
+  vim.api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)
+  for _, span in ipairs(spans) do
+    vim.api.nvim_buf_set_extmark(bufnr, ns, span[1], span[2], {
+      end_col = span[3],
+      hl_group = span[4],
+      strict = false,
+    })
+  end
+end
+
+return M

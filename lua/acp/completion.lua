@@ -1,0 +1,156 @@
+--- Completion: of `:Acp`'s arguments, and of `/command` and `@file` in the composer. From tables
+--- and caches alone; nothing here waits.
+local M = {}
+
+local MOST = 200
+
+--- Candidates that begin with `lead`; where none does, those that hold its letters in this order.
+---@param list string[]
+---@param lead string
+---@return string[]
+local function matching(list, lead)
+  if lead == '' then
+    return list
+  end
+  local found = vim.tbl_filter(function(name)
+    return vim.startswith(name, lead)
+  end, list)
+  return #found > 0 and found or vim.fn.matchfuzzy(list, lead)
+end
+
+--- Words of a command line before the one under the cursor, the command itself left out.
+---@param line string
+---@return string[]
+local function before(line)
+  -- A space that a backslash quotes is part of its word.
+  local text = line:gsub('^.-Acp!?%s+', '', 1):gsub('\\ ', '\1')
+  local words = {}
+  for word in text:gmatch('%S+%s') do
+    words[#words + 1] = (vim.trim(word):gsub('\1', ' '))
+  end
+  return words
+end
+
+--- Completion of `:Acp`, as |command-completion-customlist|.
+---@param lead string
+---@param line string
+---@param pos integer
+---@return string[]
+function M.command(lead, line, pos)
+  local subcommands = require('acp.subcommands')
+  local words = before(line:sub(1, pos))
+  local name = table.remove(words, 1)
+  if not name then
+    return matching(subcommands.names(), lead)
+  end
+  local sub = subcommands.list[name]
+  local max = sub and sub.max or 0
+  if not sub or not sub.values or (max >= 0 and #words >= max) then
+    return {}
+  end
+  local plain = lead:gsub('\\ ', ' ')
+  return vim.tbl_map(function(value)
+    return (value:gsub('([ \\])', '\\%1'))
+  end, matching(sub.values(words, plain), plain))
+end
+
+--- What is being completed at the cursor: `/` only as the first word of the prompt's first line.
+---@param line string up to the cursor
+---@param row integer 1-based
+---@return 'command'|'mention'|nil kind
+---@return integer col 0-based, where the text to be replaced begins
+local function at_cursor(line, row)
+  local mention = line:match('.*%s()@%S*$') or line:match('^()@%S*$')
+  if mention then
+    return 'mention', mention - 1
+  end
+  if row == 1 and line:match('^%s*/%S*$') then
+    return 'command', #line:match('^%s*')
+  end
+  return nil, -3
+end
+
+---@param bufnr integer
+---@return integer|nil
+local function session_of(bufnr)
+  return tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
+end
+
+--- The agent's commands that fit, with description and what they take.
+---@param base string with its `/`
+---@param n integer|nil
+---@return table[] items
+local function commands(base, n)
+  local session = require('acp.state').get().sessions[n or -1]
+  local items, names = {}, {}
+  for _, command in ipairs(session and session.commands or {}) do
+    names[#names + 1] = command.name
+    items[command.name] = {
+      word = '/' .. command.name .. (command.hint and ' ' or ''),
+      abbr = '/' .. command.name,
+      menu = require('acp.notify').one_line(command.hint or ''),
+      info = command.description,
+      dup = 1,
+    }
+  end
+  return vim.tbl_map(function(name)
+    return items[name]
+  end, matching(names, base:sub(2)))
+end
+
+---@param base string with its `@`
+---@return table[] items
+local function variables(base)
+  local names = vim.tbl_map(function(name)
+    return '@{' .. name .. '}'
+  end, require('acp.variables').names())
+  return vim.tbl_map(function(name)
+    return { word = name, menu = 'variable' }
+  end, vim.startswith('@{', base:sub(1, 2)) and matching(names, base) or {})
+end
+
+---@param base string with its `@`
+---@return table[] items
+---@return boolean ready
+local function files(base)
+  local paths, ready = require('acp.files').list(require('acp.context').cwd())
+  local lead = base:sub(2)
+  local found = lead == '' and paths or vim.fn.matchfuzzy(paths, lead, { limit = MOST })
+  return vim.tbl_map(function(path)
+    return { word = '@' .. path, dup = 1 }
+  end, vim.list_slice(found, 1, MOST)),
+    ready
+end
+
+--- The list was still being made: offer it once it is there, if the user waits at the same place.
+local function when_listed()
+  local bufnr, tick = vim.api.nvim_get_current_buf(), vim.b.changedtick
+  require('acp.files').when_ready(require('acp.context').cwd(), function()
+    local here = vim.api.nvim_get_current_buf() == bufnr and vim.b.changedtick == tick
+    if here and vim.api.nvim_get_mode().mode:match('^i') and vim.fn.pumvisible() == 0 then
+      vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)
+    end
+  end)
+end
+
+--- 'omnifunc' of the composer.
+---@param findstart integer
+---@param base string
+---@return integer|table
+function M.omni(findstart, base)
+  if findstart == 1 then
+    local at = vim.api.nvim_win_get_cursor(0)
+    local _, col = at_cursor(vim.api.nvim_get_current_line():sub(1, at[2]), at[1])
+    return col
+  end
+  if base:sub(1, 1) == '/' then
+    return { words = commands(base, session_of(0)), refresh = 'always' }
+  end
+  local found, ready = files(base)
+  if not ready then
+    when_listed()
+  end
+  return { words = vim.list_extend(variables(base), found), refresh = 'always' }
+end
+
+return M

@@ -1,0 +1,366 @@
+--- The prompt composer `acp://composer/{n}`: an ordinary buffer, `:w` sends. Not one keystroke is
+--- lost: a text that was sent comes back unless the host took it; drafts outlive `:bdelete`,
+--- `:edit`.
+---
+--- The buffer never counts as modified: `:wall` must not send half a prompt, and `:qall` must
+--- not be stopped by one.
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('acp.composer')
+
+---@class acp.Composer
+---@field bufnr integer
+---@field walk acp.Walk
+---@field chips acp.Chip[]
+---@field new boolean the next prompt opens a new session
+
+local composers = {} ---@type table<integer, acp.Composer>
+local drafts = {} ---@type table<integer, string[]> of buffers that were unloaded
+
+---@class acp.Unconfirmed
+---@field n integer
+---@field text string
+
+--- What was sent and the host has not said it has, oldest first.
+local unconfirmed = {} ---@type acp.Unconfirmed[]
+
+---@param n integer
+---@return string
+local function name_of(n)
+  return 'acp://composer/' .. n
+end
+
+--- Number of the session whose composer is meant when none is named: the current one, or the
+--- next.
+---@return integer
+function M.default()
+  local state = require('acp.state')
+  return state.get().current or state.next()
+end
+
+--- The composer's buffer, nil when it was never opened.
+---@param n integer
+---@return integer|nil
+function M.bufnr(n)
+  local it = composers[n]
+  return it and vim.api.nvim_buf_is_valid(it.bufnr) and it.bufnr or nil
+end
+
+---@param bufnr integer
+---@return string[]
+local function lines_of(bufnr)
+  return vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+end
+
+---@param lines string[]
+---@return boolean
+local function blank(lines)
+  return table.concat(lines):match('^%s*$') ~= nil
+end
+
+--- What stands under the text: the attached lines; and in an empty composer how to send.
+---@param n integer
+local function decorate(n)
+  local it = composers[n]
+  if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then
+    return
+  end
+  vim.api.nvim_buf_clear_namespace(it.bufnr, ns, 0, -1)
+  local below = {}
+  for _, chip in ipairs(it.chips) do
+    local label = require('acp.context').label(require('acp.context').resolve(chip))
+    below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } }
+  end
+  local count = vim.api.nvim_buf_line_count(it.bufnr)
+  if #below > 0 then
+    vim.api.nvim_buf_set_extmark(it.bufnr, ns, count - 1, 0, { virt_lines = below })
+  end
+  if count == 1 and lines_of(it.bufnr)[1] == '' then
+    vim.api.nvim_buf_set_extmark(it.bufnr, ns, 0, 0, {
+      virt_text = { { M.placeholder(n), 'AcpPlaceholder' } },
+      virt_text_pos = 'overlay',
+    })
+  end
+end
+
+--- What an empty composer shows: whom the prompt is for, and the key that sends.
+---@param n integer
+---@return string
+function M.placeholder(n)
+  local it = composers[n]
+  local session = require('acp.state').get().sessions[n]
+  local agent = session and session.agent or require('acp.config').get().agent
+  local how = { ':w sends' }
+  for _, key in ipairs(require('acp.keymaps').list('composer')) do
+    if key.action == 'send' and vim.tbl_contains(key.modes, 'i') then
+      how = { key.key .. ' sends' }
+    elseif key.action == 'help' then
+      how[2] = key.key .. ' shows keys'
+    end
+  end
+  local whom = (it and it.new or not session) and 'a new session with ' or ''
+  return ('prompt for %s%s: %s'):format(whom, agent, table.concat(how, ', '))
+end
+
+--- Keep decoration and the flag 'modified' right after every change, whoever made it.
+---@param n integer
+---@param bufnr integer
+local function watch(n, bufnr)
+  local due = false
+  vim.api.nvim_buf_attach(bufnr, false, {
+    on_lines = function()
+      if due then
+        return
+      end
+      due = true
+      vim.schedule(function()
+        due = false
+        if vim.api.nvim_buf_is_loaded(bufnr) then
+          vim.bo[bufnr].modified = false
+          decorate(n)
+        end
+      end)
+    end,
+  })
+end
+
+---@param n integer
+---@param bufnr integer
+local function dress(n, bufnr)
+  require('acp.buffer').set_options(bufnr, {
+    buftype = 'acwrite',
+    bufhidden = 'hide',
+    buflisted = false,
+    swapfile = false,
+    modeline = false,
+    filetype = 'acpcomposer',
+    omnifunc = "v:lua.require'acp.completion'.omni",
+    textwidth = 0,
+  })
+  local draft = drafts[n]
+  if draft then
+    drafts[n] = nil
+    vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, draft)
+  end
+  vim.bo[bufnr].modified = false
+  watch(n, bufnr)
+  require('acp.keymaps').attach('composer', bufnr, n)
+end
+
+---@param bufnr integer
+---@return acp.Composer
+local function record(bufnr)
+  return { bufnr = bufnr, walk = require('acp.history').walk(), chips = {}, new = false }
+end
+
+--- Autocommands for all composers: writing sends, unloading keeps the draft, reading brings it
+--- back.
+local function register()
+  local group = vim.api.nvim_create_augroup('acp.composer', {})
+  local function on(event, callback)
+    vim.api.nvim_create_autocmd(event, {
+      group = group,
+      pattern = 'acp://composer/*',
+      callback = function(args)
+        local n = tonumber(vim.api.nvim_buf_get_name(args.buf):match('^acp://composer/(%d+)$'))
+        if n then
+          callback(n, args)
+        end
+      end,
+    })
+  end
+  vim.api.nvim_create_autocmd('User', {
+    group = group,
+    pattern = 'AcpState',
+    callback = function()
+      local host = require('acp.state').get().host
+      if #unconfirmed > 0 and (host == 'failed' or host == 'stopped') then
+        M.host_gone()
+      end
+    end,
+  })
+  on('BufWriteCmd', function(n, args)
+    M.write(n, args)
+  end)
+  on('BufUnload', function(n, args)
+    local lines = lines_of(args.buf)
+    drafts[n] = not blank(lines) and lines or nil
+  end)
+  on('BufReadCmd', function(n, args)
+    composers[n] = composers[n] or record(args.buf)
+    composers[n].bufnr = args.buf
+    dress(n, args.buf)
+    decorate(n)
+  end)
+end
+
+--- The composer of session `n`, made when there is none. Before the first session it is that of
+--- the session to come.
+---@param n integer
+---@return integer bufnr
+function M.ensure(n)
+  require('acp.highlights').define()
+  local it = composers[n]
+  if it and vim.api.nvim_buf_is_loaded(it.bufnr) then
+    return it.bufnr
+  end
+  if next(composers) == nil then
+    register()
+  end
+  local bufnr = vim.fn.bufadd(name_of(n))
+  composers[n] = it or record(bufnr)
+  composers[n].bufnr = bufnr
+  vim.fn.bufload(bufnr) -- BufReadCmd above dresses it
+  return bufnr
+end
+
+--- What the verb `prompt` says about the session: this one, or a new one where it does not exist
+--- yet.
+---@param n integer
+---@return table
+local function target(n)
+  local sessions = require('acp.state').get().sessions
+  if composers[n].new or not sessions[n] then
+    return { new = (composers[n].new or next(sessions) ~= nil) or nil }
+  end
+  return { session = n }
+end
+
+--- Send lines `first` to `last` (all by default) of composer `n` and take them out of it.
+---@param n integer
+---@param first? integer 1-based
+---@param last? integer 1-based, inclusive
+function M.send(n, first, last)
+  local it = composers[n]
+  local lines = vim.api.nvim_buf_get_lines(it.bufnr, (first or 1) - 1, last or -1, false)
+  if blank(lines) then
+    require('acp.notify').echo('info', 'nothing to send')
+    return
+  end
+  local text = table.concat(lines, '\n')
+  local args = vim.tbl_extend('error', require('acp.context').prompt(text, it.chips), target(n))
+  args.composer = n
+  if not require('acp.host').notify('prompt', args) then
+    return
+  end
+  unconfirmed[#unconfirmed + 1] = { n = n, text = text }
+  require('acp.history').add(text)
+  it.walk, it.chips, it.new = require('acp.history').walk(), {}, false
+  vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
+  vim.bo[it.bufnr].modified = false
+end
+
+--- `:w` sends, `:2,3w` sends these lines, `:w file` writes a file as everywhere else.
+---@param n integer
+---@param args { buf: integer, match: string, file: string }
+function M.write(n, args)
+  local first, last = vim.fn.line("'["), vim.fn.line("']")
+  if not vim.endswith(args.match, name_of(n)) then
+    local lines = vim.api.nvim_buf_get_lines(args.buf, first - 1, last, false)
+    vim.fn.writefile(lines, args.match)
+    return
+  end
+  M.send(n, first, last)
+end
+
+--- Put text in front of what is there: the host could not use it.
+---@param n integer
+---@param text string
+function M.give_back(n, text)
+  local bufnr = M.ensure(n)
+  local lines = vim.split(text, '\n', { plain = true })
+  if blank(lines_of(bufnr)) then
+    vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
+  else
+    vim.api.nvim_buf_set_lines(bufnr, 0, 0, false, lines)
+  end
+  vim.bo[bufnr].modified = false
+end
+
+--- The host has taken a prompt: from now on it answers for the text.
+---@param n integer
+---@param text? string the oldest of this composer when it is not said which
+function M.sent(n, text)
+  for i, one in ipairs(unconfirmed) do
+    if one.text == text or (text == nil and one.n == n) then
+      table.remove(unconfirmed, i)
+      return
+    end
+  end
+end
+
+--- The host is gone: what it never took goes back into the composers.
+function M.host_gone()
+  local lost = unconfirmed
+  unconfirmed = {}
+  for i = #lost, 1, -1 do
+    M.give_back(lost[i].n, lost[i].text)
+  end
+end
+
+--- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
+---@param by integer
+---@param n integer
+function M.browse(by, n)
+  local it = composers[n]
+  local present = table.concat(lines_of(it.bufnr), '\n')
+  local text = require('acp.history').step(it.walk, by * vim.v.count1, present)
+  if not text then
+    require('acp.notify').echo('info', by > 0 and 'no earlier prompt' or 'no later prompt')
+    return
+  end
+  vim.api.nvim_buf_set_lines(it.bufnr, 0, -1, false, vim.split(text, '\n', { plain = true }))
+  local win = require('acp.window').showing(it.bufnr)
+  if win then
+    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 })
+  end
+end
+
+---@param n integer
+---@return acp.OpenOpts
+local function place(n)
+  local chat = require('acp.window').showing(require('acp.chat').bufnr(n))
+  return { layout = 'bottom', size = 8, under = chat, enter = true }
+end
+
+---@class acp.ComposeOpts
+---@field session? integer
+---@field new? boolean
+---@field range? { bufnr: integer, first: integer, last: integer }
+---@field insert? boolean
+
+--- Go to the composer, opening its window below the chat or at the bottom. The user's own act.
+---@param opts? acp.ComposeOpts
+function M.open(opts)
+  opts = opts or {}
+  local n = opts.session or (opts.new and require('acp.state').next()) or M.default()
+  local bufnr = M.ensure(n)
+  local it = composers[n]
+  it.new = it.new or opts.new or false
+  if opts.range then
+    local range = opts.range
+    it.chips[#it.chips + 1] = require('acp.context').chip(range.bufnr, range.first, range.last)
+  end
+  require('acp.files').warm(require('acp.context').cwd())
+  local window = require('acp.window')
+  window.when_free(function()
+    local win = window.showing(bufnr)
+    if win then
+      vim.api.nvim_set_current_win(win)
+    else
+      window.open_beside(bufnr, place(n))
+    end
+    decorate(n)
+    if opts.insert then
+      vim.cmd.startinsert({ bang = true })
+    end
+  end)
+end
+
+--- From the chat: go to its composer and type.
+---@param n? integer
+function M.open_insert(n)
+  M.open({ session = n, insert = true })
+end
+
+return M

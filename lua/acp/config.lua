@@ -1,0 +1,206 @@
+--- Options: their defaults, and what `setup()` made of them. Works without `setup()`.
+local M = {}
+
+--- The one list of options (`:help acp-options`). Absent ones that may be set: see `M.optional`.
+---@type acp.Config
+M.defaults = {
+  agent = 'tutor',
+  agents = require('acp.presets'),
+  agents_file = nil,
+  python = nil,
+  mcp_servers = {},
+  files = {
+    outside = 'ask',
+    secret = {
+      '**/.env',
+      '**/.env.*',
+      '**/.netrc',
+      '**/.npmrc',
+      '**/.pypirc',
+      '**/.git-credentials',
+      '**/*.pem',
+      '**/*.key',
+      '**/*.p12',
+      '**/id_rsa*',
+      '**/id_ecdsa*',
+      '**/id_ed25519*',
+      '**/.ssh/**',
+      '**/.aws/**',
+      '**/.gnupg/**',
+      '**/.kube/**',
+    },
+    directories = {},
+    save = 'auto',
+    autocmds = true,
+  },
+  permission = { rules = {} },
+  terminal = { enabled = true, output_limit = 1024 * 1024 },
+  chat = { open = true, layout = 'right', size = 0.4, thoughts = 'fold', tool_lines = 8 },
+  review = { inline = true, signs = true },
+  follow = false,
+  checkpoints = true,
+  notify = true,
+  -- window -> key -> action, or { action, mode = … }; mode is 'n' unless it is said. `false` in
+  -- place of an action, of a window's table or of the whole takes the keys away.
+  keymaps = {
+    composer = {
+      ['<C-s>'] = { 'send', mode = { 'i', 'n' } },
+      ['<CR>'] = 'send',
+      ['<C-c>'] = 'cancel',
+      ['<C-p>'] = 'earlier',
+      ['<C-n>'] = 'later',
+      ['g?'] = 'help',
+    },
+    chat = {
+      ['<CR>'] = 'act',
+      ['i'] = 'compose',
+      ['a'] = 'compose',
+      [']]'] = 'next_turn',
+      ['[['] = 'previous_turn',
+      ['<C-c>'] = 'cancel',
+      ['g?'] = 'help',
+    },
+    -- In the permission float, and in the chat while the cursor is on a pending permission.
+    permission = {
+      ['1'] = 'option_1',
+      ['2'] = 'option_2',
+      ['3'] = 'option_3',
+      ['4'] = 'option_4',
+      ['5'] = 'option_5',
+      ['6'] = 'option_6',
+      ['7'] = 'option_7',
+      ['8'] = 'option_8',
+      ['9'] = 'option_9',
+      ['y'] = 'allow_once',
+      ['Y'] = 'allow_always',
+      ['n'] = 'reject_once',
+      ['N'] = 'reject_always',
+      ['g?'] = 'help',
+    },
+    -- A buffer with pending edits.
+    edits = {
+      [']h'] = 'next_hunk',
+      ['[h'] = 'previous_hunk',
+      ['<localleader>a'] = 'accept_hunk',
+      ['<localleader>r'] = 'reject_hunk',
+    },
+    -- Plan, info, log and other windows one only reads.
+    view = { ['q'] = 'close', ['g?'] = 'help' },
+  },
+  log = { level = 'info', bytes = 8 * 1024 * 1024, redact = true },
+  limits = {
+    message_bytes = 64 * 1024 * 1024,
+    pending_bytes = 64 * 1024 * 1024,
+    tool_output_bytes = 1024 * 1024,
+  },
+  timeouts = { cancel_s = 3, kill_s = 2 },
+}
+
+--- Options whose default is nil.
+M.optional = { 'agents_file', 'python' }
+
+--- What the last `setup()` got wrong, one line each.
+---@type string[]
+M.mistakes = {}
+
+local options ---@type acp.Config|nil
+
+--- The options in force. Do not change them.
+---@return acp.Config
+function M.get()
+  options = options or vim.deepcopy(M.defaults)
+  return options
+end
+
+--- Tell the user of all mistakes at once; before the first screen that would end in a prompt.
+local function report()
+  local list = M.mistakes
+  if #list == 0 then
+    return
+  end
+  local function tell()
+    local summary = ('%d mistakes in setup(), see :checkhealth acp'):format(#list)
+    require('acp.notify').list('warn', summary, list)
+  end
+  if vim.v.vim_did_enter == 1 then
+    tell()
+  else
+    vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = vim.schedule_wrap(tell) })
+  end
+end
+
+--- Merge `opts` over the defaults. What is unknown or of the wrong kind is reported and ignored.
+---@param opts? table
+function M.setup(opts)
+  options, M.mistakes = require('acp.check').merge(M.defaults, opts or {})
+  report()
+  local host = package.loaded['acp.host']
+  if host and host.running() then
+    host.notify('setup', M.for_host())
+  end
+end
+
+--- Names of the agents that are configured, sorted; with those of `agents_file`.
+---@return string[]
+function M.agent_names()
+  local names = {} ---@type table<string, true>
+  for name in pairs(M.get().agents) do
+    names[name] = true
+  end
+  for _, entry in ipairs(M.registry()) do
+    names[entry.id or entry.name or ''] = true
+  end
+  names[''] = nil
+  local list = vim.tbl_keys(names)
+  table.sort(list)
+  return list
+end
+
+--- Entries of `agents_file`; empty when there is none or it cannot be read (health says why).
+---@return table[] entries
+---@return string|nil error
+function M.registry()
+  local path = M.get().agents_file
+  if not path then
+    return {}, nil
+  end
+  local file, why = io.open(vim.fn.expand(path), 'r')
+  if not file then
+    return {}, why
+  end
+  local text = file:read('*a')
+  file:close()
+  local ok, data = pcall(vim.json.decode, text, { luanil = { object = true, array = true } })
+  if not ok or type(data) ~= 'table' then
+    return {}, path .. ': not JSON'
+  end
+  return vim.islist(data.agents) and data.agents or {}, nil
+end
+
+--- `value` as msgpack must carry it: an empty table where names belong is an empty map.
+---@param value table<string, any>|nil
+local function map(value)
+  return (value == nil or next(value) == nil) and vim.empty_dict() or value
+end
+
+--- Arguments of the verb `setup`: every option but the keys, and where Neovim keeps its files.
+---@return table
+function M.for_host()
+  local args = vim.deepcopy(M.get())
+  args.keymaps = nil ---@diagnostic disable-line: assign-type-mismatch
+  args.agents_file = args.agents_file and vim.fn.expand(args.agents_file) or nil
+  for name, agent in pairs(args.agents) do
+    args.agents[name] = map(agent)
+    agent.env = agent.env and map(agent.env)
+    agent.options = agent.options and map(agent.options)
+  end
+  args.agents = map(args.agents)
+  args.stdpath = {}
+  for _, what in ipairs({ 'cache', 'data', 'log', 'state' }) do
+    args.stdpath[what] = vim.fn.stdpath(what)
+  end
+  args.neovim = tostring(vim.version())
+  return args
+end
+
+return M

@@ -1,0 +1,140 @@
+--- What a prompt carries along: directory, lines of a buffer, mentioned files, named variables.
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('acp.context')
+
+--- The directory a session would be started in: that of the current window.
+---@return string absolute
+function M.cwd()
+  return vim.fs.normalize(vim.fn.getcwd())
+end
+
+--- Absolute, normalised forms of `paths`; `~`, `%` and the like are expanded.
+---@param paths string[]
+---@return string[]
+function M.absolute(paths)
+  return vim.tbl_map(function(path)
+    local special = path:match('^[%%#<~]') ~= nil
+    local expanded = special and vim.fn.expand(path) or path
+    return vim.fs.normalize(vim.fn.fnamemodify(expanded, ':p'))
+  end, paths)
+end
+
+--- Name of the file a buffer shows, '' when it shows none.
+---@param bufnr integer
+---@return string
+function M.path(bufnr)
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  local file = name ~= '' and vim.bo[bufnr].buftype == '' and not name:match('^%a[%w+.-]+://')
+  return file and vim.fs.normalize(vim.fn.fnamemodify(name, ':p')) or ''
+end
+
+---@class acp.Range
+---@field path string
+---@field bufnr integer
+---@field first integer 1-based
+---@field last integer 1-based, inclusive
+---@field text string
+---@field filetype string
+
+--- Lines `first` to `last` of a buffer as they are now.
+---@param bufnr integer
+---@param first integer 1-based
+---@param last integer 1-based, inclusive
+---@return acp.Range
+function M.range(bufnr, first, last)
+  local lines = vim.api.nvim_buf_get_lines(bufnr, first - 1, last, false)
+  return {
+    path = M.path(bufnr),
+    bufnr = bufnr,
+    first = first,
+    last = last,
+    text = table.concat(lines, '\n'),
+    filetype = vim.bo[bufnr].filetype,
+  }
+end
+
+---@class acp.Chip
+---@field bufnr integer
+---@field mark integer
+---@field lost acp.Range what it was when it was made, for the case that the buffer goes away
+
+--- A range that follows the edits made to its buffer until it is sent.
+---@param bufnr integer
+---@param first integer
+---@param last integer
+---@return acp.Chip
+function M.chip(bufnr, first, last)
+  local range = M.range(bufnr, first, last)
+  local mark = vim.api.nvim_buf_set_extmark(bufnr, ns, first - 1, 0, {
+    end_row = math.min(last, vim.api.nvim_buf_line_count(bufnr)) - 1,
+    end_right_gravity = true,
+  })
+  return { bufnr = bufnr, mark = mark, lost = range }
+end
+
+--- The range a chip stands for now.
+---@param chip acp.Chip
+---@return acp.Range
+function M.resolve(chip)
+  if not vim.api.nvim_buf_is_loaded(chip.bufnr) then
+    return chip.lost
+  end
+  local at = vim.api.nvim_buf_get_extmark_by_id(chip.bufnr, ns, chip.mark, { details = true })
+  if not at[1] then
+    return chip.lost
+  end
+  return M.range(chip.bufnr, at[1] + 1, math.max(at[3].end_row, at[1]) + 1)
+end
+
+--- Short name of a range, for people.
+---@param range acp.Range
+---@return string
+function M.label(range)
+  local name = range.path == '' and ('buffer ' .. range.bufnr)
+    or vim.fn.fnamemodify(range.path, ':~:.')
+  local lines = range.first == range.last and range.first or range.first .. '-' .. range.last
+  return name .. ':' .. lines
+end
+
+--- Files named as `@path` in a text, absolute; only those that exist.
+---@param text string
+---@param cwd string
+---@return string[]
+function M.mentions(text, cwd)
+  local found, seen = {}, {}
+  for name in (' ' .. text):gmatch('%s@([^%s{]%S*)') do
+    -- "see @lua/acp.lua." ends in the sentence's mark, not the file's.
+    for _, try in ipairs({ name, (name:gsub('[.,:;!?)%]]+$', '')) }) do
+      local path = vim.fs.normalize(try:match('^[/~]') and try or cwd .. '/' .. try)
+      local stat = not seen[path] and vim.uv.fs_stat(path)
+      if stat and stat.type == 'file' then
+        seen[path] = true
+        found[#found + 1] = path
+        break
+      end
+    end
+  end
+  return found
+end
+
+--- Everything the verb `prompt` carries for a text, but the session.
+---@param text string
+---@param chips? acp.Chip[]
+---@return table args
+function M.prompt(text, chips)
+  local cwd = M.cwd()
+  local ranges = vim.tbl_map(M.resolve, chips or {})
+  local attach = M.mentions(text, cwd)
+  local variables = require('acp.variables').used(text)
+  return {
+    text = text,
+    cwd = cwd,
+    range = ranges[#ranges],
+    ranges = #ranges > 1 and ranges or nil,
+    attach = #attach > 0 and attach or nil,
+    variables = #variables > 0 and variables or nil,
+  }
+end
+
+return M

@@ -1,0 +1,116 @@
+--- Answers to pending decisions by key: the one under the cursor, or the oldest.
+local M = {}
+
+---@param permissions acp.Permission[]
+---@param kind string
+---@return string|nil optionId
+local function option_of_kind(options, kind)
+  for _, option in ipairs(options) do
+    if option.kind == kind then
+      return option.id
+    end
+  end
+end
+
+---@param options acp.PermissionOption[]
+---@return string
+local function names(options)
+  local list = vim.tbl_map(function(option)
+    return option.id
+  end, options)
+  return #list > 0 and table.concat(list, ', ') or 'none'
+end
+
+--- The oldest pending permission: of the current session, else of any.
+---@return acp.Permission|nil
+function M.oldest()
+  local state = require('acp.state').get()
+  local current = state.current and state.sessions[state.current]
+  if current and current.permissions and current.permissions[1] then
+    return current.permissions[1]
+  end
+  local numbers = vim.tbl_keys(state.sessions)
+  table.sort(numbers)
+  for _, n in ipairs(numbers) do
+    local pending = state.sessions[n].permissions
+    if pending and pending[1] then
+      return pending[1]
+    end
+  end
+end
+
+--- The pending decision with this id: its options, as state or card know them.
+---@param id integer|string
+---@return acp.PermissionOption[]
+local function options_of(id)
+  for _, session in pairs(require('acp.state').get().sessions) do
+    for _, one in ipairs(session.permissions or {}) do
+      if one.id == id then
+        return one.options
+      end
+    end
+  end
+  return require('acp.permission').options(id) or {}
+end
+
+---@param id integer|string
+---@param choice string
+local function answer(id, choice)
+  require('acp.host').notify('answer', { id = id, choice = choice })
+end
+
+---@param id integer|string
+---@param options acp.PermissionOption[]
+---@param kind string
+local function answer_kind(id, options, kind)
+  local choice = option_of_kind(options, kind)
+  if choice then
+    answer(id, choice)
+  else
+    require('acp.notify').error(('no option of kind %s; options: %s'):format(kind, names(options)))
+  end
+end
+
+--- Answer the oldest pending permission with its first option of `kind`.
+---@param kind 'allow_once'|'allow_always'|'reject_once'|'reject_always'
+function M.first(kind)
+  local permission = M.oldest()
+  if permission then
+    answer_kind(permission.id, permission.options, kind)
+  else
+    require('acp.notify').echo('info', 'no pending permission')
+  end
+end
+
+--- The decision whose card is under the cursor, in the float or in the chat.
+---@return integer|string|nil
+local function here()
+  local float = require('acp.permission')
+  if float.is_current() then
+    return float.card_at_cursor()
+  end
+  return require('acp.chat').card_at_cursor()
+end
+
+--- Answer the decision under the cursor with its first option of `kind`.
+---@param kind string
+function M.kind(kind)
+  local id = here()
+  if id then
+    answer_kind(id, options_of(id), kind)
+  end
+end
+
+--- Answer the decision under the cursor with its option number `i`.
+---@param i integer
+function M.option(i)
+  local id = here()
+  local option = id and options_of(id)[i]
+  if id and option then
+    answer(id, option.id)
+  elseif id then
+    require('acp.notify').error(('no option %d; options: %s'):format(i, names(options_of(id))))
+  end
+end
+
+return M

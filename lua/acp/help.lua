@@ -1,0 +1,89 @@
+--- `g?`: the keys of a window, in a float that goes away with the next key that closes it.
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('acp.help')
+
+---@param title string
+---@param keys acp.Key[]
+---@return string[] lines
+---@return acp.Span[] spans
+local function page(title, keys)
+  local lines, spans = { title }, { { 0, 0, #title, 'AcpTitle' } }
+  local width = 0
+  for _, key in ipairs(keys) do
+    width = math.max(width, vim.fn.strdisplaywidth(key.key))
+  end
+  for _, key in ipairs(keys) do
+    local pad = (' '):rep(width - vim.fn.strdisplaywidth(key.key))
+    local modes = #key.modes == 1 and key.modes[1] == 'n' and ''
+      or (' (%s)'):format(table.concat(key.modes, ', '))
+    spans[#spans + 1] = { #lines, 2, 2 + #key.key, 'AcpKey' }
+    lines[#lines + 1] = ('  %s%s  %s%s'):format(key.key, pad, key.desc, modes)
+  end
+  return lines, spans
+end
+
+---@param window string
+---@return string[] lines
+---@return acp.Span[] spans
+local function pages(window)
+  local keymaps = require('acp.keymaps')
+  local lines, spans = page(window, keymaps.list(window))
+  if window == 'chat' then
+    local more, marks = page('on a pending permission', keymaps.list('permission'))
+    lines[#lines + 1] = ''
+    for _, span in ipairs(marks) do
+      span[1] = span[1] + #lines
+    end
+    vim.list_extend(lines, more)
+    vim.list_extend(spans, marks)
+  end
+  return lines, spans
+end
+
+---@param lines string[]
+---@return vim.api.keyset.win_config
+local function placement(lines)
+  local width = 20
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.fn.strdisplaywidth(line) + 2)
+  end
+  width = math.min(width, vim.o.columns - 4)
+  local height = math.min(#lines, vim.o.lines - 6)
+  return {
+    relative = 'editor',
+    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
+    col = math.max(math.floor((vim.o.columns - width) / 2), 0),
+    width = width,
+    height = height,
+    style = 'minimal',
+    border = require('acp.window').border(),
+    title = ' keys ',
+    zindex = 60,
+  }
+end
+
+--- Show the keys of a window's kind; any of `q`, `<Esc>`, `g?` and leaving it closes it.
+---@param window string
+function M.open(window)
+  require('acp.highlights').define()
+  local lines, spans = pages(window)
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  require('acp.buffer').fill(bufnr, lines, spans, ns)
+  vim.bo[bufnr].bufhidden = 'wipe'
+  local win = vim.api.nvim_open_win(bufnr, true, placement(lines))
+  vim.w[win].acp = true
+  local function close()
+    require('acp.window').close(win)
+  end
+  for _, key in ipairs({ 'q', '<Esc>', 'g?' }) do
+    vim.keymap.set('n', key, close, { buffer = bufnr, nowait = true, silent = true })
+  end
+  vim.api.nvim_create_autocmd('WinLeave', {
+    buffer = bufnr,
+    once = true,
+    callback = vim.schedule_wrap(close),
+  })
+end
+
+return M

@@ -1,0 +1,131 @@
+--- Names that are valid now, from the state cache and the options: for completion, and for the
+--- nearest valid one. None of it starts Python.
+local M = {}
+
+---@param args table<string|integer, any>
+---@return string[]
+local function sorted(args)
+  local list = vim.tbl_keys(args)
+  table.sort(list)
+  return list
+end
+
+---@return acp.Session|nil
+function M.session()
+  local state = require('acp.state').get()
+  return state.current and state.sessions[state.current] or nil
+end
+
+--- Configured agents and those that run.
+---@return string[]
+function M.agents()
+  local names = {}
+  for _, name in ipairs(require('acp.config').agent_names()) do
+    names[name] = true
+  end
+  for name in pairs(require('acp.state').get().agents or {}) do
+    names[name] = true
+  end
+  return sorted(names)
+end
+
+--- Agents that were started.
+---@return string[]
+function M.started()
+  return sorted(require('acp.state').get().agents or {})
+end
+
+--- Ids of all advertised ways to log in.
+---@return string[]
+function M.auth_methods()
+  local ids = {}
+  for _, agent in pairs(require('acp.state').get().agents or {}) do
+    for _, method in ipairs(agent.auth_methods or {}) do
+      ids[method.id] = true
+    end
+  end
+  return sorted(ids)
+end
+
+---@return string[]
+function M.modes()
+  local session = M.session()
+  return vim.tbl_map(function(mode)
+    return mode.id
+  end, session and session.modes and session.modes.available or {})
+end
+
+--- Config options of the current session, as on the wire.
+---@return table[]
+function M.config_options()
+  local session = M.session()
+  return session and session.options or {}
+end
+
+---@return string[]
+function M.option_ids()
+  return vim.tbl_map(function(option)
+    return option.id
+  end, M.config_options())
+end
+
+--- The config option that chooses the model, by its category.
+---@return string id 'model' where no option says so
+function M.model_option()
+  for _, option in ipairs(M.config_options()) do
+    if option.category == 'model' then
+      return option.id
+    end
+  end
+  return 'model'
+end
+
+--- Values of a config option, those in groups included; 'true' and 'false' for a boolean one.
+---@param id string
+---@return string[]
+function M.option_values(id)
+  local values = {}
+  for _, option in ipairs(M.config_options()) do
+    if option.id == id and option.type == 'boolean' then
+      return { 'true', 'false' }
+    elseif option.id == id then
+      for _, item in ipairs(option.options or {}) do
+        for _, one in ipairs(item.options or { item }) do
+          values[#values + 1] = one.value
+        end
+      end
+    end
+  end
+  return values
+end
+
+--- `value` as the wire wants it: a boolean for a boolean option.
+---@param id string
+---@param value string
+---@return string|boolean
+function M.option_value(id, value)
+  for _, option in ipairs(M.config_options()) do
+    if option.id == id and option.type == 'boolean' then
+      return value == 'true'
+    end
+  end
+  return value
+end
+
+--- Ids of the options of the oldest pending permission.
+---@return string[]
+function M.permission_options()
+  local permission = require('acp.decide').oldest()
+  return vim.tbl_map(function(option)
+    return option.id
+  end, permission and permission.options or {})
+end
+
+--- Paths that begin with what was typed.
+---@param lead string
+---@return string[]
+function M.files(lead)
+  return vim.fn.getcompletion(lead, 'file')
+end
+
+return M

@@ -1,0 +1,172 @@
+--- One line to the user: never two, never wider than the screen, never a hit-enter prompt.
+local M = {}
+
+local focused = true
+local waiting = {} ---@type { level: integer, message: string }[]
+
+--- `level` as a number of |vim.log.levels|; accepts its names in any case.
+---@param level string|integer|nil
+---@return integer
+local function number(level)
+  if type(level) == 'number' then
+    return level
+  end
+  return vim.log.levels[(level or 'info'):upper()] or vim.log.levels.INFO
+end
+
+--- `text` on one line: line breaks become spaces, other control characters are made visible.
+---@param text string
+---@return string
+function M.one_line(text)
+  local line = text:gsub('%s*[\r\n]+%s*', ' '):gsub('\t', ' ')
+  return (line:gsub('%c', vim.fn.strtrans))
+end
+
+--- `text` cut to `width` display cells, with an ellipsis where something is missing.
+---@param text string
+---@param width integer
+---@return string
+function M.cut(text, width)
+  if vim.fn.strdisplaywidth(text) <= width then
+    return text
+  end
+  -- strcharpart counts characters, so wide ones need a second, shorter try.
+  local cells = math.max(width - 1, 0)
+  local cut = vim.fn.strcharpart(text, 0, cells)
+  while vim.fn.strdisplaywidth(cut) > cells do
+    cut = vim.fn.strcharpart(cut, 0, vim.fn.strchars(cut) - 1)
+  end
+  return cut .. '…'
+end
+
+--- Whether |vim.notify()| is Neovim's own, which writes to the message area.
+---@return boolean
+local function builtin()
+  return debug.getinfo(vim.notify, 'S').source:match('^@?vim/') ~= nil
+end
+
+--- A message while the user types on the command line or reads a prompt would destroy that line.
+---@return boolean
+local function busy()
+  return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil
+end
+
+---@param level integer
+---@param message string
+local function show(level, message)
+  if builtin() then
+    -- After a redraw the next message overwrites the last one instead of scrolling to a prompt.
+    vim.cmd.redraw()
+    message = M.cut(message, math.max(vim.v.echospace - 1, 10))
+  end
+  vim.notify(message, level)
+end
+
+local function flush()
+  local list = waiting
+  waiting = {}
+  for _, one in ipairs(list) do
+    show(one.level, one.message)
+  end
+end
+
+---@param level integer
+---@param message string
+local function later(level, message)
+  waiting[#waiting + 1] = { level = level, message = message }
+  if #waiting == 1 then
+    vim.api.nvim_create_autocmd('ModeChanged', {
+      pattern = { 'c*:*', 'r*:*' },
+      once = true,
+      callback = vim.schedule_wrap(flush),
+    })
+  end
+end
+
+--- One line through |vim.notify()|, prefixed with `acp:`; on the command line it waits for its
+--- end.
+---@param level string|integer|nil
+---@param message string
+function M.echo(level, message)
+  local text = 'acp: ' .. M.one_line(message)
+  if busy() then
+    later(number(level), text)
+  else
+    show(number(level), text)
+  end
+end
+
+--- One line of error, as the answer to a command.
+---@param message string
+function M.error(message)
+  M.echo('error', message)
+end
+
+--- Several lines: into |:messages| with a summary of one line, or whole to the user's own
+--- notifier.
+---@param level string|integer
+---@param summary string
+---@param lines string[]
+function M.list(level, summary, lines)
+  if not builtin() then
+    vim.notify('acp: ' .. summary .. '\n' .. table.concat(lines, '\n'), number(level))
+    return
+  end
+  for _, line in ipairs(lines) do
+    local text = 'acp: ' .. M.one_line(line)
+    vim.api.nvim_cmd({
+      cmd = 'echomsg',
+      args = { ("'%s'"):format(text:gsub("'", "''")) },
+      mods = { silent = true },
+    }, {})
+  end
+  M.echo(level, #lines == 1 and lines[1] or summary)
+end
+
+--- One line, only while Neovim has no focus and option `notify` is on.
+---@param message string
+function M.unfocused(message)
+  if not focused and require('acp.config').get().notify then
+    M.echo('info', message)
+  end
+end
+
+local ends = {
+  end_turn = 'the turn has ended',
+  max_tokens = 'the turn ended: token limit reached',
+  max_turn_requests = 'the turn ended: request limit reached',
+  refusal = 'the agent refused',
+}
+
+---@param data table
+local function turn_end(data)
+  if data.stop_reason ~= 'cancelled' then
+    local text = data.error and 'the turn failed' or ends[data.stop_reason] or ends.end_turn
+    M.unfocused(('session %s: %s'):format(data.session or '?', text))
+  end
+end
+
+---@param data table
+local function decision(data)
+  local title = data.title or data.message or 'a decision'
+  M.unfocused(('session %s waits for you: %s'):format(data.session or '?', title))
+end
+
+--- Watch focus, ends of turns and decisions. Called once, when the host starts.
+function M.watch()
+  local group = vim.api.nvim_create_augroup('acp.notify', {})
+  local on = function(event, pattern, callback)
+    vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
+  end
+  on({ 'FocusLost', 'FocusGained' }, '*', function(args)
+    focused = args.event == 'FocusGained'
+  end)
+  on('User', 'AcpTurnEnd', function(args)
+    turn_end(args.data or {})
+  end)
+  on('User', { 'AcpPermission', 'AcpElicitation' }, function(args)
+    decision(args.data or {})
+  end)
+end
+
+return M

@@ -1,0 +1,341 @@
+--- The float of pending decisions, oldest first: top right, in whatever tab page is current,
+--- with or without a chat window. It never takes the focus; `:Acp permissions` or <C-w>w goes
+--- there.
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('acp.permission')
+
+--- After a card under the user's cursor was answered elsewhere another moves there: keys wait
+--- this long.
+local GUARD_MS = 400
+local WIDTH, HEIGHT = 72, 0.5
+
+---@class acp.Card
+---@field id integer|string
+---@field lines string[]
+---@field spans acp.Span[]
+---@field options acp.PermissionOption[]
+---@field session integer
+---@field order integer arrival
+
+---@class acp.CardRow
+---@field first integer 0-based
+---@field last integer 0-based, inclusive
+---@field id integer|string
+
+local cards = {} ---@type acp.Card[] oldest first
+local rows = {} ---@type acp.CardRow[]
+local arrivals = 0
+local bufnr ---@type integer|nil
+local win ---@type integer|nil
+local dismissed = false
+local guarded = 0
+local answered ---@type integer|string|nil the card that the user's own key resolved
+
+---@return boolean
+local function visible()
+  return win ~= nil and vim.api.nvim_win_is_valid(win)
+end
+
+--- Whether the cursor is in the float.
+---@return boolean
+function M.is_current()
+  return visible() and vim.api.nvim_get_current_win() == win
+end
+
+---@return acp.CardRow|nil
+local function row_at_cursor()
+  local at = vim.api.nvim_win_get_cursor(win --[[@as integer]])[1] - 1
+  for _, row in ipairs(rows) do
+    if at <= row.last then
+      return row
+    end
+  end
+  return rows[#rows]
+end
+
+--- Id of the card under the float's cursor. Nil for a moment after the cards moved under the
+--- cursor, so that a key meant for one is not taken by another.
+---@return integer|string|nil
+function M.card_at_cursor()
+  if vim.uv.now() < guarded then
+    require('acp.notify').echo('warn', 'the list has just changed, press again')
+    return nil
+  end
+  local row = row_at_cursor()
+  answered = row and row.id
+  return answered
+end
+
+--- Options of a card, nil when there is none with this id.
+---@param id integer|string
+---@return acp.PermissionOption[]|nil
+function M.options(id)
+  for _, card in ipairs(cards) do
+    if card.id == id then
+      return card.options
+    end
+  end
+end
+
+---@return integer
+local function sessions()
+  local seen = {}
+  for _, card in ipairs(cards) do
+    seen[card.session] = true
+  end
+  return vim.tbl_count(seen)
+end
+
+--- All cards under one another, a blank line between; with several sessions each says whose it
+--- is.
+---@return string[] lines
+---@return acp.Span[] spans
+local function page()
+  local lines, spans = {}, {}
+  local several = sessions() > 1
+  rows = {}
+  for i, card in ipairs(cards) do
+    if i > 1 then
+      lines[#lines + 1] = ''
+    end
+    local first = #lines
+    if several then
+      local label = 'session ' .. card.session
+      spans[#spans + 1] = { #lines, 0, #label, 'AcpMuted' }
+      lines[#lines + 1] = label
+    end
+    for _, span in ipairs(card.spans or {}) do
+      spans[#spans + 1] = { span[1] + #lines, span[2], span[3], span[4] }
+    end
+    vim.list_extend(lines, card.lines)
+    rows[#rows + 1] = { first = first, last = #lines - 1, id = card.id }
+  end
+  return lines, spans
+end
+
+---@return integer
+local function buffer()
+  if not bufnr or not vim.api.nvim_buf_is_valid(bufnr) then
+    bufnr = vim.api.nvim_create_buf(false, true)
+    require('acp.buffer').set_options(bufnr, {
+      bufhidden = 'hide',
+      modeline = false,
+      modifiable = false,
+      undolevels = -1,
+      filetype = 'acppermission',
+    })
+    require('acp.keymaps').attach('permission', bufnr)
+    require('acp.keymaps').attach('view', bufnr)
+  end
+  return bufnr
+end
+
+---@return string
+local function title()
+  return #cards == 1 and ' decision ' or (' %d decisions '):format(#cards)
+end
+
+---@return string
+local function footer()
+  return M.is_current() and ' y allow · n reject · g? keys ' or ' :Acp allow · :Acp deny '
+end
+
+--- Screen lines that `lines` take when they are wrapped at `width`.
+---@param lines string[]
+---@param width integer
+---@return integer
+local function wrapped(lines, width)
+  local count = 0
+  for _, line in ipairs(lines) do
+    count = count + math.max(math.ceil(vim.fn.strdisplaywidth(line) / width), 1)
+  end
+  return count
+end
+
+---@param lines string[]
+---@return vim.api.keyset.win_config
+local function placement(lines)
+  local width = vim.fn.strdisplaywidth(footer()) + 2
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.fn.strdisplaywidth(line))
+  end
+  width = math.max(math.min(width, WIDTH, vim.o.columns - 4), 1)
+  local most = math.max(math.floor(vim.o.lines * HEIGHT), 3)
+  local tabline = vim.o.showtabline == 2
+    or (vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() > 1)
+  return {
+    relative = 'editor',
+    anchor = 'NE',
+    row = tabline and 1 or 0,
+    col = vim.o.columns,
+    width = width,
+    height = math.min(wrapped(lines, width), most),
+    border = require('acp.window').border(),
+    title = title(),
+    footer = footer(),
+    footer_pos = 'right',
+    zindex = 45,
+  }
+end
+
+local function close()
+  local old = win
+  win = nil
+  require('acp.window').close(old)
+end
+
+---@param lines string[]
+local function open(lines)
+  local config = placement(lines)
+  config.style = 'minimal'
+  config.focusable = true
+  win = vim.api.nvim_open_win(buffer(), false, config)
+  require('acp.window').adopt(win, {
+    wrap = true,
+    winhighlight = 'NormalFloat:AcpPermissionNormal,FloatBorder:AcpPermissionBorder',
+  })
+end
+
+--- Where the cursor stood goes on standing: the same card, the same line of it.
+---@param before acp.CardRow|nil
+---@param offset integer
+local function keep_place(before, offset)
+  if not before or not M.is_current() then
+    return
+  end
+  for _, row in ipairs(rows) do
+    if row.id == before.id then
+      local line = math.min(row.first + offset, row.last) + 1
+      vim.api.nvim_win_set_cursor(win --[[@as integer]], { line, 0 })
+      return
+    end
+  end
+  if before.id ~= answered then
+    guarded = vim.uv.now() + GUARD_MS
+  end
+  vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
+end
+
+local function draw()
+  if #cards == 0 then
+    close()
+    dismissed = false
+    return
+  end
+  if dismissed then
+    return
+  end
+  local inside = M.is_current()
+  local before = inside and row_at_cursor() or nil
+  local cursor = before and vim.api.nvim_win_get_cursor(win --[[@as integer]])[1] - 1 or 0
+  local lines, spans = page()
+  require('acp.buffer').fill(buffer(), lines, spans, ns)
+  if visible() then
+    vim.api.nvim_win_set_config(win --[[@as integer]], placement(lines))
+  else
+    open(lines)
+  end
+  keep_place(before, before and cursor - before.first or 0)
+end
+
+--- Draw now, or as soon as Neovim allows windows.
+local function redraw()
+  require('acp.window').when_free(draw)
+end
+
+---@param args { event: string, match: string }
+local function on_window(args)
+  if args.event == 'WinClosed' then
+    -- By the user, :only included: it comes back with the next decision.
+    if win and tonumber(args.match) == win then
+      win, dismissed = nil, true
+    end
+  elseif args.event == 'TabEnter' and not M.is_current() then
+    close()
+    redraw()
+  else
+    redraw()
+  end
+end
+
+local function register()
+  local group = vim.api.nvim_create_augroup('acp.permission', {})
+  vim.api.nvim_create_autocmd({ 'WinClosed', 'TabEnter', 'VimResized' }, {
+    group = group,
+    callback = on_window,
+  })
+  vim.api.nvim_create_autocmd({ 'WinEnter', 'WinLeave' }, {
+    group = group,
+    callback = vim.schedule_wrap(function()
+      if visible() then
+        vim.api.nvim_win_set_config(win --[[@as integer]], {
+          footer = footer(),
+          footer_pos = 'right',
+        })
+      end
+    end),
+  })
+  require('acp.highlights').define()
+end
+
+---@param n integer
+---@return table<integer|string, integer> order of each known card of session n
+local function known(n)
+  local order = {}
+  for _, card in ipairs(cards) do
+    if card.session == n then
+      order[card.id] = card.order
+    end
+  end
+  return order
+end
+
+--- Pending decisions of session `n`, oldest first; an empty list takes them away.
+---@param n integer
+---@param list acp.Card[] as the host sends them: `id`, `lines`, `spans`, `options`
+function M.set(n, list)
+  if arrivals == 0 then
+    register()
+  end
+  local order = known(n)
+  cards = vim.tbl_filter(function(card)
+    return card.session ~= n
+  end, cards)
+  for _, card in ipairs(list) do
+    if not order[card.id] then
+      arrivals = arrivals + 1
+      dismissed = false
+    end
+    local more = { session = n, order = order[card.id] or arrivals }
+    cards[#cards + 1] = vim.tbl_extend('force', card, more)
+  end
+  table.sort(cards, function(a, b)
+    return a.order < b.order
+  end)
+  redraw()
+end
+
+--- Take all decisions away: the host is gone, and with it who asked.
+function M.clear()
+  cards = {}
+  if arrivals > 0 then
+    redraw()
+  end
+end
+
+--- Go to the float. False when nothing is pending.
+---@return boolean
+function M.enter()
+  if #cards == 0 then
+    return false
+  end
+  dismissed = false
+  require('acp.window').when_free(function()
+    draw()
+    vim.api.nvim_set_current_win(win --[[@as integer]])
+  end)
+  return true
+end
+
+return M

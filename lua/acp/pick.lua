@@ -1,0 +1,134 @@
+--- Choices and questions through vim.ui.select and vim.ui.input, one at a time: two would nest
+--- and the answer to the second would go to the first.
+local M = {}
+
+---@class acp.Question
+---@field put fun(done: fun()) asks; calls `done` once it is answered
+---@field drop fun() answers as cancelled
+
+local queue = {} ---@type acp.Question[]
+local active ---@type acp.Question|nil
+local watching = false
+
+--- Whether a dialog may come up without taking keys that were meant for something else.
+---@return boolean
+local function free()
+  return vim.api.nvim_get_mode().mode == 'n' and vim.fn.getcmdwintype() == ''
+end
+
+local advance ---@type fun()
+
+local function wait()
+  if watching then
+    return
+  end
+  watching = true
+  vim.api.nvim_create_autocmd({ 'ModeChanged', 'CmdwinLeave' }, {
+    once = true,
+    callback = vim.schedule_wrap(function()
+      watching = false
+      advance()
+    end),
+  })
+end
+
+--- Some pickers never call back when they are closed. In an ordinary window nothing is open any
+--- more.
+local function abandon_closed()
+  local float = vim.api.nvim_win_get_config(0).relative ~= ''
+  if active and free() and not float then
+    local old = active
+    active = nil
+    old.drop()
+  end
+end
+
+advance = function()
+  if active or #queue == 0 then
+    return
+  end
+  if not free() then
+    wait()
+    return
+  end
+  local question = table.remove(queue, 1)
+  active = question
+  question.put(function()
+    if active == question then
+      active = nil
+    end
+    vim.schedule(advance)
+  end)
+end
+
+---@param question acp.Question
+local function ask(question)
+  abandon_closed()
+  queue[#queue + 1] = question
+  -- Not within the frame that brought it: the default dialogs wait for the user, and the host
+  -- for us.
+  vim.schedule(advance)
+end
+
+--- An answer goes to the host once, whatever a picker calls.
+---@param verb string
+---@param id integer|string
+---@param name string
+---@return fun(value: any)
+local function answer_once(verb, id, name)
+  local answered = false
+  return function(value)
+    if not answered then
+      answered = true
+      require('acp.host').notify(verb, { id = id, [name] = value })
+    end
+  end
+end
+
+---@param item string|{ label: string }
+---@return string
+local function label(item)
+  return require('acp.notify').one_line(
+    type(item) == 'table' and item.label or item --[[@as string]]
+  )
+end
+
+--- Ask by |vim.ui.select()|; the answer is the verb `picked {id, index}`, 1-based, without index
+--- when the user chose nothing.
+---@param id integer|string
+---@param prompt string
+---@param kind string
+---@param items (string|{ label: string })[]
+function M.select(id, prompt, kind, items)
+  local answer = answer_once('picked', id, 'index')
+  ask({
+    put = function(done)
+      local opts = { prompt = prompt, kind = 'acp_' .. kind, format_item = label }
+      vim.ui.select(items, opts, function(_, index)
+        answer(index)
+        done()
+      end)
+    end,
+    drop = answer,
+  })
+end
+
+--- Ask by |vim.ui.input()|; the answer is the verb `typed {id, text}`, without text when
+--- cancelled.
+---@param id integer|string
+---@param prompt string
+---@param default string|nil
+function M.input(id, prompt, default)
+  local answer = answer_once('typed', id, 'text')
+  ask({
+    put = function(done)
+      vim.ui.input({ prompt = prompt, default = default }, function(text)
+        answer(text)
+        done()
+      end)
+    end,
+    drop = answer,
+  })
+end
+
+return M

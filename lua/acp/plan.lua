@@ -1,0 +1,77 @@
+--- The plan of a session, `acp://plan/{n}`.
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('acp.plan')
+
+---@class acp.PlanPage
+---@field lines string[]
+---@field spans acp.Span[]
+
+local plans = {} ---@type table<integer, acp.PlanPage>
+local EMPTY = { 'no plan yet' }
+
+---@param n integer
+---@return string
+local function name_of(n)
+  return 'acp://plan/' .. n
+end
+
+---@param n integer
+---@param bufnr integer
+local function draw(n, bufnr)
+  local plan = plans[n]
+  if not plan or #plan.lines == 0 then
+    require('acp.buffer').fill(bufnr, EMPTY, { { 0, 0, #EMPTY[1], 'AcpMuted' } }, ns)
+  else
+    require('acp.buffer').fill(bufnr, plan.lines, plan.spans, ns)
+  end
+end
+
+--- The plan of session `n` as it is now; drawn where its buffer exists.
+---@param n integer
+---@param lines string[]
+---@param spans acp.Span[]
+function M.set(n, lines, spans)
+  plans[n] = { lines = lines, spans = spans }
+  local bufnr = require('acp.buffer').find(name_of(n))
+  if bufnr and vim.api.nvim_buf_is_loaded(bufnr) then
+    draw(n, bufnr)
+  end
+end
+
+---@param n integer
+---@return integer bufnr
+function M.ensure(n)
+  require('acp.highlights').define()
+  local bufnr, created = require('acp.buffer').ensure(name_of(n), 'acpplan')
+  if created then
+    require('acp.keymaps').attach('view', bufnr, n)
+    draw(n, bufnr)
+  end
+  return bufnr
+end
+
+---@param n integer
+---@return acp.OpenOpts
+local function place(n)
+  local plan = plans[n]
+  local height = math.min(math.max(plan and #plan.lines or 1, 3), 10)
+  local chat = require('acp.window').showing(require('acp.chat').bufnr(n))
+  return { layout = 'top', size = height, under = chat }
+end
+
+--- Show the plan of session `n` above its chat (or at the top), or close its window. The focus
+--- stays.
+---@param n integer
+function M.toggle(n)
+  local window = require('acp.window')
+  local bufnr = M.ensure(n)
+  local win = window.showing(bufnr)
+  if win then
+    window.close(win)
+  else
+    window.open_beside(bufnr, place(n))
+  end
+end
+
+return M

@@ -1,0 +1,109 @@
+--- Waiting prompts as a buffer: edit, reorder, delete; `:w` applies.
+local M = {}
+
+local RULE = ('─'):rep(24)
+local ns = vim.api.nvim_create_namespace('acp.queue')
+
+---@param n integer
+---@return string
+local function name_of(n)
+  return 'acp://queue/' .. n
+end
+
+--- One text after another, a rule between.
+---@param texts string[]
+---@return string[] lines
+function M.lines(texts)
+  local lines = {}
+  for i, text in ipairs(texts) do
+    if i > 1 then
+      lines[#lines + 1] = RULE
+    end
+    vim.list_extend(lines, vim.split(text, '\n', { plain = true }))
+  end
+  return lines
+end
+
+--- The texts of a page; blank ones are left out.
+---@param lines string[]
+---@return string[] texts
+function M.texts(lines)
+  local texts, part = {}, {}
+  local function close()
+    local text = vim.trim(table.concat(part, '\n'))
+    if text ~= '' then
+      texts[#texts + 1] = text
+    end
+    part = {}
+  end
+  for _, line in ipairs(lines) do
+    if line == RULE then
+      close()
+    else
+      part[#part + 1] = line
+    end
+  end
+  close()
+  return texts
+end
+
+---@param n integer
+---@param bufnr integer
+local function apply(n, bufnr)
+  local texts = M.texts(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false))
+  require('acp.host').notify('queue', { session = n, action = 'set', texts = texts })
+  vim.bo[bufnr].modified = false
+  require('acp.notify').echo('info', ('%d prompts wait'):format(#texts))
+end
+
+---@param n integer
+---@return integer bufnr
+local function ensure(n)
+  local bufnr = vim.fn.bufadd(name_of(n))
+  if vim.api.nvim_buf_is_loaded(bufnr) then
+    return bufnr
+  end
+  vim.fn.bufload(bufnr)
+  require('acp.buffer').set_options(bufnr, {
+    buftype = 'acwrite',
+    bufhidden = 'wipe',
+    buflisted = false,
+    swapfile = false,
+    modeline = false,
+    filetype = 'acpqueue',
+  })
+  vim.api.nvim_create_autocmd('BufWriteCmd', {
+    buffer = bufnr,
+    callback = function()
+      apply(n, bufnr)
+    end,
+  })
+  vim.api.nvim_buf_set_extmark(bufnr, ns, 0, 0, {
+    virt_lines = { { { 'a rule parts the prompts; :w applies', 'AcpMuted' } } },
+    virt_lines_above = true,
+  })
+  return bufnr
+end
+
+--- Open the waiting prompts of the current session for editing.
+function M.edit()
+  local state = require('acp.state').get()
+  local n = state.current
+  local session = n and state.sessions[n]
+  if not n or not session or #(session.queue or {}) == 0 then
+    require('acp.notify').echo('info', 'the queue is empty')
+    return
+  end
+  local window = require('acp.window')
+  local bufnr = ensure(n)
+  local win = window.showing(bufnr)
+  if win then
+    window.focus(win)
+    return
+  end
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, M.lines(session.queue))
+  vim.bo[bufnr].modified = false
+  window.open_beside(bufnr, { layout = 'bottom', size = 10, enter = true })
+end
+
+return M

@@ -1,0 +1,67 @@
+--- Windows with text one only reads: info, log, exports, lists.
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('acp.show')
+
+---@class acp.Asked
+---@field win integer
+---@field buf integer
+---@field cursor integer[]
+
+--- Where the user was when he last asked for something that is shown.
+local asked ---@type acp.Asked|nil
+
+---@return acp.Asked
+local function place()
+  local win = vim.api.nvim_get_current_win()
+  return {
+    win = win,
+    buf = vim.api.nvim_win_get_buf(win),
+    cursor = vim.api.nvim_win_get_cursor(win),
+  }
+end
+
+--- The user has asked: what comes may take the focus, unless he does something else meanwhile.
+function M.expect()
+  asked = place()
+end
+
+--- Whether the user still waits, in Normal mode, where he asked.
+---@return boolean
+local function waiting()
+  local here = asked
+  asked = nil
+  return here ~= nil and vim.api.nvim_get_mode().mode == 'n' and vim.deep_equal(here, place())
+end
+
+--- A buffer name of ours: `acp://` in front where it is missing.
+---@param name string
+---@return string
+local function uri(name)
+  return name:match('^%a[%w+.-]*://') and name or 'acp://' .. name
+end
+
+--- Show lines in a window at the bottom, or where this name is shown already.
+---@param name string of the buffer; `acp://` is put in front where it is missing
+---@param filetype string
+---@param lines string[]
+---@param spans? acp.Span[]
+function M.open(name, filetype, lines, spans)
+  require('acp.highlights').define()
+  local window = require('acp.window')
+  local bufnr, created = require('acp.buffer').ensure(uri(name), filetype)
+  if created then
+    require('acp.keymaps').attach('view', bufnr)
+  end
+  require('acp.buffer').fill(bufnr, lines, spans, ns)
+  local enter = waiting()
+  local win = window.showing(bufnr)
+  if not win then
+    local height = math.min(math.max(#lines, 3), math.floor(vim.o.lines * 0.5))
+    window.open_beside(bufnr, { layout = 'bottom', size = height, enter = enter })
+  elseif enter then
+    window.focus(win)
+  end
+end
+
+return M

@@ -1,0 +1,45 @@
+--- The short string for a statusline, from the cache alone.
+local M = {}
+
+--- 12345 -> '12k'.
+---@param count number
+---@return string
+local function short(count)
+  if count >= 1e6 then
+    return ('%.1fM'):format(count / 1e6)
+  end
+  return count >= 1000 and ('%dk'):format(math.floor(count / 1000 + 0.5)) or tostring(count)
+end
+
+--- Decisions that wait, of all sessions.
+---@param sessions table<integer, acp.Session>
+---@return integer
+local function pending(sessions)
+  local count = 0
+  for _, session in pairs(sessions) do
+    count = count + #(session.permissions or {}) + #(session.elicitations or {})
+  end
+  return count
+end
+
+--- Such as `claude running 2? 34k/200k`; '' before first use. Holds no `%`.
+---@return string
+function M.text()
+  local state = require('acp.state').get()
+  local session = state.current and (state.sessions or {})[state.current]
+  if not session then
+    return state.host ~= 'stopped' and state.host and 'acp ' .. state.host or ''
+  end
+  local parts = { session.agent, session.status }
+  local count = pending(state.sessions)
+  if count > 0 then
+    parts[#parts + 1] = count .. '?'
+  end
+  local usage = session.usage
+  if usage and usage.used and usage.size then
+    parts[#parts + 1] = short(usage.used) .. '/' .. short(usage.size)
+  end
+  return (table.concat(parts, ' '):gsub('%%', ''))
+end
+
+return M

@@ -1,0 +1,279 @@
+--- Windows the plugin opens. Views only: closing one ends nothing; none but our own is ever
+--- taken. A window of ours has `w:acp` set and 'winfixbuf' on.
+local M = {}
+
+---@alias acp.Layout 'right'|'left'|'top'|'bottom'|'float'
+
+---@class acp.OpenOpts
+---@field layout? acp.Layout default 'right'
+---@field size? number a part of the screen when below 1, else columns or lines; default 0.4
+---@field enter? boolean whether the focus goes there: only as the user's own act
+---@field under? integer window to split instead of the whole screen
+---@field options? table<string, any> window options over the usual ones
+
+local MIN_COLUMNS, MIN_LINES = 20, 3
+
+--- Neovim refuses windows in an <expr> mapping (E565), in the command-line window (E11) and
+--- while it closes others (E1159, E814).
+local REFUSED = { 'E565', 'E11:', 'E1159', 'E814', 'textlock' }
+
+---@param why string
+---@return boolean
+local function refused_for_now(why)
+  for _, code in ipairs(REFUSED) do
+    if why:find(code, 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
+--- Call `fn`; where Neovim refuses windows just now, again as soon as it may be possible.
+---@param fn fun(): any
+---@return any result nil when it had to be put off
+function M.when_free(fn)
+  local ok, result = pcall(fn)
+  if ok then
+    return result
+  end
+  if not refused_for_now(tostring(result)) then
+    error(result, 0)
+  end
+  local group = vim.api.nvim_create_augroup('acp.window.' .. tostring(fn), {})
+  local cmdwin = vim.fn.getcmdwintype() ~= ''
+  vim.api.nvim_create_autocmd(cmdwin and 'CmdwinLeave' or { 'SafeState', 'ModeChanged' }, {
+    group = group,
+    callback = function()
+      pcall(vim.api.nvim_del_augroup_by_id, group)
+      vim.schedule(function()
+        M.when_free(fn)
+      end)
+    end,
+  })
+end
+
+---@param size number
+---@param whole integer
+---@param least integer
+---@return integer
+local function cells(size, whole, least)
+  local wanted = size < 1 and math.floor(whole * size) or math.floor(size)
+  return math.max(math.min(wanted, whole - least - 1), least)
+end
+
+---@param opts acp.OpenOpts
+---@return vim.api.keyset.win_config
+local function placement(opts)
+  local layout, size = opts.layout or 'right', opts.size or 0.4
+  if layout == 'float' then
+    local width = cells(size, vim.o.columns, MIN_COLUMNS)
+    return {
+      relative = 'editor',
+      row = 0,
+      col = vim.o.columns - width - 2,
+      width = width,
+      height = math.max(vim.o.lines - vim.o.cmdheight - 4, MIN_LINES),
+      border = M.border(),
+      zindex = 40,
+    }
+  end
+  local split = ({ top = 'above', bottom = 'below' })[layout] or layout
+  local config = { split = split, win = opts.under or -1 }
+  if split == 'left' or split == 'right' then
+    config.width = cells(size, vim.o.columns, MIN_COLUMNS)
+  else
+    local whole = opts.under and vim.api.nvim_win_get_height(opts.under) or vim.o.lines
+    config.height = cells(size, whole, MIN_LINES)
+  end
+  return config
+end
+
+--- The border of our floats: the user's 'winborder' where Neovim has it, else rounded.
+---@return string
+function M.border()
+  local ok, border = pcall(function()
+    return vim.o.winborder
+  end)
+  return ok and border ~= '' and border or 'rounded'
+end
+
+--- A new split inherits the options of the window it came from; these must not come along.
+local PLAIN = {
+  diff = false,
+  scrollbind = false,
+  cursorbind = false,
+  previewwindow = false,
+  number = false,
+  relativenumber = false,
+  signcolumn = 'no',
+  foldcolumn = '0',
+  colorcolumn = '',
+  statuscolumn = '',
+  list = false,
+  spell = false,
+  wrap = true,
+  linebreak = true,
+  breakindent = true,
+  foldmethod = 'manual',
+  winbar = '',
+}
+
+--- Mark `win` as ours and set its options, for it alone.
+---@param win integer
+---@param options? table<string, any>
+function M.adopt(win, options)
+  vim.w[win].acp = true
+  for name, value in pairs(vim.tbl_extend('force', PLAIN, options or {})) do
+    vim.api.nvim_set_option_value(name, value, { scope = 'local', win = win })
+  end
+  vim.api.nvim_set_option_value('winfixbuf', true, { scope = 'local', win = win })
+end
+
+---@param bufnr integer
+---@param opts acp.OpenOpts
+---@return integer|nil
+local function open(bufnr, opts)
+  local config = placement(opts)
+  local ok, win = pcall(vim.api.nvim_open_win, bufnr, opts.enter or false, config)
+  if not ok and tostring(win):find('E36', 1, true) then
+    local float = vim.tbl_extend('force', opts, { layout = 'float' })
+    ok, win = pcall(vim.api.nvim_open_win, bufnr, opts.enter or false, placement(float))
+  end
+  if not ok then
+    error(win, 0)
+  end
+  local side = opts.layout == 'left' or (opts.layout or 'right') == 'right'
+  local fixed = { winfixwidth = side, winfixheight = not side and opts.layout ~= 'float' }
+  M.adopt(win --[[@as integer]], vim.tbl_extend('force', fixed, opts.options or {}))
+  return win --[[@as integer]]
+end
+
+--- Open a window for `bufnr` beside everything else. The focus stays unless `opts.enter`. Where
+--- Neovim refuses windows just now it is opened as soon as possible, and nil is returned.
+---@param bufnr integer
+---@param opts? acp.OpenOpts
+---@return integer|nil winid
+function M.open_beside(bufnr, opts)
+  return M.when_free(function()
+    return vim.api.nvim_buf_is_valid(bufnr) and open(bufnr, opts or {}) or nil
+  end)
+end
+
+--- A window of the current tab page that shows `bufnr`; with `anywhere` of any tab page.
+---@param bufnr integer|nil
+---@param anywhere? boolean
+---@return integer|nil winid
+function M.showing(bufnr, anywhere)
+  if not bufnr or not vim.api.nvim_buf_is_valid(bufnr) then
+    return nil
+  end
+  local tab = vim.api.nvim_get_current_tabpage()
+  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
+    if anywhere or vim.api.nvim_win_get_tabpage(win) == tab then
+      return win
+    end
+  end
+end
+
+--- The last window cannot be closed: it gets the user's last buffer, or an empty one.
+---@param win integer
+---@param bufnr integer
+local function leave(win, bufnr)
+  vim.api.nvim_set_option_value('winfixbuf', false, { scope = 'local', win = win })
+  vim.w[win].acp = nil
+  local other = vim.fn.bufnr('#')
+  if other < 1 or other == bufnr or not vim.bo[other].buflisted then
+    other = vim.api.nvim_create_buf(true, false)
+  end
+  vim.api.nvim_win_set_buf(win, other)
+end
+
+--- Close `win` if it is there, the last one of the screen included.
+---@param win integer|nil
+function M.close(win)
+  if not win or not vim.api.nvim_win_is_valid(win) then
+    return
+  end
+  M.when_free(function()
+    if not vim.api.nvim_win_is_valid(win) then
+      return
+    end
+    local bufnr = vim.api.nvim_win_get_buf(win)
+    local ok, why = pcall(vim.api.nvim_win_close, win, true)
+    if not ok and tostring(why):find('E444', 1, true) then
+      leave(win, bufnr)
+    elseif not ok then
+      error(why, 0)
+    end
+  end)
+end
+
+--- Close every window that shows `bufnr`, in all tab pages; the buffer stays.
+---@param bufnr integer
+function M.close_all(bufnr)
+  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
+    M.close(win)
+  end
+end
+
+--- Whether a file may be shown in `win` when the user asks for it: an ordinary window of his.
+---@param win integer
+---@return boolean
+local function takes_files(win)
+  local bufnr = vim.api.nvim_win_get_buf(win)
+  return vim.api.nvim_win_get_config(win).relative == ''
+    and not vim.w[win].acp
+    and not vim.wo[win].winfixbuf
+    and not vim.wo[win].previewwindow
+    and not vim.wo[win].diff
+    and vim.bo[bufnr].buftype == ''
+end
+
+---@param bufnr integer
+---@return integer win
+local function window_for(bufnr)
+  local shown = M.showing(bufnr)
+  if shown then
+    return shown
+  end
+  local last = vim.fn.win_getid(vim.fn.winnr('#'))
+  local all = vim.api.nvim_tabpage_list_wins(0)
+  for _, win in ipairs(vim.list_extend({ vim.api.nvim_get_current_win(), last }, all)) do
+    if win ~= 0 and takes_files(win) then
+      return win
+    end
+  end
+  return vim.api.nvim_open_win(bufnr, false, { split = 'left', win = -1 })
+end
+
+--- Go to a file at a line, as the user asked: where it is shown, else in an ordinary window of
+--- his, else in a new one.
+---@param path string
+---@param line? integer 1-based
+function M.goto_file(path, line)
+  M.when_free(function()
+    local bufnr = vim.fn.bufadd(path)
+    vim.bo[bufnr].buflisted = true
+    local win = window_for(bufnr)
+    vim.api.nvim_set_current_win(win)
+    vim.cmd("normal! m'")
+    if vim.api.nvim_win_get_buf(win) ~= bufnr then
+      vim.api.nvim_win_set_buf(win, bufnr)
+    end
+    if line then
+      local last = vim.api.nvim_buf_line_count(bufnr)
+      vim.api.nvim_win_set_cursor(win, { math.min(math.max(line, 1), last), 0 })
+      vim.cmd('normal! zv')
+    end
+  end)
+end
+
+--- Make `win` the current one; the user's own act, so it may.
+---@param win integer
+function M.focus(win)
+  M.when_free(function()
+    vim.api.nvim_set_current_win(win)
+  end)
+end
+
+return M

@@ -1,0 +1,58 @@
+-- Commands and <Plug> maps. Nothing of lua/acp/ is loaded before one of them is used.
+if vim.g.loaded_acp then
+  return
+end
+vim.g.loaded_acp = 1
+
+if vim.fn.has('nvim-0.10') == 0 then
+  vim.api.nvim_err_writeln('acp.nvim needs Neovim 0.10 or later')
+  return
+end
+
+local command = vim.api.nvim_create_user_command
+
+command('AcpPrompt', function(opts)
+  require('acp.command').prompt(opts)
+end, { nargs = '*', range = true, bang = true, desc = 'Prompt the agent, or open the composer' })
+
+command('AcpCancel', function(opts)
+  require('acp.command').cancel(opts)
+end, { bang = true, desc = 'Cancel the running turn (!: and empty the queue)' })
+
+command('Acp', function(opts)
+  require('acp.command').run(opts)
+end, {
+  nargs = '*',
+  range = true,
+  bang = true,
+  desc = 'Agent Client Protocol',
+  complete = function(lead, line, pos)
+    return require('acp.completion').command(lead, line, pos)
+  end,
+})
+
+---@param mode string
+---@param name string
+---@param rhs string
+local function plug(mode, name, rhs)
+  vim.api.nvim_set_keymap(
+    mode,
+    '<Plug>(acp-' .. name .. ')',
+    rhs,
+    { noremap = true, silent = true }
+  )
+end
+
+plug('n', 'prompt', '<Cmd>AcpPrompt<CR>')
+plug('x', 'prompt', ':AcpPrompt<CR>')
+plug('n', 'cancel', '<Cmd>AcpCancel<CR>')
+plug('n', 'chat', '<Cmd>Acp chat<CR>')
+plug('n', 'allow', '<Cmd>Acp allow<CR>')
+plug('n', 'allow-always', '<Cmd>lua require("acp.decide").first("allow_always")<CR>')
+plug('n', 'deny', '<Cmd>Acp deny<CR>')
+plug('n', 'deny-always', '<Cmd>lua require("acp.decide").first("reject_always")<CR>')
+plug('n', 'next-hunk', '<Cmd>lua require("acp.hunk").jump(vim.v.count1)<CR>')
+plug('n', 'prev-hunk', '<Cmd>lua require("acp.hunk").jump(-vim.v.count1)<CR>')
+plug('n', 'accept-hunk', '<Cmd>Acp accept hunk<CR>')
+plug('n', 'reject-hunk', '<Cmd>Acp reject hunk<CR>')
+plug('n', 'follow', '<Cmd>Acp follow<CR>')
