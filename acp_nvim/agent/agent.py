@@ -1,0 +1,113 @@
+"""What we may ask of an agent: one typed method for each of the protocol's, and the gates they stand behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import UNSET
+
+from acp_nvim import __version__
+from acp_nvim.agent.endpoint import Endpoint
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RemoteProtocolError
+
+PROTOCOL_VERSION = 1
+
+OnResponse = Callable[[Any, Any], None]
+"""Called in wire order with `(result, None)` or `(None, error)`."""
+
+
+class Agent:
+    """Outgoing calls. Each raises `RequestError` when the agent refuses, `ConnectionClosed` when it is gone."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Nothing is known of the agent before `initialize`."""
+        self._endpoint = endpoint
+        self.capabilities = schema.AgentCapabilities()
+        self.info: schema.Implementation | None = None
+        self.auth_methods: Sequence[schema.AuthMethod] = ()
+        self.protocol: int | str | None = None
+
+    async def initialize(self, capabilities: schema.ClientCapabilities) -> None:
+        """Negotiate the version and learn what the agent can do (v1/initialization)."""
+        request = schema.InitializeRequest(
+            protocol_version=PROTOCOL_VERSION,
+            client_capabilities=capabilities,
+            client_info=schema.Implementation(name="acp.nvim", title="acp.nvim", version=__version__),
+        )
+        result: schema.InitializeResponse = await self._endpoint.request("initialize", request)
+        self.protocol = result.protocol_version
+        if result.protocol_version != PROTOCOL_VERSION:
+            raise RemoteProtocolError(f"the agent speaks protocol {result.protocol_version}, this client speaks {PROTOCOL_VERSION}")
+        self.capabilities = result.agent_capabilities or schema.AgentCapabilities()
+        self.info = result.agent_info or None
+        self.auth_methods = tuple(result.auth_methods or ())
+
+    @property
+    def prompt_capabilities(self) -> schema.PromptCapabilities:
+        """Content that prompts may hold beyond text and resource links."""
+        return self.capabilities.prompt_capabilities or schema.PromptCapabilities()
+
+    @property
+    def session_capabilities(self) -> schema.SessionCapabilities:
+        """Session methods that the agent offers."""
+        return self.capabilities.session_capabilities or schema.SessionCapabilities()
+
+    async def authenticate(self, method_id: str) -> None:
+        """Log in by one of the agent's own methods (v1/authentication)."""
+        await self._endpoint.request("authenticate", schema.AuthenticateRequest(method_id))
+
+    async def new_session(
+        self, cwd: str, mcp_servers: Sequence[Any], directories: Sequence[str]
+    ) -> schema.NewSessionResponse:
+        """Start a session (v1/session-setup)."""
+        request = schema.NewSessionRequest(cwd=cwd, mcp_servers=list(mcp_servers), additional_directories=self._gated(directories))
+        result: schema.NewSessionResponse = await self._endpoint.request("session/new", request)
+        return result
+
+    async def load_session(
+        self, session_id: str, cwd: str, mcp_servers: Sequence[Any], directories: Sequence[str]
+    ) -> schema.LoadSessionResponse:
+        """Open a stored session with its history; only behind `loadSession` (v1/session-setup)."""
+        request = schema.LoadSessionRequest(
+            session_id=session_id, cwd=cwd, mcp_servers=list(mcp_servers), additional_directories=self._gated(directories)
+        )
+        result: schema.LoadSessionResponse = await self._endpoint.request("session/load", request)
+        return result
+
+    async def resume_session(
+        self, session_id: str, cwd: str, mcp_servers: Sequence[Any], directories: Sequence[str]
+    ) -> schema.ResumeSessionResponse:
+        """Open a stored session without its history; only behind `sessionCapabilities.resume`."""
+        request = schema.ResumeSessionRequest(
+            session_id=session_id, cwd=cwd, mcp_servers=list(mcp_servers), additional_directories=self._gated(directories)
+        )
+        result: schema.ResumeSessionResponse = await self._endpoint.request("session/resume", request)
+        return result
+
+    def _gated(self, directories: Sequence[str]) -> Any:
+        """`additionalDirectories` goes out only to agents that take them, always as the full list."""
+        return list(directories) if directories and self.session_capabilities.additional_directories else UNSET
+
+    async def prompt(self, session_id: str, blocks: Sequence[Any], on_response: OnResponse) -> None:
+        """Send a prompt; returns when the turn has ended (v1/prompt-turn)."""
+        request = schema.PromptRequest(session_id=session_id, prompt=list(blocks))
+        await self._endpoint.request("session/prompt", request, on_response=on_response)
+
+    def cancel(self, session_id: str) -> None:
+        """Ask for the end of the running turn; its prompt is still answered (v1/prompt-turn#cancellation)."""
+        self._endpoint.notify("session/cancel", schema.CancelNotification(session_id))
+
+    async def set_mode(self, session_id: str, mode_id: str) -> None:
+        """Switch the session's mode (v1/session-modes)."""
+        await self._endpoint.request("session/set_mode", schema.SetSessionModeRequest(session_id=session_id, mode_id=mode_id))
+
+    async def set_config_option(
+        self, session_id: str, config_id: str, value: str | bool
+    ) -> Sequence[schema.SessionConfigOption]:
+        """Set a config option; returns the complete new list (v1/session-config-options)."""
+        kind: Any = "boolean" if isinstance(value, bool) else UNSET
+        request = schema.SetSessionConfigOptionRequest(session_id=session_id, config_id=config_id, value=value, type=kind)
+        result: schema.SetSessionConfigOptionResponse = await self._endpoint.request("session/set_config_option", request)
+        return tuple(result.config_options)

@@ -1,0 +1,57 @@
+"""The agents of a host by name: each has at most one living connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from acp_nvim.agent.connection import Connection, Surroundings
+from acp_nvim.agent.settings import AgentSettings
+
+
+class UnknownAgent(Exception):
+    """No agent of that name is configured."""
+
+
+class Agents:
+    """Starts connections on demand and replaces dead ones."""
+
+    def __init__(self, around: Surroundings, spec: Callable[[str], AgentSettings | None]) -> None:
+        """`spec` looks an agent up in the configuration."""
+        self._around = around
+        self._spec = spec
+        self.connections: dict[str, Connection] = {}
+
+    async def get(self, name: str) -> Connection:
+        """Return a living connection, started now if need be; its `error` says why it could not be had.
+
+        Raises `UnknownAgent`.
+        """
+        connection = self.connections.get(name)
+        if connection is None or not connection.alive:
+            if connection is not None:
+                await connection.stop()
+            connection = self.start(name)
+        await connection.ready()
+        return connection
+
+    def start(self, name: str) -> Connection:
+        """Start a fresh connection in place of what was there."""
+        current = self.connections.get(name)
+        if current is not None and current.alive:
+            return current
+        spec = self._spec(name)
+        if spec is None or not spec.command:
+            raise UnknownAgent(f"no agent named {name} is configured")
+        connection = Connection(name, spec, self._around)
+        self.connections[name] = connection
+        self._around.changed(connection)
+        connection.start()
+        return connection
+
+    async def stop(self, name: str) -> bool:
+        """End an agent's process tree; False when none runs."""
+        connection = self.connections.get(name)
+        if connection is None or not connection.alive:
+            return False
+        await connection.stop()
+        return True

@@ -1,0 +1,198 @@
+"""What an agent asks of us: its requests, each answered exactly once, and its updates.
+
+`request` runs up to its first wait in wire order, so that a card stands where the agent asked for it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import anyio
+import msgspec
+
+from acp_nvim.agent.oddities import Oddities
+from acp_nvim.agent.endpoint import IncomingCall
+from acp_nvim.session.questions import permission_decision, rule_case
+from acp_nvim.agent.settings import Settings
+from acp_nvim.protocol import codec, schema
+from acp_nvim.protocol.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RemoteProtocolError, RequestError
+from acp_nvim.protocol.jsonrpc import Violation
+from acp_nvim.session import rules
+from acp_nvim.session.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.session import Session
+from acp_nvim.session.updates import apply
+
+EARLY = 1000
+"""Updates that are kept for a session id whose `session/new` has not answered yet."""
+
+_ids = itertools.count(1)
+
+
+class FileServer(Protocol):
+    """Serves `fs/*` from live buffers (`agent/files.py`)."""
+
+    async def read(self, session: Session, params: schema.ReadTextFileRequest) -> schema.ReadTextFileResponse:
+        """Answer `fs/read_text_file`."""
+        ...
+
+    async def write(self, session: Session, params: schema.WriteTextFileRequest) -> schema.WriteTextFileResponse:
+        """Answer `fs/write_text_file`."""
+        ...
+
+
+async def wait(decision: Decision) -> Outcome:
+    """Wait until the decision is resolved, by whomever; a wait that is cancelled resolves it as cancelled."""
+    done = anyio.Event()
+    if decision.outcome is None:
+        decision.waiters.append(lambda _: done.set())
+        try:
+            await done.wait()
+        finally:
+            decision.resolve(CANCELLED, "connection")
+    assert decision.outcome is not None
+    return decision.outcome
+
+
+def decision_id() -> str:
+    """Return a new id of ours, unique in the host."""
+    return f"d{next(_ids)}"
+
+
+class Client:
+    """The handler of one connection's endpoint."""
+
+    def __init__(self, name: str, settings: Callable[[], Settings], files: FileServer, oddities: Oddities) -> None:
+        """`name` is the agent's in the configuration."""
+        self.name = name
+        self.sessions: dict[str, Session] = {}
+        self.oddities = oddities
+        self.early: dict[str, list[Any]] = {}
+        self.on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None
+        self._settings = settings
+        self._files = files
+
+    # -- sessions ---------------------------------------------------------------------------------------------
+
+    def adopt(self, session_id: str, session: Session) -> None:
+        """Route this id to a session from now on, and apply what came for it before."""
+        self.sessions[session_id] = session
+        for update in self.early.pop(session_id, ()):
+            apply(session, update)
+
+    def forget(self, session: Session) -> None:
+        """Stop routing to a session."""
+        for session_id in [key for key, value in self.sessions.items() if value is session]:
+            del self.sessions[session_id]
+
+    # -- notifications ----------------------------------------------------------------------------------------
+
+    def notification(self, method: str, params: msgspec.Raw) -> None:
+        """Apply a notification; unknown ones are ignored (v1/extensibility)."""
+        if method == "session/update":
+            self._update(params)
+            return
+        if method == "auth/status_update":
+            status = self._decode(method, params)
+            if status is not None:
+                self.on_auth_status(status)
+            return
+        if not method.startswith("_") and not method.startswith("$/"):
+            self.oddities.count("unknown notification", method)
+
+    def _decode(self, method: str, params: msgspec.Raw) -> Any:
+        notes: list[str] = []
+        try:
+            return codec.decode_params(method, params, "client", notes)
+        except RemoteProtocolError as error:
+            self.oddities.count("bad params", f"{method}: {error}")
+            return None
+        finally:
+            for note in notes:
+                self.oddities.count("forgiven", f"{method}: {note}")
+
+    def _update(self, params: msgspec.Raw) -> None:
+        message = self._decode("session/update", params)
+        if message is None:
+            return
+        session = self.sessions.get(message.session_id)
+        if session is not None:
+            self._note(session, message.update)
+            apply(session, message.update)
+            return
+        waiting = self.early.setdefault(message.session_id, [])
+        self.oddities.count("update for a session not known yet", message.session_id[-8:])
+        if len(waiting) < EARLY:
+            waiting.append(message.update)
+
+    def _note(self, session: Session, update: Any) -> None:
+        """Count what the protocol does not foresee but we survive."""
+        kind = update.__class__
+        if kind is schema.ToolCallUpdate and session.tool_calls.get(update.tool_call_id) is None:
+            self.oddities.count("tool_call_update for an unknown id", update.tool_call_id)
+        elif kind is schema.UnknownUpdate:
+            self.oddities.count("unknown update", update.session_update)
+        elif kind is schema.AgentMessageChunk and session.status == "idle":
+            self.oddities.count("update outside of a turn", "agent_message_chunk")
+
+    def violation(self, violation: Violation) -> None:
+        """Count a line that is no proper message; the endpoint has answered it where an answer is due."""
+        self.oddities.count(violation.kind, violation.detail)
+
+    def failed(self, error: BaseException) -> None:
+        """Count a fault of our own while answering."""
+        self.oddities.count("internal error", f"{type(error).__name__}: {error}")
+
+    # -- requests ---------------------------------------------------------------------------------------------
+
+    def request(self, method: str, params: msgspec.Raw, call: IncomingCall) -> Awaitable[Any]:
+        """Start answering a request; what is returned is awaited in a task of its own."""
+        handler = self._handlers().get(method)
+        if handler is None:
+            self.oddities.count("unknown request", method)
+            raise RequestError(METHOD_NOT_FOUND, f"method not found: {method}")
+        notes: list[str] = []
+        try:
+            decoded = codec.decode_params(method, params, "client", notes)
+        except RemoteProtocolError as error:
+            self.oddities.count("bad params", f"{method}: {error}")
+            raise RequestError(INVALID_PARAMS, str(error)) from error
+        for note in notes:
+            self.oddities.count("forgiven", f"{method}: {note}")
+        return handler(self._session(decoded.session_id), decoded, call)
+
+    def _handlers(self) -> dict[str, Callable[[Session, Any, IncomingCall], Awaitable[Any]]]:
+        return {
+            "session/request_permission": self._permission,
+            "fs/read_text_file": lambda session, params, _: self._files.read(session, params),
+            "fs/write_text_file": lambda session, params, _: self._files.write(session, params),
+        }
+
+    def _session(self, session_id: str) -> Session:
+        session = self.sessions.get(session_id)
+        if session is None:
+            raise RequestError(INVALID_PARAMS, f"unknown session: {session_id}", {"sessionId": session_id})
+        return session
+
+    def _permission(self, session: Session, params: schema.RequestPermissionRequest, call: IncomingCall) -> Awaitable[Any]:
+        """v1/tool-calls#requesting-permission: rules first, then the user."""
+        tool_call = session.upsert_call(params.tool_call, announces=False)
+        decision = permission_decision(decision_id(), tool_call, params)
+        action = rules.decide(self._settings().permission.rules, rule_case(tool_call, self.name))
+        if session.status == "cancelling":
+            decision.resolve(CANCELLED, "cancel")
+        elif action in ("allow", "deny"):
+            option = decision.first("allow_once" if action == "allow" else "reject_once")
+            if option is not None:
+                decision.resolve(Outcome("selected", option), "rule")
+        session.ask(decision, tool_call)
+        call.on_cancel = lambda: decision.resolve(CANCELLED, "agent")
+        return self._answer(decision)
+
+    async def _answer(self, decision: Decision) -> schema.RequestPermissionResponse:
+        outcome = await wait(decision)
+        if outcome.option is None:
+            return schema.RequestPermissionResponse(schema.CancelledPermissionOutcome())
+        return schema.RequestPermissionResponse(schema.SelectedPermissionOutcome(option_id=outcome.option.id))
+

@@ -1,0 +1,23 @@
+"""What an agent did that the protocol does not foresee: survived, counted, shown by `:Acp info`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+
+class Oddities:
+    """Counts by kind, with the newest example of each."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self.counts: Counter[str] = Counter()
+        self.newest: dict[str, str] = {}
+
+    def count(self, kind: str, example: str = "") -> None:
+        """Note one more of this kind."""
+        self.counts[kind] += 1
+        self.newest[kind] = example[:200]
+
+    def lines(self) -> list[str]:
+        """Return one line a kind: how often, what, the newest example."""
+        return [f"{count} × {kind}" + (f" ({self.newest[kind]})" if self.newest[kind] else "") for kind, count in self.counts.most_common()]

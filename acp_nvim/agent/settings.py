@@ -1,0 +1,134 @@
+"""The user's options as the core needs them; `lua/acp/config.lua` holds the defaults and validates."""
+
+from __future__ import annotations
+
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import field
+
+from acp_nvim.session.rules import Rule
+
+MIB = 1 << 20
+
+
+class AgentSettings(msgspec.Struct, frozen=True):
+    """How one agent is started and set up (option `agents`)."""
+
+    command: list[str] = field(default_factory=list)
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    auth_method: str | None = None
+    mode: str | None = None
+    options: dict[str, str | bool] = field(default_factory=dict)
+    mcp_servers: list[dict[str, Any]] = field(default_factory=list)
+    system_prompt: str | None = None
+    protocol: int | str | None = None
+    title: str | None = None
+    install: str | None = None
+
+
+class FileSettings(msgspec.Struct, frozen=True):
+    """Options `files.*`."""
+
+    outside: str = "ask"
+    secret: list[str] = field(default_factory=list)
+    directories: list[str] = field(default_factory=list)
+    save: str = "auto"
+    autocmds: bool = True
+
+
+class PermissionSettings(msgspec.Struct, frozen=True):
+    """Options `permission.*`."""
+
+    rules: list[Rule] = field(default_factory=list)
+
+
+class TerminalSettings(msgspec.Struct, frozen=True):
+    """Options `terminal.*`; sizes in bytes."""
+
+    enabled: bool = True
+    output_limit: int = MIB
+
+
+class ChatSettings(msgspec.Struct, frozen=True):
+    """Options `chat.*` that the core draws by."""
+
+    open: bool = True
+    thoughts: str = "fold"
+    tool_lines: int = 8
+
+
+class LogSettings(msgspec.Struct, frozen=True):
+    """Options `log.*`; `bytes` is the size of the traffic ring."""
+
+    level: str = "info"
+    bytes: int = 8 * MIB
+    redact: bool = True
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Options `limits.*`, in bytes."""
+
+    message_bytes: int = 64 * MIB
+    pending_bytes: int = 64 * MIB
+    tool_output_bytes: int = MIB
+
+
+class Timeouts(msgspec.Struct, frozen=True):
+    """Options `timeouts.*`, in seconds."""
+
+    cancel_s: float = 3
+    kill_s: float = 2
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """All options that reach the core."""
+
+    agent: str = "tutor"
+    agents: dict[str, AgentSettings] = field(default_factory=dict)
+    agents_file: str | None = None
+    mcp_servers: list[dict[str, Any]] = field(default_factory=list)
+    files: FileSettings = field(default_factory=FileSettings)
+    permission: PermissionSettings = field(default_factory=PermissionSettings)
+    terminal: TerminalSettings = field(default_factory=TerminalSettings)
+    chat: ChatSettings = field(default_factory=ChatSettings)
+    checkpoints: bool = True
+    log: LogSettings = field(default_factory=LogSettings)
+    limits: Limits = field(default_factory=Limits)
+    timeouts: Timeouts = field(default_factory=Timeouts)
+
+
+def decode(table: dict[str, Any]) -> Settings:
+    """Return settings from the table that Lua sent; raises `msgspec.ValidationError`.
+
+    Lua cannot tell an empty list from an empty map, so an empty list stands for either.
+    """
+    return msgspec.convert(_maps(table, Settings), Settings, strict=False)
+
+
+def _maps(value: Any, type_: Any) -> Any:
+    """Turn empty lists into maps where the type wants a map."""
+    kind = _plain(type_)
+    wants_map = get_origin(kind) is dict or (
+        isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    )
+    if value == [] and wants_map:
+        return {}
+    if isinstance(value, dict) and wants_map:
+        if get_origin(kind) is dict:
+            return {key: _maps(item, get_args(kind)[1]) for key, item in value.items()}
+        hints = get_type_hints(kind)
+        return {key: _maps(item, hints.get(key, Any)) for key, item in value.items()}
+    if isinstance(value, list) and get_origin(kind) is list:
+        return [_maps(item, get_args(kind)[0]) for item in value]
+    return value
+
+
+def _plain(type_: Any) -> Any:
+    """Return the type without `| None`."""
+    if get_origin(type_) in (Union, UnionType):
+        rest = [arg for arg in get_args(type_) if arg is not type(None)]
+        return rest[0] if len(rest) == 1 else type_
+    return type_

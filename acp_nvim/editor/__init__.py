@@ -1,0 +1,1 @@
+"""Ring 2: the only folder that knows Neovim."""

@@ -1,0 +1,113 @@
+"""The one module that touches pynvim's insides: futures over its callback session.
+
+pynvim's public `Nvim` object runs handlers in greenlets, which asyncio tasks cannot enter. Below it lies
+`AsyncSession`, plain callbacks on an asyncio loop; this module turns these into awaitables.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from pynvim.msgpack_rpc.async_session import AsyncSession
+from pynvim.msgpack_rpc.event_loop import EventLoop
+from pynvim.msgpack_rpc.msgpack_stream import MsgpackStream
+
+Verb = Callable[[str, dict[str, Any]], None]
+
+_CALL = "local m, f = ... return require(m)[f](select(3, ...))"
+
+
+class NvimError(Exception):
+    """Neovim answered a request with an error; the message is its first line."""
+
+
+class Bridge:
+    """Requests to Neovim as awaitables, notifications from it as calls of one function."""
+
+    def __init__(self, session: AsyncSession) -> None:
+        """Wrap a callback session whose loop is (or will be) running."""
+        self._session = session
+        self.loop: asyncio.AbstractEventLoop = session.loop._loop
+        self.closed = False
+
+    @classmethod
+    def stdio(cls) -> Bridge:
+        """Connect to the Neovim that started this process with `jobstart({rpc = true})`."""
+        return cls(AsyncSession(MsgpackStream(EventLoop("stdio"))))
+
+    def request(self, method: str, *args: Any) -> asyncio.Future[Any]:
+        """Send an API request; the future holds its value or an `NvimError`."""
+        future: asyncio.Future[Any] = self.loop.create_future()
+
+        def answered(error: Any, value: Any = None) -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(value)
+            else:
+                future.set_exception(NvimError(_first_line(error)))
+
+        self._session.request(method, args, answered)
+        return future
+
+    def call(self, module: str, function: str, *args: Any) -> asyncio.Future[Any]:
+        """Run `require(module)[function](...)` in Neovim; one round trip."""
+        return self.request("nvim_exec_lua", _CALL, [module, function, *args])
+
+    def notify(self, method: str, *args: Any) -> None:
+        """Send an API request whose outcome nobody waits for."""
+        if not self.closed:
+            self._session.notify(method, args)
+
+    def run(self, main: Coroutine[Any, Any, None], on_verb: Verb) -> None:
+        """Run the loop with `main` as its root task until Neovim closes the pipe, then let it clean up.
+
+        `main` is cancelled at the end of the connection and awaited, for as long as Neovim lets us live.
+        """
+        root = self.loop.create_task(main)
+        root.add_done_callback(lambda _: self._session.stop())
+        self.request("nvim_set_client_info", "acp", {}, "msgpack-rpc", {}, {})
+        try:
+            self._session.run(_refuse_request, lambda name, args: _deliver(on_verb, name, args))
+        except (EOFError, OSError):
+            self.closed = True
+        self.closed = True
+        self._finish(root)
+
+    def _finish(self, root: asyncio.Task[None]) -> None:
+        """Await the cancelled root task; pynvim may stop the loop once more while we do."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        root.cancel()
+        while not root.done():
+            try:
+                self.loop.run_until_complete(asyncio.wait([root]))
+            except RuntimeError:  # "Event loop stopped before Future completed."
+                continue
+        if not root.cancelled() and (error := root.exception()) is not None:
+            raise error
+
+
+def _first_line(error: Any) -> str:
+    """Neovim's errors are `[type, message]`; the message may carry a traceback."""
+    text = error[1] if isinstance(error, (list, tuple)) and len(error) > 1 else error
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    return str(text).split("\n", 1)[0]
+
+
+def _deliver(on_verb: Verb, name: str, args: list[Any]) -> None:
+    """Only `acp` notifications are ours: `{verb, table}`."""
+    if name == "acp" and args:
+        table = args[1] if len(args) > 1 and isinstance(args[1], dict) else {}
+        on_verb(args[0], table)
+
+
+def _refuse_request(name: str, args: list[Any], response: Any) -> None:
+    """Neovim never asks us synchronously; `ping` alone answers, for the health check."""
+    if name == "ping":
+        response.send("pong")
+    else:
+        response.send(f"acp.nvim has no request named {name}", error=True)

@@ -1,0 +1,78 @@
+"""Frames: what changed, told to Neovim in one call at a time.
+
+The call is awaited before the next frame is made; that is the back-pressure. A frame's size follows the time
+that Neovim took for the last one, so that a key typed meanwhile is answered at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from acp_nvim.editor.bridge import Bridge, NvimError
+
+GAP_S = 0.016
+"""Seconds between the starts of two frames; shorter while text waits that did not fit."""
+TARGET_US = 3000
+"""Main-loop time of Neovim that a frame aims at."""
+SMALLEST, LARGEST = 4_000, 400_000
+"""Characters in a frame."""
+
+Op = list[Any]
+Collect = Callable[[int], tuple[list[Op], bool]]
+"""Budget in characters -> operations, and whether more waits."""
+
+
+class Frames:
+    """Collects and sends frames as long as there is something to tell; idle otherwise, without a timer."""
+
+    def __init__(self, bridge: Bridge, collect: Collect, failed: Callable[[str], None]) -> None:
+        """`collect` is asked for the next frame; `failed` hears what Neovim could not apply."""
+        self._bridge = bridge
+        self._collect = collect
+        self._failed = failed
+        self._wake = asyncio.Event()
+        self._budget = 32_000
+        self.sent = 0
+        """Frames sent so far."""
+
+    def wake(self) -> None:
+        """Something changed."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Send frames until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            started = loop.time()
+            ops, more = self._collect(self._budget)
+            took = await self._send(ops) if ops else 0.0
+            if more:
+                self._wake.set()
+            gap = max(2 * took, GAP_S / 4) if more else GAP_S
+            rest = gap - (loop.time() - started)
+            if ops and rest > 0:
+                await asyncio.sleep(rest)
+
+    async def _send(self, ops: list[Op]) -> float:
+        """Return the seconds that Neovim worked on the frame."""
+        try:
+            answer = await self._bridge.call("acp.frame", "apply", ops)
+        except NvimError as error:
+            self._failed(str(error))
+            return 0.0
+        self.sent += 1
+        for problem in answer["errors"]:
+            self._failed(problem)
+        took = max(int(answer["us"]), 1)
+        self._adapt(took)
+        return took / 1e6
+
+    def _adapt(self, took_us: int) -> None:
+        if took_us > TARGET_US:
+            self._budget = max(SMALLEST, self._budget * TARGET_US // took_us)
+        elif took_us < TARGET_US // 2:
+            self._budget = min(LARGEST, self._budget * 3 // 2)

@@ -1,0 +1,194 @@
+"""The host: everything that lives in the Python process, wired together."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from acp_nvim.agent.agents import Agents
+from acp_nvim.agent.connection import Connection, Surroundings
+from acp_nvim.agent.conversation import Conversation
+from acp_nvim.agent.files import FileOptions, Files
+from acp_nvim.agent.reaper import Reaper
+from acp_nvim.agent.settings import AgentSettings, Settings, decode
+from acp_nvim.edits.text import Text
+from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.buffers import Buffers
+from acp_nvim.editor.access import Access
+from acp_nvim.editor.frames import Frames
+from acp_nvim.editor.screen import Screen
+from acp_nvim.session.decisions import Decision
+from acp_nvim.session.session import Session
+
+
+class Host:
+    """Sessions by our number, agents by name, and the way to the screen."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        """Nothing is started; verbs do that."""
+        self.bridge = bridge
+        self.options = Settings()
+        self.screen = Screen(self.settings)
+        self.frames = Frames(bridge, self.screen.collect, self.problem)
+        self.screen.wake = self.frames.wake
+        self.conversations: dict[int, Conversation] = {}
+        self.current: int | None = None
+        self.problems: list[str] = []
+        self.access = Access()
+        self.files = Files(Buffers(bridge), FileOptions(), self.access, self.worked_at, self.wrote)
+        self.reaper = Reaper()
+        self.tasks: TaskGroup
+        self.agents: Agents
+        self._next = 1
+
+    def settings(self) -> Settings:
+        """The user's options, as Lua sent them last."""
+        return self.options
+
+    async def run(self, verbs: Any) -> None:
+        """Live until cancelled; then end every agent before returning."""
+        try:
+            async with anyio.create_task_group() as self.tasks:
+                self.agents = Agents(self._surroundings(), self.spec)
+                self.tasks.start_soon(self.frames.run)
+                await verbs(self)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.close()
+
+    async def close(self) -> None:
+        """End all process trees."""
+        async with anyio.create_task_group() as group:
+            for connection in self.agents.connections.values():
+                if connection.process is not None:
+                    connection.stopping = True
+                    group.start_soon(connection.process.stop)
+        await self.reaper.aclose()
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(
+            settings=self.settings,
+            files=self.files,
+            reaper=self.reaper,
+            tasks=self.tasks,
+            gate=self.screen.gate,
+            changed=self.agent_changed,
+            ended=self.agent_ended,
+            env=agent_environment,
+        )
+
+    # -- options ----------------------------------------------------------------------------------------------
+
+    def configure(self, table: dict[str, Any]) -> None:
+        """Take over the options of verb `setup`."""
+        self._next = max(self._next, int(table.pop("next_session", 1)))
+        self.options = options = decode(table)
+        files = options.files
+        self.files.options = FileOptions(
+            files.outside, files.secret, files.save, files.autocmds, options.limits.message_bytes
+        )
+        self.screen.state(["host"], "running")
+
+    def spec(self, name: str) -> AgentSettings | None:
+        """Return how an agent is started; the tutor is part of the package."""
+        spec = self.options.agents.get(name)
+        if name == "tutor" and (spec is None or not spec.command):
+            return AgentSettings(command=[sys.executable, "-m", "acp_nvim.tutor"], env={"PYTHONPATH": os.getcwd()}, title="Tutor")
+        return spec
+
+    # -- sessions ---------------------------------------------------------------------------------------------
+
+    def new_session(self, cwd: str, agent: str | None = None) -> Conversation:
+        """Make a session with the next number and make it current; nothing is sent yet."""
+        directories = [os.path.expanduser(path) for path in self.options.files.directories]
+        session = Session(self._next, agent or self.options.agent, cwd, directories)
+        self._next += 1
+        conversation = Conversation(session, self.agents, self.tasks, self)
+        self.conversations[session.n] = conversation
+        self.screen.add(session)
+        self.make_current(session.n)
+        return conversation
+
+    def make_current(self, n: int) -> None:
+        """The session that commands without a number mean."""
+        self.current = n
+        self.screen.state(["current"], n)
+
+    def conversation(self, n: int | None) -> Conversation | None:
+        """Return a session's conversation; without a number the current one's."""
+        key = self.current if n is None else n
+        return None if key is None else self.conversations.get(key)
+
+    def decision(self, decision_id: str) -> tuple[Conversation, Decision] | None:
+        """Find a pending decision in all sessions."""
+        for conversation in self.conversations.values():
+            decision = conversation.session.decisions.get(decision_id)
+            if decision is not None:
+                return conversation, decision
+        return None
+
+    # -- what agents do ---------------------------------------------------------------------------------------
+
+    def agent_changed(self, connection: Connection) -> None:
+        """Show an agent's state."""
+        self.screen.state(["agents", connection.name], connection.snapshot())
+        if connection.status == "ready":
+            self.screen.event("AcpAgentReady", agent=connection.name)
+
+    def agent_ended(self, connection: Connection) -> None:
+        """An agent's process is gone; its sessions say so."""
+        for conversation in self.conversations.values():
+            conversation.agent_ended(connection)
+        self.agent_changed(connection)
+        end = connection.exit
+        self.screen.event(
+            "AcpAgentExit",
+            agent=connection.name,
+            code=end.code if end else None,
+            signal=end.signal if end else None,
+            stderr="\n".join(connection.last_words(20)),
+        )
+
+    def worked_at(self, session: Session, path: str, line: int | None) -> None:
+        """An agent reads or writes here (follow-along)."""
+        session.event("AcpLocation", path=path, line=line)
+
+    def wrote(self, session: Session, path: str, before: Text | None, after: Text, kind: str) -> None:
+        """An agent's write has landed."""
+        session.event("AcpEdit", path=path, kind=kind, source="fs", conflict=False)
+
+    # -- Front ------------------------------------------------------------------------------------------------
+
+    def give_back(self, session: Session, text: str) -> None:
+        """A prompt that was not taken goes back where it was written."""
+        self.screen.push("composer", session.n, text)
+
+    def login_needed(self, connection: Connection, session: Session) -> None:
+        """Say that the agent wants a login; what waits goes on afterwards."""
+        connection.status = "auth_required"
+        self.agent_changed(connection)
+        methods = connection.agent.auth_methods
+        session.event("AcpAuthRequired", agent=connection.name, methods=list(methods))
+        self.echo("warn", f"{connection.title} asks for a login: :Acp login")
+
+    # -- words to the user ------------------------------------------------------------------------------------
+
+    def echo(self, level: str, message: str) -> None:
+        """One line to the user."""
+        self.screen.push("echo", level, message)
+
+    def problem(self, text: str) -> None:
+        """Something of ours went wrong; it is kept for `:Acp info`, and stderr goes to the health check."""
+        self.problems.append(text)
+        del self.problems[:-50]
+        print(text, file=sys.stderr, flush=True)
+
+
+def agent_environment() -> Mapping[str, str]:
+    """The user's whole environment, without what Neovim set for itself."""
+    return {key: value for key, value in os.environ.items() if key not in ("NVIM", "NVIM_LISTEN_ADDRESS", "VIMRUNTIME", "VIM", "MYVIMRC")}

@@ -1,0 +1,127 @@
+"""Reports: what `:Acp info`, `:Acp log`, `:Acp permissions` and `:Acp export` show, as lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from acp_nvim import __version__
+from acp_nvim.agent.connection import Connection
+from acp_nvim.protocol import schema
+from acp_nvim.render.margin import draw_entry
+from acp_nvim.render.text import size, visible
+from acp_nvim.render.tools import Look, card, draw
+from acp_nvim.session.entries import Message, Part, ToolEntry
+from acp_nvim.session.session import Session
+
+if TYPE_CHECKING:
+    from acp_nvim.editor.host import Host
+
+
+def info(host: Host) -> list[str]:
+    """Agents with versions, capabilities and oddities; sessions; problems of our own."""
+    lines = [f"acp.nvim {__version__}", ""]
+    for connection in host.agents.connections.values():
+        lines += [*_agent(connection), ""]
+    for conversation in host.conversations.values():
+        lines += [*_session(conversation.session), ""]
+    if host.problems:
+        lines += ["problems", *("  " + visible(line).replace("\n", " ") for line in host.problems)]
+    if not host.agents.connections and not host.conversations:
+        lines.append("no agent has been started yet")
+    return lines
+
+
+def _agent(connection: Connection) -> list[str]:
+    known = connection.snapshot()
+    lines = [f"agent {connection.name}: {connection.status}" + (f" ({connection.error})" if connection.error else "")]
+    lines.append(f"  command: {' '.join(connection.spec.command)}")
+    for key in ("pid", "protocol"):
+        if known[key] is not None:
+            lines.append(f"  {key}: {known[key]}")
+    for key in ("info", "capabilities", "auth_methods"):
+        if known[key]:
+            lines.append(f"  {key}: {msgspec.json.encode(known[key]).decode()}")
+    lines.append(f"  traffic kept: {size(connection.traffic.size)}")
+    oddities = connection.oddities.lines()
+    lines.append("  protocol violations and oddities: " + ("none" if not oddities else ""))
+    return [visible(line) for line in [*lines, *("    " + line for line in oddities)]]
+
+
+def _session(session: Session) -> list[str]:
+    lines = [f"session {session.n}: {session.status}, agent {session.agent}, id {session.id or 'none yet'}"]
+    lines.append(f"  title: {session.title or ''}")
+    lines.append(f"  cwd: {session.cwd}")
+    lines.append(f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}, queue: {len(session.queue)}")
+    return [visible(line) for line in lines]
+
+
+def log(connection: Connection, redact: bool) -> list[str]:
+    """The traffic as the log window shows it."""
+    return list(connection.traffic.redacted() if redact else connection.traffic.lines())
+
+
+def saved(connection: Connection) -> list[str]:
+    """The traffic for a file: always redacted."""
+    return [f"# {connection.name}", *connection.traffic.redacted()]
+
+
+def permissions(host: Host) -> list[str]:
+    """Every pending decision with all of its options."""
+    lines: list[str] = []
+    for conversation in host.conversations.values():
+        for decision in conversation.session.decisions:
+            lines += [f"session {conversation.session.n}, {decision.id}", *_texts(card(decision)), ""]
+    return lines or ["nothing is pending"]
+
+
+def markdown(session: Session) -> list[str]:
+    """The whole transcript as Markdown, nothing folded or cut."""
+    lines: list[str] = []
+    for entry in session.transcript.entries:
+        if isinstance(entry, Message):
+            lines += [*_message(entry), ""]
+        elif isinstance(entry, ToolEntry):
+            lines += [*_texts(draw(entry, Look(tool_lines=1 << 30))), ""]
+        else:
+            lines += [*_texts(draw_entry(entry)), ""]
+    return lines
+
+
+def _message(message: Message) -> list[str]:
+    text = "".join(_part(part) for part in message.parts)
+    body = visible(text).split("\n")
+    if message.role == "user":
+        return ["## You", "", *body]
+    if message.role == "thought":
+        return ["> " + line for line in body]
+    return body
+
+
+def _part(part: Part) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, schema.ResourceLink):
+        return f"[{part.name}]({part.uri})"
+    return f"\n[{type(part).__name__}]\n"
+
+
+def whole(session: Session, target: dict[str, Any]) -> list[str]:
+    """A tool call in full: content uncut, then raw input and output."""
+    index = target.get("call")
+    if index is None and isinstance(target.get("where"), dict):
+        index = target["where"].get("call")
+    call = next((call for call in session.tool_calls if call.index == index), None)
+    if call is None:
+        return []
+    lines = _texts(draw(session.entries[call], Look(tool_lines=1 << 30)))
+    for name, value in (("raw input", call.raw_input), ("raw output", call.raw_output)):
+        if value is not None:
+            text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+            lines += ["", f"### {name}", *visible(text).split("\n")]
+    return lines
+
+
+def _texts(rows: list[Any]) -> list[str]:
+    return [text for text, _, _ in rows]

@@ -1,0 +1,129 @@
+"""What the user sees of all sessions: documents, and the frames that bring Neovim up to date with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+
+from acp_nvim.agent.settings import Settings
+from acp_nvim.editor.plain import plain
+from acp_nvim.render.document import Document
+from acp_nvim.render.margin import plan_rows
+from acp_nvim.render.rows import decor
+from acp_nvim.render.tools import Look, TerminalView, float_rows
+from acp_nvim.session.decisions import Decision
+from acp_nvim.session.session import Session
+
+Op = list[Any]
+
+
+class Screen:
+    """Collects frame operations: chats first, then state, then what was pushed, then events."""
+
+    def __init__(self, settings: Callable[[], Settings]) -> None:
+        """`wake` is set by whoever sends the frames."""
+        self.wake: Callable[[], None] = lambda: None
+        self.terminal_view: TerminalView = lambda _: None
+        self.sessions: dict[int, Session] = {}
+        self.documents: dict[int, Document] = {}
+        self._settings = settings
+        self._first: list[Op] = []
+        self._state: list[Op] = []
+        self._pushed: list[Op] = []
+        self._drawn = anyio.Event()
+
+    # -- what is to be told -----------------------------------------------------------------------------------
+
+    def add(self, session: Session) -> None:
+        """Show a session from now on."""
+        chat = self._settings().chat
+        look = Look(chat.tool_lines, lambda terminal_id: self.terminal_view(terminal_id))
+        self.sessions[session.n] = session
+        self.documents[session.n] = Document(session.n, look, chat.thoughts)
+        self._first.append(["session", session.n])
+        session.on_change = self.wake
+        self.wake()
+
+    def state(self, path: list[str | int], value: Any) -> None:
+        """Set a value of the snapshot outside of the sessions."""
+        self._state.append(["state", path, plain(value)])
+        self.wake()
+
+    def push(self, *op: Any) -> None:
+        """Queue any other operation."""
+        self._pushed.append(list(op))
+        self.wake()
+
+    def event(self, name: str, **data: Any) -> None:
+        """Queue a `User` event that belongs to no session."""
+        self.push("event", name, plain(data))
+
+    def redraw(self, n: int) -> None:
+        """Draw a chat again from its first row."""
+        if n in self.documents:
+            self._first += self.documents[n].redraw(self.sessions[n].transcript)
+            self.wake()
+
+    # -- frames -----------------------------------------------------------------------------------------------
+
+    def collect(self, budget: int) -> tuple[list[Op], bool]:
+        """Return the next frame and whether text waits that did not fit."""
+        ops, self._first = self._first, []
+        tail: list[Op] = []
+        more = False
+        for n, session in self.sessions.items():
+            transcript, document = session.transcript, self.documents[n]
+            if transcript.dirty:
+                drawn, budget = document.draw(transcript, budget)
+                ops += drawn
+                more = more or bool(transcript.dirty)
+            if session.pending_changes:
+                tail += self._told(session, document.drawn if transcript.dirty else transcript.written)
+        ops += self._state + [op for op in tail if op[0] != "event"] + self._pushed
+        ops += [op for op in tail if op[0] == "event"]
+        self._state, self._pushed = [], []
+        self._drawn.set()
+        self._drawn = anyio.Event()
+        return ops, more
+
+    def _told(self, session: Session, drawn: int) -> list[Op]:
+        """State and events whose text is on the screen."""
+        ops: list[Op] = []
+        if session.state_mark <= drawn:
+            for path, value in session.take_changes():
+                ops.append(["state", ["sessions", session.n, *path], plain(value)])
+                ops += self._views(session, str(path[0]))
+        ops += [["event", event.name, plain(event.data)] for event in session.take_events(drawn)]
+        return ops
+
+    def _views(self, session: Session, changed: str) -> list[Op]:
+        """Windows that show a part of the state."""
+        if changed in ("permissions", "elicitations"):
+            return [["cards", session.n, [self._card(session, decision) for decision in session.decisions]]]
+        if changed == "plan":
+            rows = plan_rows(session.plan)
+            return [["plan", session.n, [text for text, _, _ in rows], decor(rows)[0]]]
+        return []
+
+    def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
+        call = session.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
+        entry = session.entries.get(call) if call else None
+        rows = float_rows(entry, decision, Look(self._settings().chat.tool_lines, self.terminal_view))
+        options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
+        return {"id": decision.id, "lines": [text for text, _, _ in rows], "spans": decor(rows)[0], "options": options}
+
+    # -- back-pressure ----------------------------------------------------------------------------------------
+
+    @property
+    def undrawn(self) -> int:
+        """Characters of text that wait to be drawn."""
+        return sum(s.transcript.written - self.documents[n].drawn for n, s in self.sessions.items() if s.transcript.dirty)
+
+    async def gate(self) -> None:
+        """Wait while more than `limits.pending_bytes` wait to be drawn; reading from agents stands behind this."""
+        limit = self._settings().limits.pending_bytes
+        while self.undrawn > limit:
+            self.wake()
+            await self._drawn.wait()

@@ -1,0 +1,1 @@
+"""Ring 0: session entries to lines, highlights and folds."""

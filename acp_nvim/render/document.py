@@ -1,0 +1,216 @@
+"""The chat of one session as rows, and the operations that bring the screen up to date.
+
+The document remembers how many rows each entry has, so a change costs what changed: a message appends, anything
+else is drawn again and only the rows that differ are replaced.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+from acp_nvim.render import tools
+from acp_nvim.render.margin import draw_entry
+from acp_nvim.render.rows import Row, decor, row
+from acp_nvim.render.stream import Stream
+from acp_nvim.session.entries import Entry, Message, ToolEntry
+from acp_nvim.session.transcript import Transcript
+
+Op = list[Any]
+
+
+class Static:
+    """Draws an entry anew whenever it changed."""
+
+    def __init__(self) -> None:
+        """Nothing is on the screen yet."""
+        self.shown: list[Row] = []
+        self.separated = False
+        self.folded = False
+
+    @property
+    def rows(self) -> int:
+        """Rows on the screen."""
+        return len(self.shown)
+
+    @property
+    def ends_blank(self) -> bool:
+        """Whether the last visible row is empty; the one inside a fold is not visible."""
+        return bool(self.shown) and not self.shown[-1][0] and not self.folded
+
+    def update(self, n: int, start: int, at_top: bool, rows: list[Row]) -> list[Op]:
+        """Return the operation that replaces what differs between the shown rows and `rows`."""
+        old = self.shown
+        top = _common(old, rows)
+        bottom = _common(old[top:][::-1], rows[top:][::-1])
+        self.shown = rows
+        if top == len(old) == len(rows):
+            return []
+        fresh = rows[top : len(rows) - bottom]
+        last = start + len(old) - bottom + at_top
+        return [["chat", n, start + top, last, [text for text, _, _ in fresh], list(decor(fresh))]]
+
+
+class Document:
+    """What is drawn of a transcript in the chat of session `n`."""
+
+    def __init__(self, n: int, look: tools.Look, thoughts: str = "fold") -> None:
+        """`thoughts` is the option `chat.thoughts`: fold, show or hide."""
+        self.n = n
+        self._look = look
+        self._thoughts = thoughts
+        self._blocks: list[Stream | Static] = []
+        self._at: dict[Entry, int] = {}
+        self._starts: list[int] = []
+        self._skipped: dict[Message, int] = {}
+        self.drawn = 0
+        """Characters of text drawn, to be held against `Transcript.written`."""
+
+    def draw(self, transcript: Transcript, budget: int) -> tuple[list[Op], int]:
+        """Return operations for the dirty entries, and what they left of `budget` characters.
+
+        An entry that did not fit stays dirty, and so does everything after it: order is kept.
+        """
+        ops: list[Op] = []
+        for entry in list(transcript.dirty):
+            if budget <= 0:
+                break
+            made, used, done = self._entry(entry, budget)
+            ops += made
+            budget -= used
+            if not done:
+                break
+            del transcript.dirty[entry]
+        return ops, budget
+
+    def redraw(self, transcript: Transcript) -> list[Op]:
+        """Forget the screen; everything is dirty again."""
+        self._blocks, self._at, self._starts, self._skipped = [], {}, [], {}
+        transcript.dirty = dict.fromkeys(transcript.entries)
+        self.drawn = 0
+        return [["reset_chat", self.n]]
+
+    def _entry(self, entry: Entry, budget: int) -> tuple[list[Op], int, bool]:
+        if isinstance(entry, Message):
+            if entry.role == "thought" and self._thoughts == "hide":
+                self._skip(entry)
+                return [], 0, True
+            return self._message(entry, budget)
+        ops = self._static(entry)
+        return ops, 200 + sum(len(text) for op in ops if op[0] == "chat" for text in op[4]), True
+
+    def _skip(self, message: Message) -> None:
+        """Count hidden text as drawn, once."""
+        total = sum(len(part) if isinstance(part, str) else 1 for part in message.parts)
+        self.drawn += total - self._skipped.get(message, 0)
+        self._skipped[message] = total
+
+    def _message(self, message: Message, budget: int) -> tuple[list[Op], int, bool]:
+        folds = message.role == "thought" and self._thoughts == "fold"
+        at = self._at.get(message)
+        if at is None:
+            head = self._separator(message) + _head(message)
+            dim = "AcpThought" if message.role == "thought" else None
+            at = self._place(message, Stream(message, head, foot=folds, dim=dim))
+        block = self._blocks[at]
+        assert isinstance(block, Stream)
+        fresh = block.rows == 0
+        start, before = self._start(at), block.rows
+        ops, used, done = block.draw(self.n, start, self._empty(at), budget)
+        self._moved(at, before, block.rows)
+        self.drawn += used
+        if fresh and folds and block.rows:
+            first = start + len(block._head) - 1
+            ops.append(["fold", self.n, f"t{at}", first, start + block.rows - 1, False])
+        return ops, used, done
+
+    def _static(self, entry: Entry) -> list[Op]:
+        at = self._at.get(entry)
+        if at is None:
+            block = Static()
+            block.separated = bool(self._separator(entry))
+            at = self._place(entry, block)
+        found = self._blocks[at]
+        assert isinstance(found, Static)
+        drawn = tools.draw(entry, self._look) if isinstance(entry, ToolEntry) else draw_entry(entry)
+        rows = [row("")] * found.separated + drawn
+        folds = isinstance(entry, ToolEntry) and len(drawn) > 1
+        if folds or found.folded:
+            rows = [*rows, row("")]
+        start, before = self._start(at), found.rows
+        ops = found.update(self.n, start, self._empty(at), rows)
+        self._moved(at, before, found.rows)
+        if isinstance(entry, ToolEntry) and (folds or found.folded):
+            ops += self._fold(found, at, start, entry)
+        return ops
+
+    def _fold(self, block: Static, at: int, start: int, entry: ToolEntry) -> list[Op]:
+        """A tool call folds as soon as it has content; it is open while it asks."""
+        asks = any(decision.outcome is None for decision in entry.decisions)
+        if block.folded:
+            return [["fold_open", self.n, f"t{at}", asks]] if entry.decisions else []
+        block.folded = True
+        first = start + block.separated
+        return [["fold", self.n, f"t{at}", first, start + block.rows - 1, asks]]
+
+    def _separator(self, entry: Entry) -> list[Row]:
+        """A blank row above an entry, except at the top, between tool calls, and below a blank one."""
+        if not self._blocks or self._blocks[-1].ends_blank:
+            return []
+        previous = next(reversed(self._at))
+        quiet = (ToolEntry,)
+        if isinstance(entry, quiet) and (isinstance(previous, quiet) or _folded_thought(previous)):
+            return []
+        return [row("")]
+
+    def _place(self, entry: Entry, block: Stream | Static) -> int:
+        self._blocks.append(block)
+        self._at[entry] = at = len(self._blocks) - 1
+        return at
+
+    def _empty(self, at: int) -> bool:
+        """Whether the buffer still has only the one empty line that every buffer has."""
+        return at == 0 and self._blocks[0].rows == 0
+
+    def _start(self, at: int) -> int:
+        """First row of a block: the sum of the rows above, kept as far as it is known."""
+        while len(self._starts) <= at:
+            known = len(self._starts)
+            above = self._starts[-1] + self._blocks[known - 1].rows if known else 0
+            self._starts.append(above)
+        return self._starts[at]
+
+    def _moved(self, at: int, before: int, after: int) -> None:
+        """What stands below a block that grew or shrank starts elsewhere now."""
+        if before != after:
+            del self._starts[at + 1 :]
+
+    def entry_at(self, screen_row: int) -> Entry | None:
+        """Return the entry that owns a row."""
+        if not self._blocks:
+            return None
+        self._start(len(self._blocks) - 1)
+        at = bisect_right(self._starts, screen_row) - 1
+        return next((entry for entry, index in self._at.items() if index == at), None)
+
+
+def _head(message: Message) -> list[Row]:
+    if message.role == "user":
+        return [row("## You", "AcpUser", {"kind": "turn"})]
+    if message.role == "thought":
+        return [row("▸ Thought", "AcpThoughtHead", {"kind": "fold"})]
+    return []
+
+
+def _folded_thought(entry: Entry) -> bool:
+    return isinstance(entry, Message) and entry.role == "thought"
+
+
+def _common(a: list[Row], b: list[Row]) -> int:
+    """Length of the common prefix."""
+    count = 0
+    for left, right in zip(a, b, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count

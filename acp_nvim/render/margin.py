@@ -1,0 +1,77 @@
+"""Entries that are neither message nor tool call: headings, plan, remarks, questions, what is unknown."""
+
+from __future__ import annotations
+
+import msgspec
+
+from acp_nvim.render.content import describe
+from acp_nvim.render.rows import Row, indent, pieces, row
+from acp_nvim.render.text import one_line, visible
+from acp_nvim.render.tools import card
+from acp_nvim.session.entries import Compaction, Entry, Heading, Line, PlanEntry, Question, Unknown
+
+PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}
+_LEVELS = {"info": "AcpMuted", "warning": "AcpWarning", "error": "AcpError"}
+
+
+def draw_entry(entry: Entry) -> list[Row]:
+    """Return the rows of one entry."""
+    match entry:
+        case Heading():
+            return [row("## " + one_line(entry.name, 60), "AcpAgent")]
+        case PlanEntry():
+            return [row("Plan", "AcpPlanHead"), *plan_rows(entry.entries)]
+        case Question():
+            return _question(entry)
+        case Line():
+            return _remark(entry)
+        case Compaction():
+            return _compaction(entry)
+        case Unknown():
+            return _unknown(entry)
+        case _:
+            raise TypeError(f"no rows for {type(entry).__name__}")
+
+
+def plan_rows(entries: object) -> list[Row]:
+    """Return plan entries as a task list with their priority (v1/agent-plan)."""
+    rows: list[Row] = []
+    for item in entries if isinstance(entries, (list, tuple)) else ():
+        mark = PLAN_MARKS.get(item.status, "[?]")
+        group = "AcpPlanDone" if item.status == "completed" else None
+        parts: list[tuple[str, str | None]] = [(f"- {mark} ", "AcpListMarker"), (one_line(item.content, 400), group)]
+        if item.priority != "medium":
+            parts.append((f" ({item.priority})", "AcpMuted"))
+        rows.append(pieces(parts))
+    return rows
+
+
+def _question(entry: Question) -> list[Row]:
+    decision = entry.decision
+    if decision.outcome is None:
+        return card(decision)
+    answer = decision.outcome.option.name if decision.outcome.option else decision.outcome.kind
+    by = "" if decision.by == "user" else f" ({decision.by})"
+    return [pieces([(one_line(decision.title), "AcpMuted"), (f" ↳ {one_line(answer)}{by}", "AcpMuted")])]
+
+
+def _remark(entry: Line) -> list[Row]:
+    group = _LEVELS[entry.level]
+    details = [row(line, group) for detail in entry.details for line in visible(detail).split("\n")]
+    return [row("— " + one_line(entry.title, 400), group), *indent(details, "  ")]
+
+
+def _compaction(entry: Compaction) -> list[Row]:
+    title = {"in_progress": "compacting the context…", "completed": "context compacted"}
+    text = title.get(entry.status, f"compaction {entry.status}")
+    rows = [row("— " + text + (f": {one_line(entry.error)}" if entry.error else ""), "AcpMuted")]
+    for part in entry.summary:
+        lines = [row(line) for line in visible(part).split("\n")] if isinstance(part, str) else describe(part, None)
+        rows += indent(lines, "  ")
+    return rows
+
+
+def _unknown(entry: Unknown) -> list[Row]:
+    """An update of an unknown kind is shown for what it is, never guessed at."""
+    raw = msgspec.json.encode(entry.raw).decode("utf-8", "replace")
+    return [row(f"— update of an unknown kind: {one_line(entry.tag, 60)}", "AcpMuted"), row("  " + one_line(raw, 300), "AcpMuted")]

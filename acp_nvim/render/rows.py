@@ -1,0 +1,57 @@
+"""Rows: what the render ring makes of entries, one tuple a screen line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from acp_nvim.render.markdown import Span
+
+Target = dict[str, Any]
+"""What `<CR>` does on a row: `{kind = 'file'|'url'|'tool'|'terminal'|'content'|'turn'|'fold', ...}`."""
+
+Row = tuple[str, tuple[Span, ...], Target | None]
+"""Text, spans in bytes, target."""
+
+WIDEST = 4000
+"""Characters of a row that are drawn; a longer line is cut and says so (its full text opens with `<CR>`)."""
+
+
+def width(text: str) -> int:
+    """Bytes of `text`, the unit of Neovim's columns."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def row(text: str, group: str | None = None, target: Target | None = None) -> Row:
+    """Return a row highlighted as a whole, or plain."""
+    if len(text) > WIDEST:
+        text = f"{text[:WIDEST]} … +{len(text) - WIDEST} characters"
+    return text, ((0, width(text), group),) if group and text else (), target
+
+
+def pieces(parts: Sequence[tuple[str, str | None]], target: Target | None = None) -> Row:
+    """Return a row put together from pieces with a highlight group each."""
+    spans: list[Span] = []
+    column = 0
+    for text, group in parts:
+        end = column + width(text)
+        if group and text:
+            spans.append((column, end, group))
+        column = end
+    return "".join(text for text, _ in parts), tuple(spans), target
+
+
+def indent(rows: Iterable[Row], prefix: str) -> list[Row]:
+    """Return the rows moved right by `prefix`; empty ones stay empty."""
+    shift = width(prefix)
+    return [
+        (prefix + text, tuple((a + shift, b + shift, group) for a, b, group in spans), target)
+        for text, spans, target in rows
+    ]
+
+
+def decor(rows: Sequence[Row]) -> tuple[list[list[Any]], list[list[Any]]]:
+    """Return spans and targets as frame operations carry them, rows relative to the first."""
+    spans = [[at, a, b, group] for at, (_, marks, _) in enumerate(rows) for a, b, group in marks]
+    targets = [[at, at, target] for at, (_, _, target) in enumerate(rows) if target]
+    return spans, targets

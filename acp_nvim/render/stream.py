@@ -1,0 +1,109 @@
+"""A message that grows: its text goes to the screen once, piece by piece, whatever its length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acp_nvim.render.content import describe
+from acp_nvim.render.markdown import LONGEST, Highlighter
+from acp_nvim.render.rows import Row, decor, width
+from acp_nvim.render.text import visible
+from acp_nvim.session.entries import Message, Part
+
+Op = list[Any]
+
+
+class Stream:
+    """Draws one `Message`. The rows it owns: `head`, then text, then `foot` (a blank row inside a fold)."""
+
+    def __init__(self, message: Message, head: list[Row], *, foot: bool, dim: str | None) -> None:
+        """`head` stands above the text; `dim` is a group for all of the text, instead of Markdown."""
+        self.message = message
+        self.rows = 0
+        self._head = head
+        self._foot = foot
+        self._dim = dim
+        self._part = 0
+        self._offset = 0
+        self._carry = ""
+        self._tail = ""
+        self._highlighter = Highlighter()
+
+    @property
+    def ends_blank(self) -> bool:
+        """Whether the last visible row is empty."""
+        return self.rows > 0 and not self._tail and not self._foot
+
+    def draw(self, n: int, start: int, at_top: bool, budget: int) -> tuple[list[Op], int, bool]:
+        """Return operations for up to `budget` characters, how many were used, and whether all is drawn."""
+        text, targets, done = self._take(budget)
+        if self.rows and not text and not targets:
+            return [], 0, done
+        lines = text.split("\n")
+        spans = self._spans(lines)
+        if self.rows:
+            row = start + self.rows - (2 if self._foot else 1)
+            self.rows += len(lines) - 1
+            return [["text", n, row, lines, [spans, targets]]], len(text), done
+        return [self._first(n, start, at_top, lines, spans, targets)], len(text), done
+
+    def _first(self, n: int, start: int, at_top: bool, lines: list[str], spans: list[Any], targets: list[Any]) -> Op:
+        above = len(self._head)
+        head_spans, head_targets = decor(self._head)
+        head_spans += [[at + above, a, b, group] for at, a, b, group in spans]
+        head_targets += [[a + above, b + above, data] for a, b, data in targets]
+        texts = [text for text, _, _ in self._head] + lines + ([""] if self._foot else [])
+        self.rows = len(texts)
+        return ["chat", n, start, start + at_top, texts, [head_spans, head_targets]]
+
+    def _take(self, budget: int) -> tuple[str, list[Any], bool]:
+        """Cut the next piece off the parts: text up to the budget, or one content block."""
+        parts = self.message.parts
+        taken: list[str] = []
+        targets: list[Any] = []
+        while budget > 0 and self._part < len(parts):
+            part = parts[self._part]
+            if not isinstance(part, str):
+                if taken:
+                    break
+                taken.append(self._block(part, targets))
+                self._part += 1
+                break
+            piece = part[self._offset : self._offset + budget] if self._offset or len(part) > budget else part
+            taken.append(piece)
+            budget -= len(piece)
+            self._offset += len(piece)
+            if self._offset >= len(part):
+                self._part, self._offset = self._part + 1, 0
+        return self._clean(taken), targets, self._part >= len(parts)
+
+    def _clean(self, taken: list[str]) -> str:
+        """Make the piece visible; a `\\r` at its end waits for the `\\n` that may follow."""
+        text = self._carry + "".join(taken)
+        self._carry = ""
+        if text.endswith("\r") and not (self.message.closed and self._part >= len(self.message.parts)):
+            text, self._carry = text[:-1], "\r"
+        return visible(text)
+
+    def _block(self, part: Part, targets: list[Any]) -> str:
+        """A content block within the text stands on rows of its own."""
+        before = "\n" if self._tail else ""
+        rows = describe(part, self._part)
+        offset = len(before)
+        targets.extend([at + offset, at + offset, target] for at, (_, _, target) in enumerate(rows) if target)
+        return before + "\n".join(text for text, _, _ in rows) + "\n"
+
+    def _spans(self, lines: list[str]) -> list[list[Any]]:
+        """Highlights of the lines that this piece finished, and of the open one."""
+        first = self._tail + lines[0]
+        spans: list[list[Any]] = []
+        whole = [first, *lines[1:]]
+        for at, line in enumerate(whole):
+            last = at == len(whole) - 1
+            if self._dim:
+                marks = [(0, width(line), self._dim)] if line else []
+            else:
+                marks = self._highlighter.peek(line) if last else self._highlighter.line(line)
+            spans.extend([at, a, b, group] for a, b, group in marks)
+        self._tail = whole[-1] if len(whole[-1]) <= LONGEST else whole[-1][: LONGEST + 1]
+        return spans

@@ -1,0 +1,200 @@
+"""Tool calls and the cards that ask for permission."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import UNSET
+
+from acp_nvim.edits import hunks
+from acp_nvim.protocol import schema
+from acp_nvim.render.content import describe
+from acp_nvim.render.rows import Row, indent, pieces, row
+from acp_nvim.render.text import one_line, visible
+from acp_nvim.session.decisions import Decision
+from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.questions import command_of
+from acp_nvim.session.tool_calls import ToolCall
+
+ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘"}
+GROUPS = {"completed": "AcpToolCompleted", "failed": "AcpToolFailed", "cancelled": "AcpToolFailed"}
+KEYS = {"allow_once": "y", "allow_always": "Y", "reject_once": "n", "reject_always": "N"}
+
+TerminalView = Callable[[str], Sequence[str] | None]
+"""Terminal id -> what to show of it: its command line, then its newest lines; None when it is not ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Options that the rows of tool calls depend on."""
+
+    tool_lines: int = 8
+    terminal: TerminalView = lambda _: None
+
+
+def draw(entry: ToolEntry, look: Look) -> list[Row]:
+    """Return the rows of a tool call: its line first, then what folds under it."""
+    call = entry.call
+    pending = [decision for decision in entry.decisions if decision.outcome is None]
+    limit = None if pending else look.tool_lines
+    below: list[Row] = []
+    for item in call.content:
+        below += _content(item, call, limit, look)
+    if not call.content:
+        below += _input(call, limit)
+    below += _locations(call)
+    for decision in entry.decisions:
+        below += card(decision) if decision.outcome is None else [_decided(decision)]
+    return [_line(call, bool(pending)), *indent(below, "  ")]
+
+
+def card(decision: Decision) -> list[Row]:
+    """Return the rows that ask: what, the details, and every option with its keys."""
+    mark = {"decision": decision.id}
+    what = "Permission" if decision.subject != "elicitation" else "Question"
+    rows = [pieces([(f"{what}: ", "AcpPermission"), (one_line(decision.title), "AcpPermissionTitle")], mark)]
+    rows += [row("  " + line, None, mark) for detail in decision.details for line in visible(detail).split("\n")]
+    used: set[str] = set()
+    for number, option in enumerate(decision.options, 1):
+        key = "" if option.kind in used else KEYS.get(option.kind, "")
+        used.add(option.kind)
+        digit = f"[{number}] " if number < 10 else "[ ] "
+        parts: list[tuple[str, str | None]] = [(f"  {digit}", "AcpKey"), (one_line(option.name), None)]
+        rows.append(pieces([*parts, (f"  {key}" if key else "", "AcpKey")], mark))
+    return rows
+
+
+def float_rows(entry: ToolEntry | None, decision: Decision, look: Look) -> list[Row]:
+    """Return a pending decision for the float: its card, then all that the tool call shows of itself."""
+    rows = card(decision)
+    if entry is not None:
+        for item in entry.call.content:
+            rows += indent(_content(item, entry.call, None, look), "  ")
+    return rows
+
+
+def diff_rows(diff: schema.Diff, limit: int | None) -> list[Row]:
+    """Return a diff as rows: the path with counts, then removed and added lines, at most `limit`."""
+    old = visible(diff.old_text).split("\n") if isinstance(diff.old_text, str) else []
+    new = visible(diff.new_text).split("\n")
+    changes = hunks.diff(old, new)
+    added = sum(len(hunk.lines) for hunk in changes)
+    removed = sum(hunk.end - hunk.start for hunk in changes)
+    where = {"kind": "file", "path": diff.path} | ({"line": changes[0].new_start + 1} if changes else {})
+    head = pieces([(_short(diff.path), "AcpPath"), (f" +{added}", "AcpAdded"), (f" -{removed}", "AcpRemoved")], where)
+    body: list[Row] = []
+    for hunk in changes:
+        body += [row("- " + line, "AcpRemoved") for line in old[hunk.start : hunk.end]]
+        body += [
+            row("+ " + line, "AcpAdded", {"kind": "file", "path": diff.path, "line": hunk.new_start + at + 1})
+            for at, line in enumerate(hunk.lines)
+        ]
+    return [head, *_cut(body, limit, None)]
+
+
+def _line(call: ToolCall, asks: bool) -> Row:
+    status = "permission needed" if asks else call.status.replace("_", " ")
+    group = "AcpPermission" if asks else GROUPS.get(call.status, "AcpToolRunning")
+    title = one_line(call.title or call.name or call.id)
+    return pieces(
+        [
+            (ICONS.get(call.status, "◐") + " ", group),
+            (call.kind, "AcpToolKind"),
+            (" · ", "AcpMuted"),
+            (title, "AcpToolTitle"),
+            (" · ", "AcpMuted"),
+            (status, group),
+        ],
+        {"kind": "tool", "call": call.index, "id": call.id},
+    )
+
+
+def _content(item: Any, call: ToolCall, limit: int | None, look: Look) -> list[Row]:
+    match item:
+        case schema.Diff():
+            return diff_rows(item, limit)
+        case schema.Terminal():
+            return _terminal(item.terminal_id, look)
+        case schema.Content():
+            return _block(item.content, call, limit)
+        case _:
+            tag = one_line(str(getattr(item, "type", type(item).__name__)), 40)
+            return [row(f"[{tag}]", "AcpMuted", {"kind": "tool", "call": call.index})]
+
+
+def _block(block: Any, call: ToolCall, limit: int | None) -> list[Row]:
+    if not isinstance(block, schema.TextContent):
+        return describe(block, {"call": call.index})
+    text = block.text.rstrip("\n")
+    if not text:
+        return []
+    count = text.count("\n") + 1
+    if limit is not None and count > limit:
+        text = _head(text, limit)
+    rows = [row(line) for line in visible(text).split("\n")]
+    return rows if limit is None or count <= limit else [*rows, _more(count - limit, call)]
+
+
+def _head(text: str, lines: int) -> str:
+    """Return the first lines of a text without splitting all of it."""
+    at = -1
+    for _ in range(lines):
+        at = text.find("\n", at + 1)
+    return text[:at]
+
+
+def _cut(rows: list[Row], limit: int | None, call: ToolCall | None) -> list[Row]:
+    if limit is None or len(rows) <= limit:
+        return rows
+    return [*rows[:limit], _more(len(rows) - limit, call)]
+
+
+def _more(count: int, call: ToolCall | None) -> Row:
+    target = {"kind": "tool", "call": call.index} if call else None
+    return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", target)
+
+
+def _terminal(terminal_id: str, look: Look) -> list[Row]:
+    lines = look.terminal(terminal_id)
+    target = {"kind": "terminal", "id": terminal_id}
+    if lines is None:
+        return [row(f"[terminal {one_line(terminal_id, 60)}]", "AcpAttachment", target)]
+    command, *output = lines
+    return [row("$ " + one_line(command), "AcpCommand", target), *(row(visible(line), None, target) for line in output)]
+
+
+def _input(call: ToolCall, limit: int | None) -> list[Row]:
+    command = command_of(call.raw_input)
+    if command is None:
+        return []
+    return _cut([row("$ " + line, "AcpCommand") for line in visible(command).split("\n")], limit, call)
+
+
+def _locations(call: ToolCall) -> list[Row]:
+    shown = {item.path for item in call.content if isinstance(item, schema.Diff)}
+    rows: list[Row] = []
+    for location in call.locations:
+        if location.path in shown:
+            continue
+        line = location.line if location.line is not UNSET else None
+        target = {"kind": "file", "path": location.path} | ({"line": line} if line else {})
+        rows.append(row(_short(location.path) + (f":{line}" if line else ""), "AcpPath", target))
+    return rows
+
+
+def _decided(decision: Decision) -> Row:
+    outcome = decision.outcome
+    assert outcome is not None
+    answer = outcome.option.name if outcome.option else outcome.kind
+    by = "" if decision.by == "user" else f" ({decision.by})"
+    return row(f"↳ {one_line(answer)}{by}", "AcpMuted")
+
+
+def _short(path: str) -> str:
+    """Paths below the home directory start with `~`."""
+    home = os.path.expanduser("~")
+    shown = "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+    return one_line(shown)

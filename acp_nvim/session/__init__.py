@@ -1,0 +1,1 @@
+"""Ring 0: what a session is, without any I/O."""

@@ -1,0 +1,109 @@
+"""Questions to the user, each resolved exactly once.
+
+A `Decision` is a value that ring 1 awaits and that a key, a command, a rule, a cancel or the end of the agent
+resolves. It knows nothing of how it is drawn or who waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
+
+Subject = Literal["permission", "access", "command", "elicitation"]
+
+
+@dataclass(slots=True, frozen=True)
+class Option:
+    """One answer on offer; `kind` is a hint, `id` is what goes back."""
+
+    id: str
+    name: str
+    kind: str
+
+
+@dataclass(slots=True, frozen=True)
+class Outcome:
+    """How a decision ended: `selected` with the option; `accept` with form values; `decline`; `cancelled`."""
+
+    kind: Literal["selected", "accept", "decline", "cancelled"]
+    option: Option | None = None
+    content: Mapping[str, Any] | None = None
+
+
+CANCELLED = Outcome("cancelled")
+
+
+@dataclass(slots=True, eq=False)
+class Decision:
+    """A pending or decided question.
+
+    `id` is ours and unique in the host; `tool_call_id` is the agent's. `details` are lines that say what would
+    happen (command, path, reason); `request` is the agent's own request for those who draw it in full.
+    """
+
+    id: str
+    subject: Subject
+    title: str
+    kind: str | None = None
+    tool_call_id: str | None = None
+    options: Sequence[Option] = ()
+    details: Sequence[str] = ()
+    request: Any = None
+    outcome: Outcome | None = None
+    by: str = ""
+    waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
+
+    def resolve(self, outcome: Outcome, by: str = "user") -> bool:
+        """Set the outcome and tell all who wait; False when it was resolved before."""
+        if self.outcome is not None:
+            return False
+        self.outcome, self.by = outcome, by
+        waiters, self.waiters = self.waiters, []
+        for waiter in waiters:
+            waiter(outcome)
+        return True
+
+    def option(self, option_id: str) -> Option | None:
+        """Return the option of that id."""
+        return next((option for option in self.options if option.id == option_id), None)
+
+    def first(self, kind: str) -> Option | None:
+        """Return the first option of that kind, in the agent's order."""
+        return next((option for option in self.options if option.kind == kind), None)
+
+
+class Decisions:
+    """The pending decisions of one session, oldest first."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._pending: dict[str, Decision] = {}
+
+    def __iter__(self) -> Iterator[Decision]:
+        """Iterate over a copy, so that resolving while iterating is safe."""
+        return iter(list(self._pending.values()))
+
+    def __len__(self) -> int:
+        """Return the number that is pending."""
+        return len(self._pending)
+
+    def add(self, decision: Decision) -> None:
+        """Make it pending; it leaves by itself when it is resolved."""
+        self._pending[decision.id] = decision
+        decision.waiters.append(lambda _: self._pending.pop(decision.id, None))
+
+    def get(self, decision_id: str) -> Decision | None:
+        """Return a pending one by our id."""
+        return self._pending.get(decision_id)
+
+    def oldest(self, subject: Subject | None = None) -> Decision | None:
+        """Return the oldest pending one with options to choose from."""
+        return next((d for d in self._pending.values() if subject in (None, d.subject)), None)
+
+    def cancel_all(self, by: str) -> None:
+        """Resolve every pending one as cancelled."""
+        for decision in self:
+            decision.resolve(CANCELLED, by)

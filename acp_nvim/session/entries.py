@@ -1,0 +1,94 @@
+"""What stands in a transcript, in the order in which it came.
+
+Entries are mutable and compared by identity; whoever changes one tells the transcript (`Transcript.touch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.decisions import Decision
+from acp_nvim.session.tool_calls import ToolCall
+
+Part = str | schema.ContentBlock
+"""A run of text, or a content block that is no text."""
+
+Role = Literal["user", "agent", "thought"]
+
+
+@dataclass(slots=True, eq=False)
+class Message:
+    """Text that streams: a user's prompt, an agent's message, a thought. Parts are only ever appended."""
+
+    role: Role
+    message_id: str | None = None
+    parts: list[Part] = field(default_factory=list)
+    closed: bool = False
+
+    def text(self) -> str:
+        """Return the text parts joined."""
+        return "".join(part for part in self.parts if isinstance(part, str))
+
+
+@dataclass(slots=True, eq=False)
+class Heading:
+    """The agent's name above its part of a turn."""
+
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class ToolEntry:
+    """A tool call, with the permissions asked for it."""
+
+    call: ToolCall
+    decisions: list[Decision] = field(default_factory=list)
+    told: str | None = None
+    """The status that the last `AcpToolCall` event carried."""
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """A decision that belongs to no tool call: access to a path, a command, an elicitation."""
+
+    decision: Decision
+
+
+@dataclass(slots=True, eq=False)
+class PlanEntry:
+    """The plan at the place where the agent first gave it; replaced as a whole."""
+
+    entries: Sequence[schema.PlanEntry] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """One remark in the margin: the end of a turn, a notice, a restart. `level` is info, warning or error."""
+
+    level: Literal["info", "warning", "error"]
+    title: str
+    details: Sequence[str] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Compaction:
+    """The agent shortened its context; messages before it stay."""
+
+    id: str
+    status: str = "in_progress"
+    summary: list[Part] = field(default_factory=list)
+    error: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Unknown:
+    """An update of a kind that this client does not know, kept as it came."""
+
+    tag: str
+    raw: object
+
+
+Entry = Message | Heading | ToolEntry | Question | PlanEntry | Line | Compaction | Unknown

@@ -1,0 +1,62 @@
+"""What a tool call is about (command, paths), and the questions that agents' requests become."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.decisions import Decision, Option
+from acp_nvim.session.rules import Case
+from acp_nvim.session.tool_calls import ToolCall
+
+
+def permission_decision(decision_id: str, call: ToolCall, params: schema.RequestPermissionRequest) -> Decision:
+    """Return the decision for a permission request, all of its options in the agent's order."""
+    return Decision(
+        decision_id,
+        "permission",
+        call.title or call.name or call.id,
+        kind=call.kind,
+        tool_call_id=call.id,
+        options=[Option(option.option_id, option.name, option.kind) for option in params.options],
+        details=details(call),
+        request=params,
+    )
+
+
+def details(call: ToolCall) -> list[str]:
+    """Return what the call would do that its title may not say: the command, the directory, the paths."""
+    lines: list[str] = []
+    command = command_of(call.raw_input)
+    if command is not None and command not in call.title:
+        lines.append(f"$ {command}")
+    if isinstance(call.raw_input, dict):
+        lines += [f"in {call.raw_input[key]}" for key in ("cwd", "workdir") if isinstance(call.raw_input.get(key), str)]
+    return lines + [path for path in paths_of(call) if path not in call.title]
+
+
+def rule_case(call: ToolCall, agent: str) -> Case:
+    """Return what permission rules are held against."""
+    return Case(kind=call.kind, paths=paths_of(call), command=command_of(call.raw_input), agent=agent)
+
+
+def paths_of(call: ToolCall) -> list[str]:
+    """Return every path that the call names: locations, diffs, raw input."""
+    paths = [location.path for location in call.locations]
+    paths += [item.path for item in call.content if isinstance(item, schema.Diff)]
+    if isinstance(call.raw_input, dict):
+        for key in ("file_path", "path", "filePath", "abs_path", "filename"):
+            value = call.raw_input.get(key)
+            if isinstance(value, str) and value.startswith("/"):
+                paths.append(value)
+    return list(dict.fromkeys(paths))
+
+
+def command_of(raw_input: Any) -> str | None:
+    """Return the command line in a raw input, as the agents of the field spell it."""
+    if not isinstance(raw_input, dict):
+        return None
+    command = raw_input.get("command") or raw_input.get("cmd")
+    if isinstance(command, list):
+        return " ".join(str(word) for word in command)
+    return command if isinstance(command, str) else None

@@ -1,0 +1,246 @@
+"""A session: what the agent told, what the user asked, what is pending. Pure state; nothing here waits.
+
+Ring 1 feeds it (`apply`, `begin_turn`, `ask`, …), the editor ring reads what changed (`take_changes`, `transcript.dirty`,
+`take_events`). Everything happens in wire order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from acp_nvim.protocol import schema
+from acp_nvim.session import snapshot
+from acp_nvim.session.decisions import Decision, Decisions, Outcome
+from acp_nvim.session.entries import Heading, Line, Message, Part, PlanEntry, Question, ToolEntry
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.tool_calls import ToolCall, ToolCalls
+from acp_nvim.session.transcript import Transcript
+
+Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"]
+
+
+@dataclass(slots=True)
+class Event:
+    """A `User` autocommand to be; it is told once the text before it is on the screen (`mark`)."""
+
+    name: str
+    data: dict[str, Any]
+    mark: int
+
+
+class Session:
+    """One conversation with one agent; `n` is our number, `id` the agent's."""
+
+    def __init__(self, n: int, agent: str, cwd: str, directories: Sequence[str] = ()) -> None:
+        """A session that does not exist at the agent yet."""
+        self.n = n
+        self.agent = agent
+        self.cwd = cwd
+        self.directories = list(directories)
+        self.id: str | None = None
+        self.status: Status = "starting"
+        self.title: str | None = None
+        self.stop_reason: str | None = None
+        self.error: str | None = None
+        self.queue: list[Prompt] = []
+        self.held = False
+        self.tool_calls = ToolCalls()
+        self.plan: Sequence[schema.PlanEntry] = ()
+        self.modes: schema.SessionModeState | None = None
+        self.mode: str | None = None
+        self.options: Sequence[schema.SessionConfigOption] = ()
+        self.commands: Sequence[schema.AvailableCommand] = ()
+        self.usage: schema.UsageUpdate | None = None
+        self.terminals: list[dict[str, Any]] = []
+        self.edits: list[dict[str, Any]] = []
+        self.decisions = Decisions()
+        self.transcript = Transcript()
+        self.entries: dict[ToolCall, ToolEntry] = {}
+        self.plan_entry: PlanEntry | None = None
+        self.echo = ""
+        self.state_mark = 0
+        self._changed: set[str] = {"agent", "cwd", "status", "tool_calls", "queue", "plan", "permissions", "elicitations"}
+        self._changed |= {"edits", "terminals", "commands", "options"}
+        self._changed_calls: set[int] = set()
+        self._events: list[Event] = []
+        self.on_change: Callable[[], None] = lambda: None
+
+    @property
+    def roots(self) -> list[str]:
+        """Directories that belong to the session: `cwd` and `additionalDirectories`."""
+        return [self.cwd, *self.directories]
+
+    # -- what changed -----------------------------------------------------------------------------------------
+
+    def change(self, *names: str) -> None:
+        """Note that state of these names is to be told anew."""
+        self._changed.update(names)
+        self.state_mark = self.transcript.written
+        self.on_change()
+
+    def event(self, name: str, **data: Any) -> None:
+        """Queue a `User` event behind the text that came before it."""
+        self._events.append(Event(name, {"session": self.n, **snapshot.compact(**data)}, self.transcript.written))
+        self.on_change()
+
+    def take_changes(self) -> list[tuple[list[str | int], Any]]:
+        """Return what changed as `(path below the session, value)`; None stands for absent."""
+        changes: list[tuple[list[str | int], Any]] = []
+        if "tool_calls" in self._changed:
+            changes.append((["tool_calls"], [snapshot.tool_call(call) for call in self.tool_calls]))
+            self._changed_calls.clear()
+        for call in self.tool_calls if self._changed_calls else ():
+            if call.index in self._changed_calls:
+                changes.append((["tool_calls", call.index + 1], snapshot.tool_call(call)))
+        for name in sorted(self._changed - {"tool_calls"}):
+            changes.append(([name], self._value(name)))
+        self._changed.clear()
+        self._changed_calls.clear()
+        return changes
+
+    def take_events(self, drawn: int) -> list[Event]:
+        """Return the events whose text is drawn, in order."""
+        ready = 0
+        while ready < len(self._events) and self._events[ready].mark <= drawn:
+            ready += 1
+        events, self._events = self._events[:ready], self._events[ready:]
+        return events
+
+    @property
+    def pending_changes(self) -> bool:
+        """Whether state or events wait to be told."""
+        return bool(self._changed or self._changed_calls or self._events)
+
+    def _value(self, name: str) -> Any:
+        match name:
+            case "queue":
+                return [prompt.text for prompt in self.queue]
+            case "plan":
+                return snapshot.plan(self.plan)
+            case "modes":
+                return snapshot.modes(self.modes, self.mode)
+            case "options":
+                return snapshot.options(self.options)
+            case "commands":
+                return snapshot.commands(self.commands)
+            case "usage":
+                return snapshot.usage(self.usage)
+            case "permissions":
+                return [snapshot.permission(d) for d in self.decisions if d.subject != "elicitation"]
+            case "elicitations":
+                return [snapshot.elicitation(d) for d in self.decisions if d.subject == "elicitation"]
+            case _:
+                return getattr(self, name)
+
+    # -- turns ------------------------------------------------------------------------------------------------
+
+    def say(self, parts: Sequence[Part]) -> Message:
+        """Put the user's words into the transcript."""
+        message = Message("user", parts=list(parts), closed=True)
+        self.transcript.add(message)
+        self.transcript.written += sum(len(part) if isinstance(part, str) else 1 for part in parts)
+        return message
+
+    def begin_turn(self, prompt: Prompt, agent_title: str) -> None:
+        """The prompt goes to the agent now."""
+        parts: list[Part] = [b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks]
+        self.say(parts or [prompt.text])
+        self.transcript.add(Heading(agent_title))
+        self.plan_entry = None
+        self.echo = "".join(part for part in parts if isinstance(part, str))
+        self.status, self.stop_reason, self.error = "running", None, None
+        self.change("status", "stop_reason", "error")
+        self.event("AcpTurnStart")
+        self.on_change()
+
+    def end_turn(self, stop_reason: str | None, error: str | None = None, details: Sequence[str] = ()) -> None:
+        """The agent answered the prompt, or never will."""
+        self.echo = ""
+        if stop_reason == "cancelled":
+            self.close_calls("cancelled")
+        elif error is not None:
+            self.close_calls("failed")
+        self.stop_reason, self.error = stop_reason, error
+        if self.status in ("running", "cancelling"):
+            self.status = "idle"
+        self._tell_end(stop_reason, error, details)
+        self.change("status", "stop_reason", "error")
+        self.event("AcpTurnEnd", stop_reason=stop_reason, error=error)
+
+    def _tell_end(self, stop_reason: str | None, error: str | None, details: Sequence[str]) -> None:
+        if error is not None:
+            self.remark("error", error, details)
+        elif stop_reason in _ENDS:
+            self.remark(*_ENDS[stop_reason])
+        elif stop_reason != "end_turn":
+            self.remark("warning", f"the turn ended: {stop_reason}")
+
+    def close_calls(self, status: str) -> None:
+        """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-turn)."""
+        for call in self.tool_calls.open():
+            call.status = status
+            self.touch_call(call)
+
+    def remark(self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()) -> None:
+        """Put a line into the margin of the chat."""
+        self.transcript.add(Line(level, title, tuple(details)))
+        self.on_change()
+
+    # -- tool calls and decisions -----------------------------------------------------------------------------
+
+    def touch_call(self, call: ToolCall) -> None:
+        """A tool call changed: its state, its event, its rows."""
+        entry = self.entries[call]
+        self._changed_calls.add(call.index)
+        self.state_mark = self.transcript.written
+        self.transcript.touch(entry)
+        if entry.told != call.status:
+            entry.told = call.status
+            self.event("AcpToolCall", id=call.id, status=call.status)
+        self.on_change()
+
+    def upsert_call(self, update: schema.ToolCall | schema.ToolCallUpdate, *, announces: bool) -> ToolCall:
+        """Apply a message about a tool call and show it."""
+        call, new = self.tool_calls.upsert(update, announces=announces)
+        if new:
+            entry = ToolEntry(call)
+            self.entries[call] = entry
+            self.transcript.add(entry)
+        self.touch_call(call)
+        return call
+
+    def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
+        """Make a decision pending and show its card, under its tool call where it has one."""
+        self.decisions.add(decision)
+        entry: ToolEntry | Question
+        if call is not None:
+            entry = self.entries[call]
+            entry.decisions.append(decision)
+            self.transcript.touch(entry)
+        else:
+            entry = Question(decision)
+            self.transcript.add(entry)
+        decision.waiters.append(lambda outcome: self._decided(decision, entry, outcome))
+        self.change("elicitations" if decision.subject == "elicitation" else "permissions")
+        if decision.subject == "elicitation":
+            self.event("AcpElicitation", id=decision.id, mode=decision.kind)
+            return
+        options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
+        self.event("AcpPermission", id=decision.id, tool_call=decision.tool_call_id, title=decision.title, options=options)
+
+    def _decided(self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome) -> None:
+        self.transcript.touch(entry)
+        self.change("elicitations" if decision.subject == "elicitation" else "permissions")
+        if decision.subject != "elicitation":
+            option = outcome.option.id if outcome.option else None
+            self.event("AcpPermissionDone", id=decision.id, outcome=outcome.kind, option=option)
+
+
+_ENDS: dict[str | None, tuple[Literal["info", "warning", "error"], str]] = {
+    "cancelled": ("warning", "cancelled"),
+    "refusal": ("warning", "the agent refused; this prompt and all after it are no longer in its context"),
+    "max_tokens": ("warning", "stopped at the token limit (max_tokens)"),
+    "max_turn_requests": ("warning", "stopped at the limit of model requests in one turn (max_turn_requests)"),
+}

@@ -1,0 +1,85 @@
+"""Session state as `require('acp').state()` shows it (contract section 5): plain values, absent things None."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.decisions import Decision
+from acp_nvim.session.tool_calls import ToolCall
+
+
+def present(value: Any) -> Any:
+    """Absent and null are both nil to Lua."""
+    return None if value is UNSET else value
+
+
+def compact(**fields: Any) -> dict[str, Any]:
+    """Return the fields that are there."""
+    return {key: value for key, value in fields.items() if value is not None and value is not UNSET}
+
+
+def tool_call(call: ToolCall) -> dict[str, Any]:
+    """`{id, title, kind, status, locations}`; the title falls back to the tool's name."""
+    return {
+        "id": call.id,
+        "title": call.title or call.name or "",
+        "kind": call.kind,
+        "status": call.status,
+        "locations": [compact(path=at.path, line=at.line) for at in call.locations],
+    }
+
+
+def plan(entries: Iterable[schema.PlanEntry]) -> list[dict[str, Any]]:
+    """`{content, priority, status}` of each entry."""
+    return [{"content": e.content, "priority": e.priority, "status": e.status} for e in entries]
+
+
+def commands(available: Iterable[schema.AvailableCommand]) -> list[dict[str, Any]]:
+    """`{name, description, hint}` of each command."""
+    return [
+        compact(name=c.name, description=c.description, hint=getattr(c.input, "hint", None))
+        for c in available
+    ]
+
+
+def modes(state: schema.SessionModeState | None, current: str | None) -> dict[str, Any] | None:
+    """`{current, available}`; None where the session has no modes."""
+    if state is None:
+        return None
+    available = [compact(id=m.id, name=m.name, description=m.description) for m in state.available_modes]
+    return {"current": current or state.current_mode_id, "available": available}
+
+
+def options(available: Iterable[schema.SessionConfigOption]) -> list[Any]:
+    """Config options as on the wire."""
+    return [msgspec.to_builtins(option) for option in available]
+
+
+def usage(update: schema.UsageUpdate | None) -> dict[str, Any] | None:
+    """`{used, size, cost = {amount, currency}}`."""
+    if update is None:
+        return None
+    cost = update.cost
+    price = compact(amount=cost.amount, currency=cost.currency) if isinstance(cost, schema.Cost) else None
+    return compact(used=update.used, size=update.size, cost=price)
+
+
+def permission(decision: Decision) -> dict[str, Any]:
+    """`{id, tool_call, title, kind, options}` of a pending question with options."""
+    return compact(
+        id=decision.id,
+        tool_call=decision.tool_call_id,
+        title=decision.title,
+        kind=decision.kind,
+        options=[{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options],
+    )
+
+
+def elicitation(decision: Decision) -> dict[str, Any]:
+    """`{id, mode, message}`."""
+    return {"id": decision.id, "mode": decision.kind or "form", "message": decision.title}

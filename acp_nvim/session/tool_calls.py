@@ -1,0 +1,90 @@
+"""Tool calls of a session: one record an id, created and changed by three kinds of message.
+
+Agents announce them by `tool_call`, change them by `tool_call_update`, and some name them first in a permission
+request; so all three upsert. A finished id that comes again as `tool_call` is a new call. Arrays replace whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import UNSET
+
+from acp_nvim.protocol import schema
+
+FINISHED = ("completed", "failed", "cancelled")
+
+_FIELDS = ("title", "name", "kind", "status", "content", "locations", "raw_input", "raw_output")
+
+
+@dataclass(slots=True, eq=False)
+class ToolCall:
+    """The present state of a tool call (v1/tool-calls)."""
+
+    id: str
+    title: str = ""
+    name: str | None = None
+    kind: str = "other"
+    status: str = "pending"
+    content: Sequence[Any] = ()
+    locations: Sequence[schema.ToolCallLocation] = ()
+    raw_input: Any = None
+    raw_output: Any = None
+    meta: dict[str, Any] | None = None
+    index: int = 0
+    """Position among the session's tool calls, from 0."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the agent (or the end of the turn) closed it."""
+        return self.status in FINISHED
+
+    def merge(self, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
+        """Take over the fields that are present; absent and null leave what is there (v1)."""
+        for name in _FIELDS:
+            value = getattr(update, name)
+            if value is not UNSET and value is not None:
+                setattr(self, name, value)
+        if update.meta:
+            self.meta = {**(self.meta or {}), **update.meta}
+
+
+class ToolCalls:
+    """All tool calls of a session in order of their first mention."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._calls: list[ToolCall] = []
+        self._by_id: dict[str, ToolCall] = {}
+
+    def __iter__(self) -> Iterator[ToolCall]:
+        """Iterate in order."""
+        return iter(self._calls)
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return len(self._calls)
+
+    def get(self, tool_call_id: str) -> ToolCall | None:
+        """Return the newest call of that id."""
+        return self._by_id.get(tool_call_id)
+
+    def upsert(
+        self, update: schema.ToolCall | schema.ToolCallUpdate, *, announces: bool
+    ) -> tuple[ToolCall, bool]:
+        """Apply a message about a tool call; return it and whether it is new."""
+        call = self._by_id.get(update.tool_call_id)
+        if call is not None and not (announces and call.finished):
+            call.merge(update)
+            return call, False
+        call = ToolCall(update.tool_call_id, index=len(self._calls))
+        call.merge(update)
+        self._calls.append(call)
+        self._by_id[call.id] = call
+        return call, True
+
+    def open(self) -> list[ToolCall]:
+        """Return those that are neither completed nor failed."""
+        return [call for call in self._calls if not call.finished]

@@ -1,0 +1,52 @@
+"""The order of what was said and done in a session.
+
+Nothing is ever inserted before what stands already, so the order on the screen is the order on the wire.
+"""
+
+from __future__ import annotations
+
+from acp_nvim.session.entries import Entry, Message, Part, Role
+
+
+class Transcript:
+    """Entries in wire order, and which of them changed since they were last drawn."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.entries: list[Entry] = []
+        self.dirty: dict[Entry, None] = {}
+        self.written = 0
+        """Characters of text ever added, for back-pressure and for events that must follow their text."""
+
+    @property
+    def last(self) -> Entry | None:
+        """The newest entry."""
+        return self.entries[-1] if self.entries else None
+
+    def add(self, entry: Entry) -> None:
+        """Append an entry; a message before it is complete now."""
+        last = self.last
+        if isinstance(last, Message):
+            last.closed = True
+            self.dirty[last] = None
+        self.entries.append(entry)
+        self.dirty[entry] = None
+
+    def touch(self, entry: Entry) -> None:
+        """Note that an entry changed."""
+        self.dirty[entry] = None
+
+    def stream(self, role: Role, part: Part, message_id: str | None) -> Message:
+        """Append a part to the message that it continues, or to a new one.
+
+        A chunk continues the newest entry while role and `messageId` stay the same (v1/prompt-turn: a change of
+        `messageId` starts a new message, its absence concatenates).
+        """
+        message = self.last
+        if not isinstance(message, Message) or message.role != role or message.message_id != message_id:
+            message = Message(role, message_id)
+            self.add(message)
+        message.parts.append(part)
+        self.dirty[message] = None
+        self.written += len(part) if isinstance(part, str) else 1
+        return message

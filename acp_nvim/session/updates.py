@@ -1,0 +1,173 @@
+"""What each `session/update` does to a session (v1/prompt-turn, v1/tool-calls, v1/agent-plan and the rest)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from msgspec import UNSET
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.entries import Compaction, Part, PlanEntry, Role, Unknown
+from acp_nvim.session.session import Session
+
+Update = Any
+Apply = Callable[[Session, Any], None]
+
+
+def apply(session: Session, update: Update) -> None:
+    """Apply one update; whatever it is, it is applied or shown, never lost."""
+    _APPLY.get(update.__class__, _unknown)(session, update)
+
+
+def _part(content: Any) -> Part:
+    return content.text if content.__class__ is schema.TextContent else content
+
+
+def _agent_message(session: Session, update: schema.AgentMessageChunk) -> None:
+    session.transcript.stream("agent", _part(update.content), update.message_id or None)
+    session.on_change()
+
+
+def _thought(session: Session, update: schema.AgentThoughtChunk) -> None:
+    session.transcript.stream("thought", _part(update.content), update.message_id or None)
+    session.on_change()
+
+
+def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
+    """An echo of the prompt that is shown already is dropped; anything else is a user's message (replay)."""
+    part = _part(update.content)
+    if session.echo and isinstance(part, str) and session.echo.startswith(part):
+        session.echo = session.echo[len(part) :]
+        return
+    role: Role = "user"
+    session.transcript.stream(role, part, update.message_id or None)
+    session.on_change()
+
+
+def _tool_call(session: Session, update: schema.ToolCall) -> None:
+    session.upsert_call(update, announces=True)
+    _locations(session, update.locations)
+
+
+def _tool_call_update(session: Session, update: schema.ToolCallUpdate) -> None:
+    session.upsert_call(update, announces=False)
+    _locations(session, update.locations)
+
+
+def _locations(session: Session, locations: Any) -> None:
+    """The newest location is where the agent works (follow-along)."""
+    if locations:
+        at = locations[-1]
+        session.event("AcpLocation", path=at.path, line=at.line or None)
+
+
+def _plan(session: Session, update: schema.Plan) -> None:
+    session.plan = tuple(update.entries)
+    _show_plan(session)
+
+
+def _show_plan(session: Session) -> None:
+    if session.plan_entry is None or not session.plan:
+        session.plan_entry = PlanEntry()
+        if session.plan:
+            session.transcript.add(session.plan_entry)
+    session.plan_entry.entries = session.plan
+    if session.plan:
+        session.transcript.touch(session.plan_entry)
+    else:
+        session.plan_entry = None
+    session.change("plan")
+    session.event("AcpPlan")
+
+
+def _commands(session: Session, update: schema.AvailableCommandsUpdate) -> None:
+    session.commands = tuple(update.available_commands)
+    session.change("commands")
+
+
+def _mode(session: Session, update: schema.CurrentModeUpdate) -> None:
+    session.mode = update.current_mode_id
+    session.change("modes")
+
+
+def _options(session: Session, update: schema.ConfigOptionUpdate) -> None:
+    session.options = tuple(update.config_options)
+    session.change("options")
+
+
+def _info(session: Session, update: schema.SessionInfoUpdate) -> None:
+    """Null clears, absence keeps."""
+    if update.title is not UNSET:
+        session.title = update.title
+        session.change("title")
+
+
+def _usage(session: Session, update: schema.UsageUpdate) -> None:
+    if update.cost is UNSET or update.cost is None:
+        cost = session.usage.cost if session.usage else UNSET
+        update = schema.UsageUpdate(update.used, update.size, cost)
+    session.usage = update
+    session.change("usage")
+
+
+def _notice(session: Session, update: schema.Notice) -> None:
+    levels: dict[str, Literal["info", "warning", "error"]] = {"warning": "warning", "error": "error"}
+    details = [update.description] if update.description else []
+    session.remark(levels.get(update.severity, "info"), update.title, details)
+    session.event("AcpNotice", severity=update.severity, title=update.title, description=update.description or None)
+
+
+def _compaction_of(session: Session, compaction_id: str) -> Compaction:
+    for entry in reversed(session.transcript.entries):
+        if isinstance(entry, Compaction) and entry.id == compaction_id:
+            session.transcript.touch(entry)
+            return entry
+    entry = Compaction(compaction_id)
+    session.transcript.add(entry)
+    return entry
+
+
+def _compaction(session: Session, update: schema.CompactionUpdate) -> None:
+    entry = _compaction_of(session, update.compaction_id)
+    entry.status = update.status
+    if update.summary is not UNSET:
+        entry.summary = [_part(block) for block in update.summary or ()]
+    if update.error is not UNSET:
+        entry.error = _error_text(update.error)
+    session.on_change()
+
+
+def _error_text(error: Any) -> str | None:
+    return None if error is None else str(getattr(error, "message", error))
+
+
+def _compaction_chunk(session: Session, update: schema.CompactionSummaryChunk) -> None:
+    _compaction_of(session, update.compaction_id).summary.append(_part(update.content))
+    session.on_change()
+
+
+def _unknown(session: Session, update: Any) -> None:
+    if isinstance(update, schema.UnknownUpdate):
+        session.transcript.add(Unknown(update.session_update, update.raw))
+    else:
+        session.transcript.add(Unknown(type(update).__name__, str(update)))
+    session.on_change()
+
+
+_APPLY: dict[type, Apply] = {
+    schema.UserMessageChunk: _user_message,
+    schema.AgentMessageChunk: _agent_message,
+    schema.AgentThoughtChunk: _thought,
+    schema.ToolCall: _tool_call,
+    schema.ToolCallUpdate: _tool_call_update,
+    schema.Plan: _plan,
+    schema.AvailableCommandsUpdate: _commands,
+    schema.CurrentModeUpdate: _mode,
+    schema.ConfigOptionUpdate: _options,
+    schema.SessionInfoUpdate: _info,
+    schema.UsageUpdate: _usage,
+    schema.Notice: _notice,
+    schema.CompactionUpdate: _compaction,
+    schema.CompactionSummaryChunk: _compaction_chunk,
+}

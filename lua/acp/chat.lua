@@ -1,0 +1,390 @@
+--- The chat: `acp://chat/{n}`, a scratch buffer that the host fills row by row.
+local M = {}
+
+local api = vim.api
+local ns = api.nvim_create_namespace('acp.chat')
+local ns_targets = api.nvim_create_namespace('acp.chat.targets')
+local ns_folds = api.nvim_create_namespace('acp.chat.folds')
+
+---@class acp.Chat
+---@field n integer
+---@field bufnr integer
+---@field targets table<integer, table> extmark id -> what <CR> does there
+---@field folds table<string, integer> block id -> extmark id
+local chats = {} ---@type table<integer, acp.Chat>
+local by_buffer = {} ---@type table<integer, acp.Chat>
+
+local window_options = {
+  wrap = true,
+  linebreak = true,
+  breakindent = true,
+  number = false,
+  relativenumber = false,
+  signcolumn = 'no',
+  foldcolumn = '0',
+  foldmethod = 'manual',
+  foldtext = '',
+  foldenable = true,
+  foldlevel = 0,
+  fillchars = 'fold: ,eob: ',
+  list = false,
+  spell = false,
+  cursorline = false,
+  conceallevel = 0,
+}
+
+local function scratch(name, filetype)
+  local bufnr = api.nvim_create_buf(false, true)
+  api.nvim_buf_set_name(bufnr, name)
+  local options = vim.bo[bufnr]
+  options.bufhidden = 'hide'
+  options.swapfile = false
+  options.modeline = false
+  options.undolevels = -1
+  options.modifiable = false
+  options.filetype = filetype
+  return bufnr
+end
+
+local function fold_range(bufnr, mark)
+  local at = api.nvim_buf_get_extmark_by_id(bufnr, ns_folds, mark, { details = true })
+  if at[1] and at[3].end_row and at[3].end_row > at[1] then
+    return at[1] + 1, at[3].end_row + 1
+  end
+end
+
+local function make_fold(win, first, last)
+  api.nvim_win_call(win, function()
+    vim.cmd(('%d,%dfold'):format(first, last))
+  end)
+end
+
+--- A window that shows the chat anew has none of its folds: they are window-local.
+local function dress(win, chat)
+  for name, value in pairs(window_options) do
+    api.nvim_set_option_value(name, value, { win = win, scope = 'local' })
+  end
+  api.nvim_win_call(win, function()
+    vim.cmd('normal! zE')
+  end)
+  for _, mark in pairs(chat.folds) do
+    local first, last = fold_range(chat.bufnr, mark)
+    if first then
+      make_fold(win, first, last)
+    end
+  end
+end
+
+local function attach(chat)
+  api.nvim_create_autocmd('BufWinEnter', {
+    buffer = chat.bufnr,
+    callback = function()
+      dress(api.nvim_get_current_win(), chat)
+    end,
+  })
+  api.nvim_create_autocmd('BufWipeout', {
+    buffer = chat.bufnr,
+    callback = function()
+      by_buffer[chat.bufnr], chats[chat.n] = nil, nil
+    end,
+  })
+end
+
+--- Create the buffer of session n, or return the one it has.
+---@param n integer
+---@return integer bufnr
+function M.create(n)
+  local chat = chats[n]
+  if chat and api.nvim_buf_is_loaded(chat.bufnr) then
+    return chat.bufnr
+  end
+  chat = { n = n, bufnr = scratch(('acp://chat/%d'):format(n), 'acpchat'), targets = {}, folds = {} }
+  chats[n], by_buffer[chat.bufnr] = chat, chat
+  require('acp.highlights').define()
+  attach(chat)
+  require('acp.keymaps').attach('chat', chat.bufnr, n)
+  require('acp.state').set({ 'sessions', n, 'chat_bufnr' }, chat.bufnr)
+  return chat.bufnr
+end
+
+---@param n integer
+---@return integer? bufnr
+function M.bufnr(n)
+  return chats[n] and chats[n].bufnr
+end
+
+--- The chat to write into; a wiped buffer is asked for again as a whole.
+---@return acp.Chat?
+local function writable(n)
+  local chat = chats[n]
+  if chat and api.nvim_buf_is_loaded(chat.bufnr) then
+    return chat
+  end
+  M.create(n)
+  require('acp.host').notify('redraw', { session = n })
+end
+
+--- Windows that stand on the last line follow the end; no other window is moved.
+local function followers(bufnr)
+  local last = api.nvim_buf_line_count(bufnr)
+  local found = {}
+  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
+    if api.nvim_win_get_cursor(win)[1] == last then
+      found[#found + 1] = win
+    end
+  end
+  return found
+end
+
+local function follow(bufnr, windows)
+  local last = api.nvim_buf_line_count(bufnr)
+  for _, win in ipairs(windows) do
+    api.nvim_win_set_cursor(win, { last, 0 })
+  end
+end
+
+local function edit(chat, change)
+  local bufnr = chat.bufnr
+  local windows = followers(bufnr)
+  vim.bo[bufnr].modifiable = true
+  local ok, err = pcall(change, bufnr)
+  vim.bo[bufnr].modifiable = false
+  follow(bufnr, windows)
+  if not ok then
+    require('acp.host').notify('redraw', { session = chat.n })
+    error(err, 0)
+  end
+end
+
+local function draw_spans(bufnr, row, spans)
+  for _, span in ipairs(spans) do
+    api.nvim_buf_set_extmark(bufnr, ns, row + span[1], span[2], {
+      end_row = row + span[1],
+      end_col = span[3],
+      hl_group = span[4],
+      strict = false,
+    })
+  end
+end
+
+local function draw_targets(chat, row, targets)
+  for _, target in ipairs(targets) do
+    local mark = api.nvim_buf_set_extmark(chat.bufnr, ns_targets, row + target[1], 0, {
+      end_row = row + target[2] + 1,
+      end_right_gravity = false,
+      strict = false,
+    })
+    chat.targets[mark] = target[3]
+  end
+end
+
+local function clear(chat, first, last)
+  api.nvim_buf_clear_namespace(chat.bufnr, ns, first, last)
+  local marks = api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, { first, 0 }, { last, -1 }, {})
+  for _, mark in ipairs(marks) do
+    if mark[2] < last then
+      chat.targets[mark[1]] = nil
+      api.nvim_buf_del_extmark(chat.bufnr, ns_targets, mark[1])
+    end
+  end
+end
+
+--- Frame operation: replace rows [first, last).
+---@param n integer
+---@param first integer
+---@param last integer
+---@param lines string[]
+---@param decor {[1]: table[], [2]: table[]} spans and targets, rows relative to `first`
+function M.replace(n, first, last, lines, decor)
+  local chat = writable(n)
+  if not chat then
+    return
+  end
+  edit(chat, function(bufnr)
+    if last > first then
+      clear(chat, first, last)
+    end
+    api.nvim_buf_set_lines(bufnr, first, last, true, lines)
+    draw_spans(bufnr, first, decor[1])
+    draw_targets(chat, first, decor[2])
+  end)
+end
+
+--- Frame operation: append text to the end of `row`.
+---@param n integer
+---@param row integer
+---@param lines string[] the first one continues `row`
+---@param decor {[1]: table[], [2]: table[]} spans and targets for `row` and those after it, relative to `row`
+function M.append(n, row, lines, decor)
+  local chat = writable(n)
+  if not chat then
+    return
+  end
+  edit(chat, function(bufnr)
+    api.nvim_buf_set_text(bufnr, row, -1, row, -1, lines)
+    api.nvim_buf_clear_namespace(bufnr, ns, row, row + 1)
+    draw_spans(bufnr, row, decor[1])
+    draw_targets(chat, row, decor[2])
+  end)
+end
+
+--- Frame operation: block `id` is foldable from now on; lines that come inside extend the fold by themselves.
+---@param n integer
+---@param id string
+---@param first integer
+---@param last integer inclusive
+---@param open boolean
+function M.fold(n, id, first, last, open)
+  local chat = chats[n]
+  if not chat then
+    return
+  end
+  chat.folds[id] = api.nvim_buf_set_extmark(chat.bufnr, ns_folds, first, 0, {
+    id = chat.folds[id],
+    end_row = last,
+    end_col = 0,
+    strict = false,
+  })
+  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+    make_fold(win, first + 1, last + 1)
+  end
+  if open then
+    M.fold_open(n, id, true)
+  end
+end
+
+--- Frame operation: open or close the fold of a block in every window.
+---@param n integer
+---@param id string
+---@param open boolean
+function M.fold_open(n, id, open)
+  local chat = chats[n]
+  local mark = chat and chat.folds[id]
+  local first = mark and fold_range(chat.bufnr, mark)
+  if not first then
+    return
+  end
+  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+    api.nvim_win_call(win, function()
+      pcall(vim.cmd, first .. (open and 'foldopen!' or 'foldclose'))
+    end)
+  end
+end
+
+--- Frame operation and API: show the chat of n beside, where no window shows it; the focus stays.
+---@param n integer
+function M.open(n)
+  local bufnr = M.create(n)
+  local window = require('acp.window')
+  if #vim.fn.win_findbuf(bufnr) == 0 then
+    local chat = require('acp.config').get().chat
+    window.open_beside(bufnr, { layout = chat.layout, size = chat.size })
+  end
+end
+
+--- Open the chat of a session or close all its windows.
+---@param n integer
+function M.toggle(n)
+  local bufnr = M.create(n)
+  if #vim.fn.win_findbuf(bufnr) > 0 then
+    require('acp.window').close_all(bufnr)
+  else
+    M.open(n)
+  end
+end
+
+--- Frame operation: forget what is drawn; the host draws all again.
+---@param n integer
+function M.reset(n)
+  local chat = chats[n]
+  if not chat then
+    return
+  end
+  edit(chat, function(bufnr)
+    api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
+    api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
+    chat.targets, chat.folds = {}, {}
+  end)
+end
+
+--- What stands under the cursor: the innermost target of the cursor's row.
+---@return table? data
+---@return acp.Chat? chat
+function M.target()
+  local chat = by_buffer[api.nvim_get_current_buf()]
+  if not chat then
+    return
+  end
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local marks = api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, { row, 0 }, { row, 0 }, {
+    details = true,
+    overlap = true,
+  })
+  local best, best_size
+  for _, mark in ipairs(marks) do
+    local size = (mark[4].end_row or mark[2] + 1) - mark[2]
+    if mark[2] <= row and row < mark[2] + size and (not best or size <= best_size) then
+      best, best_size = chat.targets[mark[1]], size
+    end
+  end
+  return best, chat
+end
+
+--- Our id of the decision whose card the cursor is on.
+---@return string?
+function M.card_at_cursor()
+  local target = M.target()
+  return target and target.decision
+end
+
+local function toggle_fold()
+  local line = vim.fn.line('.')
+  if vim.fn.foldlevel(line) > 0 then
+    vim.cmd(vim.fn.foldclosed(line) > 0 and 'foldopen' or 'foldclose')
+  end
+end
+
+--- <CR>: act on what is under the cursor.
+function M.action()
+  if vim.fn.foldclosed('.') > 0 then
+    vim.cmd('foldopen')
+    return
+  end
+  local target, chat = M.target()
+  if not target or target.kind == 'fold' or target.kind == 'turn' then
+    toggle_fold()
+  elseif target.kind == 'file' then
+    require('acp.jump').to(target.path, target.line)
+  elseif target.kind == 'url' then
+    vim.ui.open(target.url)
+  else
+    require('acp.host').notify('open', { session = chat.n, target = target })
+  end
+end
+
+--- Jump to the next (1) or previous (-1) turn.
+---@param direction 1|-1
+function M.next_turn(direction)
+  local chat = by_buffer[api.nvim_get_current_buf()]
+  if not chat then
+    return
+  end
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local best
+  for _, mark in ipairs(api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, 0, -1, {})) do
+    local target = chat.targets[mark[1]]
+    if target and target.kind == 'turn' and (mark[2] - row) * direction > 0 then
+      if direction > 0 then
+        best = best or mark[2]
+      else
+        best = mark[2]
+      end
+    end
+  end
+  if best then
+    vim.cmd("normal! m'")
+    api.nvim_win_set_cursor(0, { best + 1, 0 })
+  end
+end
+
+return M

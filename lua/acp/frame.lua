@@ -1,0 +1,70 @@
+--- Frames: all changes since the last one, applied in one request of the host.
+local M = {}
+
+--- Operation -> module and function; modules load when their first operation comes.
+---@type table<string, {[1]: string, [2]: string}>
+M.ops = {
+  state = { 'acp.state', 'set' },
+  chat = { 'acp.chat', 'replace' },
+  text = { 'acp.chat', 'append' },
+  reset_chat = { 'acp.chat', 'reset' },
+  fold = { 'acp.chat', 'fold' },
+  fold_open = { 'acp.chat', 'fold_open' },
+  open_chat = { 'acp.chat', 'open' },
+  session = { 'acp.chat', 'create' },
+  echo = { 'acp.notify', 'echo' },
+  plan = { 'acp.plan', 'set' },
+  cards = { 'acp.permission', 'set' },
+  composer = { 'acp.composer', 'give_back' },
+  show = { 'acp.show', 'open' },
+  select = { 'acp.pick', 'select' },
+  input = { 'acp.pick', 'input' },
+  goto_file = { 'acp.jump', 'to' },
+}
+
+local functions = {}
+
+local function resolve(name)
+  local op = M.ops[name]
+  if not op then
+    error('acp: unknown frame operation ' .. tostring(name))
+  end
+  functions[name] = require(op[1])[op[2]]
+  return functions[name]
+end
+
+--- A `User` autocommand; a handler's error is the user's to see, and must not lose the rest of the frame.
+local function fire(name, data)
+  local ok, err = pcall(vim.api.nvim_exec_autocmds, 'User', {
+    pattern = name,
+    data = data,
+    modeline = false,
+  })
+  if not ok then
+    require('acp.notify').echo('error', ('%s handler: %s'):format(name, err))
+  end
+end
+functions.event = fire
+
+--- Apply one frame.
+---@param ops any[][] each `{name, ...}`
+---@return {us: integer, errors: string[]} time taken, and what failed (the rest was applied)
+function M.apply(ops)
+  local started = vim.uv.hrtime()
+  local errors = {}
+  local changed = false
+  for _, op in ipairs(ops) do
+    local name = op[1]
+    changed = changed or name == 'state'
+    local ok, err = pcall(functions[name] or resolve(name), unpack(op, 2))
+    if not ok then
+      errors[#errors + 1] = ('%s: %s'):format(name, err)
+    end
+  end
+  if changed then
+    require('acp.state').changed()
+  end
+  return { us = math.floor((vim.uv.hrtime() - started) / 1000), errors = errors }
+end
+
+return M

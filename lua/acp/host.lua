@@ -1,0 +1,148 @@
+--- The Python host: started on first use, one process, asked by notifications only.
+local M = {}
+
+local channel
+local stderr = {}
+local classic = false
+
+--- The repository this file belongs to.
+---@return string
+function M.root()
+  return vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2))))
+end
+
+--- The interpreter, in the order of the manual: option, the repository's `.venv`, `g:python3_host_prog`, `python3`.
+---@return string
+function M.python()
+  local configured = require('acp.config').get().python
+  if configured then
+    return vim.fn.expand(configured)
+  end
+  local windows = vim.fn.has('win32') == 1
+  local venv = M.root() .. (windows and '/.venv/Scripts/python.exe' or '/.venv/bin/python')
+  if vim.uv.fs_stat(venv) then
+    return venv
+  end
+  return vim.g.python3_host_prog and vim.fn.expand(vim.g.python3_host_prog) or 'python3'
+end
+
+--- The last lines that the host wrote to stderr.
+---@return string[]
+function M.stderr()
+  return stderr
+end
+
+---@return boolean
+function M.running()
+  return channel ~= nil
+end
+
+---@return integer? channel of the host, nil while none runs
+function M.channel()
+  return channel
+end
+
+local function on_stderr(_, data)
+  for _, line in ipairs(data) do
+    if line ~= '' then
+      stderr[#stderr + 1] = line
+    end
+  end
+  while #stderr > 100 do
+    table.remove(stderr, 1)
+  end
+end
+
+local function gone(code)
+  channel = nil
+  local reason = stderr[#stderr] or ('exit code %d'):format(code)
+  local message = ('the acp host ended (%s); the next command starts it again'):format(reason)
+  require('acp.state').host_gone('failed', message)
+  for n in pairs(require('acp.state').get().sessions) do
+    require('acp.permission').set(n, {})
+  end
+  if vim.v.exiting == vim.NIL then
+    require('acp.notify').echo('error', message)
+  end
+end
+
+local function start_own()
+  local python = M.python()
+  if vim.fn.executable(python) == 0 then
+    return nil, ('no Python at %s: run :Acp install or set the option `python`'):format(python)
+  end
+  stderr = {}
+  local ok, job = pcall(vim.fn.jobstart, { python, '-m', 'acp_nvim' }, {
+    rpc = true,
+    cwd = M.root(),
+    overlapped = vim.fn.has('win32') == 1 or nil,
+    on_stderr = on_stderr,
+    on_exit = function(id, code)
+      if id == channel then
+        gone(code)
+      end
+    end,
+  })
+  if not ok or job <= 0 then
+    return nil, ('cannot start %s: %s'):format(python, ok and 'not executable' or job)
+  end
+  return job
+end
+
+--- The classic route: only where no interpreter of our own is there and `:UpdateRemotePlugins` was run.
+local function start_classic()
+  local ok, id = pcall(vim.fn._AcpClassicStart)
+  if not ok then
+    return nil, ('the remote plugin host did not start: %s'):format(id)
+  end
+  classic = true
+  return id
+end
+
+local function wants_classic()
+  return vim.fn.exists('*_AcpClassicStart') == 1
+    and not require('acp.config').get().python
+    and not vim.uv.fs_stat(M.root() .. '/.venv')
+end
+
+--- Start the host unless it runs.
+---@return integer? channel
+---@return string? reason why it could not be started
+function M.start()
+  if channel then
+    return channel
+  end
+  local id, reason = (wants_classic() and start_classic or start_own)()
+  if not id then
+    require('acp.state').host_gone('failed', reason)
+    return nil, reason
+  end
+  channel = id
+  require('acp.state').set({ 'host' }, 'starting')
+  local args = require('acp.config').for_host()
+  args.next_session = require('acp.state').next()
+  vim.rpcnotify(id, 'acp', 'setup', args)
+  return id
+end
+
+--- Send a verb to the host, starting it on first use. Returns at once.
+---@param verb string
+---@param args? table all that the host needs to know
+---@return boolean sent
+function M.notify(verb, args)
+  local id, reason = M.start()
+  if not id then
+    require('acp.notify').echo('error', reason or 'the acp host cannot be started')
+    return false
+  end
+  local ok, err = pcall(vim.rpcnotify, id, 'acp', verb, args or vim.empty_dict())
+  if not ok then
+    if classic then
+      gone(0)
+    end
+    require('acp.notify').echo('error', ('the acp host did not take %s: %s'):format(verb, err))
+  end
+  return ok
+end
+
+return M

@@ -1,0 +1,114 @@
+--- The Lua-side snapshot: what `require('acp').state()`, the statusline and completion read.
+--- Frames of the host keep it current; nothing here ever asks the host.
+local M = {}
+
+---@class acp.State
+local state = { host = 'stopped', agents = {}, sessions = {} }
+
+local version = 0
+local copy, copied_version
+local announced_at = 0
+local timer
+
+--- The live table; callers must not change it.
+---@return acp.State
+function M.get()
+  return state
+end
+
+--- A copy for users, made once per change.
+---@return acp.State
+function M.snapshot()
+  if copied_version ~= version then
+    copy, copied_version = vim.deepcopy(state), version
+  end
+  return vim.deepcopy(copy)
+end
+
+---@param n? integer our number; nil means the current session
+---@return table? session
+function M.session(n)
+  return state.sessions[n or state.current]
+end
+
+--- Number of the current session, nil when there is none.
+---@return integer?
+function M.current()
+  return state.current
+end
+
+--- The number that the next session will get.
+---@return integer
+function M.next()
+  local highest = 0
+  for n in pairs(state.sessions) do
+    highest = math.max(highest, n)
+  end
+  return highest + 1
+end
+
+--- Set `state[path...] = value`; `vim.NIL` makes it absent.
+---@param path (string|integer)[]
+---@param value any
+function M.set(path, value)
+  local node = state
+  for i = 1, #path - 1 do
+    local key = path[i]
+    if node[key] == nil then
+      node[key] = {}
+    end
+    node = node[key]
+  end
+  if value == vim.NIL then
+    value = nil
+  end
+  node[path[#path]] = value
+  version = version + 1
+end
+
+--- Version of the snapshot; it grows with each change.
+---@return integer
+function M.version()
+  return version
+end
+
+local function announce()
+  announced_at = vim.uv.now()
+  vim.api.nvim_exec_autocmds('User', { pattern = 'AcpState', modeline = false })
+end
+
+--- Fire `AcpState`, at most once in 30 ms; the last change is always announced.
+function M.changed()
+  if timer then
+    return
+  end
+  local wait = 30 - (vim.uv.now() - announced_at)
+  if wait <= 0 then
+    announce()
+    return
+  end
+  timer = vim.defer_fn(function()
+    timer = nil
+    announce()
+  end, wait)
+end
+
+--- The host is gone: what ran in it did not survive.
+---@param status 'stopped'|'failed'
+---@param message? string
+function M.host_gone(status, message)
+  state.host = status
+  for _, agent in pairs(state.agents) do
+    agent.status, agent.pid = 'exited', nil
+  end
+  for _, session in pairs(state.sessions) do
+    if session.status ~= 'closed' then
+      session.status, session.error = 'failed', message
+      session.permissions, session.elicitations = {}, {}
+    end
+  end
+  version = version + 1
+  M.changed()
+end
+
+return M
