@@ -1,0 +1,155 @@
+"""Bytes of a file as the text that Neovim would show, and back to the same bytes.
+
+Follows 'fileencodings', 'fileformats' and 'bomb' as `:edit` does (`:help 'fileencodings'`,
+`:help file-formats`), so that a file reads the same whether it is open or not.
+"""
+
+from __future__ import annotations
+
+import codecs
+import locale
+import re
+from typing import Final
+
+import msgspec
+
+from acp_nvim.edits.text import Text, parse
+
+FILEENCODINGS: Final = "ucs-bom,utf-8,default,latin1"
+FILEFORMATS: Final = "unix,dos"
+
+_BOMS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "ucs-4le"),
+    (codecs.BOM_UTF16_LE, "utf-16le"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF32_BE, "ucs-4"),
+)
+"""What 'ucs-bom' looks for, in Neovim's order and by its names; without endianness is big."""
+
+_CODECS: Final = {
+    "latin1": "latin-1",
+    "ucs-2": "utf-16-be",
+    "ucs-2be": "utf-16-be",
+    "ucs-2le": "utf-16-le",
+    "utf-16": "utf-16-be",
+    "utf-16be": "utf-16-be",
+    "utf-16le": "utf-16-le",
+    "ucs-4": "utf-32-be",
+    "ucs-4be": "utf-32-be",
+    "ucs-4le": "utf-32-le",
+    "utf-32": "utf-32-be",
+    "utf-32be": "utf-32-be",
+    "utf-32le": "utf-32-le",
+    "": "utf-8",
+}
+"""Neovim's names that Python does not know, or knows as something else."""
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+class BinaryError(ValueError):
+    """The bytes hold a NUL where text has none."""
+
+
+class Format(msgspec.Struct, frozen=True):
+    """How a text lies on disk, by Neovim's option names ('fileencoding', 'bomb', 'fileformat')."""
+
+    encoding: str = "utf-8"
+    bomb: bool = False
+    dos: bool = False
+
+
+class Decoded(msgspec.Struct, frozen=True):
+    """A file's text, clean (no lone surrogates), and what is needed to write it back."""
+
+    text: Text
+    format: Format
+
+
+def decode(
+    data: bytes, fileencodings: str = FILEENCODINGS, fileformats: str = FILEFORMATS
+) -> Decoded:
+    """The text of a file, by the first of 'fileencodings' that fits. BinaryError for a NUL."""
+    for name in fileencodings.split(","):
+        found = _with_bom(data) if name == "ucs-bom" else _with_name(data, name)
+        if found is not None:
+            break
+    else:
+        found = data.decode("utf-8", "surrogateescape"), Format()
+    return _decoded(*found, fileformats)
+
+
+def decode_as(data: bytes, layout: Format) -> Decoded:
+    """The text of a file that is known to be laid out so; as far as that is possible."""
+    found = _with_name(data, layout.encoding)
+    if found is None:
+        found = data.decode("utf-8", "surrogateescape"), layout
+    return _decoded(*found, "dos" if layout.dos else "unix")
+
+
+def encode(text: Text, layout: Format) -> bytes:
+    """The bytes of a file of that text. UnicodeEncodeError when the encoding lacks a character."""
+    codec = codec_of(layout.encoding) or "utf-8"
+    content = str(text)
+    if layout.dos:
+        content = content.replace("\n", "\r\n")
+    bom = "\ufeff".encode(codec) if layout.bomb else b""
+    return bom + content.encode(codec)
+
+
+def codec_of(fileencoding: str) -> str | None:
+    """Python's name for Neovim's 'fileencoding'; None when it has no such codec."""
+    name = fileencoding.lower().removeprefix("8bit-").removeprefix("2byte-")
+    if name == "default":
+        name = locale.getencoding()
+    try:
+        return codecs.lookup(_CODECS.get(name, name)).name
+    except LookupError:
+        return None
+
+
+def clean(text: Text) -> Text:
+    """The text with U+FFFD for each byte that was not UTF-8; the same object without one."""
+    if not any(map(_LONE.search, (line for line in text.lines if not line.isascii()))):
+        return text
+    return Text(tuple(_LONE.sub("\ufffd", line) for line in text.lines), text.eol)
+
+
+def _with_bom(data: bytes) -> tuple[str, Format] | None:
+    for bom, name in _BOMS:
+        if data.startswith(bom):
+            return _with_name(data, name)
+    return None
+
+
+def _with_name(data: bytes, name: str) -> tuple[str, Format] | None:
+    """Content and format when the bytes are valid in that encoding."""
+    codec = codec_of(name)
+    if codec is None:
+        return None
+    bom = "\ufeff".encode(codec) if codec.startswith("utf") else b""
+    bomb = bool(bom) and data.startswith(bom)
+    try:
+        content = data[len(bom) if bomb else 0 :].decode(codec)
+    except UnicodeDecodeError:
+        return None
+    return content, Format(name, bomb)
+
+
+def _decoded(content: str, layout: Format, fileformats: str) -> Decoded:
+    if "\0" in content:
+        raise BinaryError("the bytes hold a NUL")
+    if _is_dos(content, fileformats):
+        content = content.replace("\r\n", "\n").removesuffix("\x1a")
+        layout = Format(layout.encoding, layout.bomb, dos=True)
+    return Decoded(clean(parse(content)), layout)
+
+
+def _is_dos(content: str, fileformats: str) -> bool:
+    """Every line ends in CR LF; where 'fileformats' leaves no choice, any line end will do."""
+    formats = fileformats.split(",")
+    ends = content.count("\n")
+    if not ends or "dos" not in formats:
+        return False
+    return "unix" not in formats or content.count("\r\n") == ends

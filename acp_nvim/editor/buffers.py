@@ -1,0 +1,157 @@
+"""Neovim's buffers as files need them: `acp_nvim.agent.live.LiveBuffers` over the bridge.
+
+One Lua call per operation. A buffer's text crosses the pipe once per changedtick: what did not
+change since is served from here, after one small round trip that asks.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable
+from typing import Any, Final, Protocol
+
+from acp_nvim.agent.decode import clean
+from acp_nvim.agent.live import BufferText, Change, Closed, Written
+from acp_nvim.agent.paths import Place
+from acp_nvim.edits.hunks import Hunk, apply, diff
+from acp_nvim.edits.text import EMPTY, Text, size
+
+MODULE: Final = "acp.buffers"
+MAX_BYTES: Final = 64 * 1024 * 1024
+EOL, MODIFIED, DOS, BOMB, NO_BYTES = 1, 2, 4, 8, 16
+
+
+class Caller(Protocol):
+    """The part of the bridge that is needed here."""
+
+    def call(self, module: str, function: str, *args: Any) -> Awaitable[Any]:
+        """Run ``require(module)[function](...)`` in Neovim."""
+        ...
+
+
+class Buffers:
+    """Loaded buffers, by the resolved path of their file."""
+
+    def __init__(self, bridge: Caller, max_bytes: int = MAX_BYTES) -> None:
+        self._bridge = bridge
+        self._max = max_bytes
+        self._bytes = 0
+        self._known: OrderedDict[str, BufferText] = OrderedDict()
+
+    async def read(self, place: Place) -> BufferText | Closed:
+        """The loaded buffer of a file; see `LiveBuffers`."""
+        known = self._known.get(place.real)
+        bufnr, tick = (known.bufnr, known.tick) if known else (0, 0)
+        answer = await self._bridge.call(MODULE, "read", place.path, place.real, bufnr, tick)
+        return self._taken(place, answer, known)
+
+    async def load(self, place: Place) -> BufferText | Closed:
+        """The buffer of a file, loaded where it was not; see `LiveBuffers`."""
+        return self._taken(
+            place, await self._bridge.call(MODULE, "load", place.path, place.real), None
+        )
+
+    async def write(self, live: BufferText, change: Change) -> Written:
+        """Apply a change; see `LiveBuffers`."""
+        want = {
+            "eol": change.eol,
+            "empty": change.empty,
+            "save": change.save,
+            "autocmds": change.autocmds,
+            "fresh": change.fresh,
+        }
+        outcome, why, saved, answer = await self._write(live, _rows(change.hunks), want)
+        if answer is None:
+            return Written(outcome, why)
+        if outcome == "done":
+            after = _text(answer, apply(live.raw.lines, change.hunks))
+            return Written("done", "", saved, after)
+        return Written(outcome, why, False, await self._restored(live, _text(answer, [])))
+
+    async def _write(
+        self, live: BufferText, rows: list[Any], want: dict[str, Any]
+    ) -> tuple[Any, Any, Any, Any]:
+        answer = await self._bridge.call(MODULE, "write", live.bufnr, live.tick, rows, want)
+        outcome, why, saved, snapshot = [*answer, None, None, None][:4]
+        return outcome, why or "", bool(saved), snapshot
+
+    async def _restored(self, before: BufferText, now: BufferText) -> BufferText:
+        """The buffer with the lines it had, where an undo did not bring them back."""
+        hunks = diff(now.raw.lines, before.raw.lines)
+        if not hunks:
+            return now
+        eol = before.raw.eol
+        want = {"eol": eol, "empty": before.raw == EMPTY, "save": "never", "fresh": False}
+        _, _, _, answer = await self._write(now, _rows(hunks), want)
+        return now if answer is None else _text(answer, list(before.raw.lines))
+
+    def _taken(
+        self, place: Place, answer: list[Any], known: BufferText | None
+    ) -> BufferText | Closed:
+        """What Lua answered, remembered. Without lines it is the known text."""
+        if answer[0] == 0:
+            self._forget(place.real)
+            why, taken = [*answer[3:], None, None][:2]
+            return Closed(answer[1], answer[2], why or "", bool(taken))
+        if known is not None and answer[1] == known.tick and answer[0] == known.bufnr:
+            fresh = _renewed(known, answer)
+            if fresh is known:
+                self._known.move_to_end(place.real)
+                return known
+        else:
+            fresh = _text(answer, [])
+        self._remember(place.real, fresh)
+        return fresh
+
+    def _remember(self, real: str, text: BufferText) -> None:
+        self._forget(real)
+        self._known[real] = text
+        self._bytes += size(text.raw)
+        while self._bytes > self._max and len(self._known) > 1:
+            self._forget(next(iter(self._known)))
+
+    def _forget(self, real: str) -> None:
+        text = self._known.pop(real, None)
+        if text is not None:
+            self._bytes -= size(text.raw)
+
+
+def _rows(hunks: Any) -> list[tuple[int, int, tuple[str, ...]]]:
+    """Hunks as Lua takes them."""
+    found: list[Hunk] = list(hunks)
+    return [(hunk.start, hunk.end, hunk.lines) for hunk in found]
+
+
+def _text(answer: list[Any], expected: list[str]) -> BufferText:
+    """A snapshot of Lua's; where it brings no lines they are the expected ones."""
+    bufnr, tick, flags, encoding, lines = [*answer, None][:5]
+    raw = Text(tuple(expected if lines is None else lines), _eol(flags))
+    return _buffer(bufnr, tick, flags, encoding, raw, clean(raw))
+
+
+def _renewed(known: BufferText, answer: list[Any]) -> BufferText:
+    """The known text with the options of now; the same object when these are the same, too."""
+    bufnr, tick, flags, encoding = answer[:4]
+    raw, text = known.raw, known.text
+    if raw.eol != _eol(flags):
+        raw = Text(raw.lines, _eol(flags))
+        text = clean(raw)
+    fresh = _buffer(bufnr, tick, flags, encoding, raw, text)
+    return known if fresh == known else fresh
+
+
+def _eol(flags: int) -> bool:
+    return bool(flags & EOL) and not flags & NO_BYTES
+
+
+def _buffer(bufnr: int, tick: int, flags: int, encoding: str, raw: Text, text: Text) -> BufferText:
+    return BufferText(
+        bufnr,
+        tick,
+        raw,
+        text,
+        modified=bool(flags & MODIFIED),
+        dos=bool(flags & DOS),
+        bomb=bool(flags & BOMB),
+        encoding=encoding or "utf-8",
+    )

@@ -1,0 +1,237 @@
+--- Live buffers for agents: their text, and hunks put into them. Nothing here prompts, opens a
+--- window or moves the focus. A snapshot is `{ bufnr, changedtick, flags, fileencoding, lines? }`;
+--- where no buffer serves a file it is `{ 0, fileencodings, fileformats, why?, taken? }`.
+local M = {}
+
+local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
+local save = require('acp.save')
+
+local EOL, MODIFIED, DOS, BOMB, NO_BYTES = 1, 2, 4, 8, 16
+local MAX_PAIRS = 64 -- lines of one hunk that are changed in place; more are replaced as a block
+
+--- Whether the buffer's text is that of the file of its name.
+local function serves(bufnr)
+  local buftype = vim.bo[bufnr].buftype
+  return buftype == '' or buftype == 'acwrite' or buftype == 'help'
+end
+
+--- The buffer of exactly that name (or file id). Not `bufnr(name)`: that one takes patterns.
+local function named(name)
+  return fn.bufexists(name) == 1 and fn.bufadd(name) or nil
+end
+
+--- Neovim compares names and file ids, but an id is stale once the file was replaced on disk.
+local function resolved(real)
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
+    if name ~= '' and serves(bufnr) and uv.fs_realpath(name) == real then
+      return bufnr
+    end
+  end
+end
+
+local function find(path, real)
+  for _, name in ipairs(path == real and { real } or { real, path }) do
+    local bufnr = named(name)
+    if bufnr and api.nvim_buf_is_loaded(bufnr) and serves(bufnr) then
+      return bufnr
+    end
+  end
+  return resolved(real)
+end
+
+--- Only the empty file has no byte; its buffer has one empty line all the same.
+local function has_no_bytes(bufnr)
+  if api.nvim_buf_line_count(bufnr) > 1 or api.nvim_buf_get_offset(bufnr, 1) > 1 then
+    return false
+  end
+  return api.nvim_buf_call(bufnr, fn.wordcount).bytes == 0
+end
+
+local function snapshot(bufnr, known)
+  local options = vim.bo[bufnr]
+  local tick = api.nvim_buf_get_changedtick(bufnr)
+  local flags = (options.endofline and EOL or 0)
+    + (options.modified and MODIFIED or 0)
+    + (options.fileformat == 'dos' and DOS or 0)
+    + (options.bomb and BOMB or 0)
+    + (has_no_bytes(bufnr) and NO_BYTES or 0)
+  local lines = known ~= tick and api.nvim_buf_get_lines(bufnr, 0, -1, true) or nil
+  return { bufnr, tick, flags, options.fileencoding, lines }
+end
+
+local function closed(why, taken)
+  return { 0, vim.o.fileencodings, vim.o.fileformats, why, taken }
+end
+
+--- The text of the file's buffer; no lines when it is still `known_bufnr` at `known_tick`.
+function M.read(path, real, known_bufnr, known_tick)
+  local bufnr = find(path, real)
+  if not bufnr then
+    return closed()
+  end
+  save.refresh(bufnr)
+  return snapshot(bufnr, bufnr == known_bufnr and known_tick or nil)
+end
+
+--- The same; where no buffer is loaded, the file is loaded into a hidden, listed one.
+function M.load(path, real)
+  local bufnr = find(path, real)
+  if bufnr then
+    save.refresh(bufnr)
+    return snapshot(bufnr)
+  end
+  bufnr = named(real)
+  if bufnr and api.nvim_buf_is_loaded(bufnr) then
+    return closed(("a buffer with 'buftype' %s has this name"):format(vim.bo[bufnr].buftype), true)
+  end
+  local existed = bufnr ~= nil
+  local ok, why = pcall(save.load, real)
+  bufnr = named(real)
+  if bufnr and api.nvim_buf_is_loaded(bufnr) then
+    vim.bo[bufnr].buflisted = true
+    return snapshot(bufnr)
+  end
+  if bufnr and not existed then
+    pcall(api.nvim_buf_delete, bufnr, { force = true })
+  end
+  return closed(ok and 'the buffer does not load' or save.reason(why))
+end
+
+--- Byte column where two lines begin to differ, and how many bytes at their ends are equal. Neither
+--- parts a character.
+local function common(old, new)
+  local shorter = math.min(#old, #new)
+  local head = 0
+  while head < shorter and old:byte(head + 1) == new:byte(head + 1) do
+    head = head + 1
+  end
+  local function inside(line, at)
+    local byte = line:byte(at + 1)
+    return byte ~= nil and byte >= 0x80 and byte < 0xc0
+  end
+  while head > 0 and (inside(old, head) or inside(new, head)) do
+    head = head - 1
+  end
+  local tail = 0
+  while tail < shorter - head and old:byte(#old - tail) == new:byte(#new - tail) do
+    tail = tail + 1
+  end
+  while tail > 0 and (inside(old, #old - tail) or inside(new, #new - tail)) do
+    tail = tail - 1
+  end
+  return head, tail
+end
+
+--- Change one line where it differs, so that extmarks in the rest of it stay.
+local function set_line(bufnr, row, old, new)
+  if old == new then -- only the empty file's line: writing it gives the file its newline
+    api.nvim_buf_set_lines(bufnr, row, row + 1, true, { new })
+    return
+  end
+  local head, tail = common(old, new)
+  local middle = new:sub(head + 1, #new - tail)
+  api.nvim_buf_set_text(bufnr, row, head, row, #old - tail, { middle })
+end
+
+local function apply_hunk(bufnr, first, last, lines)
+  if last - first ~= #lines or #lines > MAX_PAIRS then
+    api.nvim_buf_set_lines(bufnr, first, last, true, lines)
+    return
+  end
+  local old = api.nvim_buf_get_lines(bufnr, first, last, true)
+  for i = #lines, 1, -1 do
+    set_line(bufnr, first + i - 1, old[i], lines[i])
+  end
+end
+
+local function apply(bufnr, hunks, want)
+  for i = #hunks, 1, -1 do
+    apply_hunk(bufnr, unpack(hunks[i]))
+  end
+  local options = vim.bo[bufnr]
+  if want.empty then
+    api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
+  elseif options.endofline ~= want.eol then
+    options.endofline = want.eol
+    options.fixendofline = want.eol and options.fixendofline -- else the next `:w` adds it again
+  end
+end
+
+--- Close the undo step that is open, so that ours is one of its own also while the user types.
+local function part_undo(bufnr)
+  vim.bo[bufnr].undolevels = vim.bo[bufnr].undolevels
+end
+
+local function edit(bufnr, hunks, want)
+  local options = vim.bo[bufnr]
+  local readonly = options.readonly
+  if readonly then
+    options.readonly = false -- else a change waits a second, for the warning W10
+  end
+  part_undo(bufnr)
+  local ok, err = pcall(apply, bufnr, hunks, want)
+  if readonly then
+    options.readonly = true
+  end
+  return ok, err
+end
+
+local function take_back(bufnr, before)
+  local changed = api.nvim_buf_get_changedtick(bufnr) ~= before.tick
+  if changed then
+    pcall(api.nvim_buf_call, bufnr, function()
+      local view = fn.winsaveview()
+      vim.cmd('silent! undo!')
+      fn.winrestview(view)
+    end)
+  end
+  local options = vim.bo[bufnr]
+  options.endofline, options.fixendofline = before.endofline, before.fixendofline
+  options.modified = before.modified
+end
+
+local function failed(bufnr, before, err)
+  take_back(bufnr, before)
+  local why = save.reason(err)
+  local busy = why:find('E565') or why:find('E523')
+  return { busy and 'busy' or 'failed', why, false, snapshot(bufnr) }
+end
+
+--- Put hunks `{ first, last, lines }` (by rows upwards) into a buffer that is at `tick` still,
+--- and save. `want` is a Change of acp_nvim.agent.live.
+--- Returns `{ outcome, why, saved, snapshot? }`; the snapshot has no lines when they are as asked.
+function M.write(bufnr, tick, hunks, want)
+  if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
+    return { 'moved' }
+  end
+  local options = vim.bo[bufnr]
+  local due = want.save == 'always'
+    or (want.save == 'auto' and (want.fresh or not options.modified))
+  local outcome, why = save.check(bufnr, due)
+  if outcome then
+    return { outcome, why }
+  end
+  local before = {
+    tick = tick,
+    modified = options.modified,
+    endofline = options.endofline,
+    fixendofline = options.fixendofline,
+  }
+  local ok, err = edit(bufnr, hunks, want)
+  if not ok then
+    return failed(bufnr, before, err)
+  end
+  local edited = false
+  if due then
+    ok, err, edited = save.write(bufnr, want.autocmds)
+    if not ok then
+      return failed(bufnr, before, err)
+    end
+  end
+  part_undo(bufnr)
+  local now = api.nvim_buf_get_changedtick(bufnr)
+  return { 'done', '', due, snapshot(bufnr, not edited and now or nil) }
+end
+
+return M
