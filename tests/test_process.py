@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import subprocess
 import sys
-import textwrap
-import uuid
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import anyio
 import pytest
@@ -18,74 +14,41 @@ import pytest
 from acp_nvim.agent.process import AgentProcess, AgentStartError, Exit
 from acp_nvim.agent.reaper import Reaper
 from acp_nvim.agent.tree import process_stat, true_within
+from tests.children import (
+    FOREVER,
+    KILL_S,
+    QUIET,
+    STUBBORN,
+    Children,
+    Start,
+    eventually,
+    read_all,
+    read_line,
+)
 from tests.processes import MARK, marked
-from tests.until import until
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
-KILL_S = 0.3
-QUIET = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-FOREVER = "\nwhile True: time.sleep(60)\n"
+
+@pytest.fixture
+async def children(tmp_path: Path) -> AsyncIterator[Children]:
+    async with Children(tmp_path) as children:
+        yield children
 
 
 @pytest.fixture
-def mark() -> str:
-    return uuid.uuid4().hex
+def start(children: Children) -> Start:
+    return children.start
 
 
 @pytest.fixture
-async def reaper() -> AsyncIterator[Reaper]:
-    reaper = Reaper()
-    yield reaper
-    await reaper.aclose()
-
-
-Start = Callable[..., "asyncio.Future[AgentProcess]"]
+def mark(children: Children) -> str:
+    return children.mark
 
 
 @pytest.fixture
-async def start(tmp_path: Path, mark: str, reaper: Reaper) -> AsyncIterator[Start]:
-    """Start a program given as Python source, or as argv; whatever it left alive is ended after."""
-    started: list[AgentProcess] = []
-
-    async def run(program: str | list[str], kill_s: float = KILL_S) -> AgentProcess:
-        argv = program if isinstance(program, list) else [sys.executable, "-c", program]
-        env = {"PATH": os.environ["PATH"], MARK: mark}
-        started.append(
-            await AgentProcess.start(argv, cwd=tmp_path, env=env, reaper=reaper, kill_s=kill_s)
-        )
-        return started[-1]
-
-    yield lambda *args, **named: asyncio.ensure_future(run(*args, **named))
-    for process in started:
-        await process.stop()
-    for survivor in marked(mark):
-        survivor.kill()
-
-
-async def eventually(condition: Callable[[], object], what: str = "") -> None:
-    assert await true_within(lambda: bool(condition()), 10), what or condition
-
-
-async def read_line(process: AgentProcess) -> bytes:
-    line = b""
-    with anyio.fail_after(10):
-        while not line.endswith(b"\n"):
-            chunk = await process.receive()
-            assert chunk, f"the end came after {line!r}"
-            line += chunk
-    return line
-
-
-async def read_all(process: AgentProcess) -> bytes:
-    chunks = []
-    with anyio.fail_after(20):
-        while chunk := await process.receive():
-            chunks.append(chunk)
-    return b"".join(chunks)
+def reaper(children: Children) -> Reaper:
+    return children.reaper
 
 
 # Starting
@@ -247,16 +210,6 @@ async def test_one_that_ignores_sigterm_too_gets_sigkill(start: Start, mark: str
     assert marked(mark) == []
 
 
-STUBBORN = textwrap.dedent("""
-    import signal, subprocess, sys, time
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);" \\
-            "print('child', flush=True); time.sleep(600)"
-    subprocess.Popen([sys.executable, "-c", child], start_new_session=%s)
-    %s
-""")
-
-
 @pytest.mark.parametrize("apart", [False, True], ids=["in the group", "in a session of its own"])
 async def test_grandchildren_are_ended_with_it(start: Start, mark: str, apart: bool) -> None:
     process = await start(STUBBORN % (apart, "time.sleep(600)"))
@@ -342,97 +295,3 @@ async def test_a_loop_that_is_closed_leaves_no_process(mark: str, tmp_path: Path
     # In a thread, since it needs a loop of its own that really ends.
     await anyio.to_thread.run_sync(lambda: anyio.run(leave))
     await eventually(lambda: marked(mark) == [])
-
-
-# The guard
-
-HOST = textwrap.dedent("""
-    import asyncio, os, sys
-    from acp_nvim.agent.process import AgentProcess
-    from acp_nvim.agent.reaper import Reaper
-
-    async def main():
-        reaper = Reaper()
-        agents = [
-            await AgentProcess.start(argv, cwd='/', env=dict(os.environ), reaper=reaper)
-            for argv in ([sys.executable, '-c', sys.argv[1]], [sys.executable, '-c', sys.argv[2]])
-        ]
-        for agent in agents:
-            while not (await agent.receive()).endswith(b'\\n'):
-                pass
-        print('up', flush=True)
-        await asyncio.Event().wait()
-
-    asyncio.run(main())
-""")
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
-def test_nothing_outlives_a_host_that_is_killed(mark: str, number: signal.Signals) -> None:
-    """Two agents that ignore EOF and SIGTERM, each with such a child, one of those in a session
-    of its own."""
-    sources = [STUBBORN % (apart, "time.sleep(600)") for apart in (False, True)]
-    with subprocess.Popen(
-        [sys.executable, "-c", HOST, *sources],
-        env={**os.environ, MARK: mark},
-        stdout=subprocess.PIPE,
-    ) as host:
-        assert host.stdout is not None
-        assert host.stdout.readline() == b"up\n"
-        assert len(marked(mark)) == 6, "host, guard, two agents, two grandchildren"
-        host.send_signal(number)
-    until(lambda: marked(mark) == [], what="all processes of the killed host to end")
-
-
-def sleeper() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(["sleep", "600"], start_new_session=True)
-
-
-async def test_the_guard_ends_the_listed_groups_and_forgets_the_others(reaper: Reaper) -> None:
-    sleepers = [sleeper() for _ in range(4)]
-    for process in sleepers:
-        reaper.add(process.pid)
-    reaper.add(sleepers[1].pid)
-    reaper.remove(sleepers[1].pid)
-    reaper.remove(sleepers[3].pid)
-    await reaper.aclose()
-    assert [process.poll() for process in sleepers] == [-signal.SIGTERM, None] * 2
-    for process in sleepers:
-        process.kill()
-        process.wait()
-
-
-async def test_a_guard_with_nothing_listed_goes_quietly(start: Start, reaper: Reaper) -> None:
-    process = await start(["cat"])
-    guard = reaper._guard
-    assert guard is not None
-    await process.stop()
-    await reaper.aclose()
-    assert guard.returncode == 0
-    await reaper.aclose()
-
-
-async def test_closing_the_guard_ends_what_is_still_listed(start: Start, reaper: Reaper) -> None:
-    process = await start(["sleep", "600"])
-    await reaper.aclose()
-    assert await process.wait() == Exit(None, "SIGTERM")
-
-
-async def test_a_guard_that_was_killed_is_replaced_and_knows_all_groups(
-    start: Start, reaper: Reaper
-) -> None:
-    first = await start(["sleep", "600"])
-    guard = reaper._guard
-    assert guard is not None
-    guard.kill()
-    await eventually(lambda: guard.poll() is not None)
-    second = await start(["sleep", "600"])
-    assert reaper._guard is not guard
-    await reaper.aclose()
-    assert await first.wait() == await second.wait() == Exit(None, "SIGTERM")
-
-
-@pytest.mark.parametrize("group", [0, 1, -5, os.getpgrp()])
-def test_the_guard_is_never_given_our_own_group(group: int) -> None:
-    with pytest.raises(ValueError, match="not a child's own"):
-        Reaper().add(group)
