@@ -115,8 +115,9 @@ class Document:
         block = self._blocks[at]
         assert isinstance(block, Stream)
         fresh = block.rows == 0
-        start, before = self._start(at), block.rows
-        ops, used, done = block.draw(self.n, start, self._empty(at), budget)
+        start, before, drawn = self._start(at), block.rows, block.drawn
+        ops, done = block.draw(self.n, start, self._empty(at), budget)
+        used = block.drawn - drawn
         self._moved(at, before, block.rows)
         self.drawn += used
         if fresh and folds and block.rows:

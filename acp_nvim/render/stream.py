@@ -20,6 +20,8 @@ class Stream:
         """`head` stands above the text; `dim` is a group for all of the text, instead of Markdown."""
         self.message = message
         self.rows = 0
+        self.drawn = 0
+        """What is drawn of `Transcript.written`: characters, and one for each block that is no text."""
         self._head = head
         self._foot = foot
         self._dim = dim
@@ -34,18 +36,25 @@ class Stream:
         """Whether the last visible row is empty."""
         return self.rows > 0 and not self._tail and not self._foot
 
-    def draw(self, n: int, start: int, at_top: bool, budget: int) -> tuple[list[Op], int, bool]:
-        """Return operations for up to `budget` characters, how many were used, and whether all is drawn."""
-        text, targets, done = self._take(budget)
-        if self.rows and not text and not targets:
-            return [], 0, done
+    def draw(self, n: int, start: int, at_top: bool, budget: int) -> tuple[list[Op], bool]:
+        """Return operations for up to `budget` characters, and whether all is drawn; `drawn` grows by as much."""
+        ops: list[Op] = []
+        done = False
+        while not done and budget > 0:
+            text, targets, done = self._take(budget)
+            if text or targets or not self.rows:
+                ops.append(self._put(n, start, at_top and not ops, text, targets))
+            budget -= len(text)
+        return ops, done
+
+    def _put(self, n: int, start: int, at_top: bool, text: str, targets: list[Any]) -> Op:
         lines = text.split("\n")
         spans = self._spans(lines)
         if self.rows:
             row = start + self.rows - (2 if self._foot else 1)
             self.rows += len(lines) - 1
-            return [["text", n, row, lines, [spans, targets]]], len(text), done
-        return [self._first(n, start, at_top, lines, spans, targets)], len(text), done
+            return ["text", n, row, lines, [spans, targets]]
+        return self._first(n, start, at_top, lines, spans, targets)
 
     def _first(self, n: int, start: int, at_top: bool, lines: list[str], spans: list[Any], targets: list[Any]) -> Op:
         above = len(self._head)
@@ -68,10 +77,12 @@ class Stream:
                     break
                 taken.append(self._block(part, targets))
                 self._part += 1
+                self.drawn += 1
                 break
             piece = part[self._offset : self._offset + budget] if self._offset or len(part) > budget else part
             taken.append(piece)
             budget -= len(piece)
+            self.drawn += len(piece)
             self._offset += len(piece)
             if self._offset >= len(part):
                 self._part, self._offset = self._part + 1, 0

@@ -47,15 +47,22 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
         below += _input(call, limit)
     below += _locations(call)
     for decision in entry.decisions:
-        below += card(decision) if decision.outcome is None else [_decided(decision)]
+        below += card(decision, call) if decision.outcome is None else [_decided(decision)]
     return [_line(call, bool(pending)), *indent(below, "  ")]
 
 
-def card(decision: Decision) -> list[Row]:
-    """Return the rows that ask: what, the details, and every option with its keys."""
+def card(decision: Decision, under: ToolCall | None = None) -> list[Row]:
+    """Return the rows that ask: what, in full, the details, and every option with its keys.
+
+    Below the line of its tool call (`under`) the title is said again only if that line had to cut it.
+    """
     mark = {"decision": decision.id}
     what = "Permission" if decision.subject != "elicitation" else "Question"
-    rows = [pieces([(f"{what}: ", "AcpPermission"), (one_line(decision.title), "AcpPermissionTitle")], mark)]
+    title = " ".join(visible(decision.title).split())
+    if under is not None and title == one_line(under.title):
+        rows = [row(f"{what} needed", "AcpPermission", mark)]
+    else:
+        rows = [pieces([(f"{what}: ", "AcpPermission"), (title, "AcpPermissionTitle")], mark)]
     rows += [row("  " + line, None, mark) for detail in decision.details for line in visible(detail).split("\n")]
     used: set[str] = set()
     for number, option in enumerate(decision.options, 1):
