@@ -1,0 +1,313 @@
+"""The one ledger of a workspace's pending edits: what the agent wrote and nobody has decided yet.
+
+It is told of every change of a file (by real path) and keeps a base and a live text for each that
+has something pending. Nothing is done here: decisions answer with `Restoration`s, which say what to
+put into buffer and disk. Where one cannot be carried out, `unreject` gives the ledger its state
+back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from acp_nvim.edits.merge import Conflict, merge
+from acp_nvim.edits.pending import Pending, Restoration, Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from acp_nvim.edits.hunks import Hunk
+    from acp_nvim.edits.text import Text
+
+MAX_REJECTS = 20
+"""How many rejects can be taken back, one after the other."""
+
+
+class _Reject(msgspec.Struct, frozen=True):
+    """One file's rejection: its entry before and after, and what was asked of buffer and disk."""
+
+    before: Pending
+    after: Pending | None
+    steps: list[Restoration]
+
+
+class Ledger:
+    """Pending edits by path, in the order in which the files were first written."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Pending] = {}
+        self._rejects: list[list[_Reject]] = []
+
+    def get(self, path: str) -> Pending | None:
+        """The file's entry; None when nothing is pending there."""
+        return self._files.get(path)
+
+    def files(self, session: int | None = None) -> list[Pending]:
+        """All entries, or those that a session wrote to."""
+        found = self._files.values()
+        return [entry for entry in found if session is None or session in entry.writers]
+
+    def summary(self, session: int | None = None) -> list[Summary]:
+        """The counts for ``state().edits``."""
+        return [entry.summary() for entry in self.files(session)]
+
+    def hunks(self, path: str) -> list[Hunk]:
+        """The file's pending hunks, by rows upwards."""
+        entry = self.get(path)
+        return entry.hunks if entry else []
+
+    def hunk_at(self, path: str, row: int) -> Hunk | None:
+        """The pending hunk at a 0-based row of the live text."""
+        entry = self.get(path)
+        return entry.hunk_at(row) if entry else None
+
+    # What happened to files
+
+    def agent_wrote(self, path: str, before: Text | None, after: Text, session: int = 0) -> None:
+        """The agent made ``before`` (the live text, None: no file) into ``after``."""
+        if before is None:
+            self._free(path)
+        self._wrote(path, before, after, frozenset({session}))
+
+    def user_edited(self, path: str, after: Text | None) -> None:
+        """The user changed the live text; None: removed the file, which decides its edits."""
+        entry = self.get(path)
+        if entry is None:
+            return
+        if after is None:
+            del self._files[path]
+            return
+        edited = entry.edited(after)
+        if edited.conflict and edited.theirs == after:
+            edited = msgspec.structs.replace(edited, conflict=False, theirs=None)
+        self._put(edited)
+
+    def formatted(self, path: str, before: Text, after: Text) -> None:
+        """A save made ``before`` into ``after``: the agent's where it touches its hunks."""
+        entry = self._synced(path, before)
+        if entry is None:
+            return
+        written = after if entry.written == before else entry.written
+        self._put(msgspec.structs.replace(entry.edited(after, formatter=True), written=written))
+
+    def agent_deleted(self, path: str, before: Text, session: int = 0) -> None:
+        """The agent removed the file, which had this text."""
+        entry = self._synced(path, before) or Pending(path, before, before, before)
+        self._files.pop(path, None)
+        # A new file that the user worked on shall not be gone without a word.
+        base = before if entry.touched else entry.base
+        if base is not None:
+            home = entry.origin or path
+            writers = entry.writers | {session}
+            self._put(Pending(home, base, None, None, writers=writers))
+
+    def agent_renamed(
+        self, old: str, new: str, text: Text, session: int = 0, replaced: Text | None = None
+    ) -> None:
+        """The agent moved a file with this text; ``replaced`` is what stood at the new path."""
+        moved = self._synced(old, text) or Pending(old, text, text, text)
+        if moved.origin != new:
+            self._free(new)
+        if replaced is not None or new in self._files:
+            self.agent_deleted(old, text, session)
+            self._wrote(new, replaced, text, frozenset({session}))
+            return
+        self._files.pop(old, None)
+        origin = None if moved.base is None else moved.origin or old
+        self._put(
+            msgspec.structs.replace(
+                moved,
+                path=new,
+                origin=None if origin == new else origin,
+                writers=moved.writers | {session},
+            )
+        )
+
+    def conflicted(self, path: str, live: Text, theirs: Text | None, session: int = 0) -> None:
+        """The agent's text on disk (None: removed) cannot be merged into the unsaved one."""
+        entry = self._synced(path, live) or Pending(path, live, live, live)
+        writers = entry.writers | {session}
+        self._put(msgspec.structs.replace(entry, conflict=True, theirs=theirs, writers=writers))
+
+    def resolved(self, path: str, text: Text) -> None:
+        """The user settled a conflict: this is the file's text, on both sides."""
+        entry = self._synced(path, text)
+        if entry is not None:
+            self._put(msgspec.structs.replace(entry, conflict=False, theirs=None))
+
+    def committed(self, path: str, text: Text | None) -> None:
+        """A commit has this text (None: not the file): the hunks that it contains are accepted."""
+        entry = self.get(path)
+        if entry is None:
+            return
+        if text is None or entry.live is None:
+            if text == entry.live:
+                del self._files[path]
+            return
+        if entry.base is None:
+            entry = msgspec.structs.replace(entry, base=text)
+        else:
+            entry = entry.accepted(entry.contained_in(text))
+        self._put(msgspec.structs.replace(entry, origin=None))
+
+    # What the user decides
+
+    def accept(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
+        """Keep a hunk, or all of the file. Only for a conflict is there something to do.
+
+        Raises KeyError when no such hunk is pending.
+        """
+        entry = self._files[path]
+        if hunk is not None:
+            self._put(entry.accepted([_known(entry, hunk)]))
+            return []
+        del self._files[path]
+        return [Restoration(path, entry.live, entry.theirs)] if entry.conflict else []
+
+    def accept_all(self, session: int | None = None) -> list[Restoration]:
+        """Keep everything, or everything in the files that a session wrote to."""
+        return [step for entry in self.files(session) for step in self.accept(entry.path)]
+
+    def reject(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
+        """Undo a hunk, or all of the file, by the present text.
+
+        Raises KeyError when no such hunk is pending.
+        """
+        return self._reject([self._files[path]], hunk)
+
+    def reject_all(self, session: int | None = None) -> list[Restoration]:
+        """Undo everything, or everything in the files that a session wrote to."""
+        return self._reject(self.files(session), None)
+
+    def unreject_paths(self) -> list[str]:
+        """The files that `unreject` needs the present texts of."""
+        last = self._rejects[-1] if self._rejects else []
+        return [step.path for rejection in last for step in rejection.steps]
+
+    def unreject(self, present: Mapping[str, Text | None]) -> list[Restoration]:
+        """Take the last reject back. ``present`` holds the live texts of `unreject_paths`.
+
+        What the user changed meanwhile is merged; where that cannot be, the file is left as it
+        is, the restoration's note says so, and the file's reject can still be taken back later.
+        Empty when there is no reject to take back.
+        """
+        if not self._rejects:
+            return []
+        steps: list[Restoration] = []
+        refused: list[_Reject] = []
+        for rejection in self._rejects.pop():
+            back = self._take_back(rejection, present)
+            steps += back
+            if any(step.note for step in back):
+                refused.append(rejection)
+        if refused:
+            self._rejects.append(refused)
+        return steps
+
+    # Within
+
+    def _wrote(self, path: str, before: Text | None, after: Text, writers: frozenset[int]) -> None:
+        entry = self._synced(path, before) or Pending(path, before, before, before)
+        self._put(
+            msgspec.structs.replace(
+                entry,
+                live=after,
+                written=None if entry.touched else after,
+                writers=entry.writers | writers,
+                conflict=False,
+                theirs=None,
+            )
+        )
+
+    def _put(self, entry: Pending) -> None:
+        if entry.settled:
+            self._files.pop(entry.path, None)
+        else:
+            self._files[entry.path] = entry
+
+    def _synced(self, path: str, live: Text | None) -> Pending | None:
+        """The entry, after the user's edits that nobody told of."""
+        entry = self.get(path)
+        if entry is not None and entry.live != live:
+            self.user_edited(path, live)
+        return self.get(path)
+
+    def _free(self, path: str) -> None:
+        """A file appears where one was renamed from: the rename becomes an edit and a new file."""
+        for entry in self.files():
+            if entry.origin == path:
+                self._put(msgspec.structs.replace(entry, base=None, origin=None))
+                self._put(Pending(path, entry.base, None, None, writers=entry.writers))
+
+    def _reject(self, entries: list[Pending], hunk: Hunk | None) -> list[Restoration]:
+        done: list[_Reject] = []
+        for entry in entries:
+            if hunk is not None and entry.base is not None:
+                rejected = entry.rejected([_known(entry, hunk)])
+                steps = [Restoration(entry.path, entry.live, rejected.live)]
+                self._put(rejected)
+            else:
+                steps = _undo_file(entry)
+                del self._files[entry.path]
+            done.append(_Reject(entry, self.get(entry.path), steps))
+        if done:
+            self._rejects = [*self._rejects, done][-MAX_REJECTS:]
+        return [step for rejection in done for step in rejection.steps]
+
+    def _take_back(
+        self, rejection: _Reject, present: Mapping[str, Text | None]
+    ) -> list[Restoration]:
+        before, steps = rejection.before, rejection.steps
+        others = [step.path for step in steps if step.path != before.path]
+        unchanged = all(present[step.path] == step.after for step in steps)
+        same_entry = self.get(before.path) == rejection.after
+        if unchanged and same_entry and not any(self.get(path) for path in others):
+            self._put(before)
+            return [Restoration(step.path, step.after, step.before) for step in reversed(steps)]
+        if others:
+            return [
+                Restoration(step.path, present[step.path], present[step.path], note=_CHANGED)
+                for step in steps
+            ]
+        return [self._merge_back(step, present[step.path], before.writers) for step in steps]
+
+    def _merge_back(
+        self, step: Restoration, now: Text | None, writers: frozenset[int]
+    ) -> Restoration:
+        """The rejected text into a file that has changed since."""
+        if now is None or step.after is None or step.before is None:
+            return Restoration(step.path, now, now, note=_CHANGED)
+        result = merge(step.after, now, step.before)
+        if isinstance(result, Conflict):
+            return Restoration(step.path, now, now, note=f"{_CHANGED}: {result.reason}")
+        self._wrote(step.path, now, result.text, writers)
+        return Restoration(step.path, now, result.text)
+
+
+_CHANGED = "the reject was not taken back, because the file has changed since"
+_KEPT = "the new file was kept, because it has been changed by the user"
+_CONFLICT = "the buffer's text was kept; the agent's is on disk until the buffer is saved"
+
+
+def _known(entry: Pending, hunk: Hunk) -> Hunk:
+    """The hunk, if it is still pending; a KeyError if the text has changed under it."""
+    if hunk not in entry.hunks:
+        raise KeyError(entry.path)
+    return hunk
+
+
+def _undo_file(entry: Pending) -> list[Restoration]:
+    """What brings a file back to its base, at the path that it had."""
+    if entry.base is None:
+        if entry.touched:
+            return [Restoration(entry.path, entry.live, entry.live, note=_KEPT)]
+        return [Restoration(entry.path, entry.live, None)]
+    if entry.origin is not None:
+        return [
+            Restoration(entry.origin, None, entry.base),
+            Restoration(entry.path, entry.live, None),
+        ]
+    note = _CONFLICT if entry.conflict else ""
+    return [Restoration(entry.path, entry.live, entry.base, note=note)]

@@ -1,0 +1,184 @@
+"""The pending edit of one file: its base, its live text, and what lies between.
+
+The base is the text as the user last accepted it, the live text the one that buffer and disk show.
+Hunks are never tracked: they are the difference of the two, computed when asked for. Every
+operation gives a new `Pending`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from acp_nvim.edits.hunks import Hunk, apply, diff, invert
+from acp_nvim.edits.text import EMPTY, Text, from_keys, keys
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+Kind = Literal["modified", "created", "deleted"]
+
+
+class Restoration(msgspec.Struct, frozen=True):
+    """What a decision asks of buffer and disk: where ``before`` is, put ``after``; None: no file.
+
+    Where the present text is not ``before``, do nothing and tell. ``note`` is one line for the
+    user; with equal texts there is nothing to do but to show it.
+    """
+
+    path: str
+    before: Text | None
+    after: Text | None
+    note: str = ""
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """One entry of ``state().edits``: counts of hunks and of lines."""
+
+    path: str
+    hunks: int
+    added: int
+    removed: int
+    kind: Kind
+    conflict: bool
+
+
+class Pending(msgspec.Struct, frozen=True, dict=True):
+    """A file's undecided edits. No ``base``: the agent created it; no ``live``: it deleted it.
+
+    ``written`` is the text as the agent last left it (None once the user has worked on a file that
+    the agent created and the agent wrote it again), ``origin`` the path before the agent renamed
+    the file, ``writers`` the numbers of the sessions that wrote. With ``conflict`` the agent's text
+    could not be merged into the user's unsaved one: it is ``theirs``, on disk, not in ``live``.
+    """
+
+    path: str
+    base: Text | None
+    live: Text | None
+    written: Text | None
+    origin: str | None = None
+    writers: frozenset[int] = frozenset()
+    conflict: bool = False
+    theirs: Text | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What the agent did to the file."""
+        if self.base is None:
+            return "created"
+        return "deleted" if self.live is None else "modified"
+
+    @property
+    def settled(self) -> bool:
+        """Nothing is left to decide."""
+        return self.base == self.live and self.origin is None and not self.conflict
+
+    @property
+    def touched(self) -> bool:
+        """The agent created the file, and the user has changed it since."""
+        return self.base is None and self.live != self.written
+
+    @property
+    def hunks(self) -> list[Hunk]:
+        """What is pending, by rows upwards: base rows become live rows.
+
+        A change of the final newline alone is a hunk that replaces the last line by itself.
+        """
+        return [_unmarked(hunk) for hunk in self._marked]
+
+    @cached_property
+    def _marked(self) -> list[Hunk]:
+        """The hunks over keys: they know about final newlines."""
+        return diff(keys(self.base), keys(self.live))
+
+    def removed_lines(self, hunk: Hunk) -> tuple[str, ...]:
+        """The base's lines that a hunk replaces."""
+        return self.base.lines[hunk.start : hunk.end] if self.base else ()
+
+    def summary(self) -> Summary:
+        """Its counts; of a conflict that holds nothing else, those between both sides."""
+        base, live, hunks = self.base, self.live, self._marked
+        if self.conflict and not hunks:
+            base, live = self.live, self.theirs
+            hunks = diff(keys(base), keys(live))
+        added = 0 if live in (None, EMPTY) else sum(len(h.lines) for h in hunks)
+        removed = 0 if base in (None, EMPTY) else sum(h.end - h.start for h in hunks)
+        return Summary(self.path, len(hunks), added, removed, self.kind, self.conflict)
+
+    def hunk_at(self, row: int) -> Hunk | None:
+        """The hunk at a 0-based live row; removed lines are at both rows they stood between."""
+        near = None
+        for hunk in self.hunks:
+            if hunk.new_start <= row < hunk.new_end:
+                return hunk
+            if not hunk.lines and row in (hunk.new_start - 1, hunk.new_start):
+                near = near or hunk
+        return near
+
+    def edited(self, after: Text, formatter: bool = False) -> Pending:
+        """Someone else changed the live text. What is outside the hunks goes into the base, too.
+
+        A formatter's changes belong to every hunk that they touch; a user's only where they change
+        lines of a hunk or put lines between them.
+        """
+        if self.base is None or self.live is None:
+            return msgspec.structs.replace(self, live=after)
+        edits = diff(keys(self.live), keys(after))
+        outside = _outside(self._marked, edits, touching=formatter)
+        base = from_keys(apply(keys(self.base), outside))
+        return msgspec.structs.replace(self, base=base, live=after)
+
+    def accepted(self, chosen: Collection[Hunk]) -> Pending:
+        """These hunks' lines in the base."""
+        return msgspec.structs.replace(
+            self, base=from_keys(apply(keys(self.base), self._select(chosen)))
+        )
+
+    def rejected(self, chosen: Collection[Hunk]) -> Pending:
+        """The base's lines back in the live text in place of these hunks."""
+        back = invert(keys(self.base), self._select(chosen))
+        return msgspec.structs.replace(self, live=from_keys(apply(keys(self.live), back)))
+
+    def contained_in(self, committed: Text) -> list[Hunk]:
+        """The hunks whose live lines another text has as they are, with what is around them."""
+        if self.live is None:
+            return []
+        others = diff(keys(self.live), keys(committed))
+        return [
+            hunk
+            for hunk in self.hunks
+            if not any(o.start <= hunk.new_end and hunk.new_start <= o.end for o in others)
+        ]
+
+    def _select(self, chosen: Collection[Hunk]) -> list[Hunk]:
+        wanted = set(chosen)
+        return [hunk for hunk in self._marked if _unmarked(hunk) in wanted]
+
+
+def _unmarked(hunk: Hunk) -> Hunk:
+    """The hunk with plain lines: only the last can carry the mark of `text.keys`."""
+    if not (hunk.lines and hunk.lines[-1].endswith("\n")):
+        return hunk
+    lines = (*hunk.lines[:-1], hunk.lines[-1][:-1])
+    return Hunk(hunk.start, hunk.end, lines, hunk.new_start)
+
+
+def _outside(pending: Sequence[Hunk], edits: Sequence[Hunk], touching: bool) -> list[Hunk]:
+    """The edits of the live text that leave every pending hunk alone, moved to the base's rows."""
+    moved: list[Hunk] = []
+    passed = shift = 0
+    for edit in edits:
+        while passed < len(pending) and pending[passed].new_end <= edit.start:
+            shift -= pending[passed].growth
+            passed += 1
+        following = pending[passed] if passed < len(pending) else None
+        inside = following is not None and following.new_start < edit.end
+        if touching and not inside:
+            inside = bool(passed) and pending[passed - 1].new_end == edit.start
+            inside |= following is not None and following.new_start == edit.end
+        if not inside:
+            start = edit.start + shift
+            moved.append(Hunk(start, edit.end + shift, edit.lines, start))
+    return moved
