@@ -10,9 +10,12 @@ from pathlib import Path
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from acp_nvim.agent.process import AgentProcess, AgentStartError, Exit
 from acp_nvim.agent.reaper import Reaper
+from acp_nvim.agent.stderr import StderrRing
 from acp_nvim.agent.tree import process_stat, true_within
 from tests.children import (
     FOREVER,
@@ -295,3 +298,34 @@ async def test_a_loop_that_is_closed_leaves_no_process(mark: str, tmp_path: Path
     # In a thread, since it needs a loop of its own that really ends.
     await anyio.to_thread.run_sync(lambda: anyio.run(leave))
     await eventually(lambda: marked(mark) == [])
+
+
+# stderr
+
+
+@given(st.lists(st.binary(max_size=30)), st.sampled_from([1, 2, 7, 1000]))
+def test_any_split_of_stderr_gives_the_same_lines(lines: list[bytes], size: int) -> None:
+    stream = b"\n".join(lines)
+    whole, split = StderrRing(), StderrRing()
+    whole.feed(stream)
+    for start in range(0, len(stream), size):
+        split.feed(stream[start : start + size])
+    assert split.tail() == whole.tail()
+    assert split.seen == len(stream)
+
+
+def test_lines_of_stderr_are_bounded_in_number_and_length() -> None:
+    ring = StderrRing()
+    pieces: list[bytes] = []
+    ring.on_data = pieces.append
+    for n in range(600):
+        ring.feed(b"%d " % n + b"x" * 10_000)
+        ring.feed(b"\r\n")
+    ring.feed(b"y" * 10_000_000)
+    tail = ring.tail()
+    assert len(tail) == 500
+    assert tail[-1] == "y" * 4096 + "…"
+    assert tail[0] == "101 " + "x" * 4092 + "…"
+    assert ring.tail(2) == tail[-2:]
+    assert ring.tail(0) == []
+    assert sum(map(len, pieces)) == ring.seen
