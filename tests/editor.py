@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests import wire
+from tests import conformance
 from tests.grid import Grid
 from tests.processes import MARK, Process, marked
 from tests.rpc import Connection, EditorBlocked, EditorError, EditorGone
@@ -322,7 +322,7 @@ class Editor:
             self.rpc.close()
             wrong += self._survivors(patience)
         for traffic in self.traffic:
-            wrong += wire.violations(traffic.entries())
+            wrong += conformance.violations(traffic.entries())
         assert not wrong, "\n".join(wrong)
 
     def _close_politely(self, wrong: list[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests import wire
+from tests import conformance
 from tests.agents.loop import split
 from tests.editor import ROOT, Editor
 from tests.rpc import EditorBlocked, EditorError
@@ -117,7 +117,7 @@ def test_an_agent_runs_the_lines_of_a_prompt(client: Callable[..., Client]) -> N
     ]
     assert frames[-1] == {"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "max_tokens"}}
     assert agent.traffic.prompts()[0].startswith("say one\n")
-    assert not wire.violations(agent.traffic.entries())
+    assert not conformance.violations(agent.traffic.entries())
 
 
 def test_an_agent_asks_and_ends_as_cancelled(client: Callable[..., Client]) -> None:
@@ -125,13 +125,13 @@ def test_an_agent_asks_and_ends_as_cancelled(client: Callable[..., Client]) -> N
     agent.start("go")
     asked = [agent.receive() for _ in range(2)][1]
     assert asked["method"] == "session/request_permission"
-    assert len(wire.unanswered(agent.traffic.entries())) == 1
+    assert len(conformance.unanswered(agent.traffic.entries())) == 1
     agent.send(method="session/cancel", params={"sessionId": "s1"})
     agent.send(id=asked["id"], result={"outcome": {"outcome": "cancelled"}})
     assert agent.until_answer()[-1]["result"]["stopReason"] == "cancelled"
     assert agent.traffic.answers("session/request_permission")[0]["result"]
-    assert not wire.violations(agent.traffic.entries())
-    assert not wire.unanswered(agent.traffic.entries())
+    assert not conformance.violations(agent.traffic.entries())
+    assert not conformance.unanswered(agent.traffic.entries())
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_what_a_client_may_not_send(frame: dict[str, Any], wrong: str) -> None:
         {"dir": "in", "frame": {"jsonrpc": "2.0", **hello}},
         {"dir": "out", "frame": {"jsonrpc": "2.0", "id": 0, "result": result}},
     ]
-    assert wire.violations(entries) == []
-    found = wire.violations([*entries, {"dir": "in", "frame": {"jsonrpc": "2.0", **frame}}])
+    assert conformance.violations(entries) == []
+    found = conformance.violations([*entries, {"dir": "in", "frame": {"jsonrpc": "2.0", **frame}}])
     assert any(wrong in line for line in found), found
 
 
