@@ -1,0 +1,86 @@
+"""What the tutor proposes to change in a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Proposal(NamedTuple):
+    """A change: its title, why it should be, the whole new text, and whether it is the sample's."""
+
+    title: str
+    why: str
+    text: str
+    sample: bool
+
+
+class _Known(NamedTuple):
+    old: str
+    new: str
+    title: str
+    why: str
+
+
+# The sample's mistakes, in the order in which they are found.
+_SAMPLE: Final = (
+    _Known(
+        "    for _, count, price in basket[:-1]:\n",
+        "    for _, count, price in basket:\n",
+        "Charge for the whole basket",
+        "There is a bug in `total`: `basket[:-1]` leaves out the last line of the basket, so the "
+        "honey is free. The loop should run over all of `basket`.",
+    ),
+    _Known(
+        "def total(basket):\n",
+        "def total(basket: list[tuple[str, int, float]]) -> float:\n",
+        "Say what a basket is",
+        "Nothing is wrong here any more, but a reader of `total` has to guess what a basket is. "
+        "Types would say it.",
+    ),
+)
+
+_COMMENTS: Final = {
+    ".c": "// ",
+    ".cpp": "// ",
+    ".go": "// ",
+    ".java": "// ",
+    ".js": "// ",
+    ".lua": "-- ",
+    ".py": "# ",
+    ".rb": "# ",
+    ".rs": "// ",
+    ".sh": "# ",
+    ".sql": "-- ",
+    ".toml": "# ",
+    ".ts": "// ",
+    ".vim": '" ',
+    ".yaml": "# ",
+    ".yml": "# ",
+    ".txt": "",
+    ".md": "",
+}
+
+_LINE: Final = "The tutor was here: press u to take this line back."
+
+
+def proposal(path: Path, text: str) -> Proposal | None:
+    """A change for that text; None when the tutor knows none for this kind of file."""
+    for known in _SAMPLE:
+        if known.old in text:
+            new = text.replace(known.old, known.new, 1)
+            return Proposal(known.title, known.why, new, sample=True)
+    comment = _COMMENTS.get(path.suffix)
+    if comment is None or _LINE in text:
+        return None
+    head, rest = ("", text)
+    if text.startswith("#!"):
+        first, newline, rest = text.partition("\n")
+        head = first + newline
+    why = (
+        f"I have no model, so I can't judge `{path.name}`. To show you how a change of mine looks "
+        "I propose one line at its top, which you can take back."
+    )
+    return Proposal("Add a line at the top", why, f"{head}{comment}{_LINE}\n{rest}", sample=False)

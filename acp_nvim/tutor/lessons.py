@@ -1,0 +1,292 @@
+"""The lessons: what the tutor answers to which prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+import sys
+from typing import TYPE_CHECKING, Final
+
+from acp_nvim.protocol import schema as s
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.tutor import words
+from acp_nvim.tutor.edits import proposal
+from acp_nvim.tutor.texts import from_disk, unsaved
+from acp_nvim.tutor.turn import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
+
+    from acp_nvim.tutor.turn import Turn
+
+TITLE_LENGTH: Final = 40
+STEP: Final = 0.1  # seconds between two lines of /slow
+
+
+async def teach(turn: Turn) -> str:
+    """Answer the prompt; the stop reason."""
+    session = turn.session
+    session.turns += 1
+    turn.update(session.count(turn.text))
+    first = session.turns == 1
+    if first:
+        turn.update(s.SessionInfoUpdate(title(turn.text)))
+    command, argument = slash(turn.text)
+    if command:
+        await LESSONS.get(command, unknown)(turn, argument)
+    elif first:
+        await tour(turn)
+    else:
+        await answer(turn)
+    return "end_turn"
+
+
+def slash(text: str) -> tuple[str, str]:
+    """The slash command of a prompt and what follows it; two empty strings when there is none."""
+    match = re.match(r"/(\w+)\s*(.*)", text, re.DOTALL)
+    return (match[1], match[2].strip()) if match else ("", "")
+
+
+def title(text: str) -> str:
+    """A title for a session that starts with this prompt."""
+    line = " ".join(text.split())
+    if not line or slash(line)[0]:
+        return "A tour with the tutor"
+    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+async def tour(turn: Turn, _argument: str = "") -> None:
+    """The whole walk: greet, read, propose and ask, run."""
+    path = turn.file()
+    steps = [words.STEP_KEYS]
+    if path is not None:
+        steps += [words.STEP_READ.format(name=path.name), words.STEP_EDIT]
+    if turn.has_terminal:
+        steps.append(words.STEP_RUN)
+    turn.plan(steps, 0)
+    await turn.think(words.THOUGHT)
+    await turn.say(words.WELCOME)
+    await turn.say(words.KEYS)
+    if path is None:
+        await turn.say(words.NO_FILE)
+    else:
+        turn.plan(steps, 1)
+        text = await quote(turn, path)
+        turn.plan(steps, 2)
+        await touring_edit(turn, path, text)
+    if turn.has_terminal:
+        turn.plan(steps, len(steps) - 1)
+        await touring_run(turn, path)
+    turn.plan(steps, len(steps))
+    await turn.say(words.GOODBYE)
+
+
+async def touring_edit(turn: Turn, path: Path, text: str | None) -> None:
+    """The edit of the tour: only in the sample, never unasked in a file of the user's own."""
+    found = proposal(path, text) if text is not None else None
+    if text is None or found is None or not found.sample:
+        await turn.say(words.EDIT_LATER)
+        return
+    await propose(turn, path, text)
+
+
+async def touring_run(turn: Turn, path: Path | None) -> None:
+    """The command of the tour: the sample itself, else Python's version."""
+    sample = path is not None and path.name == "till.py"
+    args = ["till.py"] if sample else ["--version"]
+    await turn.say(words.RUNNING)
+    try:
+        output, code = await turn.run(sys.executable, args, f"python {args[0]}", ask=False)
+    except Refused as no:
+        await turn.say(str(no))
+        return
+    await turn.say(words.RAN.format(code=code, output=output.strip()))
+
+
+async def keys(turn: Turn, _argument: str) -> None:
+    """The five keys."""
+    await turn.say(words.KEYS)
+
+
+async def read(turn: Turn, argument: str) -> None:
+    """Quote a file as the editor has it."""
+    path = turn.file(argument)
+    if path is None:
+        await turn.say(words.NO_FILE)
+        return
+    await turn.think(words.THOUGHT_READ.format(name=path.name))
+    await quote(turn, path)
+
+
+async def quote(turn: Turn, path: Path) -> str | None:
+    """Read a file and quote a line, best one that is not saved; None when it can't be read."""
+    try:
+        text = await turn.read(path)
+    except RequestError as error:
+        await turn.say(words.UNREADABLE.format(name=path.name, why=error.message))
+        return None
+    try:
+        saved = await asyncio.to_thread(from_disk, path)
+    except RequestError:
+        saved = ""  # it is nowhere but in the editor
+    fresh = unsaved(text, saved)
+    if fresh is not None:
+        number, line = fresh
+        await turn.say(words.UNSAVED.format(name=path.name, number=number, line=line))
+    else:
+        lines = text.split("\n")
+        number = next((n for n, line in enumerate(lines, 1) if line.strip()), 1)
+        line = lines[number - 1]
+        await turn.say(words.SAVED.format(name=path.name, number=number, line=line))
+    return text
+
+
+async def edit(turn: Turn, argument: str) -> None:
+    """Propose a change in a file."""
+    path = turn.file(argument)
+    if path is None:
+        await turn.say(words.NO_FILE)
+        return
+    await turn.think(words.THOUGHT_EDIT.format(name=path.name))
+    try:
+        text = await turn.read(path)
+    except RequestError as error:
+        await turn.say(words.UNREADABLE.format(name=path.name, why=error.message))
+        return
+    await propose(turn, path, text)
+
+
+async def propose(turn: Turn, path: Path, text: str) -> None:
+    """Say what should change and why, then ask, then write."""
+    if turn.session.mode == "explain":
+        await turn.say(words.EXPLAIN_ONLY)
+        return
+    found = proposal(path, text)
+    if found is None:
+        await turn.say(words.NOTHING_TO_EDIT.format(name=path.name))
+        return
+    await turn.say(found.why)
+    if turn.session.mode == "ask" and "edit" not in turn.session.always:
+        await turn.say(words.ASKING)
+    try:
+        await turn.write(path, text, found.text, found.title)
+    except Refused as no:
+        await turn.say(f"{no} {words.UNCHANGED}")
+        return
+    await turn.say(words.WRITTEN.format(name=path.name))
+
+
+async def plan(turn: Turn, _argument: str) -> None:
+    """A plan that is worked off before the user's eyes."""
+    steps = list(words.PLAN)
+    await turn.say(words.PLAN_INTRO)
+    for done, step in enumerate(steps):
+        turn.plan(steps, done)
+        await turn.say(f"{done + 1}. {step}")
+        await turn.pause()
+    turn.plan(steps, len(steps))
+    await turn.say(words.PLAN_DONE)
+
+
+async def slow(turn: Turn, argument: str) -> None:
+    """An answer that takes long: for trying a cancel."""
+    seconds = float(argument) if re.fullmatch(r"\d+(\.\d+)?", argument) else 30.0
+    await turn.say(words.SLOW.format(seconds=f"{seconds:g}"))
+    for number in range(int(seconds / STEP)):
+        line = f"{number + 1}. {words.SLOW_LINES[number % len(words.SLOW_LINES)]}\n"
+        turn.update(s.AgentMessageChunk(s.TextContent(line), f"slow{turn.session.turns}"))
+        await turn.pause(STEP)
+    await turn.say(words.SLOW_DONE)
+
+
+async def shell(turn: Turn, argument: str) -> None:
+    """Run a command in a terminal of the editor."""
+    if not turn.has_terminal:
+        await turn.say(words.NO_TERMINAL)
+        return
+    if turn.session.mode == "explain":
+        await turn.say(words.EXPLAIN_ONLY)
+        return
+    try:
+        command = shlex.split(argument) or [sys.executable, "--version"]
+    except ValueError as error:
+        await turn.say(words.BAD_COMMAND.format(why=error))
+        return
+    await turn.say(words.SHELL)
+    try:
+        output, code = await turn.run(
+            command[0], command[1:], argument or "python --version", ask=True
+        )
+    except Refused as no:
+        await turn.say(str(no))
+        return
+    await turn.say(words.RAN.format(code=code, output=output.strip()))
+
+
+async def form(turn: Turn, _argument: str) -> None:
+    """Ask with a form, where the client has forms."""
+    can = s.given(turn.client.elicitation)
+    if can is None or s.given(can.form) is None:
+        await turn.say(words.NO_FORMS)
+        return
+    editors = [s.EnumOption(name, name) for name in ("Vim", "Emacs", "ed")]
+    fields: dict[str, s.ElicitationPropertySchema] = {
+        "name": s.StringPropertySchema("Your name", min_length=1),
+        "before": s.StringPropertySchema("What you used before", one_of=editors, default="Vim"),
+        "years": s.IntegerPropertySchema("For how many years", minimum=0, maximum=60),
+    }
+    asked = s.ElicitationSchema("object", "About you", fields, ["name"])
+    answers = await turn.form(words.FORM, asked)
+    if answers is None:
+        await turn.say(words.FORM_DECLINED)
+        return
+    given = "\n".join(f"- **{name}**: {value}" for name, value in answers.items())
+    await turn.say(words.FORM_DONE.format(answers=given))
+
+
+async def help_(turn: Turn, _argument: str) -> None:
+    """What the tutor knows."""
+    await turn.say(words.HELP)
+
+
+async def unknown(turn: Turn, _argument: str) -> None:
+    """A slash command that is not there."""
+    await turn.say(words.UNKNOWN.format(command=turn.text.split()[0]))
+    await turn.say(words.HELP)
+
+
+async def answer(turn: Turn) -> None:
+    """A prompt in plain words: a lesson or a topic that it names, else an honest word."""
+    text = turn.text.lower()
+    for lesson, pattern in ASKED_FOR.items():
+        if re.search(pattern, text):
+            await LESSONS[lesson](turn, "")
+            return
+    found = [body for pattern, body in words.TOPICS.items() if re.search(pattern, text)]
+    await turn.think(words.THOUGHT_ANSWER)
+    await turn.say(found[0] if found else words.NO_MODEL)
+
+
+LESSONS: Final[Mapping[str, Callable[[Turn, str], Awaitable[None]]]] = {
+    "tour": tour,
+    "keys": keys,
+    "read": read,
+    "edit": edit,
+    "plan": plan,
+    "slow": slow,
+    "shell": shell,
+    "form": form,
+    "help": help_,
+}
+
+# Plain words that ask for a lesson; the first that fits.
+ASKED_FOR: Final = {
+    "edit": r"\b(fix|edit|change|refactor|rewrite|improve)\b",
+    "read": r"\b(read|look at|quote|summar\w+)\b",
+    "tour": r"\b(tour|hello|hi|start)\b",
+    "keys": r"\b(keys?|mappings?|shortcuts?)\b",
+    "shell": r"\b(run|terminal|shell|command line)\b",
+    "help": r"\bhelp\b",
+}

@@ -1,0 +1,89 @@
+"""What the tutor remembers of a session, and what the user can set in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from acp_nvim.protocol import schema as s
+
+if TYPE_CHECKING:
+    import asyncio
+    from pathlib import Path
+
+CONTEXT: Final = 32_000  # tokens a tutor can keep in mind
+
+MODES: Final = (
+    s.SessionMode("ask", "Ask first", "Asks before every change and every command"),
+    s.SessionMode("trust", "Trust", "Changes files and runs commands without asking"),
+    s.SessionMode("explain", "Explain only", "Reads and explains, changes nothing"),
+)
+
+PACES: Final = {"instant": 0.0, "brisk": 0.02, "calm": 0.08}  # seconds between two chunks
+
+COMMANDS: Final = (
+    s.AvailableCommand("tour", "The whole walk: read, propose, ask, change, run"),
+    s.AvailableCommand("keys", "The five keys to know"),
+    s.AvailableCommand(
+        "read", "Quote your file as the editor has it", s.UnstructuredCommandInput("path")
+    ),
+    s.AvailableCommand(
+        "edit", "Propose a change, with a diff and a question", s.UnstructuredCommandInput("path")
+    ),
+    s.AvailableCommand("plan", "Show a plan and work it off"),
+    s.AvailableCommand(
+        "slow", "A long answer, slowly: try to cancel it", s.UnstructuredCommandInput("seconds")
+    ),
+    s.AvailableCommand(
+        "shell", "Run a command in a terminal", s.UnstructuredCommandInput("command")
+    ),
+    s.AvailableCommand("form", "Ask you something with a form"),
+    s.AvailableCommand("help", "What I know"),
+)
+
+
+@dataclass
+class Session:
+    """One conversation: its settings, and the answers that the user wants remembered."""
+
+    id: str
+    cwd: Path
+    mode: str = "ask"
+    pace: str = "brisk"
+    always: set[str] = field(default_factory=set)  # kinds of tool that need no question
+    never: set[str] = field(default_factory=set)  # kinds of tool that are refused
+    tokens: int = 0
+    calls: int = 0
+    messages: int = 0
+    turns: int = 0
+    turn: asyncio.Task[s.PromptResponse] | None = None
+
+    def modes(self) -> s.SessionModeState:
+        """The modes, with the current one."""
+        return s.SessionModeState(self.mode, list(MODES))
+
+    def options(self) -> list[s.ConfigOption]:
+        """The settings: the mode again, for clients that show options only, and the pace."""
+        modes: list[s.SessionConfigSelectItem] = [
+            s.SessionConfigSelectOption(mode.id, mode.name, mode.description) for mode in MODES
+        ]
+        paces: list[s.SessionConfigSelectItem] = [
+            s.SessionConfigSelectOption(name, name.capitalize()) for name in PACES
+        ]
+        return [
+            s.SessionConfigSelect(
+                id="mode", name="Mode", category="mode", current_value=self.mode, options=modes
+            ),
+            s.SessionConfigSelect(
+                id="pace",
+                name="Pace",
+                description="How fast the tutor speaks",
+                current_value=self.pace,
+                options=paces,
+            ),
+        ]
+
+    def count(self, text: str) -> s.UsageUpdate:
+        """Count a text into the context used; a token is about four characters."""
+        self.tokens = min(CONTEXT, self.tokens + len(text) // 4 + 1)
+        return s.UsageUpdate(self.tokens, CONTEXT)
