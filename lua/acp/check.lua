@@ -209,7 +209,8 @@ local function agents(base, value, say)
   end
   for name, entry in pairs(value) do
     local known = result[name]
-    local should = entry ~= false and record(agent_fields, not known and { 'command' })(entry)
+    local should = entry ~= false
+      and record(agent_fields, not known and { 'command' } or nil)(entry)
     if should then
       say(("option 'agents.%s' should be %s"):format(name, should))
     elseif entry == false then

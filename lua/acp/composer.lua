@@ -153,6 +153,28 @@ local function record(bufnr)
   return { bufnr = bufnr, walk = require('acp.history').walk(), chips = {}, new = false }
 end
 
+--- A session that has just come to be learns of the composer that waited for it.
+local function announce()
+  local state = require('acp.state')
+  for n, it in pairs(composers) do
+    local session = state.get().sessions[n]
+    if session and session.composer_bufnr ~= it.bufnr then
+      state.set({ 'sessions', n, 'composer_bufnr' }, it.bufnr)
+    end
+  end
+end
+
+--- The snapshot changed: a host that runs has taken what was sent before; one that is gone has
+--- not. And a session that has just come to be learns of the composer that waited for it.
+local function on_state()
+  local host = require('acp.state').get().host
+  if host == 'running' then
+    unconfirmed = {}
+  elseif host ~= 'starting' and #unconfirmed > 0 then
+    M.host_gone()
+  end
+  announce()
+end
 --- Autocommands for all composers: writing sends, unloading keeps the draft, reading brings it
 --- back.
 local function register()
@@ -172,12 +194,7 @@ local function register()
   vim.api.nvim_create_autocmd('User', {
     group = group,
     pattern = 'AcpState',
-    callback = function()
-      local host = require('acp.state').get().host
-      if #unconfirmed > 0 and (host == 'failed' or host == 'stopped') then
-        M.host_gone()
-      end
-    end,
+    callback = on_state,
   })
   on('BufWriteCmd', function(n, args)
     M.write(n, args)
@@ -211,6 +228,7 @@ function M.ensure(n)
   composers[n] = it or record(bufnr)
   composers[n].bufnr = bufnr
   vim.fn.bufload(bufnr) -- BufReadCmd above dresses it
+  announce()
   return bufnr
 end
 

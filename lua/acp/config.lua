@@ -183,7 +183,8 @@ local function map(value)
   return (value == nil or next(value) == nil) and vim.empty_dict() or value
 end
 
---- Arguments of the verb `setup`: every option but the keys, and where Neovim keeps its files.
+--- Arguments of the verb `setup`: every option but the keys, where Neovim keeps its files,
+--- and the number that the next session gets.
 ---@return table
 function M.for_host()
   local args = vim.deepcopy(M.get())
@@ -200,6 +201,7 @@ function M.for_host()
     args.stdpath[what] = vim.fn.stdpath(what)
   end
   args.neovim = tostring(vim.version())
+  args.next_session = require('acp.state').next()
   return args
 end
 

@@ -93,6 +93,26 @@ local function label(item)
   )
 end
 
+--- Ask by |vim.ui.select()| and go on here; nothing happens when the user chooses nothing.
+---@param prompt string
+---@param kind string
+---@param items string[]
+---@param on_choice fun(index: integer)
+function M.choose(prompt, kind, items, on_choice)
+  ask({
+    put = function(done)
+      local opts = { prompt = prompt, kind = 'acp_' .. kind, format_item = label }
+      vim.ui.select(items, opts, function(_, index)
+        if index then
+          on_choice(index)
+        end
+        done()
+      end)
+    end,
+    drop = function() end,
+  })
+end
+
 --- Ask by |vim.ui.select()|; the answer is the verb `picked {id, index}`, 1-based, without index
 --- when the user chose nothing.
 ---@param id integer|string

@@ -3,8 +3,8 @@
 
 ---@type table<string, acp.AgentConfig>
 return {
-  -- The embedded agent; the host runs it with its own interpreter.
-  tutor = { command = { 'python3', '-m', 'acp_nvim.tutor' } },
+  -- The embedded agent: without a command the host runs its own.
+  tutor = {},
   auggie = { command = { 'auggie', '--acp' } },
   claude = { command = { 'claude-agent-acp' } },
   cline = { command = { 'cline', '--acp' } },

@@ -1,0 +1,153 @@
+--- `:Acp install`: the Python environment in the repository's `.venv`, built in the background.
+--- Also run by lazy.nvim through `build.lua`, before anything else is set up: nothing is required
+--- while this file loads.
+local M = {}
+
+---@class acp.Step
+---@field name string what the user reads
+---@field argv string[]
+
+local busy = false
+
+--- The repository this file belongs to.
+---@return string
+local function root()
+  local here = vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p'))
+  return vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(here)))
+end
+
+---@return string
+local function venv_python()
+  local windows = vim.fn.has('win32') == 1
+  return vim.fs.joinpath(root(), '.venv', windows and 'Scripts/python.exe' or 'bin/python')
+end
+
+--- A Python of at least 3.11 to build with; `uv` finds or fetches one by itself.
+---@return string|nil
+local function base_python()
+  local names =
+    { vim.g.python3_host_prog, 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
+  for _, name in pairs(names) do
+    local path = vim.fn.exepath(vim.fn.expand(name))
+    if path ~= '' then
+      local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
+      local done = vim.system({ path, '-c', code }):wait(5000)
+      if done.code == 0 then
+        return path
+      end
+    end
+  end
+end
+
+--- What is to be done, in order. An environment that is there is repaired, not thrown away.
+---@return acp.Step[] steps
+---@return string|nil problem
+function M.steps()
+  local venv, here = vim.fs.joinpath(root(), '.venv'), root()
+  local exists = vim.uv.fs_stat(venv_python()) ~= nil
+  if vim.fn.executable('uv') == 1 then
+    local make =
+      { name = 'making .venv with uv', argv = { 'uv', 'venv', '--python', '>=3.11', venv } }
+    local fill = {
+      name = 'installing with uv',
+      argv = { 'uv', 'pip', 'install', '--python', venv_python(), '-e', here },
+    }
+    return exists and { fill } or { make, fill }
+  end
+  local python = base_python()
+  if not python and not exists then
+    return {}, 'no Python of 3.11 or later was found'
+  end
+  local make = { name = 'making .venv', argv = { python, '-m', 'venv', venv } }
+  local pip = { venv_python(), '-m', 'pip', 'install', '--disable-pip-version-check', '-e', here }
+  local fill = { name = 'installing with pip', argv = pip }
+  -- venv leaves out pip where the distribution does; ensurepip puts it back.
+  local ensure = { name = 'checking pip', argv = { venv_python(), '-m', 'ensurepip' } }
+  return exists and { ensure, fill } or { make, fill }
+end
+
+--- The last line with something on it.
+---@param text string|nil
+---@return string
+local function last_line(text)
+  local lines = vim.split(vim.trim(text or ''), '\n', { trimempty = true })
+  return lines[#lines] or ''
+end
+
+---@param step acp.Step
+---@param result vim.SystemCompleted
+---@return string
+local function failure(step, result)
+  local why = last_line(result.stderr ~= '' and result.stderr or result.stdout)
+  return ('install: %s failed (%d): %s'):format(step.name, result.code, why)
+end
+
+---@param steps acp.Step[]
+---@param i integer
+---@param done fun(problem: string|nil)
+local function run_from(steps, i, done)
+  local step = steps[i]
+  if not step then
+    done(nil)
+    return
+  end
+  require('acp.notify').echo('info', ('install: %s (%d of %d)'):format(step.name, i, #steps))
+  local ok, why = pcall(vim.system, step.argv, { cwd = root(), text = true }, function(result)
+    vim.schedule(function()
+      if result.code == 0 then
+        run_from(steps, i + 1, done)
+      else
+        done(failure(step, result))
+      end
+    end)
+  end)
+  if not ok then
+    done(('install: %s: %s'):format(step.name, why))
+  end
+end
+
+--- Build or repair the environment; returns at once, says what it does in lines.
+---@param on_end? fun(problem: string|nil)
+function M.run(on_end)
+  local notify = require('acp.notify')
+  if busy then
+    notify.echo('info', 'install is running already')
+    return
+  end
+  local steps, problem = M.steps()
+  local function done(why)
+    busy = false
+    if why then
+      notify.error(why)
+    else
+      notify.echo('info', 'install: done; the next command uses ' .. venv_python())
+    end
+    if on_end then
+      on_end(why)
+    end
+  end
+  if problem then
+    done('install: ' .. problem)
+    return
+  end
+  busy = true
+  run_from(steps, 1, done)
+end
+
+--- The same, waited for: what a plugin manager's build hook runs. Raises when a step fails.
+---@param say fun(line: string)
+function M.build(say)
+  local steps, problem = M.steps()
+  if problem then
+    error('acp.nvim: ' .. problem, 0)
+  end
+  for _, step in ipairs(steps) do
+    say(step.name)
+    local result = vim.system(step.argv, { cwd = root(), text = true }):wait()
+    if result.code ~= 0 then
+      error('acp.nvim: ' .. failure(step, result), 0)
+    end
+  end
+end
+
+return M

@@ -1,0 +1,97 @@
+--- Subcommands: agents, and what they let one choose.
+local spec = require('acp.subcommands.spec')
+
+local notify, known, when_running = spec.notify, spec.known, spec.when_running
+
+---@type table<string, acp.Subcommand>
+local list = {}
+
+list.agent = {
+  max = 1,
+  values = known('agents'),
+  strict = true,
+  run = function(args)
+    if args[1] then
+      notify('agent', { name = args[1] })
+    else
+      require('acp.choose').agent()
+    end
+  end,
+}
+
+for _, verb in ipairs({ 'restart', 'stop' }) do
+  list[verb] = {
+    max = 1,
+    values = known('started'),
+    strict = true,
+    run = when_running('no agent is running', function(args)
+      notify(verb, { agent = args[1] })
+    end),
+  }
+end
+
+list.login = {
+  max = 1,
+  values = known('auth_methods'),
+  strict = true,
+  run = function(args)
+    require('acp.choose').login(args[1])
+  end,
+}
+
+list.logout = {
+  run = when_running('no agent is running', function()
+    notify('logout')
+  end),
+}
+
+list.mode = {
+  max = 1,
+  values = known('modes'),
+  strict = true,
+  run = when_running('no session', function(args)
+    if args[1] then
+      notify('mode', { id = args[1] })
+    else
+      require('acp.choose').mode()
+    end
+  end),
+}
+
+list.model = {
+  max = 1,
+  strict = true,
+  values = function(args)
+    local valid = require('acp.known')
+    return #args == 0 and valid.option_values(valid.model_option()) or {}
+  end,
+  run = when_running('no session', function(args)
+    local id = require('acp.known').model_option()
+    if args[1] then
+      notify('option', { id = id, value = args[1] })
+    else
+      require('acp.choose').value(id)
+    end
+  end),
+}
+
+list.option = {
+  max = 2,
+  strict = true,
+  values = function(args)
+    local valid = require('acp.known')
+    return #args == 0 and valid.option_ids() or valid.option_values(args[1])
+  end,
+  run = when_running('no session', function(args)
+    if args[2] then
+      local value = require('acp.known').option_value(args[1], args[2])
+      notify('option', { id = args[1], value = value })
+    elseif args[1] then
+      require('acp.choose').value(args[1])
+    else
+      require('acp.choose').option()
+    end
+  end),
+}
+
+return list

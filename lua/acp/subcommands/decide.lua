@@ -1,0 +1,102 @@
+--- Subcommands: decisions and pending edits.
+local spec = require('acp.subcommands.spec')
+
+local notify, first, known, absolute, when_running, shown =
+  spec.notify, spec.first, spec.known, spec.absolute, spec.when_running, spec.shown
+
+---@type table<string, acp.Subcommand>
+local list = {}
+
+for _, verb in ipairs({ 'allow', 'deny' }) do
+  list[verb] = {
+    max = 1,
+    values = known('permission_options'),
+    strict = true,
+    run = when_running('no pending permission', function(args)
+      notify(verb, { option = args[1] })
+    end),
+  }
+end
+
+list.permissions = {
+  run = when_running(
+    'no pending permission',
+    shown(function()
+      if not require('acp.permission').enter() then
+        notify('permissions')
+      end
+    end)
+  ),
+}
+
+list.review = {
+  max = 1,
+  values = known('files'),
+  run = when_running('no pending edits', function(args)
+    notify('review', { path = absolute(args[1]) })
+  end),
+}
+
+for _, verb in ipairs({ 'accept', 'reject' }) do
+  list[verb] = {
+    max = 1,
+    values = first({ 'hunk', 'file', 'all' }),
+    strict = true,
+    run = when_running('no pending edits', function(args)
+      require('acp.hunk').decide(verb, args[1] or 'hunk')
+    end),
+  }
+end
+
+list.unreject = {
+  run = when_running('nothing was rejected', function()
+    notify('unreject')
+  end),
+}
+
+list.edits = {
+  run = when_running('no pending edits', function()
+    notify('edits')
+  end),
+}
+
+list.comment = {
+  max = -1,
+  need = 'text',
+  run = function(_, opts)
+    local args = require('acp.hunk').here()
+    args.text = opts.rest
+    notify('comment', args)
+  end,
+}
+
+list.checkpoints = {
+  run = when_running(
+    'no checkpoints',
+    shown(function()
+      notify('checkpoints')
+    end)
+  ),
+}
+
+list.restore = {
+  max = 1,
+  run = when_running('no checkpoints', function(args)
+    local n = args[1] and tonumber(args[1])
+    if args[1] and (not n or n < 1 or n % 1 ~= 0) then
+      require('acp.notify').error(
+        ("restore takes the number of a prompt, not '%s'"):format(args[1])
+      )
+      return
+    end
+    notify('restore', { n = n })
+  end),
+}
+
+list.follow = {
+  run = function()
+    notify('follow', { win = vim.api.nvim_get_current_win() })
+  end,
+}
+
+return list

@@ -1,0 +1,103 @@
+--- Subcommands: prompts, their session and what goes along with them.
+local spec = require('acp.subcommands.spec')
+
+local notify, first, known, when_running = spec.notify, spec.first, spec.known, spec.when_running
+
+---@type table<string, acp.Subcommand>
+local list = {}
+
+list.prompt = {
+  max = -1,
+  run = function(_, opts)
+    require('acp.command').prompt(vim.tbl_extend('force', opts, { args = opts.rest }))
+  end,
+}
+
+list.cancel = {
+  run = function(_, opts)
+    require('acp.command').cancel(opts)
+  end,
+}
+
+for _, view in ipairs({ 'chat', 'plan' }) do
+  list[view] = {
+    run = function()
+      local n = require('acp.state').get().current
+      if n then
+        require('acp.' .. view).toggle(n)
+      else
+        require('acp.notify').echo('info', 'no session yet, :AcpPrompt starts one')
+      end
+    end,
+  }
+end
+
+list.new = {
+  max = 1,
+  values = known('agents'),
+  strict = true,
+  run = function(args)
+    notify('new', { agent = args[1], cwd = require('acp.context').cwd() })
+  end,
+}
+
+list.queue = {
+  max = 1,
+  values = first({ 'edit', 'run', 'clear' }),
+  strict = true,
+  run = when_running('the queue is empty', function(args)
+    if (args[1] or 'edit') == 'edit' then
+      require('acp.queue').edit()
+    else
+      notify('queue', { action = args[1] })
+    end
+  end),
+}
+
+list.sessions = {
+  run = function()
+    notify('sessions', { cwd = require('acp.context').cwd() })
+  end,
+}
+
+--- Paths that can be read, and those that cannot.
+---@param args string[]
+---@return string[] paths
+---@return string[] missing
+local function readable(args)
+  local paths, missing = {}, {}
+  for i, path in ipairs(require('acp.context').absolute(args)) do
+    if vim.uv.fs_stat(path) then
+      paths[#paths + 1] = path
+    else
+      missing[#missing + 1] = args[i]
+    end
+  end
+  return paths, missing
+end
+
+list.attach = {
+  max = -1,
+  need = 'a file, or - for the clipboard image',
+  values = function(_, lead)
+    return vim.list_extend(lead == '' and { '-' } or {}, require('acp.known').files(lead))
+  end,
+  run = function(args)
+    if #args == 1 and args[1] == '-' then
+      notify('attach', { clipboard = true, cwd = require('acp.context').cwd() })
+      return
+    end
+    local paths, missing = readable(args)
+    if #missing > 0 then
+      local siblings = require('acp.known').files(vim.fn.fnamemodify(missing[1], ':h') .. '/')
+      siblings = vim.tbl_map(function(path)
+        return (path:gsub('^%./', ''))
+      end, siblings)
+      require('acp.notify').error(require('acp.nearest').message('file', missing[1], siblings))
+      return
+    end
+    notify('attach', { paths = paths, cwd = require('acp.context').cwd() })
+  end,
+}
+
+return list

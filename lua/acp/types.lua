@@ -1,0 +1,140 @@
+---@meta
+--- Types of the front: the snapshot, frames and options, under the names of the manual.
+
+--- Row, column, end column (0-based, bytes), highlight group.
+---@alias acp.Span { [1]: integer, [2]: integer, [3]: integer, [4]: string }
+
+---@class acp.PromptOpts
+---@field session? integer
+---@field new? boolean in a new session
+---@field agent? string
+---@field attach? string[] paths
+
+---@class acp.State
+---@field host 'stopped'|'starting'|'running'|'failed'
+---@field current? integer
+---@field agents table<string, acp.Agent>
+---@field sessions table<integer, acp.Session>
+
+---@class acp.Agent
+---@field status 'starting'|'ready'|'auth_required'|'exited'|'failed'
+---@field pid? integer
+---@field protocol? integer
+---@field info? table
+---@field capabilities? table
+---@field auth_methods? { id: string, name: string, description?: string }[]
+---@field error? string
+
+---@class acp.Session
+---@field id? string
+---@field agent string
+---@field title? string
+---@field cwd string
+---@field status 'starting'|'idle'|'running'|'cancelling'|'closed'|'failed'
+---@field stop_reason? string
+---@field error? string
+---@field queue? string[]
+---@field plan? { content: string, priority: string, status: string }[]
+---@field tool_calls? acp.ToolCall[]
+---@field modes? { current: string, available: acp.Mode[] }
+---@field options? table[] config options as on the wire
+---@field commands? { name: string, description: string, hint?: string }[]
+---@field usage? { used: integer, size: integer, cost?: { amount: number, currency: string } }
+---@field permissions? acp.Permission[]
+---@field elicitations? { id: integer|string, mode: string, message: string }[]
+---@field edits? acp.Edit[]
+---@field terminals? acp.Terminal[]
+---@field chat_bufnr? integer
+---@field composer_bufnr? integer
+
+---@class acp.Mode
+---@field id string
+---@field name string
+---@field description? string
+
+---@class acp.ToolCall
+---@field id string
+---@field title string
+---@field kind string
+---@field status string
+---@field locations? { path: string, line?: integer }[]
+
+---@class acp.PermissionOption
+---@field id string
+---@field name string
+---@field kind 'allow_once'|'allow_always'|'reject_once'|'reject_always'
+
+---@class acp.Permission
+---@field id integer|string
+---@field tool_call string
+---@field title string
+---@field kind? string
+---@field options acp.PermissionOption[]
+
+---@class acp.Edit
+---@field path string
+---@field hunks integer
+---@field added integer
+---@field removed integer
+---@field kind 'modified'|'created'|'deleted'
+---@field conflict? boolean
+
+---@class acp.Terminal
+---@field id string
+---@field command string
+---@field running boolean
+---@field exit_code? integer
+---@field signal? string its name
+
+---@class acp.AgentConfig
+---@field command? string[] the program first
+---@field env? table<string, string|number>
+---@field cwd? string
+---@field auth_method? string
+---@field mode? string
+---@field options? table<string, string|boolean>
+---@field mcp_servers? table[]
+---@field system_prompt? string
+---@field protocol? 1|2
+
+---@class acp.Rule
+---@field action 'allow'|'deny'|'ask'
+---@field kind? string|string[]
+---@field path? string|string[]
+---@field command? string|string[]
+---@field agent? string|string[]
+
+---@class acp.Config
+---@field agent string
+---@field agents table<string, acp.AgentConfig>
+---@field agents_file? string
+---@field python? string
+---@field mcp_servers table[]
+---@field files acp.FilesConfig
+---@field permission { rules: acp.Rule[] }
+---@field terminal { enabled: boolean, output_limit: integer }
+---@field chat acp.ChatConfig
+---@field review { inline: boolean, signs: boolean }
+---@field follow boolean
+---@field checkpoints boolean
+---@field notify boolean
+---@field keymaps table<string, table<string, acp.KeyConfig>|false>|false
+---@field log { level: string, bytes: integer, redact: boolean }
+---@field limits { message_bytes: integer, pending_bytes: integer, tool_output_bytes: integer }
+---@field timeouts { cancel_s: number, kill_s: number }
+
+---@class acp.FilesConfig
+---@field outside 'ask'|'deny'|'allow'
+---@field secret string[] globs
+---@field directories string[]
+---@field save 'auto'|'always'|'never'
+---@field autocmds boolean
+
+---@class acp.ChatConfig
+---@field open boolean
+---@field layout acp.Layout
+---@field size number
+---@field thoughts 'fold'|'show'|'hide'
+---@field tool_lines integer
+
+---@alias acp.KeyConfig string|false|{ [1]: string, mode?: string|string[] }
