@@ -284,20 +284,22 @@ async def test_a_caller_that_is_cancelled_does_not_stop_the_end(start: Start, ma
     await eventually(lambda: marked(mark) == [])
 
 
-async def test_a_loop_that_is_closed_leaves_no_process(mark: str, tmp_path: Path) -> None:
+async def test_a_loop_that_is_closed_leaves_no_process(tmp_path: Path, mark: str) -> None:
+    """Also without the guard, which still runs when this looks."""
+    reaper = Reaper()
+
     async def leave() -> None:
-        reaper = Reaper()
         env = {"PATH": os.environ["PATH"], MARK: mark}
         argv = [sys.executable, "-c", QUIET + "print('up', flush=True)" + FOREVER]
         process = await AgentProcess.start(argv, cwd=tmp_path, env=env, reaper=reaper, kill_s=60)
         await read_line(process)
         with anyio.move_on_after(0.01):
             await process.stop()
-        await reaper.aclose()
 
     # In a thread, since it needs a loop of its own that really ends.
     await anyio.to_thread.run_sync(lambda: anyio.run(leave))
     await eventually(lambda: marked(mark) == [])
+    await reaper.aclose()
 
 
 # stderr
