@@ -1,4 +1,6 @@
-"""What we may ask of an agent: one typed method for each of the protocol's, and the gates they stand behind."""
+"""What we may ask of an agent: one typed method for each of the protocol's, and the gates they
+stand behind.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ OnResponse = Callable[[Any, Any], None]
 
 
 class Agent:
-    """Outgoing calls. Each raises `RequestError` when the agent refuses, `ConnectionClosed` when it is gone."""
+    """Outgoing calls. Each raises `RequestError` when the agent refuses, `ConnectionClosed` when it
+    is gone.
+    """
 
     def __init__(self, endpoint: Endpoint) -> None:
         """Nothing is known of the agent before `initialize`."""
@@ -34,12 +38,17 @@ class Agent:
         request = schema.InitializeRequest(
             protocol_version=PROTOCOL_VERSION,
             client_capabilities=capabilities,
-            client_info=schema.Implementation(name="acp.nvim", title="acp.nvim", version=__version__),
+            client_info=schema.Implementation(
+                name="acp.nvim", title="acp.nvim", version=__version__
+            ),
         )
         result: schema.InitializeResponse = await self._endpoint.request("initialize", request)
         self.protocol = result.protocol_version
         if result.protocol_version != PROTOCOL_VERSION:
-            raise RemoteProtocolError(f"the agent speaks protocol {result.protocol_version}, this client speaks {PROTOCOL_VERSION}")
+            raise RemoteProtocolError(
+                f"the agent speaks protocol {result.protocol_version}, "
+                f"this client speaks {PROTOCOL_VERSION}"
+            )
         self.capabilities = result.agent_capabilities or schema.AgentCapabilities()
         self.info = result.agent_info or None
         self.auth_methods = tuple(result.auth_methods or ())
@@ -62,7 +71,9 @@ class Agent:
         self, cwd: str, mcp_servers: Sequence[Any], directories: Sequence[str]
     ) -> schema.NewSessionResponse:
         """Start a session (v1/session-setup)."""
-        request = schema.NewSessionRequest(cwd=cwd, mcp_servers=list(mcp_servers), additional_directories=self._gated(directories))
+        request = schema.NewSessionRequest(
+            cwd=cwd, mcp_servers=list(mcp_servers), additional_directories=self._gated(directories)
+        )
         result: schema.NewSessionResponse = await self._endpoint.request("session/new", request)
         return result
 
@@ -71,7 +82,10 @@ class Agent:
     ) -> schema.LoadSessionResponse:
         """Open a stored session with its history; only behind `loadSession` (v1/session-setup)."""
         request = schema.LoadSessionRequest(
-            session_id=session_id, cwd=cwd, mcp_servers=list(mcp_servers), additional_directories=self._gated(directories)
+            session_id=session_id,
+            cwd=cwd,
+            mcp_servers=list(mcp_servers),
+            additional_directories=self._gated(directories),
         )
         result: schema.LoadSessionResponse = await self._endpoint.request("session/load", request)
         return result
@@ -81,14 +95,25 @@ class Agent:
     ) -> schema.ResumeSessionResponse:
         """Open a stored session without its history; only behind `sessionCapabilities.resume`."""
         request = schema.ResumeSessionRequest(
-            session_id=session_id, cwd=cwd, mcp_servers=list(mcp_servers), additional_directories=self._gated(directories)
+            session_id=session_id,
+            cwd=cwd,
+            mcp_servers=list(mcp_servers),
+            additional_directories=self._gated(directories),
         )
-        result: schema.ResumeSessionResponse = await self._endpoint.request("session/resume", request)
+        result: schema.ResumeSessionResponse = await self._endpoint.request(
+            "session/resume", request
+        )
         return result
 
     def _gated(self, directories: Sequence[str]) -> Any:
-        """`additionalDirectories` goes out only to agents that take them, always as the full list."""
-        return list(directories) if directories and self.session_capabilities.additional_directories else UNSET
+        """`additionalDirectories` goes out only to agents that take them, always as the full
+        list.
+        """
+        return (
+            list(directories)
+            if directories and self.session_capabilities.additional_directories
+            else UNSET
+        )
 
     async def prompt(self, session_id: str, blocks: Sequence[Any], on_response: OnResponse) -> None:
         """Send a prompt; returns when the turn has ended (v1/prompt-turn)."""
@@ -96,18 +121,26 @@ class Agent:
         await self._endpoint.request("session/prompt", request, on_response=on_response)
 
     def cancel(self, session_id: str) -> None:
-        """Ask for the end of the running turn; its prompt is still answered (v1/prompt-turn#cancellation)."""
+        """Ask for the end of the running turn; its prompt is still answered (v1/prompt-
+        turn#cancellation).
+        """
         self._endpoint.notify("session/cancel", schema.CancelNotification(session_id))
 
     async def set_mode(self, session_id: str, mode_id: str) -> None:
         """Switch the session's mode (v1/session-modes)."""
-        await self._endpoint.request("session/set_mode", schema.SetSessionModeRequest(session_id=session_id, mode_id=mode_id))
+        await self._endpoint.request(
+            "session/set_mode", schema.SetSessionModeRequest(session_id=session_id, mode_id=mode_id)
+        )
 
     async def set_config_option(
         self, session_id: str, config_id: str, value: str | bool
     ) -> Sequence[schema.SessionConfigOption]:
         """Set a config option; returns the complete new list (v1/session-config-options)."""
         kind: Any = "boolean" if isinstance(value, bool) else UNSET
-        request = schema.SetSessionConfigOptionRequest(session_id=session_id, config_id=config_id, value=value, type=kind)
-        result: schema.SetSessionConfigOptionResponse = await self._endpoint.request("session/set_config_option", request)
+        request = schema.SetSessionConfigOptionRequest(
+            session_id=session_id, config_id=config_id, value=value, type=kind
+        )
+        result: schema.SetSessionConfigOptionResponse = await self._endpoint.request(
+            "session/set_config_option", request
+        )
         return tuple(result.config_options)

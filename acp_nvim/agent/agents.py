@@ -22,7 +22,8 @@ class Agents:
         self.connections: dict[str, Connection] = {}
 
     async def get(self, name: str) -> Connection:
-        """Return a living connection, started now if need be; its `error` says why it could not be had.
+        """Return a living connection, started now if need be; its `error` says why it could not be
+        had.
 
         Raises `UnknownAgent`.
         """

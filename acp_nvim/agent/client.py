@@ -1,26 +1,33 @@
 """What an agent asks of us: its requests, each answered exactly once, and its updates.
 
-`request` runs up to its first wait in wire order, so that a card stands where the agent asked for it.
+`request` runs up to its first wait in wire order, so that a card stands where the agent asked for
+it.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Protocol
 
 import anyio
 import msgspec
 
-from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.endpoint import IncomingCall
-from acp_nvim.session.questions import permission_decision, rule_case
+from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.settings import Settings
 from acp_nvim.protocol import codec, schema
-from acp_nvim.protocol.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RemoteProtocolError, RequestError
+from acp_nvim.protocol.errors import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    RemoteProtocolError,
+    RequestError,
+)
 from acp_nvim.protocol.jsonrpc import Violation
 from acp_nvim.session import rules
 from acp_nvim.session.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
 from acp_nvim.session.updates import apply
 
@@ -33,17 +40,23 @@ _ids = itertools.count(1)
 class FileServer(Protocol):
     """Serves `fs/*` from live buffers (`agent/files.py`)."""
 
-    async def read(self, session: Session, params: schema.ReadTextFileRequest) -> schema.ReadTextFileResponse:
+    async def read(
+        self, session: Session, params: schema.ReadTextFileRequest
+    ) -> schema.ReadTextFileResponse:
         """Answer `fs/read_text_file`."""
         ...
 
-    async def write(self, session: Session, params: schema.WriteTextFileRequest) -> schema.WriteTextFileResponse:
+    async def write(
+        self, session: Session, params: schema.WriteTextFileRequest
+    ) -> schema.WriteTextFileResponse:
         """Answer `fs/write_text_file`."""
         ...
 
 
 async def wait(decision: Decision) -> Outcome:
-    """Wait until the decision is resolved, by whomever; a wait that is cancelled resolves it as cancelled."""
+    """Wait until the decision is resolved, by whomever; a wait that is cancelled resolves it as
+    cancelled.
+    """
     done = anyio.Event()
     if decision.outcome is None:
         decision.waiters.append(lambda _: done.set())
@@ -55,6 +68,11 @@ async def wait(decision: Decision) -> Outcome:
     return decision.outcome
 
 
+def _take_back(decision: Decision) -> None:
+    """The agent's `$/cancel_request`: the question is answered all the same, as cancelled."""
+    decision.resolve(CANCELLED, "agent")
+
+
 def decision_id() -> str:
     """Return a new id of ours, unique in the host."""
     return f"d{next(_ids)}"
@@ -63,7 +81,9 @@ def decision_id() -> str:
 class Client:
     """The handler of one connection's endpoint."""
 
-    def __init__(self, name: str, settings: Callable[[], Settings], files: FileServer, oddities: Oddities) -> None:
+    def __init__(
+        self, name: str, settings: Callable[[], Settings], files: FileServer, oddities: Oddities
+    ) -> None:
         """`name` is the agent's in the configuration."""
         self.name = name
         self.sessions: dict[str, Session] = {}
@@ -73,7 +93,7 @@ class Client:
         self._settings = settings
         self._files = files
 
-    # -- sessions ---------------------------------------------------------------------------------------------
+    # -- sessions ---------------------------------------------------------------------------------
 
     def adopt(self, session_id: str, session: Session) -> None:
         """Route this id to a session from now on, and apply what came for it before."""
@@ -86,7 +106,7 @@ class Client:
         for session_id in [key for key, value in self.sessions.items() if value is session]:
             del self.sessions[session_id]
 
-    # -- notifications ----------------------------------------------------------------------------------------
+    # -- notifications ----------------------------------------------------------------------------
 
     def notification(self, method: str, params: msgspec.Raw) -> None:
         """Apply a notification; unknown ones are ignored (v1/extensibility)."""
@@ -137,14 +157,16 @@ class Client:
             self.oddities.count("update outside of a turn", "agent_message_chunk")
 
     def violation(self, violation: Violation) -> None:
-        """Count a line that is no proper message; the endpoint has answered it where an answer is due."""
+        """Count a line that is no proper message; the endpoint has answered it where an answer is
+        due.
+        """
         self.oddities.count(violation.kind, violation.detail)
 
     def failed(self, error: BaseException) -> None:
         """Count a fault of our own while answering."""
         self.oddities.count("internal error", f"{type(error).__name__}: {error}")
 
-    # -- requests ---------------------------------------------------------------------------------------------
+    # -- requests ---------------------------------------------------------------------------------
 
     def request(self, method: str, params: msgspec.Raw, call: IncomingCall) -> Awaitable[Any]:
         """Start answering a request; what is returned is awaited in a task of its own."""
@@ -172,10 +194,14 @@ class Client:
     def _session(self, session_id: str) -> Session:
         session = self.sessions.get(session_id)
         if session is None:
-            raise RequestError(INVALID_PARAMS, f"unknown session: {session_id}", {"sessionId": session_id})
+            raise RequestError(
+                INVALID_PARAMS, f"unknown session: {session_id}", {"sessionId": session_id}
+            )
         return session
 
-    def _permission(self, session: Session, params: schema.RequestPermissionRequest, call: IncomingCall) -> Awaitable[Any]:
+    def _permission(
+        self, session: Session, params: schema.RequestPermissionRequest, call: IncomingCall
+    ) -> Awaitable[Any]:
         """v1/tool-calls#requesting-permission: rules first, then the user."""
         tool_call = session.upsert_call(params.tool_call, announces=False)
         decision = permission_decision(decision_id(), tool_call, params)
@@ -187,12 +213,13 @@ class Client:
             if option is not None:
                 decision.resolve(Outcome("selected", option), "rule")
         session.ask(decision, tool_call)
-        call.on_cancel = lambda: decision.resolve(CANCELLED, "agent")
+        call.on_cancel = partial(_take_back, decision)
         return self._answer(decision)
 
     async def _answer(self, decision: Decision) -> schema.RequestPermissionResponse:
         outcome = await wait(decision)
         if outcome.option is None:
             return schema.RequestPermissionResponse(schema.CancelledPermissionOutcome())
-        return schema.RequestPermissionResponse(schema.SelectedPermissionOutcome(option_id=outcome.option.id))
-
+        return schema.RequestPermissionResponse(
+            schema.SelectedPermissionOutcome(option_id=outcome.option.id)
+        )

@@ -1,16 +1,16 @@
-"""One run of an agent: process, endpoint, handshake, end. A connection is disposable; a new one replaces it."""
+"""One run of an agent: process, endpoint, handshake, end. A connection is disposable; a new one
+replaces it.
+"""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import anyio
 from anyio.abc import TaskGroup
-
 
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.client import Client, FileServer
@@ -34,7 +34,7 @@ class Surroundings:
     files: FileServer
     reaper: Reaper
     tasks: TaskGroup
-    gate: Callable[[], object]
+    gate: Callable[[], Awaitable[object]]
     changed: Callable[[Connection], None]
     ended: Callable[[Connection], None]
     env: Callable[[], Mapping[str, str]]
@@ -112,13 +112,15 @@ class Connection:
         settings = self._around.settings()
         self.process = process = await AgentProcess.start(
             self.spec.command,
-            cwd=self.spec.cwd or os.getcwd(),
+            cwd=self.spec.cwd or Path.cwd(),
             env={**self._around.env(), **self.spec.env},
             reaper=self._around.reaper,
             kill_s=settings.timeouts.kill_s,
         )
         peer = Peer(settings.limits.message_bytes)
-        endpoint = Endpoint(process, self.client, peer=peer, traffic=self.traffic, gate=self._around.gate)
+        endpoint = Endpoint(
+            process, self.client, peer=peer, traffic=self.traffic, gate=self._around.gate
+        )
         self._agent = Agent(endpoint)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._handshake)
@@ -183,7 +185,9 @@ def client_capabilities() -> schema.ClientCapabilities:
     return schema.ClientCapabilities(
         fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True),
         session=schema.ClientSessionCapabilities(
-            config_options=schema.SessionConfigOptionsCapabilities(boolean=schema.BooleanConfigOptionCapabilities()),
+            config_options=schema.SessionConfigOptionsCapabilities(
+                boolean=schema.BooleanConfigOptionCapabilities()
+            ),
             notices=schema.NoticeCapabilities(),
             compaction=schema.CompactionCapabilities(),
         ),

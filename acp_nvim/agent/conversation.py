@@ -50,7 +50,7 @@ class Conversation:
         self._opening = Opening(session)
         self._answered = False
 
-    # -- prompts ----------------------------------------------------------------------------------------------
+    # -- prompts ----------------------------------------------------------------------------------
 
     def submit(self, prompt: Prompt) -> None:
         """Queue a prompt; it is sent as soon as those before it are done."""
@@ -85,7 +85,7 @@ class Conversation:
     async def _turn(self, prompt: Prompt) -> None:
         """Send one prompt and wait for the end of its turn."""
         connection = self.connection
-        assert connection is not None and self.session.id is not None
+        assert connection is not None
         session = self.session
         blocks = prompt.build(connection.agent.prompt_capabilities)
         self.running, self._answered = prompt, False
@@ -101,7 +101,9 @@ class Conversation:
             self.running = None
 
     def _on_response(self, result: Any, error: Exception | None) -> None:
-        """Called in wire order, so nothing that came before the answer is drawn after the end of the turn."""
+        """Called in wire order, so nothing that came before the answer is drawn after the end of
+        the turn.
+        """
         if isinstance(error, ConnectionClosed):
             return  # `agent_ended` knows more
         self._answered = True
@@ -116,7 +118,9 @@ class Conversation:
         if session.status == "cancelling":
             session.end_turn("cancelled")
         elif isinstance(error, RequestError) and error.code == AUTH_REQUIRED:
-            session.end_turn(None, "the agent asks for a login: :Acp login; the prompt waits in the queue")
+            session.end_turn(
+                None, "the agent asks for a login: :Acp login; the prompt waits in the queue"
+            )
             if prompt is not None:
                 session.queue.insert(0, prompt)
                 session.change("queue")
@@ -127,19 +131,23 @@ class Conversation:
                 self._front.give_back(session, prompt.text)
 
     def _died(self) -> None:
-        """v1 has no way to go on in a turn whose agent died: say how it ended and give the prompt back."""
+        """v1 has no way to go on in a turn whose agent died: say how it ended and give the prompt
+        back.
+        """
         session, connection = self.session, self.connection
         reason = connection.epitaph() if connection else "the agent is gone"
-        session.end_turn(None, f"{reason}; :Acp restart goes on", connection.last_words() if connection else ())
+        session.end_turn(
+            None, f"{reason}; :Acp restart goes on", connection.last_words() if connection else ()
+        )
         if self.running is not None:
             self._front.give_back(session, self.running.text)
 
-    # -- cancel -----------------------------------------------------------------------------------------------
+    # -- cancel -----------------------------------------------------------------------------------
 
     def cancel(self) -> bool:
         """Cancel the running turn (v1/prompt-turn#cancellation); False when none runs."""
         session, connection = self.session, self.connection
-        if self.running is None or connection is None or session.id is None or self._answered:
+        if self.running is None or connection is None or not session.id or self._answered:
             return False
         session.held = True
         session.decisions.cancel_all("cancel")
@@ -159,15 +167,23 @@ class Conversation:
         session = self.session
         if self.turn != turn or session.status != "cancelling":
             return
-        title = f"{session.agent} has not ended the turn {seconds:g} s after the cancel; :Acp restart ends its process"
+        title = (
+            f"{session.agent} has not ended the turn {seconds:g} s after the cancel; "
+            ":Acp restart ends its process"
+        )
         session.remark("warning", title)
         session.event("AcpNotice", severity="warning", title=title)
 
-    # -- opening ----------------------------------------------------------------------------------------------
+    # -- opening ----------------------------------------------------------------------------------
 
     async def _ensure_open(self) -> bool:
         """Return whether prompts can be sent, after starting whatever was missing."""
-        if self.connection is not None and self.connection.alive and self.session.id is not None and self.session.status != "failed":
+        if (
+            self.connection is not None
+            and self.connection.alive
+            and self.session.id
+            and self.session.status != "failed"
+        ):
             return True
         if self.session.status == "closed":
             return False
@@ -215,7 +231,7 @@ class Conversation:
             session.change("queue")
             self._front.give_back(session, prompt.text)
 
-    # -- the end of the agent ---------------------------------------------------------------------------------
+    # -- the end of the agent ---------------------------------------------------------------------
 
     def agent_ended(self, connection: Connection) -> None:
         """The process is gone: nothing is pending any more, and the next prompt starts it again."""

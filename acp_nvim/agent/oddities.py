@@ -20,4 +20,7 @@ class Oddities:
 
     def lines(self) -> list[str]:
         """Return one line a kind: how often, what, the newest example."""
-        return [f"{count} × {kind}" + (f" ({self.newest[kind]})" if self.newest[kind] else "") for kind, count in self.counts.most_common()]
+        return [
+            f"{count} × {kind}" + (f" ({self.newest[kind]})" if self.newest[kind] else "")
+            for kind, count in self.counts.most_common()
+        ]

@@ -33,15 +33,17 @@ class Opening:
             result = await self._open(connection, known)
         self._take_over(result)
 
-    async def _open(self, connection: Connection, known: str | None) -> Any:
-        if known is None:
+    async def _open(self, connection: Connection, known: str) -> Any:
+        if not known:
             return await self._new(connection)
         try:
             return await self._again(connection, known)
         except RequestError as error:
             if error.code == AUTH_REQUIRED:
                 raise
-            return await self._fresh(connection, f"the agent could not reopen the session ({error})")
+            return await self._fresh(
+                connection, f"the agent could not reopen the session ({error})"
+            )
 
     async def _new(self, connection: Connection) -> schema.NewSessionResponse:
         session = self.session
@@ -67,7 +69,9 @@ class Opening:
         return result
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
-        self.session.remark("warning", f"a new session: {reason}; what was said before is not known to the agent")
+        self.session.remark(
+            "warning", f"a new session: {reason}; what was said before is not known to the agent"
+        )
         return await self._new(connection)
 
     def _take_over(self, result: Any) -> None:
@@ -79,5 +83,3 @@ class Opening:
             session.options = tuple(result.config_options)
         session.status, session.error = "idle", None
         session.change("status", "error", "modes", "options")
-
-

@@ -1,4 +1,6 @@
-"""The user's options as the core needs them; `lua/acp/config.lua` holds the defaults and validates."""
+"""The user's options as the core needs them; `lua/acp/config.lua` holds the defaults and
+validates.
+"""
 
 from __future__ import annotations
 

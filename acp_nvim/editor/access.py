@@ -1,4 +1,6 @@
-"""Questions about paths: an agent wants to read or write outside of its session, or a secret file."""
+"""Questions about paths: an agent wants to read or write outside of its session, or a secret
+file.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,19 @@ class Access:
         self._allowed: set[tuple[int, str, str]] = set()
 
     async def __call__(self, session: Session, verb: str, path: str, reason: str) -> bool:
-        """Return whether the user lets the agent `read` or `write` a path that is `outside` or `secret`."""
+        """Return whether the user lets the agent `read` or `write` a path that is `outside` or
+        `secret`.
+        """
         key = (session.n, verb, path)
         if key in self._allowed:
             return True
-        what = "a secret file" if reason == "secret" else "a file outside of the session's directories"
+        what = (
+            "a secret file" if reason == "secret" else "a file outside of the session's directories"
+        )
         kind = "read" if verb == "read" else "edit"
-        decision = Decision(decision_id(), "access", f"{verb} {what}: {path}", kind=kind, options=OPTIONS)
+        decision = Decision(
+            decision_id(), "access", f"{verb} {what}: {path}", kind=kind, options=OPTIONS
+        )
         if session.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         session.ask(decision)

@@ -1,6 +1,7 @@
 """The one module that touches pynvim's insides: futures over its callback session.
 
-pynvim's public `Nvim` object runs handlers in greenlets, which asyncio tasks cannot enter. Below it lies
+pynvim's public `Nvim` object runs handlers in greenlets, which asyncio tasks cannot enter. Below it
+lies
 `AsyncSession`, plain callbacks on an asyncio loop; this module turns these into awaitables.
 """
 
@@ -63,9 +64,11 @@ class Bridge:
             self._session.notify(method, args)
 
     def run(self, main: Coroutine[Any, Any, None], on_verb: Verb) -> None:
-        """Run the loop with `main` as its root task until Neovim closes the pipe, then let it clean up.
+        """Run the loop with `main` as its root task until Neovim closes the pipe, then let it clean
+        up.
 
-        `main` is cancelled at the end of the connection and awaited, for as long as Neovim lets us live.
+        `main` is cancelled at the end of the connection and awaited, for as long as Neovim lets us
+        live.
         """
         root = self.loop.create_task(main)
         root.add_done_callback(lambda _: self._session.stop())

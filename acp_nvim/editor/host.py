@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -16,12 +17,12 @@ from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.files import FileOptions, Files
 from acp_nvim.agent.reaper import Reaper
 from acp_nvim.agent.settings import AgentSettings, Settings, decode
-from acp_nvim.edits.text import Text
+from acp_nvim.editor.access import Access
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import Buffers
-from acp_nvim.editor.access import Access
 from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.screen import Screen
+from acp_nvim.edits.text import Text
 from acp_nvim.session.decisions import Decision
 from acp_nvim.session.session import Session
 
@@ -82,7 +83,7 @@ class Host:
             env=agent_environment,
         )
 
-    # -- options ----------------------------------------------------------------------------------------------
+    # -- options ----------------------------------------------------------------------------------
 
     def configure(self, table: dict[str, Any]) -> None:
         """Take over the options of verb `setup`."""
@@ -98,14 +99,18 @@ class Host:
         """Return how an agent is started; the tutor is part of the package."""
         spec = self.options.agents.get(name)
         if name == "tutor" and (spec is None or not spec.command):
-            return AgentSettings(command=[sys.executable, "-m", "acp_nvim.tutor"], env={"PYTHONPATH": os.getcwd()}, title="Tutor")
+            return AgentSettings(
+                command=[sys.executable, "-m", "acp_nvim.tutor"],
+                env={"PYTHONPATH": str(Path.cwd())},
+                title="Tutor",
+            )
         return spec
 
-    # -- sessions ---------------------------------------------------------------------------------------------
+    # -- sessions ---------------------------------------------------------------------------------
 
     def new_session(self, cwd: str, agent: str | None = None) -> Conversation:
         """Make a session with the next number and make it current; nothing is sent yet."""
-        directories = [os.path.expanduser(path) for path in self.options.files.directories]
+        directories = [str(Path(path).expanduser()) for path in self.options.files.directories]
         session = Session(self._next, agent or self.options.agent, cwd, directories)
         self._next += 1
         conversation = Conversation(session, self.agents, self.tasks, self)
@@ -132,7 +137,7 @@ class Host:
                 return conversation, decision
         return None
 
-    # -- what agents do ---------------------------------------------------------------------------------------
+    # -- what agents do ---------------------------------------------------------------------------
 
     def agent_changed(self, connection: Connection) -> None:
         """Show an agent's state."""
@@ -158,11 +163,13 @@ class Host:
         """An agent reads or writes here (follow-along)."""
         session.event("AcpLocation", path=path, line=line)
 
-    def wrote(self, session: Session, path: str, before: Text | None, after: Text, kind: str) -> None:
+    def wrote(
+        self, session: Session, path: str, before: Text | None, after: Text, kind: str
+    ) -> None:
         """An agent's write has landed."""
         session.event("AcpEdit", path=path, kind=kind, source="fs", conflict=False)
 
-    # -- Front ------------------------------------------------------------------------------------------------
+    # -- Front ------------------------------------------------------------------------------------
 
     def give_back(self, session: Session, text: str) -> None:
         """A prompt that was not taken goes back where it was written."""
@@ -176,19 +183,26 @@ class Host:
         session.event("AcpAuthRequired", agent=connection.name, methods=list(methods))
         self.echo("warn", f"{connection.title} asks for a login: :Acp login")
 
-    # -- words to the user ------------------------------------------------------------------------------------
+    # -- words to the user ------------------------------------------------------------------------
 
     def echo(self, level: str, message: str) -> None:
         """One line to the user."""
         self.screen.push("echo", level, message)
 
     def problem(self, text: str) -> None:
-        """Something of ours went wrong; it is kept for `:Acp info`, and stderr goes to the health check."""
+        """Something of ours went wrong; it is kept for `:Acp info`, and stderr goes to the health
+        check.
+        """
         self.problems.append(text)
         del self.problems[:-50]
-        print(text, file=sys.stderr, flush=True)
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
 
 
 def agent_environment() -> Mapping[str, str]:
     """The user's whole environment, without what Neovim set for itself."""
-    return {key: value for key, value in os.environ.items() if key not in ("NVIM", "NVIM_LISTEN_ADDRESS", "VIMRUNTIME", "VIM", "MYVIMRC")}
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("NVIM", "NVIM_LISTEN_ADDRESS", "VIMRUNTIME", "VIM", "MYVIMRC")
+    }

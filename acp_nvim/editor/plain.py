@@ -8,7 +8,9 @@ import msgspec
 
 
 def plain(value: Any) -> Any:
-    """Return builtins without anything absent: what is None inside a map is left out, in a list it is skipped."""
+    """Return builtins without anything absent: what is None inside a map is left out, in a list it
+    is skipped.
+    """
     return _strip(msgspec.to_builtins(value))
 
 

@@ -35,14 +35,17 @@ def info(host: Host) -> list[str]:
 
 def _agent(connection: Connection) -> list[str]:
     known = connection.snapshot()
-    lines = [f"agent {connection.name}: {connection.status}" + (f" ({connection.error})" if connection.error else "")]
+    lines = [
+        f"agent {connection.name}: {connection.status}"
+        + (f" ({connection.error})" if connection.error else "")
+    ]
     lines.append(f"  command: {' '.join(connection.spec.command)}")
-    for key in ("pid", "protocol"):
-        if known[key] is not None:
-            lines.append(f"  {key}: {known[key]}")
-    for key in ("info", "capabilities", "auth_methods"):
-        if known[key]:
-            lines.append(f"  {key}: {msgspec.json.encode(known[key]).decode()}")
+    lines += [f"  {key}: {known[key]}" for key in ("pid", "protocol") if known[key] is not None]
+    lines += [
+        f"  {key}: {msgspec.json.encode(known[key]).decode()}"
+        for key in ("info", "capabilities", "auth_methods")
+        if known[key]
+    ]
     lines.append(f"  traffic kept: {size(connection.traffic.size)}")
     oddities = connection.oddities.lines()
     lines.append("  protocol violations and oddities: " + ("none" if not oddities else ""))
@@ -50,10 +53,14 @@ def _agent(connection: Connection) -> list[str]:
 
 
 def _session(session: Session) -> list[str]:
-    lines = [f"session {session.n}: {session.status}, agent {session.agent}, id {session.id or 'none yet'}"]
-    lines.append(f"  title: {session.title or ''}")
-    lines.append(f"  cwd: {session.cwd}")
-    lines.append(f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}, queue: {len(session.queue)}")
+    lines = [
+        f"session {session.n}: {session.status}, agent {session.agent}",
+        f"  id: {session.id or 'none yet'}",
+        f"  title: {session.title or ''}",
+        f"  cwd: {session.cwd}",
+        f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}, "
+        f"queue: {len(session.queue)}",
+    ]
     return [visible(line) for line in lines]
 
 
@@ -72,7 +79,11 @@ def permissions(host: Host) -> list[str]:
     lines: list[str] = []
     for conversation in host.conversations.values():
         for decision in conversation.session.decisions:
-            lines += [f"session {conversation.session.n}, {decision.id}", *_texts(card(decision)), ""]
+            lines += [
+                f"session {conversation.session.n}, {decision.id}",
+                *_texts(card(decision)),
+                "",
+            ]
     return lines or ["nothing is pending"]
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
-
 
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor import reports
@@ -35,7 +33,9 @@ def verb(name: str) -> Callable[[Verb], Verb]:
 
 
 def run(host: Host, name: str, args: Args) -> None:
-    """Run a verb; what it does at once is done in the order of the verbs, what waits gets a task."""
+    """Run a verb; what it does at once is done in the order of the verbs, what waits gets a
+    task.
+    """
     function = VERBS.get(name)
     if function is None:
         host.problem(f"unknown verb {name}")
@@ -59,7 +59,7 @@ async def _finish(host: Host, name: str, waiting: Awaitable[None]) -> None:
         host.echo("error", f"{name}: {error}")
 
 
-# -- options and prompts --------------------------------------------------------------------------------------
+# -- options and prompts --------------------------------------------------------------------------
 
 
 @verb("setup")
@@ -73,7 +73,11 @@ def prompt(host: Host, args: Args) -> None:
     """Send a prompt, in a new session where none is or one is asked for."""
     conversation = None if args.get("new") else host.conversation(args.get("session"))
     wanted = args.get("agent")
-    if conversation is None or conversation.session.status == "closed" or (wanted and conversation.session.agent != wanted):
+    if (
+        conversation is None
+        or conversation.session.status == "closed"
+        or (wanted and conversation.session.agent != wanted)
+    ):
         conversation = host.new_session(args["cwd"], wanted)
     blocks = [_block(block) for block in args.get("blocks") or ()]
     text = args.get("text") or " ".join(b.text for b in blocks if isinstance(b, schema.TextContent))
@@ -99,7 +103,9 @@ def _attachments(args: Args) -> list[Attachment]:
     found: list[Attachment] = []
     lines = args.get("range")
     if lines:
-        found.append(Excerpt(_path(lines, args), lines["text"], lines.get("first"), lines.get("last")))
+        found.append(
+            Excerpt(_path(lines, args), lines["text"], lines.get("first"), lines.get("last"))
+        )
     found += [_file(path) for path in args.get("attach") or ()]
     return found
 
@@ -107,7 +113,7 @@ def _attachments(args: Args) -> list[Attachment]:
 def _path(lines: Args, args: Args) -> str:
     """A buffer without a name still needs an absolute path."""
     path = lines.get("path") or f"buffer-{lines.get('bufnr', 0)}"
-    return path if os.path.isabs(path) else os.path.join(args["cwd"], path)
+    return str(Path(args["cwd"]) / path)
 
 
 def _file(path: str) -> FileLink:
@@ -160,7 +166,7 @@ def _set_queue(conversation: Conversation, texts: list[str]) -> None:
     conversation.session.change("queue")
 
 
-# -- decisions ------------------------------------------------------------------------------------------------
+# -- decisions ------------------------------------------------------------------------------------
 
 
 @verb("answer")
@@ -224,13 +230,15 @@ def _oldest(host: Host, n: int | None) -> Decision | None:
     order = [first] if first else []
     order += [c for c in host.conversations.values() if c is not first] if n is None else []
     for conversation in order:
-        found = next((d for d in conversation.session.decisions if d.subject != "elicitation"), None)
+        found = next(
+            (d for d in conversation.session.decisions if d.subject != "elicitation"), None
+        )
         if found is not None:
             return found
     return None
 
 
-# -- sessions and agents --------------------------------------------------------------------------------------
+# -- sessions and agents --------------------------------------------------------------------------
 
 
 @verb("new")
@@ -284,7 +292,6 @@ async def mode(host: Host, args: Args) -> None:
     if conversation is None or conversation.connection is None:
         return
     session = conversation.session
-    assert session.id is not None
     before, session.mode = session.mode, str(args["id"])
     session.change("modes")
     try:
@@ -302,7 +309,6 @@ async def option(host: Host, args: Args) -> None:
     if conversation is None or conversation.connection is None:
         return
     session = conversation.session
-    assert session.id is not None
     agent_ = conversation.connection.agent
     session.options = await agent_.set_config_option(session.id, str(args["id"]), args["value"])
     session.change("options")
@@ -311,13 +317,13 @@ async def option(host: Host, args: Args) -> None:
 def _open(host: Host, args: Args) -> Conversation | None:
     """The session at its agent, or a word why not."""
     conversation = host.conversation(args.get("session"))
-    if conversation is None or conversation.session.id is None:
+    if conversation is None or not conversation.session.id:
         host.echo("warn", "no session is open")
         return None
     return conversation
 
 
-# -- seeing inside --------------------------------------------------------------------------------------------
+# -- seeing inside --------------------------------------------------------------------------------
 
 
 @verb("redraw")
@@ -340,14 +346,20 @@ def log(host: Host, args: Args) -> None:
     if connection is None:
         host.echo("info", f"{name} has not run yet, there is no traffic")
         return
-    host.screen.push("show", f"acp://log/{name}", "acplog", reports.log(connection, host.options.log.redact))
+    host.screen.push(
+        "show", f"acp://log/{name}", "acplog", reports.log(connection, host.options.log.redact)
+    )
 
 
 @verb("log_save")
 def log_save(host: Host, args: Args) -> None:
     """Write the traffic of all agents to a file, redacted."""
     path = Path(str(args["file"]))
-    lines = [line for connection in host.agents.connections.values() for line in reports.saved(connection)]
+    lines = [
+        line
+        for connection in host.agents.connections.values()
+        for line in reports.saved(connection)
+    ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     host.echo("info", f"{len(lines)} lines of traffic in {path}")
 
@@ -381,6 +393,9 @@ def open_target(host: Host, args: Args) -> None:
     if conversation is None:
         return
     lines = reports.whole(conversation.session, target)
-    host.screen.push("show", f"acp://content/{conversation.session.n}", "markdown", lines or ["nothing more is known of it"])
-
-
+    host.screen.push(
+        "show",
+        f"acp://content/{conversation.session.n}",
+        "markdown",
+        lines or ["nothing more is known of it"],
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
@@ -24,7 +25,9 @@ GROUPS = {"completed": "AcpToolCompleted", "failed": "AcpToolFailed", "cancelled
 KEYS = {"allow_once": "y", "allow_always": "Y", "reject_once": "n", "reject_always": "N"}
 
 TerminalView = Callable[[str], Sequence[str] | None]
-"""Terminal id -> what to show of it: its command line, then its newest lines; None when it is not ours."""
+"""Terminal id -> what to show of it: its command line, then its newest lines; None when it is not
+ours.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,8 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
 def card(decision: Decision, under: ToolCall | None = None) -> list[Row]:
     """Return the rows that ask: what, in full, the details, and every option with its keys.
 
-    Below the line of its tool call (`under`) the title is said again only if that line had to cut it.
+    Below the line of its tool call (`under`) the title is said again only if that line had to cut
+    it.
     """
     mark = {"decision": decision.id}
     what = "Permission" if decision.subject != "elicitation" else "Question"
@@ -63,19 +67,28 @@ def card(decision: Decision, under: ToolCall | None = None) -> list[Row]:
         rows = [row(f"{what} needed", "AcpPermission", mark)]
     else:
         rows = [pieces([(f"{what}: ", "AcpPermission"), (title, "AcpPermissionTitle")], mark)]
-    rows += [row("  " + line, None, mark) for detail in decision.details for line in visible(detail).split("\n")]
+    rows += [
+        row("  " + line, None, mark)
+        for detail in decision.details
+        for line in visible(detail).split("\n")
+    ]
     used: set[str] = set()
     for number, option in enumerate(decision.options, 1):
         key = "" if option.kind in used else KEYS.get(option.kind, "")
         used.add(option.kind)
         digit = f"[{number}] " if number < 10 else "[ ] "
-        parts: list[tuple[str, str | None]] = [(f"  {digit}", "AcpKey"), (one_line(option.name), None)]
+        parts: list[tuple[str, str | None]] = [
+            (f"  {digit}", "AcpKey"),
+            (one_line(option.name), None),
+        ]
         rows.append(pieces([*parts, (f"  {key}" if key else "", "AcpKey")], mark))
     return rows
 
 
 def float_rows(entry: ToolEntry | None, decision: Decision, look: Look) -> list[Row]:
-    """Return a pending decision for the float: its card, then all that the tool call shows of itself."""
+    """Return a pending decision for the float: its card, then all that the tool call shows of
+    itself.
+    """
     rows = card(decision)
     if entry is not None:
         for item in entry.call.content:
@@ -84,19 +97,34 @@ def float_rows(entry: ToolEntry | None, decision: Decision, look: Look) -> list[
 
 
 def diff_rows(diff: schema.Diff, limit: int | None) -> list[Row]:
-    """Return a diff as rows: the path with counts, then removed and added lines, at most `limit`."""
+    """Return a diff as rows: the path with counts, then removed and added lines, at most
+    `limit`.
+    """
     old = visible(diff.old_text).split("\n") if isinstance(diff.old_text, str) else []
     new = visible(diff.new_text).split("\n")
     changes = hunks.diff(old, new)
     added = sum(len(hunk.lines) for hunk in changes)
     removed = sum(hunk.end - hunk.start for hunk in changes)
-    where = {"kind": "file", "path": diff.path} | ({"line": changes[0].new_start + 1} if changes else {})
-    head = pieces([(_short(diff.path), "AcpPath"), (f" +{added}", "AcpAdded"), (f" -{removed}", "AcpRemoved")], where)
+    where = {"kind": "file", "path": diff.path} | (
+        {"line": changes[0].new_start + 1} if changes else {}
+    )
+    head = pieces(
+        [
+            (_short(diff.path), "AcpPath"),
+            (f" +{added}", "AcpAdded"),
+            (f" -{removed}", "AcpRemoved"),
+        ],
+        where,
+    )
     body: list[Row] = []
     for hunk in changes:
         body += [row("- " + line, "AcpRemoved") for line in old[hunk.start : hunk.end]]
         body += [
-            row("+ " + line, "AcpAdded", {"kind": "file", "path": diff.path, "line": hunk.new_start + at + 1})
+            row(
+                "+ " + line,
+                "AcpAdded",
+                {"kind": "file", "path": diff.path, "line": hunk.new_start + at + 1},
+            )
             for at, line in enumerate(hunk.lines)
         ]
     return [head, *_cut(body, limit, None)]
@@ -170,14 +198,19 @@ def _terminal(terminal_id: str, look: Look) -> list[Row]:
     if lines is None:
         return [row(f"[terminal {one_line(terminal_id, 60)}]", "AcpAttachment", target)]
     command, *output = lines
-    return [row("$ " + one_line(command), "AcpCommand", target), *(row(visible(line), None, target) for line in output)]
+    return [
+        row("$ " + one_line(command), "AcpCommand", target),
+        *(row(visible(line), None, target) for line in output),
+    ]
 
 
 def _input(call: ToolCall, limit: int | None) -> list[Row]:
     command = command_of(call.raw_input)
     if command is None:
         return []
-    return _cut([row("$ " + line, "AcpCommand") for line in visible(command).split("\n")], limit, call)
+    return _cut(
+        [row("$ " + line, "AcpCommand") for line in visible(command).split("\n")], limit, call
+    )
 
 
 def _locations(call: ToolCall) -> list[Row]:
@@ -202,6 +235,6 @@ def _decided(decision: Decision) -> Row:
 
 def _short(path: str) -> str:
     """Paths below the home directory start with `~`."""
-    home = os.path.expanduser("~")
+    home = str(Path.home())
     shown = "~" + path[len(home) :] if path.startswith(home + os.sep) else path
     return one_line(shown)

@@ -1,6 +1,7 @@
 """Questions to the user, each resolved exactly once.
 
-A `Decision` is a value that ring 1 awaits and that a key, a command, a rule, a cancel or the end of the agent
+A `Decision` is a value that ring 1 awaits and that a key, a command, a rule, a cancel or the end of
+the agent
 resolves. It knows nothing of how it is drawn or who waits.
 """
 
@@ -26,7 +27,9 @@ class Option:
 
 @dataclass(slots=True, frozen=True)
 class Outcome:
-    """How a decision ended: `selected` with the option; `accept` with form values; `decline`; `cancelled`."""
+    """How a decision ended: `selected` with the option; `accept` with form values; `decline`;
+    `cancelled`.
+    """
 
     kind: Literal["selected", "accept", "decline", "cancelled"]
     option: Option | None = None
@@ -40,8 +43,10 @@ CANCELLED = Outcome("cancelled")
 class Decision:
     """A pending or decided question.
 
-    `id` is ours and unique in the host; `tool_call_id` is the agent's. `details` are lines that say what would
-    happen (command, path, reason); `request` is the agent's own request for those who draw it in full.
+    `id` is ours and unique in the host; `tool_call_id` is the agent's. `details` are lines that say
+    what would
+    happen (command, path, reason); `request` is the agent's own request for those who draw it in
+    full.
     """
 
     id: str
@@ -93,7 +98,10 @@ class Decisions:
     def add(self, decision: Decision) -> None:
         """Make it pending; it leaves by itself when it is resolved."""
         self._pending[decision.id] = decision
-        decision.waiters.append(lambda _: self._pending.pop(decision.id, None))
+        decision.waiters.append(lambda _: self._drop(decision.id))
+
+    def _drop(self, decision_id: str) -> None:
+        self._pending.pop(decision_id, None)
 
     def get(self, decision_id: str) -> Decision | None:
         """Return a pending one by our id."""

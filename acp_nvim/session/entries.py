@@ -1,6 +1,7 @@
 """What stands in a transcript, in the order in which it came.
 
-Entries are mutable and compared by identity; whoever changes one tells the transcript (`Transcript.touch`).
+Entries are mutable and compared by identity; whoever changes one tells the transcript
+(`Transcript.touch`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ Role = Literal["user", "agent", "thought"]
 
 @dataclass(slots=True, eq=False)
 class Message:
-    """Text that streams: a user's prompt, an agent's message, a thought. Parts are only ever appended."""
+    """Text that streams: a user's prompt, an agent's message, a thought. Parts are only ever
+    appended.
+    """
 
     role: Role
     message_id: str | None = None
@@ -66,7 +69,9 @@ class PlanEntry:
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """One remark in the margin: the end of a turn, a notice, a restart. `level` is info, warning or error."""
+    """One remark in the margin: the end of a turn, a notice, a restart. `level` is info, warning or
+    error.
+    """
 
     level: Literal["info", "warning", "error"]
     title: str

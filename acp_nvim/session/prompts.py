@@ -1,4 +1,6 @@
-"""A prompt as the user means it, and the content blocks that an agent can take (v1/content, v1/prompt-turn)."""
+"""A prompt as the user means it, and the content blocks that an agent can take (v1/content,
+v1/prompt-turn).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from acp_nvim.protocol import schema
 
 @dataclass(slots=True, frozen=True)
 class Excerpt:
-    """Lines of a buffer: `first` and `last` are 1-based and inclusive, `text` is what they hold now."""
+    """Lines of a buffer: `first` and `last` are 1-based and inclusive, `text` is what they hold
+    now.
+    """
 
     path: str
     text: str
@@ -47,7 +51,9 @@ Attachment = Excerpt | FileLink
 
 @dataclass(slots=True, eq=False)
 class Prompt:
-    """What the user wants to send. `blocks` are made when it is sent, for the agent that gets it."""
+    """What the user wants to send. `blocks` are made when it is sent, for the agent that gets
+    it.
+    """
 
     text: str
     attachments: Sequence[Attachment] = ()
@@ -56,18 +62,28 @@ class Prompt:
     """Content blocks that a caller made himself; they go out as they are."""
 
     def build(self, capabilities: schema.PromptCapabilities) -> list[Any]:
-        """Return the blocks, each of a kind that the agent takes: the words first, then what goes with them."""
+        """Return the blocks, each of a kind that the agent takes: the words first, then what goes
+        with them.
+        """
         words = [schema.TextContent(self.text)] if self.text else []
-        self.blocks = [*words, *self.given, *(_block(item, capabilities) for item in self.attachments)]
+        self.blocks = [
+            *words,
+            *self.given,
+            *(_block(item, capabilities) for item in self.attachments),
+        ]
         return self.blocks
 
 
 def _block(item: Attachment, capabilities: schema.PromptCapabilities) -> Any:
     if isinstance(item, FileLink):
         path = Path(item.path)
-        return schema.ResourceLink(uri=path.as_uri(), name=path.name, **_known(size=item.size, mime_type=item.mime_type))
+        return schema.ResourceLink(
+            uri=path.as_uri(), name=path.name, **_known(size=item.size, mime_type=item.mime_type)
+        )
     if capabilities.embedded_context:
-        contents = schema.TextResourceContents(uri=item.uri, text=item.text, **_known(mime_type=item.mime_type))
+        contents = schema.TextResourceContents(
+            uri=item.uri, text=item.text, **_known(mime_type=item.mime_type)
+        )
         return schema.EmbeddedResource(contents)
     return schema.ResourceLink(uri=item.uri, name=item.name, **_known(mime_type=item.mime_type))
 

@@ -10,7 +10,9 @@ from acp_nvim.session.rules import Case
 from acp_nvim.session.tool_calls import ToolCall
 
 
-def permission_decision(decision_id: str, call: ToolCall, params: schema.RequestPermissionRequest) -> Decision:
+def permission_decision(
+    decision_id: str, call: ToolCall, params: schema.RequestPermissionRequest
+) -> Decision:
     """Return the decision for a permission request, all of its options in the agent's order."""
     return Decision(
         decision_id,
@@ -25,19 +27,27 @@ def permission_decision(decision_id: str, call: ToolCall, params: schema.Request
 
 
 def details(call: ToolCall) -> list[str]:
-    """Return what the call would do that its title may not say: the command, the directory, the paths."""
+    """Return what the call would do that its title may not say: the command, the directory, the
+    paths.
+    """
     lines: list[str] = []
     command = command_of(call.raw_input)
     if command is not None and command not in call.title:
         lines.append(f"$ {command}")
     if isinstance(call.raw_input, dict):
-        lines += [f"in {call.raw_input[key]}" for key in ("cwd", "workdir") if isinstance(call.raw_input.get(key), str)]
+        lines += [
+            f"in {call.raw_input[key]}"
+            for key in ("cwd", "workdir")
+            if isinstance(call.raw_input.get(key), str)
+        ]
     return lines + [path for path in paths_of(call) if path not in call.title]
 
 
 def rule_case(call: ToolCall, agent: str) -> Case:
     """Return what permission rules are held against."""
-    return Case(kind=call.kind, paths=paths_of(call), command=command_of(call.raw_input), agent=agent)
+    return Case(
+        kind=call.kind, paths=paths_of(call), command=command_of(call.raw_input), agent=agent
+    )
 
 
 def paths_of(call: ToolCall) -> list[str]:

@@ -1,14 +1,16 @@
 """Permission rules of the user: which requests are answered without a question.
 
-A rule is `{action, kind, path, command, agent}`; the first that matches wins. Every condition that a rule states must
-hold; `path` and `command` are globs (`*` any text, `**` also across `/`), `path` must match every path concerned.
+A rule is `{action, kind, path, command, agent}`; the first that matches wins. Every condition that
+a rule states must
+hold; `path` and `command` are globs (`*` any text, `**` also across `/`), `path` must match every
+path concerned.
 """
 
 from __future__ import annotations
 
 import fnmatch
-import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -45,17 +47,24 @@ def _matches(rule: Rule, case: Case) -> bool:
         _any(rule.kind, [case.kind])
         and _any(rule.agent, [case.agent])
         and _any(rule.command, [] if case.command is None else [case.command])
-        and (rule.path is None or (bool(case.paths) and all(_path(rule.path, path) for path in case.paths)))
+        and (
+            rule.path is None
+            or (bool(case.paths) and all(_path(rule.path, path) for path in case.paths))
+        )
     )
 
 
 def _any(patterns: str | list[str] | None, values: list[str]) -> bool:
-    return patterns is None or any(fnmatch.fnmatchcase(value, p) for p in _list(patterns) for value in values)
+    return patterns is None or any(
+        fnmatch.fnmatchcase(value, p) for p in _list(patterns) for value in values
+    )
 
 
 def _path(patterns: str | list[str], path: str) -> bool:
-    expanded = [os.path.expanduser(pattern) for pattern in _list(patterns)]
-    return any(fnmatch.fnmatchcase(path, p) or fnmatch.fnmatchcase(path, "*/" + p) for p in expanded)
+    expanded = [str(Path(pattern).expanduser()) for pattern in _list(patterns)]
+    return any(
+        fnmatch.fnmatchcase(path, p) or fnmatch.fnmatchcase(path, "*/" + p) for p in expanded
+    )
 
 
 def _list(value: str | list[str]) -> list[str]:

@@ -1,6 +1,8 @@
-"""A session: what the agent told, what the user asked, what is pending. Pure state; nothing here waits.
+"""A session: what the agent told, what the user asked, what is pending. Pure state; nothing here
+waits.
 
-Ring 1 feeds it (`apply`, `begin_turn`, `ask`, …), the editor ring reads what changed (`take_changes`, `transcript.dirty`,
+Ring 1 feeds it (`apply`, `begin_turn`, `ask`, …), the editor ring reads what changed
+(`take_changes`, `transcript.dirty`,
 `take_events`). Everything happens in wire order.
 """
 
@@ -39,7 +41,8 @@ class Session:
         self.agent = agent
         self.cwd = cwd
         self.directories = list(directories)
-        self.id: str | None = None
+        self.id = ""
+        """The agent's id; empty until the session exists there."""
         self.status: Status = "starting"
         self.title: str | None = None
         self.stop_reason: str | None = None
@@ -61,7 +64,16 @@ class Session:
         self.plan_entry: PlanEntry | None = None
         self.echo = ""
         self.state_mark = 0
-        self._changed: set[str] = {"agent", "cwd", "status", "tool_calls", "queue", "plan", "permissions", "elicitations"}
+        self._changed: set[str] = {
+            "agent",
+            "cwd",
+            "status",
+            "tool_calls",
+            "queue",
+            "plan",
+            "permissions",
+            "elicitations",
+        }
         self._changed |= {"edits", "terminals", "commands", "options"}
         self._changed_calls: set[int] = set()
         self._events: list[Event] = []
@@ -72,7 +84,7 @@ class Session:
         """Directories that belong to the session: `cwd` and `additionalDirectories`."""
         return [self.cwd, *self.directories]
 
-    # -- what changed -----------------------------------------------------------------------------------------
+    # -- what changed -----------------------------------------------------------------------------
 
     def change(self, *names: str) -> None:
         """Note that state of these names is to be told anew."""
@@ -82,7 +94,9 @@ class Session:
 
     def event(self, name: str, **data: Any) -> None:
         """Queue a `User` event behind the text that came before it."""
-        self._events.append(Event(name, {"session": self.n, **snapshot.compact(**data)}, self.transcript.written))
+        self._events.append(
+            Event(name, {"session": self.n, **snapshot.compact(**data)}, self.transcript.written)
+        )
         self.on_change()
 
     def take_changes(self) -> list[tuple[list[str | int], Any]]:
@@ -91,11 +105,9 @@ class Session:
         if "tool_calls" in self._changed:
             changes.append((["tool_calls"], [snapshot.tool_call(call) for call in self.tool_calls]))
             self._changed_calls.clear()
-        for call in self.tool_calls if self._changed_calls else ():
-            if call.index in self._changed_calls:
-                changes.append((["tool_calls", call.index + 1], snapshot.tool_call(call)))
-        for name in sorted(self._changed - {"tool_calls"}):
-            changes.append(([name], self._value(name)))
+        calls = (self.tool_calls.at(index) for index in sorted(self._changed_calls))
+        changes += [(["tool_calls", call.index + 1], snapshot.tool_call(call)) for call in calls]
+        changes += [([name], self._value(name)) for name in sorted(self._changed - {"tool_calls"})]
         self._changed.clear()
         self._changed_calls.clear()
         return changes
@@ -115,6 +127,8 @@ class Session:
 
     def _value(self, name: str) -> Any:
         match name:
+            case "id":
+                return self.id or None
             case "queue":
                 return [prompt.text for prompt in self.queue]
             case "plan":
@@ -128,13 +142,17 @@ class Session:
             case "usage":
                 return snapshot.usage(self.usage)
             case "permissions":
-                return [snapshot.permission(d) for d in self.decisions if d.subject != "elicitation"]
+                return [
+                    snapshot.permission(d) for d in self.decisions if d.subject != "elicitation"
+                ]
             case "elicitations":
-                return [snapshot.elicitation(d) for d in self.decisions if d.subject == "elicitation"]
+                return [
+                    snapshot.elicitation(d) for d in self.decisions if d.subject == "elicitation"
+                ]
             case _:
                 return getattr(self, name)
 
-    # -- turns ------------------------------------------------------------------------------------------------
+    # -- turns ------------------------------------------------------------------------------------
 
     def say(self, parts: Sequence[Part]) -> Message:
         """Put the user's words into the transcript."""
@@ -145,7 +163,9 @@ class Session:
 
     def begin_turn(self, prompt: Prompt, agent_title: str) -> None:
         """The prompt goes to the agent now."""
-        parts: list[Part] = [b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks]
+        parts: list[Part] = [
+            b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks
+        ]
         self.say(parts or [prompt.text])
         self.transcript.add(Heading(agent_title))
         self.plan_entry = None
@@ -155,7 +175,9 @@ class Session:
         self.event("AcpTurnStart")
         self.on_change()
 
-    def end_turn(self, stop_reason: str | None, error: str | None = None, details: Sequence[str] = ()) -> None:
+    def end_turn(
+        self, stop_reason: str | None, error: str | None = None, details: Sequence[str] = ()
+    ) -> None:
         """The agent answered the prompt, or never will."""
         self.echo = ""
         if stop_reason == "cancelled":
@@ -178,17 +200,21 @@ class Session:
             self.remark("warning", f"the turn ended: {stop_reason}")
 
     def close_calls(self, status: str) -> None:
-        """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-turn)."""
+        """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-
+        turn).
+        """
         for call in self.tool_calls.open():
             call.status = status
             self.touch_call(call)
 
-    def remark(self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()) -> None:
+    def remark(
+        self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()
+    ) -> None:
         """Put a line into the margin of the chat."""
         self.transcript.add(Line(level, title, tuple(details)))
         self.on_change()
 
-    # -- tool calls and decisions -----------------------------------------------------------------------------
+    # -- tool calls and decisions -----------------------------------------------------------------
 
     def touch_call(self, call: ToolCall) -> None:
         """A tool call changed: its state, its event, its rows."""
@@ -201,7 +227,9 @@ class Session:
             self.event("AcpToolCall", id=call.id, status=call.status)
         self.on_change()
 
-    def upsert_call(self, update: schema.ToolCall | schema.ToolCallUpdate, *, announces: bool) -> ToolCall:
+    def upsert_call(
+        self, update: schema.ToolCall | schema.ToolCallUpdate, *, announces: bool
+    ) -> ToolCall:
         """Apply a message about a tool call and show it."""
         call, new = self.tool_calls.upsert(update, announces=announces)
         if new:
@@ -228,7 +256,13 @@ class Session:
             self.event("AcpElicitation", id=decision.id, mode=decision.kind)
             return
         options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
-        self.event("AcpPermission", id=decision.id, tool_call=decision.tool_call_id, title=decision.title, options=options)
+        self.event(
+            "AcpPermission",
+            id=decision.id,
+            tool_call=decision.tool_call_id,
+            title=decision.title,
+            options=options,
+        )
 
     def _decided(self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome) -> None:
         self.transcript.touch(entry)
@@ -240,7 +274,13 @@ class Session:
 
 _ENDS: dict[str | None, tuple[Literal["info", "warning", "error"], str]] = {
     "cancelled": ("warning", "cancelled"),
-    "refusal": ("warning", "the agent refused; this prompt and all after it are no longer in its context"),
+    "refusal": (
+        "warning",
+        "the agent refused; this prompt and all after it are no longer in its context",
+    ),
     "max_tokens": ("warning", "stopped at the token limit (max_tokens)"),
-    "max_turn_requests": ("warning", "stopped at the limit of model requests in one turn (max_turn_requests)"),
+    "max_turn_requests": (
+        "warning",
+        "stopped at the limit of model requests in one turn (max_turn_requests)",
+    ),
 }

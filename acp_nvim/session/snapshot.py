@@ -1,4 +1,6 @@
-"""Session state as `require('acp').state()` shows it (contract section 5): plain values, absent things None."""
+"""Session state as `require('acp').state()` shows it (contract section 5): plain values, absent
+things None.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def modes(state: schema.SessionModeState | None, current: str | None) -> dict[st
     """`{current, available}`; None where the session has no modes."""
     if state is None:
         return None
-    available = [compact(id=m.id, name=m.name, description=m.description) for m in state.available_modes]
+    available = [
+        compact(id=m.id, name=m.name, description=m.description) for m in state.available_modes
+    ]
     return {"current": current or state.current_mode_id, "available": available}
 
 
@@ -65,7 +69,11 @@ def usage(update: schema.UsageUpdate | None) -> dict[str, Any] | None:
     if update is None:
         return None
     cost = update.cost
-    price = compact(amount=cost.amount, currency=cost.currency) if isinstance(cost, schema.Cost) else None
+    price = (
+        compact(amount=cost.amount, currency=cost.currency)
+        if isinstance(cost, schema.Cost)
+        else None
+    )
     return compact(used=update.used, size=update.size, cost=price)
 
 

@@ -1,7 +1,9 @@
 """Tool calls of a session: one record an id, created and changed by three kinds of message.
 
-Agents announce them by `tool_call`, change them by `tool_call_update`, and some name them first in a permission
-request; so all three upsert. A finished id that comes again as `tool_call` is a new call. Arrays replace whole.
+Agents announce them by `tool_call`, change them by `tool_call_update`, and some name them first in
+a permission
+request; so all three upsert. A finished id that comes again as `tool_call` is a new call. Arrays
+replace whole.
 """
 
 from __future__ import annotations
@@ -66,6 +68,10 @@ class ToolCalls:
     def __len__(self) -> int:
         """Return their number."""
         return len(self._calls)
+
+    def at(self, index: int) -> ToolCall:
+        """Return the call at a position, from 0."""
+        return self._calls[index]
 
     def get(self, tool_call_id: str) -> ToolCall | None:
         """Return the newest call of that id."""

@@ -1,6 +1,7 @@
 """The order of what was said and done in a session.
 
-Nothing is ever inserted before what stands already, so the order on the screen is the order on the wire.
+Nothing is ever inserted before what stands already, so the order on the screen is the order on the
+wire.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ class Transcript:
         self.entries: list[Entry] = []
         self.dirty: dict[Entry, None] = {}
         self.written = 0
-        """Characters of text ever added, for back-pressure and for events that must follow their text."""
+        """Characters of text ever added, for back-pressure and for events that must follow their
+        text.
+        """
 
     @property
     def last(self) -> Entry | None:
@@ -39,11 +42,16 @@ class Transcript:
     def stream(self, role: Role, part: Part, message_id: str | None) -> Message:
         """Append a part to the message that it continues, or to a new one.
 
-        A chunk continues the newest entry while role and `messageId` stay the same (v1/prompt-turn: a change of
+        A chunk continues the newest entry while role and `messageId` stay the same (v1/prompt-turn:
+        a change of
         `messageId` starts a new message, its absence concatenates).
         """
         message = self.last
-        if not isinstance(message, Message) or message.role != role or message.message_id != message_id:
+        if (
+            not isinstance(message, Message)
+            or message.role != role
+            or message.message_id != message_id
+        ):
             message = Message(role, message_id)
             self.add(message)
         message.parts.append(part)

@@ -1,4 +1,6 @@
-"""What each `session/update` does to a session (v1/prompt-turn, v1/tool-calls, v1/agent-plan and the rest)."""
+"""What each `session/update` does to a session (v1/prompt-turn, v1/tool-calls, v1/agent-plan and
+the rest).
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def _thought(session: Session, update: schema.AgentThoughtChunk) -> None:
 
 
 def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
-    """An echo of the prompt that is shown already is dropped; anything else is a user's message (replay)."""
+    """An echo of the prompt that is shown already is dropped; anything else is a user's message
+    (replay).
+    """
     part = _part(update.content)
     if session.echo and isinstance(part, str) and session.echo.startswith(part):
         session.echo = session.echo[len(part) :]
@@ -112,10 +116,18 @@ def _usage(session: Session, update: schema.UsageUpdate) -> None:
 
 
 def _notice(session: Session, update: schema.Notice) -> None:
-    levels: dict[str, Literal["info", "warning", "error"]] = {"warning": "warning", "error": "error"}
+    levels: dict[str, Literal["info", "warning", "error"]] = {
+        "warning": "warning",
+        "error": "error",
+    }
     details = [update.description] if update.description else []
     session.remark(levels.get(update.severity, "info"), update.title, details)
-    session.event("AcpNotice", severity=update.severity, title=update.title, description=update.description or None)
+    session.event(
+        "AcpNotice",
+        severity=update.severity,
+        title=update.title,
+        description=update.description or None,
+    )
 
 
 def _compaction_of(session: Session, compaction_id: str) -> Compaction:
