@@ -238,7 +238,8 @@ class Editor:
     def session(self, n: int | None = None) -> dict[str, Any]:
         """The snapshot of session n, or of the current one."""
         session: dict[str, Any] = self.lua(
-            "local s = require('acp').state() return s.sessions[... or s.current]", n
+            "local n, s = ..., require('acp').state() return s.sessions[n or s.current]",
+            *([] if n is None else [n]),
         )
         return session
 
@@ -247,7 +248,7 @@ class Editor:
         events: list[dict[str, Any]] = self.lua(
             "local name = ... return vim.tbl_filter(function(e) "
             "return not name or e.name == name end, _G.acp_events)",
-            name,
+            *([] if name is None else [name]),
         )
         return events
 

@@ -44,6 +44,7 @@ def test_user_events_are_recorded_with_their_data(editor: Editor) -> None:
     )
     assert editor.events("AcpTest") == [{"name": "AcpTest", "data": {"session": 1}}]
     assert editor.wait_event("AcpTest") == {"session": 1}
+    assert len(editor.events()) == 1
 
 
 def test_a_survivor_fails_the_test_and_is_ended(edit: Callable[..., Editor]) -> None:
