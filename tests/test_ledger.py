@@ -242,6 +242,7 @@ def test_format_on_save_is_the_agents_where_it_touches_its_hunks(formatted: str,
         ("aXcdefg", 1),
         ("abcdefg", 2),
         ("aXUcdeYg", 1),  # the commit has another line at the first hunk's edge
+        ("aUXcdeYg", 1),
         ("0aXcdeYg", 0),
     ],
 )

@@ -7,6 +7,7 @@ operation gives a new `Pending`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -146,11 +147,13 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         if self.live is None:
             return []
         others = diff(keys(self.live), keys(committed))
-        return [
-            hunk
-            for hunk in self.hunks
-            if not any(o.start <= hunk.new_end and hunk.new_start <= o.end for o in others)
-        ]
+        ends = [other.end for other in others]
+
+        def touched(hunk: Hunk) -> bool:
+            at = bisect_left(ends, hunk.new_start)
+            return at < len(others) and others[at].start <= hunk.new_end
+
+        return [hunk for hunk in self.hunks if not touched(hunk)]
 
     def _select(self, chosen: Collection[Hunk]) -> list[Hunk]:
         wanted = set(chosen)
