@@ -326,7 +326,7 @@ def _malformed_error(error: Raw) -> schema.Error:
         return schema.Error(code, message)
     if isinstance(data, dict):
         given = data.get("code")
-        code = int(given) if type(given) in (int, float) else code
+        code = int(given) if isinstance(given, int | float) else code
         message = str(data.get("message") or message)
     elif isinstance(data, str):
         message = data

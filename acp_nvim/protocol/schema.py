@@ -218,14 +218,14 @@ ContentBlock: TypeAlias = (
 
 
 class Content(Wire, frozen=True, tag_field="type", tag="content"):
-    """Standard content block (text, images, resources) (v1/content)."""
+    """A content block shown by a tool call (v1/tool-calls#content)."""
 
     content: ContentBlock
     meta: Meta = field(default=UNSET, name="_meta")
 
 
 class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
-    """A diff representing file modifications (v1/tool-calls#content)."""
+    """A change of a file; no `old_text` for a new one (v1/tool-calls#content)."""
 
     path: str
     new_text: str
@@ -238,7 +238,7 @@ TerminalId: TypeAlias = str
 
 
 class Terminal(Wire, frozen=True, tag_field="type", tag="terminal"):
-    """Embed a terminal created with `terminal/create` by its id (v1/terminals)."""
+    """Live output of a terminal, known by its id (v1/terminals)."""
 
     terminal_id: TerminalId
     meta: Meta = field(default=UNSET, name="_meta")
@@ -448,7 +448,7 @@ class StringMultiSelectItems(Wire, MultiSelectItems, frozen=True, tag_field="typ
 
 
 class TitledMultiSelectItems(Wire, MultiSelectItems, frozen=True):
-    """Items definition for titled multi-select enum properties (rfds/session-set-title)."""
+    """Values with titles (v1/elicitation)."""
 
     any_of: list[EnumOption]
     meta: Meta = field(default=UNSET, name="_meta")
@@ -724,7 +724,9 @@ class AuthMethod(Untagged):
 
 
 class AuthMethodTerminal(Wire, AuthMethod, frozen=True, tag_field="type", tag="terminal"):
-    """Terminal-based authentication method (v1/terminals)."""
+    """A login in a terminal: the agent's own command with these `args` and `env` added
+    (v1/authentication).
+    """
 
     id: AuthMethodId
     name: str
@@ -1008,7 +1010,7 @@ class ArchiveSessionResponse(Wire, frozen=True):
 
 
 class UnarchiveSessionResponse(Wire, frozen=True):
-    """Response from unarchiving a session (v1/overview, unstable)."""
+    """Response from unarchiving a session (rfds/session-archive, unstable)."""
 
     meta: Meta = field(default=UNSET, name="_meta")
 
@@ -1130,7 +1132,7 @@ class ContentChunk(Wire, frozen=True):
 class UserMessageChunk(
     ContentChunk, frozen=True, tag_field="sessionUpdate", tag="user_message_chunk"
 ):
-    """A piece of what the user (on replay) said (v1/prompt-turn)."""
+    """A piece of what the user said, as replayed or echoed by the agent (v1/prompt-turn)."""
 
 
 class AgentMessageChunk(
@@ -1146,7 +1148,9 @@ class AgentThoughtChunk(
 
 
 class ToolCall(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call"):
-    """Represents a tool call that the language model has requested (v1/tool-calls)."""
+    """A tool call that the model has asked for; a known id comes again to replace it
+    (v1/tool-calls).
+    """
 
     tool_call_id: ToolCallId
     title: str
@@ -1177,7 +1181,7 @@ PlanEntryStatus: TypeAlias = Literal["pending", "in_progress", "completed"]
 
 
 class Plan(Wire, frozen=True, tag_field="sessionUpdate", tag="plan"):
-    """An execution plan for accomplishing complex tasks (v1/agent-plan)."""
+    """The plan; replaces the last one (v1/agent-plan)."""
 
     entries: list[PlanEntry]
     meta: Meta = field(default=UNSET, name="_meta")
@@ -1259,7 +1263,7 @@ AvailableCommandInput: TypeAlias = UnstructuredCommandInput
 class AvailableCommandsUpdate(
     Wire, frozen=True, tag_field="sessionUpdate", tag="available_commands_update"
 ):
-    """Available commands are ready or have changed (v1/slash-commands)."""
+    """The commands there are; replaces the last list (v1/slash-commands)."""
 
     available_commands: list[AvailableCommand]
     meta: Meta = field(default=UNSET, name="_meta")
@@ -1280,7 +1284,7 @@ class ConfigOptionUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="conf
 
 
 class SessionInfoUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="session_info_update"):
-    """Update to session metadata (v1/session-list)."""
+    """Metadata of the session. Absent keeps, null clears (v1/session-list)."""
 
     title: str | UnsetType | None = UNSET
     updated_at: str | UnsetType | None = UNSET
@@ -1326,7 +1330,7 @@ CompactionStatus: TypeAlias = str
 
 
 class CompactionUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="compaction_update"):
-    """A context compaction upsert (rfds/session-compaction)."""
+    """A compaction, upserted by its id. Absent keeps, null clears (rfds/session-compaction)."""
 
     compaction_id: CompactionId
     status: CompactionStatus
@@ -1411,7 +1415,7 @@ StateUpdate: TypeAlias = (
 
 
 class SubagentUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="subagent_update"):
-    """Notification that the enclosing parent session created and owns a child session
+    """On the parent's session: it owns the child `session_id`. Absent keeps, null clears
     (v1/subagents).
     """
 
@@ -1426,7 +1430,7 @@ class SubagentUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="subagent
 
 
 class SessionMessage(Wire, frozen=True, tag_field="sessionUpdate", tag="session_message"):
-    """An upsert for an inter-session message (v1/subagents)."""
+    """A message between sessions, upserted by its id. Absent keeps, null clears (v1/subagents)."""
 
     message_id: MessageId
     sender_session_id: SessionId | UnsetType | None = UNSET
@@ -1807,7 +1811,7 @@ class ArchiveSessionRequest(Wire, frozen=True):
 
 
 class UnarchiveSessionRequest(Wire, frozen=True):
-    """Request parameters for unarchiving a session (v1/overview, unstable)."""
+    """Request parameters for unarchiving a session (rfds/session-archive, unstable)."""
 
     session_id: SessionId
     meta: Meta = field(default=UNSET, name="_meta")
@@ -2001,7 +2005,7 @@ ElicitationContentValue: TypeAlias = str | int | float | bool | list[str]
 
 class MessageMcpResponse(Wire, frozen=True):
     """Exactly one inner outcome: a result (null included) or an MCP error (rfds/mcp-over-acp,
-    unstable, unstable).
+    unstable).
     """
 
     result: Any = UNSET
@@ -2010,7 +2014,7 @@ class MessageMcpResponse(Wire, frozen=True):
 
 
 class McpError(Wire, frozen=True):
-    """UNSTABLE (rfds/mcp-over-acp, unstable)."""
+    """The error of an inner MCP request (rfds/mcp-over-acp, unstable)."""
 
     code: int
     message: str

@@ -13,6 +13,7 @@ The rules, from the v1 schema (`x-deserialize-*`) and from what agents do:
 
 from __future__ import annotations
 
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
 
@@ -27,6 +28,9 @@ from acp_nvim.protocol.unions import as_unknown, member, read_untagged
 T = TypeVar("T")
 
 _ABSENT: Final = object()
+
+# A list of a million bad items is told in a few lines.
+_NOTED_ITEMS: Final = 8
 
 # Unions of which a broken member is kept as unknown instead of spoiling what it is part of.
 _KEPT_BROKEN: Final = (schema.UnknownUpdate, schema.UnknownPropertySchema)
@@ -69,7 +73,7 @@ def _read_struct(wanted: type[Any], value: dict[str, Any], where: str, notes: li
     if reshape := quirks.RESHAPE.get(wanted):
         value = reshape(value)
     given: dict[str, Any] = {}
-    for field in fields(wanted):
+    for field in _fields(cast("Any", wanted)):
         item = _read_field(wanted, field, value, where, notes)
         if item is not _ABSENT:
             given[field.name] = item
@@ -145,7 +149,10 @@ def _read_list(wanted: Any, value: Any, where: str, notes: list[str]) -> list[An
         try:
             kept.append(_read(wanted, item, f"{where}[{i}]", notes))
         except DecodeError as e:
-            notes.append(f"{e}; the item is dropped")
+            if i - len(kept) < _NOTED_ITEMS:
+                notes.append(f"{e}; the item is dropped")
+    if (more := len(value) - len(kept) - _NOTED_ITEMS) > 0:
+        notes.append(f"{where}: {more} more items are dropped")
     return kept
 
 
@@ -185,6 +192,12 @@ def _read_constrained(wanted: Any, value: Any, problem: str, notes: list[str]) -
         notes.append(f"{problem}; read as {int(value)}")
         return int(value)
     raise DecodeError(problem)
+
+
+@cache
+def _fields(wanted: type[Any]) -> tuple[FieldInfo, ...]:
+    """msgspec resolves the annotations anew each time it is asked."""
+    return fields(wanted)
 
 
 def _is_tagged(wanted: Any) -> bool:
