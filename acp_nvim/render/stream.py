@@ -14,14 +14,20 @@ Op = list[Any]
 
 
 class Stream:
-    """Draws one `Message`. The rows it owns: `head`, then text, then `foot` (a blank row inside a fold)."""
+    """Draws one `Message`. The rows it owns: `head`, then text, then `foot` (a blank row inside a
+    fold).
+    """
 
     def __init__(self, message: Message, head: list[Row], *, foot: bool, dim: str | None) -> None:
-        """`head` stands above the text; `dim` is a group for all of the text, instead of Markdown."""
+        """`head` stands above the text; `dim` is a group for all of the text, instead of
+        Markdown.
+        """
         self.message = message
         self.rows = 0
         self.drawn = 0
-        """What is drawn of `Transcript.written`: characters, and one for each block that is no text."""
+        """What is drawn of `Transcript.written`: characters, and one for each block that is no
+        text.
+        """
         self._head = head
         self._foot = foot
         self._dim = dim
@@ -37,7 +43,9 @@ class Stream:
         return self.rows > 0 and not self._tail and not self._foot
 
     def draw(self, n: int, start: int, at_top: bool, budget: int) -> tuple[list[Op], bool]:
-        """Return operations for up to `budget` characters, and whether all is drawn; `drawn` grows by as much."""
+        """Return operations for up to `budget` characters, and whether all is drawn; `drawn` grows
+        by as much.
+        """
         ops: list[Op] = []
         done = False
         while not done and budget > 0:
@@ -56,7 +64,15 @@ class Stream:
             return ["text", n, row, lines, [spans, targets]]
         return self._first(n, start, at_top, lines, spans, targets)
 
-    def _first(self, n: int, start: int, at_top: bool, lines: list[str], spans: list[Any], targets: list[Any]) -> Op:
+    def _first(
+        self,
+        n: int,
+        start: int,
+        at_top: bool,
+        lines: list[str],
+        spans: list[Any],
+        targets: list[Any],
+    ) -> Op:
         above = len(self._head)
         head_spans, head_targets = decor(self._head)
         head_spans += [[at + above, a, b, group] for at, a, b, group in spans]
@@ -79,7 +95,11 @@ class Stream:
                 self._part += 1
                 self.drawn += 1
                 break
-            piece = part[self._offset : self._offset + budget] if self._offset or len(part) > budget else part
+            piece = (
+                part[self._offset : self._offset + budget]
+                if self._offset or len(part) > budget
+                else part
+            )
             taken.append(piece)
             budget -= len(piece)
             self.drawn += len(piece)
@@ -89,19 +109,26 @@ class Stream:
         return self._clean(taken), targets, self._part >= len(parts)
 
     def _clean(self, taken: list[str]) -> str:
-        """Make the piece visible; a `\\r` at its end waits for the `\\n` that may follow."""
+        """Make the piece visible, without the blank lines at its end.
+
+        What ends it waits for text that may follow: a `\\r` for its `\\n`, and newlines after the
+        first, since entries are set apart by one blank row whatever an agent ends its text with.
+        """
         text = self._carry + "".join(taken)
-        self._carry = ""
-        if text.endswith("\r") and not (self.message.closed and self._part >= len(self.message.parts)):
-            text, self._carry = text[:-1], "\r"
-        return visible(text)
+        kept = len(text.rstrip("\r\n"))
+        if text[kept : kept + 1] == "\n":
+            kept += 1
+        self._carry = text[kept:]
+        return visible(text[:kept])
 
     def _block(self, part: Part, targets: list[Any]) -> str:
         """A content block within the text stands on rows of its own."""
         before = "\n" if self._tail else ""
         rows = describe(part, self._part)
         offset = len(before)
-        targets.extend([at + offset, at + offset, target] for at, (_, _, target) in enumerate(rows) if target)
+        targets.extend(
+            [at + offset, at + offset, target] for at, (_, _, target) in enumerate(rows) if target
+        )
         return before + "\n".join(text for text, _, _ in rows) + "\n"
 
     def _spans(self, lines: list[str]) -> list[list[Any]]:

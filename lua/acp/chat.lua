@@ -243,6 +243,7 @@ function M.fold(n, id, first, last, open)
     id = chat.folds[id],
     end_row = last,
     end_col = 0,
+    right_gravity = false,
     strict = false,
   })
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
