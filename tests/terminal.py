@@ -75,9 +75,10 @@ class Terminal:
         return self.expr(f"luaeval('tostring({quoted})')")
 
     def wait_lua(self, expression: str, wanted: str, timeout: float = 20.0) -> None:
-        """Wait until the Lua expression has that value."""
+        """Wait until the Lua expression has that value; an error in it is another value."""
         end = time.monotonic() + timeout
-        while (value := self.lua(expression)) != wanted:
+        safe = f"(select(2, pcall(function() return {expression} end)))"
+        while (value := self.lua(safe)) != wanted:
             if time.monotonic() > end:
                 screen = "\n".join(self.lines())
                 raise AssertionError(f"{expression} is {value!r}, not {wanted!r}\n{screen}")

@@ -194,9 +194,9 @@ async def slow(turn: Turn, argument: str) -> None:
     """An answer that takes long: for trying a cancel."""
     seconds = float(argument) if re.fullmatch(r"\d+(\.\d+)?", argument) else 30.0
     await turn.say(words.SLOW.format(seconds=f"{seconds:g}"))
+    turn.chunk("\n")
     for number in range(int(seconds / STEP)):
-        line = f"{number + 1}. {words.SLOW_LINES[number % len(words.SLOW_LINES)]}\n"
-        turn.update(s.AgentMessageChunk(s.TextContent(line), f"slow{turn.session.turns}"))
+        turn.chunk(f"\n{number + 1}. {words.SLOW_LINES[number % len(words.SLOW_LINES)]}")
         await turn.pause(STEP)
     await turn.say(words.SLOW_DONE)
 

@@ -56,20 +56,33 @@ class Turn:
         self.prompt = prompt
         self.text = "".join(b.text for b in prompt if isinstance(b, s.TextContent)).strip()
         self._connection = connection
+        self._speaking = False
 
     # ---- saying
 
     async def say(self, text: str) -> None:
-        """Stream Markdown in chunks of a few words, at the session's pace."""
-        self.session.messages += 1
-        message = f"m{self.session.messages}"
-        for piece in pieces(text.rstrip("\n") + "\n\n"):
-            self.update(s.AgentMessageChunk(s.TextContent(piece), message))
+        """Stream Markdown in chunks of a few words, at the session's pace.
+
+        What is said with no thought or tool call in between is one message, in paragraphs.
+        """
+        text = text.strip("\n")
+        if self._speaking:
+            text = f"\n\n{text}"
+        else:
+            self.session.messages += 1
+        self._speaking = True
+        for piece in pieces(text):
+            self.chunk(piece)
             await self.pause()
         self.update(self.session.count(text))
 
+    def chunk(self, text: str) -> None:
+        """A piece of the message that is being said."""
+        self.update(s.AgentMessageChunk(s.TextContent(text), f"m{self.session.messages}"))
+
     async def think(self, text: str) -> None:
         """Stream a thought."""
+        self._speaking = False
         for piece in pieces(text):
             self.update(s.AgentThoughtChunk(s.TextContent(piece)))
             await self.pause()
@@ -238,6 +251,7 @@ class Turn:
         *content: s.ToolCallContent,
         line: int | None = None,
     ) -> str:
+        self._speaking = False
         self.session.calls += 1
         call = f"call-{self.session.calls}"
         places = [s.ToolCallLocation(str(path), line or UNSET)] if path else UNSET

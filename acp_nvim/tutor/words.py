@@ -15,13 +15,11 @@ protocol as any other agent. So what you learn here holds for all of them.
 KEYS: Final = """\
 ## Five keys to know
 
-| key | where | what it does |
-|---|---|---|
-| `i` | chat | write a prompt; `<C-s>` sends it |
-| `y` / `n` | a question of mine | allow once / reject (`Y` / `N`: always) |
-| `<C-c>` | chat | stop me |
-| `]h` | a file I changed | next change; `<localleader>a` accepts it, `<localleader>r` rejects it |
-| `g?` | any of these windows | all other keys |
+- **`i`** in the chat: write a prompt, `<C-s>` sends it
+- **`y`** or **`n`** on a question: yes or no (`Y`, `N`: always)
+- **`<C-c>`** in the chat: stop me
+- **`]h`** in a file I changed: to the next change
+- **`g?`** in any of these windows: all other keys
 
 From any other window: `:AcpPrompt …`, `:Acp allow`, `:Acp deny`, `:AcpCancel`. And in a file that \
 I changed, `u` takes the whole change back.
