@@ -165,7 +165,7 @@ local function announce()
 end
 
 --- The snapshot changed: a host that runs has taken what was sent before; one that is gone has
---- not. And a session that has just come to be learns of the composer that waited for it.
+--- not.
 local function on_state()
   local host = require('acp.state').get().host
   if host == 'running' then
@@ -175,6 +175,7 @@ local function on_state()
   end
   announce()
 end
+
 --- Autocommands for all composers: writing sends, unloading keeps the draft, reading brings it
 --- back.
 local function register()

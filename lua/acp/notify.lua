@@ -112,15 +112,13 @@ function M.list(level, summary, lines)
     vim.notify('acp: ' .. summary .. '\n' .. table.concat(lines, '\n'), number(level))
     return
   end
+  -- Each is shown for no time at all, but stays in the history.
   for _, line in ipairs(lines) do
-    local text = 'acp: ' .. M.one_line(line)
-    vim.api.nvim_cmd({
-      cmd = 'echomsg',
-      args = { ("'%s'"):format(text:gsub("'", "''")) },
-      mods = { silent = true },
-    }, {})
+    M.echo(level, line)
   end
-  M.echo(level, #lines == 1 and lines[1] or summary)
+  if #lines > 1 then
+    M.echo(level, summary)
+  end
 end
 
 --- One line, only while Neovim has no focus and option `notify` is on.

@@ -153,6 +153,20 @@ local function wrapped(lines, width)
   return count
 end
 
+--- Whether the user's cursor stands where a float of this size at the top right would hide it.
+---@param width integer
+---@param height integer
+---@return boolean
+local function in_the_way(width, height)
+  local here = vim.api.nvim_get_current_win()
+  if here == win then
+    return false
+  end
+  local at = vim.api.nvim_win_get_cursor(here)
+  local screen = vim.fn.screenpos(here, at[1], at[2] + 1)
+  return screen.row <= height + 2 and screen.col >= vim.o.columns - width - 2
+end
+
 ---@param lines string[]
 ---@return vim.api.keyset.win_config
 local function placement(lines)
@@ -164,13 +178,15 @@ local function placement(lines)
   local most = math.max(math.floor(vim.o.lines * HEIGHT), 3)
   local tabline = vim.o.showtabline == 2
     or (vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() > 1)
+  local height = math.min(wrapped(lines, width), most)
+  local low = in_the_way(width, height)
   return {
     relative = 'editor',
-    anchor = 'NE',
-    row = tabline and 1 or 0,
+    anchor = low and 'SE' or 'NE',
+    row = low and vim.o.lines - vim.o.cmdheight - 1 or tabline and 1 or 0,
     col = vim.o.columns,
     width = width,
-    height = math.min(wrapped(lines, width), most),
+    height = height,
     border = require('acp.window').border(),
     title = title(),
     footer = footer(),
