@@ -143,6 +143,15 @@ local function dress(n, bufnr)
     vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, draft)
   end
   vim.bo[bufnr].modified = false
+  local group = vim.api.nvim_create_augroup('acp.composer.' .. n, {})
+  -- By buffer, not by name: `:w other` is a write of this buffer too.
+  vim.api.nvim_create_autocmd({ 'BufWriteCmd', 'FileWriteCmd' }, {
+    group = group,
+    buffer = bufnr,
+    callback = function(args)
+      M.write(n, args)
+    end,
+  })
   watch(n, bufnr)
   require('acp.keymaps').attach('composer', bufnr, n)
 end
@@ -176,8 +185,7 @@ local function on_state()
   announce()
 end
 
---- Autocommands for all composers: writing sends, unloading keeps the draft, reading brings it
---- back.
+--- Autocommands for all composers: unloading keeps the draft, reading brings it back.
 local function register()
   local group = vim.api.nvim_create_augroup('acp.composer', {})
   local function on(event, callback)
@@ -197,9 +205,6 @@ local function register()
     pattern = 'AcpState',
     callback = on_state,
   })
-  on('BufWriteCmd', function(n, args)
-    M.write(n, args)
-  end)
   on('BufUnload', function(n, args)
     local lines = lines_of(args.buf)
     drafts[n] = not blank(lines) and lines or nil
@@ -269,7 +274,7 @@ function M.send(n, first, last)
   vim.bo[it.bufnr].modified = false
 end
 
---- `:w` sends, `:2,3w` sends these lines, `:w file` writes a file as everywhere else.
+--- `:w` sends, `:2,3w!` sends these lines, `:w file` writes a file as everywhere else.
 ---@param n integer
 ---@param args { buf: integer, match: string, file: string }
 function M.write(n, args)
@@ -294,18 +299,6 @@ function M.give_back(n, text)
     vim.api.nvim_buf_set_lines(bufnr, 0, 0, false, lines)
   end
   vim.bo[bufnr].modified = false
-end
-
---- The host has taken a prompt: from now on it answers for the text.
----@param n integer
----@param text? string the oldest of this composer when it is not said which
-function M.sent(n, text)
-  for i, one in ipairs(unconfirmed) do
-    if one.text == text or (text == nil and one.n == n) then
-      table.remove(unconfirmed, i)
-      return
-    end
-  end
 end
 
 --- The host is gone: what it never took goes back into the composers.

@@ -14,8 +14,6 @@ names = ["pynvim", "msgspec", "anyio", "unidiff"]
 print(json.dumps({"python": sys.version.split()[0], **{n: version(n) for n in names}}))
 ]]
 
-local pongs = {} ---@type table<integer, integer> token -> ns when it came back
-
 local function neovim()
   health.start('acp: Neovim')
   local version = tostring(vim.version())
@@ -83,24 +81,12 @@ local function python()
   end
 end
 
---- The host's answer to the verb `ping`.
----@param token integer
-function M.pong(token)
-  pongs[token] = vim.uv.hrtime()
-end
-
---- Time to the host and back, nil when it does not answer within a second.
----@return number|nil ms
+--- Time to the host and back; the one request of Lua that waits.
+---@return number|nil ms nil when it does not answer
 local function ping()
-  local token = vim.uv.hrtime() % 2 ^ 31
   local started = vim.uv.hrtime()
-  if not require('acp.host').notify('ping', { token = token }) then
-    return nil
-  end
-  vim.wait(1000, function()
-    return pongs[token] ~= nil
-  end, 1)
-  return pongs[token] and (pongs[token] - started) / 1e6 or nil
+  local ok, answer = pcall(vim.rpcrequest, require('acp.host').channel(), 'ping')
+  return ok and answer == 'pong' and (vim.uv.hrtime() - started) / 1e6 or nil
 end
 
 local function host()
@@ -116,9 +102,9 @@ local function host()
   else
     local ms = ping()
     if ms then
-      health.ok(('running, answers in %.1f ms'):format(ms))
+      health.ok(('running, answers in %.2f ms'):format(ms))
     else
-      health.error('running, but gave no answer within a second', it.stderr())
+      health.error('running, but it does not answer', it.stderr())
     end
   end
   health.info('log: ' .. vim.fs.joinpath(vim.fn.stdpath('log') --[[@as string]], 'acp.log'))

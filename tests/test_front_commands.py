@@ -1,0 +1,188 @@
+"""Commands of the front in a real Neovim: what they send, and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.editor import Editor
+from tests.front import HOST, RECORD_NOTIFY, Start, error_of, last, permission, sent, session
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor whose host is a record, with notifications recorded as well."""
+    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
+
+
+def test_the_text_of_a_prompt_is_taken_as_typed(front: Editor) -> None:
+    text = r'fix a | b \| c "d" \n % # <args> \\'
+    front.cmd(f"AcpPrompt {text}")
+    assert last(front)[1]["text"] == text
+    front.cmd(f"Acp prompt {text}")
+    assert last(front)[1]["text"] == text
+    assert last(front)[1]["cwd"] == str(front.work)
+
+
+def test_a_range_goes_along_with_the_prompt(front: Editor) -> None:
+    path = front.write("a.py", "one\ntwo\nthree\n")
+    front.open(path)
+    front.cmd("2,3AcpPrompt why")
+    lines = last(front)[1]["range"]
+    assert (lines["first"], lines["last"], lines["text"]) == (2, 3, "two\nthree")
+    assert (lines["path"], lines["filetype"]) == (str(path), "python")
+
+
+def test_a_bang_asks_for_a_new_session(front: Editor) -> None:
+    session(front)
+    front.cmd("AcpPrompt! hello")
+    assert last(front)[1]["new"] is True
+
+
+def test_files_named_in_a_prompt_are_attached(front: Editor) -> None:
+    path = front.write("src/a.py", "")
+    front.cmd("AcpPrompt see @src/a.py, not me@src/a.py or @nothing")
+    assert last(front)[1]["attach"] == [str(path)]
+
+
+def test_variables_go_along_and_leave_the_text_alone(front: Editor) -> None:
+    front.open(front.write("a.txt", "first\nsecond\n"))
+    front.lua(
+        "vim.fn.setqflist({{ bufnr = vim.api.nvim_get_current_buf(), lnum = 2, text = 'bad' }})"
+    )
+    front.cmd("AcpPrompt fix @{quickfix} and @{nonsense}")
+    arguments = last(front)[1]
+    assert arguments["text"] == "fix @{quickfix} and @{nonsense}"
+    assert [variable["name"] for variable in arguments["variables"]] == ["quickfix"]
+    assert arguments["variables"][0]["text"].endswith("a.txt:2:0: bad")
+
+
+@pytest.mark.parametrize(
+    ("command", "nearest"),
+    [
+        ("Acp chta", "chat"),
+        ("Acp perm", "permissions"),
+        ("Acp queue ru", "run"),
+        ("Acp mode cod", "code"),
+        ("Acp model smal", "small"),
+        ("Acp option thnk", "think"),
+        ("Acp option think tru", "true"),
+        ("Acp agent claud", "claude"),
+        ("Acp new gemni", "gemini"),
+        ("Acp accept hnk", "hunk"),
+        ("Acp allow ye", "yes"),
+        ("Acp attach a.tx", "a.txt"),
+    ],
+)
+def test_a_wrong_word_is_one_line_that_names_the_nearest(
+    front: Editor, command: str, nearest: str
+) -> None:
+    front.write("a.txt", "")
+    session(front, permissions=[permission("p1")])
+    assert f"'{nearest}'" in error_of(front, command)
+    assert sent(front) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "verb", "arguments"),
+    [
+        ("Acp mode code", "mode", {"id": "code"}),
+        ("Acp model small", "option", {"id": "llm", "value": "small"}),
+        ("Acp option think true", "option", {"id": "think", "value": True}),
+        ("Acp allow", "allow", {}),
+        ("Acp deny no", "deny", {"option": "no"}),
+        ("Acp queue run", "queue", {"action": "run"}),
+        ("Acp restore 2", "restore", {"n": 2}),
+        ("Acp log", "log", {}),
+        ("Acp info", "info", {}),
+        ("AcpCancel!", "cancel", {"clear": True}),
+        ("Acp cancel", "cancel", {"clear": False}),
+        ("Acp agent claude", "agent", {"name": "claude"}),
+    ],
+)
+def test_subcommands_become_verbs(
+    front: Editor, command: str, verb: str, arguments: dict[str, Any]
+) -> None:
+    session(front, permissions=[permission("p1")])
+    front.cmd(command)
+    assert last(front) == [verb, arguments]
+
+
+def test_an_empty_table_of_arguments_arrives_as_a_map(front: Editor) -> None:
+    """msgpack would make a list of it."""
+    front.cmd("Acp info")
+    assert front.lua("return vim.mpack.encode(_G.sent[1][2]) == '\\128'")
+
+
+def test_comment_takes_its_text_and_place(front: Editor) -> None:
+    path = front.write("a.txt", "one\ntwo\n")
+    front.open(path)
+    front.cmd("2")
+    front.cmd("Acp comment why | this?")
+    verb, arguments = last(front)
+    assert verb == "comment"
+    assert (arguments["text"], arguments["path"], arguments["line"]) == (
+        "why | this?",
+        str(path),
+        2,
+    )
+
+
+def test_attach_takes_names_with_spaces(front: Editor) -> None:
+    path = front.write("my file.txt", "")
+    front.cmd(r"Acp attach my\ file.txt")
+    assert last(front) == ["attach", {"paths": [str(path)], "cwd": str(front.work)}]
+    front.cmd("Acp attach -")
+    assert last(front)[1]["clipboard"] is True
+
+
+def test_nothing_starts_the_host_to_say_that_nothing_is_going_on(front: Editor) -> None:
+    front.lua("_G.host.running = false")
+    for command in (
+        "AcpCancel",
+        "Acp allow",
+        "Acp queue",
+        "Acp edits",
+        "Acp permissions",
+        "Acp stop",
+        "Acp chat",
+    ):
+        error_of(front, command)
+    assert sent(front) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "some"),
+    [
+        ("Acp per", ["permissions"]),
+        ("Acp queue ", ["edit", "run", "clear"]),
+        ("Acp mode ", ["ask", "code"]),
+        ("Acp model ", ["big", "small"]),
+        ("Acp option ", ["llm", "think"]),
+        ("Acp option think ", ["true", "false"]),
+        ("Acp allow ", ["yes", "ever", "no"]),
+        ("Acp accept ", ["hunk", "file", "all"]),
+        ("Acp agent clau", ["claude"]),
+        ("Acp attach my", [r"my\ file.txt"]),
+        ("Acp info ", []),
+    ],
+)
+def test_completion(front: Editor, line: str, some: list[str]) -> None:
+    front.write("my file.txt", "")
+    session(front, permissions=[permission("p1")])
+    assert front.lua("return vim.fn.getcompletion(..., 'cmdline')", line) == some
+
+
+def test_choices_are_put_to_the_users_picker(front: Editor) -> None:
+    session(front)
+    front.lua("vim.ui.select = function(items, opts, done) _G.items = items done(items[2], 2) end")
+    front.cmd("Acp mode")
+    front.wait("_G.sent[1]")
+    assert front.lua("return _G.items") == ["* Ask", "  Code"]
+    assert last(front) == ["mode", {"id": "code"}]
+
+
+def test_an_error_in_a_command_is_one_line(front: Editor) -> None:
+    front.lua("package.loaded['acp.host'].notify = function() error('broken\\nand more') end")
+    assert error_of(front, "AcpPrompt hello") == "acp: broken"

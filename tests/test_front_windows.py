@@ -1,0 +1,109 @@
+"""Windows of the front: focus, layout, help, choices."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.editor import Editor
+from tests.front import HOST, RECORD_NOTIFY, Start, sent, session
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor whose host is a record, with notifications recorded as well."""
+    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
+
+
+def test_a_window_beside_leaves_focus_layout_and_diff_alone(front: Editor) -> None:
+    front.cmd("vsplit | diffthis")
+    before = front.lua("return { vim.api.nvim_get_current_win(), vim.fn.winheight(0) }")
+    win = front.lua(
+        "local buffer = vim.api.nvim_create_buf(false, true)"
+        " return require('acp.window').open_beside(buffer, { size = 30 })"
+    )
+    assert front.lua("return { vim.api.nvim_get_current_win(), vim.fn.winheight(0) }") == before
+    assert front.lua("return vim.wo[...].diff", win) is False
+    assert front.lua("return vim.wo[...].winfixbuf", win) is True
+    assert front.lua("return vim.api.nvim_win_get_width(...)", win) == 30
+
+
+def test_a_window_that_is_refused_opens_as_soon_as_it_may(front: Editor) -> None:
+    front.lua(
+        """vim.keymap.set('i', '<F2>', function()
+          require('acp.window').open_beside(vim.api.nvim_create_buf(false, true))
+          return 'x'
+        end, { expr = true })"""
+    )
+    front.keys("i<F2>")
+    front.wait("vim.fn.winnr('$') == 2")
+    assert front.lua("return vim.fn.mode() .. vim.api.nvim_get_current_line()") == "ix"
+
+
+def test_the_last_window_is_left_not_closed(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.chat').open(1)")
+    front.cmd("wincmd l | only")
+    assert front.lua("return vim.fn.bufname()") == "acp://chat/1"
+    front.cmd("Acp chat")
+    assert front.lua("return vim.fn.bufname()") == ""
+    assert front.lua("return vim.wo.winfixbuf") is False
+
+
+def test_the_plan_toggles_and_keeps_the_focus(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.plan').set(1, {'first', 'second'}, {{0, 0, 5, 'AcpPlanDone'}})")
+    front.cmd("Acp plan")
+    assert front.lines("acp://plan/1") == ["first", "second"]
+    assert front.lua("return vim.fn.bufname()") == ""
+    front.lua("require('acp.plan').set(1, {'third'}, {})")
+    assert front.lines("acp://plan/1") == ["third"]
+    front.cmd("Acp plan")
+    assert front.lua("return vim.fn.winnr('$')") == 1
+
+
+def test_what_was_asked_for_takes_the_focus_unless_the_user_went_on(front: Editor) -> None:
+    front.cmd("Acp info")
+    front.lua("require('acp.show').open('acp://info', 'acpinfo', {'a'})")
+    assert front.lua("return vim.bo.filetype") == "acpinfo"
+    front.cmd("close")
+    front.cmd("Acp info")
+    front.keys("ihello")
+    front.lua("require('acp.show').open('acp://info', 'acpinfo', {'b'})")
+    assert front.lua("return vim.bo.filetype") == ""
+    assert front.lines("acp://info") == ["b"]
+
+
+def test_help_lists_the_keys_in_force(front: Editor) -> None:
+    front.lua(
+        "require('acp').setup(...)", {"keymaps": {"composer": {"<c-S>": False, "gs": "send"}}}
+    )
+    front.cmd("AcpPrompt")
+    front.keys("g?")
+    text = "\n".join(front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+    assert re.search(r"gs\s+send", text)
+    assert "C-s" not in text
+    front.keys("q")
+    assert front.lua("return vim.bo.filetype") == "acpcomposer"
+
+
+def test_selects_do_not_nest_and_wait_for_normal_mode(front: Editor) -> None:
+    front.lua(
+        "_G.asked = {} vim.ui.select = function(items, opts, done)"
+        " table.insert(_G.asked, { opts.prompt, done }) end"
+    )
+    front.keys("i")
+    front.lua("require('acp.pick').select(7, 'first', 'k', {'a', 'b'})")
+    front.keys("x")
+    assert front.lua("return #_G.asked") == 0
+    front.keys("<Esc>")
+    front.wait("#_G.asked == 1")
+    front.lua(
+        "vim.api.nvim_open_win(0, true, {relative='editor', row=1, col=1, width=9, height=2})"
+    )
+    front.lua("require('acp.pick').input(8, 'second', nil)")
+    front.lua("vim.ui.input = function(o, done) done('text') end")
+    front.lua("_G.asked[1][2]('b', 2)")
+    front.wait("#_G.sent == 2")
+    assert sent(front) == [["picked", {"id": 7, "index": 2}], ["typed", {"id": 8, "text": "text"}]]
