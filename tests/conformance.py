@@ -52,7 +52,7 @@ def _definitions() -> dict[str, Any]:
 
 
 @cache
-def _types() -> dict[tuple[str, str, str], str]:
+def types() -> dict[tuple[str, str, str], str]:
     """(side that handles it, method, Request|Response|Notification) -> name of the type."""
     found = {}
     for name, definition in _definitions().items():
@@ -175,7 +175,7 @@ class _Run:
     def _params(self, frame: Frame) -> Iterator[str]:
         method, shape = frame["method"], "Request" if "id" in frame else "Notification"
         side = "protocol" if method.startswith("$/") else "agent"
-        name = _types().get((side, method, shape))
+        name = types().get((side, method, shape))
         if name is not None:
             yield from against(name, frame.get("params", {}))
         elif not method.startswith("_"):
@@ -193,7 +193,7 @@ class _Run:
         if asked is None:
             yield "an answer to nothing, or a second one"
         elif "result" in frame:
-            name = _types().get(("client", asked["method"], "Response"))
+            name = types().get(("client", asked["method"], "Response"))
             if name is not None:
                 yield from against(name, frame["result"])
 
