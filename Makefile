@@ -9,7 +9,7 @@ LUA := $(wildcard .ci/try.lua lua plugin build.lua tests/lua)
 SHELLS := .ci/run .ci/env .ci/nvim .ci/tool .ci/try
 
 .DEFAULT_GOAL := help
-.PHONY: help try test check fmt bench install test-agents clean
+.PHONY: help try test check check-format check-lint check-types check-lua check-docs check-shell fmt bench install test-agents clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -22,19 +22,31 @@ try: $(RUN) ## open Neovim on a small sample project with the embedded agent; NV
 test: $(DEV) ## the whole test suite, with a real Neovim; ARGS= goes to pytest
 	@$(PY) -m pytest $(ARGS)
 
-check: $(DEV) ## format, lint, types, docs, shell syntax: what must pass before a commit
-	$(PY) -m ruff format --check $(CODE)
+check: check-format check-lint check-types check-lua check-docs check-shell ## all checks that must pass before a commit (-k shows all that fail)
+
+check-format: $(DEV)
+	$(PY) -m ruff format --check --quiet $(CODE)
+
+check-lint: $(DEV)
 	$(PY) -m ruff check $(CODE)
+
+check-types: $(DEV)
 	$(PY) -m mypy $(CODE)
-	$(if $(LUA),"$$(.ci/tool stylua)" --check $(LUA))
-	$(if $(LUA),"$$(.ci/tool luacheck)" --quiet $(LUA))
+
+check-lua: $(DEV)
+	stylua=$$(.ci/tool stylua) && "$$stylua" --check $(LUA)
+	luacheck=$$(.ci/tool luacheck) && "$$luacheck" --quiet $(LUA)
+
+check-docs: $(DEV)
 	$(PY) .ci/vimdoc.py
-	@for script in $(SHELLS); do echo sh -n "$$script"; sh -n "$$script" || exit 1; done
+
+check-shell:
+	for script in $(SHELLS); do sh -n "$$script" || exit 1; done
 
 fmt: $(DEV) ## format Python and Lua
 	$(PY) -m ruff format $(CODE)
 	$(PY) -m ruff check --fix --exit-zero --quiet $(CODE)
-	$(if $(LUA),"$$(.ci/tool stylua)" $(LUA))
+	stylua=$$(.ci/tool stylua) && "$$stylua" $(LUA)
 
 bench: $(DEV) ## the benchmark: one table, and bench/results.json
 	@$(PY) -m bench $(ARGS)

@@ -8,7 +8,11 @@ vim.api.nvim_create_autocmd('VimEnter', {
   once = true,
   callback = function()
     if vim.fn.argc() > 0 then
-      vim.api.nvim_echo({ { 'Type  :AcpPrompt hello  and press Enter.  Help:  :help acp' } }, false, {})
+      vim.api.nvim_echo(
+        { { 'Type  :AcpPrompt hello  and press Enter.  Help:  :help acp' } },
+        false,
+        {}
+      )
     end
   end,
 })
