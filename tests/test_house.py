@@ -79,7 +79,8 @@ def test_the_tutor_is_a_peer_and_knows_only_the_protocol() -> None:
         if not name_of(path).startswith("acp_nvim.tutor"):
             continue
         known = {n for n in imports_of(path) if n.startswith("acp_nvim.")}
-        outside = {n for n in known if n.split(".")[1] not in {"tutor", "protocol"}}
+        allowed = {"tutor", "protocol", "__version__"}
+        outside = {n for n in known if n.split(".")[1] not in allowed}
         assert not outside, relative(path)
 
 
