@@ -5,7 +5,7 @@ validates.
 from __future__ import annotations
 
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import field
@@ -34,10 +34,10 @@ class AgentSettings(msgspec.Struct, frozen=True):
 class FileSettings(msgspec.Struct, frozen=True):
     """Options `files.*`."""
 
-    outside: str = "ask"
+    outside: Literal["ask", "deny", "allow"] = "ask"
     secret: list[str] = field(default_factory=list)
     directories: list[str] = field(default_factory=list)
-    save: str = "auto"
+    save: Literal["auto", "always", "never"] = "auto"
     autocmds: bool = True
 
 

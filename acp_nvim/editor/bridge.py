@@ -39,6 +39,11 @@ class Bridge:
         """Connect to the Neovim that started this process with `jobstart({rpc = true})`."""
         return cls(AsyncSession(MsgpackStream(EventLoop("stdio"))))
 
+    @classmethod
+    def within(cls, nvim: Any) -> Bridge:
+        """Share the connection of a classic remote-plugin host, whose loop is running already."""
+        return cls(nvim._session._async_session)
+
     def request(self, method: str, *args: Any) -> asyncio.Future[Any]:
         """Send an API request; the future holds its value or an `NvimError`."""
         future: asyncio.Future[Any] = self.loop.create_future()

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+from collections.abc import Coroutine
 from typing import Any
 
 import anyio
 
 from acp_nvim.editor import verbs
-from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.bridge import Bridge, Verb
 from acp_nvim.editor.host import Host
 
 Letter = tuple[str, dict[str, Any]]
 
 
-def serve(bridge: Bridge) -> None:
-    """Serve one Neovim until it closes the connection."""
+def core(bridge: Bridge) -> tuple[Coroutine[Any, Any, None], Verb]:
+    """Return the root task of a host, and the function that takes verbs for it."""
     send, receive = anyio.create_memory_object_stream[Letter](math.inf)
     host = Host(bridge)
 
@@ -24,9 +26,38 @@ def serve(bridge: Bridge) -> None:
             async for name, args in receive:
                 verbs.run(host, name, args)
 
-    bridge.run(host.run(dispatch), lambda name, args: send.send_nowait((name, args)))
+    def deliver(name: str, args: dict[str, Any]) -> None:
+        send.send_nowait((name, args))
+
+    return host.run(dispatch), deliver
 
 
 def main() -> None:
-    """Entry point of `python -m acp_nvim`, started by `lua/acp/host.lua`."""
-    serve(Bridge.stdio())
+    """Entry point of `python -m acp_nvim`: serve the Neovim that started it
+    (`lua/acp/host.lua`).
+    """
+    bridge = Bridge.stdio()
+    root, deliver = core(bridge)
+    bridge.run(root, deliver)
+
+
+class Classic:
+    """The same core in the shared host of classic remote plugins (`rplugin/python3/`)."""
+
+    def __init__(self, nvim: Any) -> None:
+        """Nothing is started yet."""
+        self._nvim = nvim
+        self._root: asyncio.Task[None] | None = None
+        self._deliver: Verb = lambda name, args: None
+
+    def start(self) -> int:
+        """Start the core unless it runs; returns the channel that takes its verbs."""
+        if self._root is None or self._root.done():
+            bridge = Bridge.within(self._nvim)
+            root, self._deliver = core(bridge)
+            self._root = bridge.loop.create_task(root)
+        return int(self._nvim.channel_id)
+
+    def deliver(self, name: str, args: Any) -> None:
+        """Take a verb; must not wait, the host is shared."""
+        self._deliver(name, args if isinstance(args, dict) else {})

@@ -99,8 +99,11 @@ local function start_classic()
   return id
 end
 
+--- The manifest defines the function when it is first called.
 local function wants_classic()
-  return vim.fn.exists('*_AcpClassicStart') == 1
+  local known = vim.fn.exists('*_AcpClassicStart') == 1
+    or vim.fn.exists('#FuncUndefined#_AcpClassicStart') == 1
+  return known
     and not require('acp.config').get().python
     and not vim.uv.fs_stat(M.root() .. '/.venv')
 end

@@ -1,0 +1,51 @@
+"""The classic route: `:UpdateRemotePlugins`, then the same plugin in Neovim's shared Python host."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.editor import ROOT, Editor
+
+INIT = """
+vim.opt.runtimepath:remove({repository!r})
+vim.opt.runtimepath:prepend({root!r})
+vim.g.python3_host_prog = {python!r}
+"""
+
+
+@pytest.fixture
+def classic(edit: Callable[..., Editor], tmp_path: Path) -> Editor:
+    """An editor on a copy of the plugin that has no `.venv`, with the manifest written and sourced."""
+    root = tmp_path / "plugin"
+    root.mkdir()
+    for part in ("lua", "plugin", "acp_nvim"):
+        (root / part).symlink_to(ROOT / part)
+    shutil.copytree(ROOT / "rplugin", root / "rplugin")  # Neovim looks for it past no symlink
+    editor = edit(init=INIT.format(repository=str(ROOT), root=str(root), python=sys.executable))
+    editor.cmd("silent UpdateRemotePlugins")
+    editor.cmd("execute 'source' stdpath('data') .. '/rplugin.vim'")
+    return editor
+
+
+def test_a_turn_by_the_classic_host(classic: Editor) -> None:
+    classic.agent("chunks", "3")
+    end = classic.turn("hello")
+    assert end["stop_reason"] == "end_turn"
+    assert any(line.startswith("word 0 word 1 word 2") for line in classic.chat())
+    channel = classic.lua("return require('acp.host').channel()")
+    info = classic.lua("return vim.api.nvim_get_chan_info(...)", channel)
+    assert info["client"]["type"] == "host", "the shared host of remote plugins, not one of our own"
+
+
+def test_its_commands_are_those_of_lua(classic: Editor) -> None:
+    classic.agent("permission")
+    classic.prompt("ask me")
+    classic.wait("#require('acp').state().sessions[1].permissions == 1")
+    classic.cmd("Acp allow")
+    classic.wait_event("AcpTurnEnd")
+    assert classic.session(1)["status"] == "idle"
