@@ -170,6 +170,7 @@ def test_what_a_client_may_not_send(frame: dict[str, Any], wrong: str) -> None:
         ("", []),
         ("say a b", ["say", "a", "b"]),
         ("read '/a b' 1 2", ["read", "/a b", "1", "2"]),
+        ('write /a "b c\\n"', ["write", "/a", '"b c\\n"']),
         ('request m {"a": "b c"}', ["request", "m", '{"a": "b c"}']),
     ],
 )

@@ -98,10 +98,7 @@ def run_turn(agent: Agent, request: Frame, scenario: Scenario, args: list[str]) 
 
 
 def script(agent: Agent, *_args: str) -> None:
-    """Run each line of the prompt's text: the name of a scenario and its arguments, shell-quoted.
-
-    A last argument that starts with `{` or `[` runs to the end of the line unquoted (JSON).
-    """
+    """Run each line of the prompt's text: the name of a scenario and its arguments, as `split`."""
     assert agent.turn is not None
     for line in prompt_text(agent.turn).split("\n"):
         words = split(line.strip())
@@ -110,9 +107,11 @@ def script(agent: Agent, *_args: str) -> None:
 
 
 def split(line: str) -> list[str]:
-    """Shell words; from the first word that starts with `{`, `[` or `\"{` on: one word as it is."""
+    """Shell words in single quotes or none; from a word that starts with `{`, `[` or `"` on the
+    rest of the line is one word as it is, which is JSON.
+    """
     for index, character in enumerate(line):
-        if character in "{[" and (index == 0 or line[index - 1] == " "):
+        if character in '{["' and (index == 0 or line[index - 1] == " "):
             return [*shlex.split(line[:index]), line[index:]]
     return shlex.split(line)
 
