@@ -1,0 +1,53 @@
+"""`python -m bench [CASE…]`: run the cases, print the table, write `bench/results.json`."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench import single, streaming
+from bench.results import Figure, table, write
+from bench.sides import nvim_version
+
+CASES: dict[str, Callable[[], list[Figure]]] = {
+    "burst": lambda: streaming.burst(10_000, 5) + streaming.burst(100_000, 3),
+    "trickle": streaming.trickle,
+    "updates": streaming.updates,
+    "message": streaming.message,
+    "tools": streaming.tools,
+    "reads": single.reads,
+    "write": single.write,
+    "cold": single.cold,
+    "warm": single.warm,
+    "start": single.start,
+    "rest": single.rest,
+}
+
+
+def main(names: list[str]) -> int:
+    """Exit code 1 when a budget is missed."""
+    unknown = [name for name in names if name not in CASES]
+    if unknown:
+        print(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}", file=sys.stderr)
+        return 2
+    figures: list[Figure] = []
+    began = time.monotonic()
+    for name in names or CASES:
+        print(f"{name}…", file=sys.stderr, flush=True)
+        figures += CASES[name]()
+    print(table(figures))
+    missed = sum(figure.passed is False for figure in figures)
+    print(f"\n{missed} of {sum(f.budget is not None for f in figures)} budgets missed, ", end="")
+    print(f"{time.monotonic() - began:.0f} s")
+    if not names:
+        about = {"neovim": nvim_version(), "python": platform.python_version()}
+        about |= {"machine": f"{platform.system()} {platform.machine()}"}
+        write(Path(__file__).parent / "results.json", figures, about)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,164 @@
+"""`python -m bench.agents.fast WORKLOAD [N]`: answers each prompt by a workload prepared before.
+
+All bytes of a turn are made when its session is opened. Workloads that measure themselves
+(`reads`, `write`, `cold`) tell nanoseconds as the text of their turn.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.workloads import chunks, long_message, notification, output, say, source
+
+Message = dict[str, Any]
+PLACE = "s-0000000"
+
+
+def _burst(count: int) -> list[bytes]:
+    return [b"".join(say(PLACE, text) for text in chunks(count))]
+
+
+def _trickle(count: int) -> list[bytes]:
+    return [say(PLACE, text) for text in chunks(count)]
+
+
+def _message(lines: int) -> list[bytes]:
+    return [say(PLACE, long_message(lines))]
+
+
+def _tool(n: int, title: str, text: str, status: str, kind: str = "tool_call") -> bytes:
+    content = [{"type": "content", "content": {"type": "text", "text": text}}]
+    head = {"sessionUpdate": kind, "toolCallId": f"c{n}", "status": status}
+    return notification(PLACE, head | {"title": title, "kind": "execute", "content": content})
+
+
+def _updates(count: int) -> list[bytes]:
+    start = _tool(0, "make", "", "in_progress")
+    step = 2000 // count
+    grown = [
+        _tool(0, "make", output(n * step), "in_progress", "tool_call_update")
+        for n in range(1, count + 1)
+    ]
+    return [start + b"".join(grown)]
+
+
+def _tools(count: int) -> list[bytes]:
+    made = [
+        _tool(n, f"read file {n}", "", "in_progress")
+        + _tool(n, f"read file {n}", f"one\ntwo {n}\n", "completed", "tool_call_update")
+        for n in range(count)
+    ]
+    return [b"".join(made)]
+
+
+PREPARED: dict[str, Callable[[int], list[bytes]]] = {
+    "burst": _burst,
+    "trickle": _trickle,
+    "message": _message,
+    "updates": _updates,
+    "tools": _tools,
+}
+
+
+class Agent:
+    """One process: reads requests, writes lines."""
+
+    def __init__(self, workload: str, count: int) -> None:
+        self.workload = workload
+        self.count = count
+        self.pieces = PREPARED[workload](count) if workload in PREPARED else []
+        self.sessions = 0
+        self.ready: dict[str, list[bytes]] = {}
+        self.lines = self._read()
+
+    def _read(self) -> Iterator[Message]:
+        for line in sys.stdin.buffer:
+            yield json.loads(line)
+
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(1, view) :]
+
+    def reply(self, request: Message, result: Message) -> None:
+        message = {"jsonrpc": "2.0", "id": request["id"], "result": result}
+        self.write(json.dumps(message).encode() + b"\n")
+
+    def ask(self, id: int, method: str, **params: Any) -> Message:
+        """Send a request and wait for its answer; nothing else may come meanwhile."""
+        message = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+        self.write(json.dumps(message).encode() + b"\n")
+        answer = next(self.lines)
+        assert answer.get("id") == id, answer
+        result: Message = answer["result"]
+        return result
+
+    def run(self) -> None:
+        for message in self.lines:
+            match message.get("method"):
+                case "initialize":
+                    self.reply(message, {"protocolVersion": 1, "agentCapabilities": {}})
+                case "session/new":
+                    self._open(message)
+                case "session/prompt":
+                    self._turn(message, time.monotonic_ns())
+
+    def _open(self, message: Message) -> None:
+        self.sessions += 1
+        session = f"s-{self.sessions:07d}"
+        own = session.encode()
+        self.ready[session] = [piece.replace(PLACE.encode(), own) for piece in self.pieces]
+        self.reply(message, {"sessionId": session})
+
+    def _turn(self, message: Message, now: int) -> None:
+        session = message["params"]["sessionId"]
+        text = message["params"]["prompt"][0]["text"]
+        match self.workload:
+            case "trickle" if text == "go":
+                self._trickle(session)
+            case "trickle":
+                self.write(b"".join(say(session, part) for part in chunks(int(text.split()[1]))))
+            case "reads":
+                self.write(say(session, str(self._reads(session, text))))
+            case "write":
+                self.write(say(session, str(self._write(session, text))))
+            case "cold":
+                self.write(say(session, str(now)))
+            case _:
+                for piece in self.ready[session]:
+                    self.write(piece)
+        self.reply(message, {"stopReason": "end_turn"})
+
+    def _trickle(self, session: str) -> None:
+        """100 a second, on the beat."""
+        start = time.monotonic()
+        for n, piece in enumerate(self.ready[session]):
+            time.sleep(max(0.0, start + n / 100 - time.monotonic()))
+            self.write(piece)
+
+    def _reads(self, session: str, path: str) -> int:
+        """One after the other, each compared with what the buffer holds."""
+        expected = Path(f"{path}.expected").read_text(encoding="utf-8")
+        start = time.monotonic_ns()
+        for n in range(self.count):
+            answer = self.ask(n, "fs/read_text_file", sessionId=session, path=path)
+            assert answer["content"] == expected
+        return time.monotonic_ns() - start
+
+    def _write(self, session: str, text: str) -> int:
+        path, edition = text.rsplit(" ", 1)
+        self.ask(1, "fs/read_text_file", sessionId=session, path=path)
+        content = source(self.count, int(edition), 50)
+        start = time.monotonic_ns()
+        self.ask(2, "fs/write_text_file", sessionId=session, path=path, content=content)
+        return time.monotonic_ns() - start
+
+
+if __name__ == "__main__":
+    Agent(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 0).run()

@@ -1,0 +1,174 @@
+"""A Neovim on a real terminal, watched from outside.
+
+The terminal is a pty whose other end we read: a paint is bytes that arrive there, a key is bytes
+written to it. A second connection, over Neovim's socket, asks `nvim_eval` again and again; how long
+the answer takes is how long the main loop was not there for anyone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import socket
+import struct
+import termios
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+COLUMNS, ROWS = 160, 45
+LETTERS = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
+"""Typed one after the other: none stands in any workload, so its echo is known when it comes."""
+
+
+@dataclass
+class Watched:
+    """What was seen of one run; milliseconds."""
+
+    wall: float = 0.0
+    gaps: list[float] = field(default_factory=list)
+    keys: list[float] = field(default_factory=list)
+    paints: list[float] = field(default_factory=list)
+    """Times without a paint."""
+    cpu_nvim: float = 0.0
+    cpu_host: float = 0.0
+    text: list[str] = field(default_factory=list)
+
+
+class Editor:
+    """`nvim` with these arguments on a terminal of its own."""
+
+    def __init__(self, argv: list[str], env: Mapping[str, str], home: Path) -> None:
+        self.address = str(home / "nvim.sock")
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+            os.chdir(home)
+            os.execvpe(argv[0], [*argv, "--listen", self.address], dict(env))
+        self.messages: list[tuple[str, list[Any]]] = []
+        self._answers: dict[int, tuple[Any, Any]] = {}
+        self._next = 0
+        self._unpacker = msgpack.Unpacker(raw=False, strict_map_key=False, max_buffer_size=0)
+        self._painted = b""
+        self.socket = self._connect()
+        self.server: int = self.lua("return vim.fn.getpid()")
+        self.channel: int = self.request("nvim_get_api_info")[0]
+
+    # ---- requests
+
+    def request(self, method: str, *args: Any) -> Any:
+        number = self._send(method, *args)
+        while number not in self._answers:
+            self._pump(1.0)
+        error, value = self._answers.pop(number)
+        if error is not None:
+            raise RuntimeError(error)
+        return value
+
+    def lua(self, code: str, *args: Any) -> Any:
+        return self.request("nvim_exec_lua", code, list(args))
+
+    def wait(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
+        """Pump until `condition` holds."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise TimeoutError(self.lua("return vim.api.nvim_exec2('messages', {output=true})"))
+            self._pump(0.05)
+
+    def pump_for(self, seconds: float) -> None:
+        """Let it work."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self._pump(left)
+
+    # ---- watching
+
+    def watch(self, done: Callable[[], bool], every: float, keys: bool = False) -> Watched:
+        """Until done: ask each `every` seconds, and type a key as soon as the last one is seen."""
+        seen = Watched()
+        ping, pinged, next_ping = 0, 0.0, 0.0
+        key, typed, next_key, count = b"", 0.0, 0.0, 0
+        end = time.monotonic() + 120
+        last_paint = time.monotonic()
+        while not done():
+            now = time.monotonic()
+            if now > end:
+                raise TimeoutError("the run does not end")
+            if not ping and now >= next_ping:
+                ping, pinged = self._send("nvim_eval", "1"), now
+            if keys and not key and now >= next_key:
+                key, typed = LETTERS[count % len(LETTERS)].encode(), now
+                count += 1
+                self._painted = b""
+                os.write(self.terminal, key)
+            painted = self._pump(0.001)
+            now = time.monotonic()
+            if painted:
+                seen.paints.append((now - last_paint) * 1000)
+                last_paint = now
+            if ping and self._answers.pop(ping, None) is not None:
+                seen.gaps.append((now - pinged) * 1000)
+                ping, next_ping = 0, pinged + every
+            if key and key in self._painted:
+                seen.keys.append((now - typed) * 1000)
+                key, next_key = b"", now + 0.002
+        seen.paints.append((time.monotonic() - last_paint) * 1000)
+        return seen
+
+    # ---- the end
+
+    def close(self) -> None:
+        """Kill; its host sees the end of its pipe, and ends."""
+        self.socket.close()
+        for pid in (self.server, self.pid):
+            os.kill(pid, signal.SIGKILL)
+        os.close(self.terminal)
+        os.waitpid(self.pid, 0)
+
+    # ---- the two descriptors
+
+    def _connect(self) -> socket.socket:
+        end = time.monotonic() + 10
+        while True:
+            connection = socket.socket(socket.AF_UNIX)
+            try:
+                connection.connect(self.address)
+            except OSError:
+                connection.close()
+                if time.monotonic() > end:
+                    raise
+                if select.select([self.terminal], [], [], 0.01)[0]:
+                    os.read(self.terminal, 1 << 16)
+            else:
+                return connection
+
+    def _send(self, method: str, *args: Any) -> int:
+        self._next += 1
+        self.socket.sendall(msgpack.packb([0, self._next, method, args]))
+        return self._next
+
+    def _pump(self, seconds: float) -> bool:
+        """Take in what came on either side; whether the terminal was painted."""
+        ready = select.select([self.terminal, self.socket.fileno()], [], [], seconds)[0]
+        if self.socket.fileno() in ready:
+            data = self.socket.recv(1 << 20)
+            if not data:
+                raise EOFError("Neovim is gone")
+            self._unpacker.feed(data)
+            for message in self._unpacker:
+                if message[0] == 1:
+                    self._answers[message[1]] = (message[2], message[3])
+                else:
+                    self.messages.append((message[1], message[2]))
+        if self.terminal not in ready:
+            return False
+        self._painted = (self._painted + os.read(self.terminal, 1 << 18))[-(1 << 18) :]
+        return True

@@ -1,0 +1,176 @@
+"""The floor: the least that a host in Python can do. `python -m bench.floor AGENT…`.
+
+Reads the agent's pipe, decodes each line with msgspec, and gives Neovim one frame each 30 ms: text
+to append at the end of a buffer. No state, no Markdown, no folds, no back-pressure, no errors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+import msgspec
+
+from acp_nvim.editor.bridge import Bridge
+
+FRAME_S = 0.03
+
+
+class Block(msgspec.Struct):
+    """A content block, or an item of a tool call that holds one."""
+
+    text: str = ""
+    content: Block | None = None
+
+
+class Update(msgspec.Struct, rename="camel"):
+    """Any `session/update`."""
+
+    session_update: str
+    content: Block | list[Block] | None = None
+    tool_call_id: str = ""
+    title: str = ""
+    status: str = ""
+
+
+class Params(msgspec.Struct, rename="camel"):
+    """Of everything that an agent sends."""
+
+    update: Update | None = None
+    path: str = ""
+    content: str = ""
+
+
+class Line(msgspec.Struct):
+    """Any line."""
+
+    id: int | None = None
+    method: str = ""
+    params: Params | None = None
+    result: dict[str, Any] | None = None
+
+
+class Floor:
+    """The loop. A turn's text waits in `pending`, its tool calls in `tools`."""
+
+    def __init__(self, bridge: Bridge, command: list[str]) -> None:
+        self.bridge = bridge
+        self.command = command
+        self.decode = msgspec.json.Decoder(Line).decode
+        self.process: asyncio.subprocess.Process
+        self.started: asyncio.Task[None] | None = None
+        self.answers: dict[int, asyncio.Future[Any]] = {}
+        self.pending: list[str] = []
+        self.tools: dict[str, list[str]] = {}
+        self.drawn: set[str] = set()
+        self.timer: asyncio.TimerHandle | None = None
+        self.last = 0.0
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+    def on_verb(self, name: str, args: dict[str, Any]) -> None:
+        self.task(self.prompt(args["text"]))
+
+    def task(self, work: Any) -> None:
+        task = self.bridge.loop.create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def prompt(self, text: str) -> None:
+        if self.started is None:
+            self.started = self.bridge.loop.create_task(self.start())
+        await self.started
+        session = (await self.ask(1, "session/new", cwd="/", mcpServers=[]))["sessionId"]
+        self.bridge.notify("nvim_exec_lua", "require('bench.floor').new(...)", [text])
+        self.drawn.clear()
+        block = [{"type": "text", "text": text}]
+        await self.ask(2, "session/prompt", sessionId=session, prompt=block)
+        self.flush()
+        self.bridge.notify("nvim_exec_lua", "require('bench.floor').done()", [])
+
+    async def start(self) -> None:
+        pipe = asyncio.subprocess.PIPE
+        self.process = await asyncio.create_subprocess_exec(
+            *self.command, stdin=pipe, stdout=pipe, limit=1 << 26
+        )
+        self.task(self.read())
+        await self.ask(0, "initialize", protocolVersion=1)
+
+    def ask(self, id: int, method: str, **params: Any) -> asyncio.Future[Any]:
+        self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        self.answers[id] = self.bridge.loop.create_future()
+        return self.answers[id]
+
+    def send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+
+    async def read(self) -> None:
+        assert self.process.stdout is not None
+        parts: list[bytes] = []
+        while data := await self.process.stdout.read(1 << 18):
+            *whole, rest = data.split(b"\n")
+            if whole:
+                whole[0] = b"".join(parts) + whole[0]
+                parts = []
+                for line in whole:
+                    self.take(self.decode(line))
+            parts.append(rest)
+
+    def take(self, line: Line) -> None:
+        if line.result is not None and line.id is not None:
+            self.answers.pop(line.id).set_result(line.result)
+        elif line.params is not None and line.params.update is not None:
+            self.update(line.params.update)
+        elif line.params is not None:
+            self.task(self.file(line.id, line.method, line.params))
+
+    def update(self, update: Update) -> None:
+        content = update.content
+        if isinstance(content, Block):
+            self.pending.append(content.text)
+        elif content is not None:
+            first = content[0].content
+            lines = first.text.split("\n", 8)[:8] if first else []
+            self.tools[update.tool_call_id] = [f"{update.status} {update.title}", *lines]
+        if self.timer is None:
+            loop = self.bridge.loop
+            at = max(loop.time(), self.last + FRAME_S)
+            self.timer = loop.call_at(at, self.flush)
+
+    def flush(self) -> None:
+        """Send what waits, in one call."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+        self.last = self.bridge.loop.time()
+        if self.pending:
+            text = "".join(self.pending)
+            self.pending.clear()
+            self.call("append", text.split("\n"))
+        if self.tools:
+            self.call("tools", list(self.tools.items()))
+            self.tools.clear()
+
+    def call(self, function: str, value: Any) -> None:
+        code = "require('bench.floor')[...](select(2, ...))"
+        self.bridge.notify("nvim_exec_lua", code, [function, value])
+
+    async def file(self, id: int | None, method: str, params: Params) -> None:
+        result: dict[str, Any] = {}
+        if method == "fs/read_text_file":
+            lines = await self.bridge.call("bench.floor", "read", params.path)
+            result = {"content": "\n".join(lines) + "\n"}
+        else:
+            await self.bridge.call("bench.floor", "write", params.path, params.content)
+        self.send({"jsonrpc": "2.0", "id": id, "result": result})
+
+
+if __name__ == "__main__":
+    bridge = Bridge.stdio()
+    floor = Floor(bridge, sys.argv[1:])
+    bridge.run(floor.run(), floor.on_verb)

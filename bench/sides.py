@@ -1,0 +1,145 @@
+"""The two that are compared, product and floor: each runs a workload in an editor of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from bench import process
+from bench.editor import Editor, Watched
+
+ROOT = Path(__file__).resolve().parent.parent
+
+Name = Literal["product", "floor"]
+
+INIT = """
+_G.bench_root = {root!r}
+vim.opt.runtimepath:prepend({{ _G.bench_root, _G.bench_root .. '/bench' }})
+vim.opt.swapfile = false
+function _G.bench_done()
+  _G.bench_ended = vim.uv.hrtime()
+  vim.rpcnotify(0, 'done')
+end
+"""
+
+PRODUCT = """
+require('acp').setup({{
+  agent = 'bench',
+  agents = {{ bench = {{ command = {command}, env = {{ PYTHONPATH = {root!r} }} }} }},
+  checkpoints = false,
+}})
+vim.api.nvim_create_autocmd('User', {{ pattern = 'AcpTurnEnd', callback = _G.bench_done }})
+"""
+
+FLOOR = """
+vim.env.PYTHONPATH = {root!r}
+_G.bench_floor_command = {floor}
+"""
+
+START = {
+    "product": "require('acp').prompt(..., { new = true })",
+    "floor": "require('bench.floor').prompt(...)",
+}
+CHANNEL = {
+    "product": "return require('acp.host').channel()",
+    "floor": "return require('bench.floor').channel()",
+}
+CHAT = {
+    "product": "return vim.fn.bufnr('acp://chat/' .. require('acp').state().current .. '$')",
+    "floor": "return require('bench.floor').bufnr()",
+}
+
+
+@cache
+def nvim() -> str:
+    found = subprocess.run([ROOT / ".ci/nvim"], capture_output=True, text=True, check=True)
+    return found.stdout.strip()
+
+
+def nvim_version() -> str:
+    """As it says itself."""
+    found = subprocess.run([nvim(), "--version"], capture_output=True, text=True, check=True)
+    return found.stdout.split("\n", 1)[0]
+
+
+def _lua(words: list[str]) -> str:
+    return "{" + ", ".join(repr(word) for word in words) + "}"
+
+
+def init(name: Name, agent: list[str]) -> str:
+    """The `init.lua` of a side."""
+    command = [sys.executable, "-m", "bench.agents.fast", *agent]
+    floor = [sys.executable, "-m", "bench.floor", *command]
+    own = PRODUCT if name == "product" else FLOOR
+    return (INIT + own).format(root=str(ROOT), command=_lua(command), floor=_lua(floor))
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Of the user's own, nothing that Neovim reads."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("NVIM", "XDG_", "VIM"))}
+    for kind in ("CONFIG", "DATA", "STATE", "CACHE", "RUNTIME"):
+        env[f"XDG_{kind}_{'DIR' if kind == 'RUNTIME' else 'HOME'}"] = str(home)
+    return env | {"TERM": "xterm-256color", "HOME": str(home)}
+
+
+class Side:
+    """The product or the floor, with an agent that runs one workload."""
+
+    def __init__(self, name: Name, *agent: str) -> None:
+        self.name = name
+        self._home = tempfile.TemporaryDirectory(prefix="acp-bench-", ignore_cleanup_errors=True)
+        self.home = Path(self._home.name)
+        script = self.home / "init.lua"
+        script.write_text(init(name, list(agent)), encoding="utf-8")
+        argv = [nvim(), "-n", "-i", "NONE", "-u", str(script)]
+        self.editor = Editor(argv, environment(self.home), self.home)
+        self.editor.lua("_G.bench_channel = ...", self.editor.channel)
+        self.host = 0
+
+    def close(self) -> None:
+        self.editor.close()
+        self._home.cleanup()
+
+    def run(
+        self, prompt: str = "go", *, every: float = 0.002, keys: bool = False, new: bool = True
+    ) -> Watched:
+        """One turn in a new chat, until all of it is on the screen."""
+        editor = self.editor
+        editor.messages.clear()
+        before = self._cpu()
+        start = START[self.name] if new else START[self.name].replace(", { new = true }", "")
+        editor.lua(f"_G.bench_started = vim.uv.hrtime() {start}", prompt)
+        seen = editor.watch(lambda: ("done", []) in editor.messages, every, keys)
+        editor.pump_for(0.06)
+        after = self._cpu()
+        seen.wall = editor.lua("return (_G.bench_ended - _G.bench_started) / 1e6")
+        seen.cpu_nvim, seen.cpu_host = (b - a for a, b in zip(before, after, strict=True))
+        return seen
+
+    def chat(self) -> list[str]:
+        """The lines of the chat that ran last."""
+        number = self.editor.lua(CHAT[self.name])
+        lines: list[str] = self.editor.request("nvim_buf_get_lines", number, 0, -1, True)
+        return lines
+
+    def memory(self) -> tuple[float, float]:
+        """Peaks of Neovim and host, in MB."""
+        return process.peak_mb(self.editor.server), process.peak_mb(self.host_pid())
+
+    def host_pid(self) -> int:
+        """The host's process, 0 while none runs."""
+        if not self.host:
+            code = (
+                f"local c = (function() {CHANNEL[self.name]} end)() return c and vim.fn.jobpid(c)"
+            )
+            self.host = self.editor.lua(code) or 0
+        return self.host
+
+    def _cpu(self) -> tuple[float, float]:
+        host = self.host_pid()
+        return process.cpu_s(self.editor.server), process.cpu_s(host) if host else 0.0

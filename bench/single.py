@@ -1,0 +1,162 @@
+"""Cases in which the agent or the user asks: files, start, command, rest."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from statistics import median
+
+from bench import process
+from bench.results import Budget, Figure, percentile
+from bench.sides import ROOT, Side
+from bench.streaming import WrongText, both
+from bench.workloads import source
+
+STARTS = 30
+
+SOURCING = """
+local before = vim.uv.hrtime()
+vim.cmd.source(...)
+return (vim.uv.hrtime() - before) / 1e6
+"""
+
+HELD = """
+local before = vim.uv.hrtime()
+vim.cmd('AcpPrompt go')
+_G.bench_held = (vim.uv.hrtime() - before) / 1e6
+return _G.bench_held
+"""
+
+
+def reads() -> list[Figure]:
+    """1,000 reads, one after the other, of a buffer of 1,000 lines with one unsaved."""
+    took: dict[str, list[float]] = {}
+    with both("reads", "1000") as sides:
+        for side in sides:
+            path = _opened(side, source(1000))
+            side.editor.request("nvim_buf_set_lines", 0, 0, 1, True, ["unsaved"])
+            expected = "unsaved\n" + source(1000).split("\n", 1)[1]
+            Path(f"{path}.expected").write_text(expected, encoding="utf-8")
+        for _ in range(3):
+            for side in sides:
+                side.run(f"{side.home}/file.py")
+                took.setdefault(side.name, []).append(int(side.chat()[-1]) / 1e6)
+        product, floor = median(took["product"]), median(took["floor"])
+    return [Figure("1,000 reads of an open buffer", "wall", "ms", product, floor, Budget(1))]
+
+
+def write() -> list[Figure]:
+    """A file of 10,000 lines with 50 hunks, into an open buffer, saved."""
+    took: dict[str, list[float]] = {}
+    gaps: dict[str, list[float]] = {}
+    with both("write", "10000") as sides:
+        for side in sides:
+            _opened(side, source(10_000))
+        for edition in range(7):
+            for side in sides:
+                seen = side.run(f"{side.home}/file.py {edition}")
+                took.setdefault(side.name, []).append(int(side.chat()[-1]) / 1e6)
+                gaps.setdefault(side.name, []).extend(seen.gaps)
+                _compare(side, source(10_000, edition, 50))
+    case = "10,000-line write with 50 hunks"
+    return [
+        Figure(case, "wall", "ms", median(took["product"]), median(took["floor"]), Budget(1.3)),
+        Figure(case, "not answering, worst", "ms", max(gaps["product"]), max(gaps["floor"])),
+    ]
+
+
+def _opened(side: Side, text: str) -> Path:
+    path = side.home / "file.py"
+    path.write_text(text, encoding="utf-8")
+    side.editor.lua("vim.cmd.edit(...)", str(path))
+    return path
+
+
+def _compare(side: Side, expected: str) -> None:
+    """Buffer and file are what was sent."""
+    path = side.home / "file.py"
+    lines = side.editor.lua(
+        "return vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, true)", str(path)
+    )
+    if "\n".join(lines) + "\n" != expected or path.read_text(encoding="utf-8") != expected:
+        raise WrongText(f"{side.name}: the written text is wrong")
+
+
+def cold() -> list[Figure]:
+    """Nothing runs; `:AcpPrompt` until the prompt has reached the agent."""
+    took: dict[str, list[float]] = {"floor": [], "product": []}
+    held: list[float] = []
+    gaps: list[float] = []
+    for _ in range(5):
+        with both("cold") as sides:
+            for side in sides:
+                began = time.monotonic_ns()
+                side.run(new=False)
+                took[side.name].append((int(side.chat()[-1]) - began) / 1e6)
+        with both("cold") as sides:
+            held_, gaps_ = _held(sides[1])
+            held.append(held_)
+            gaps.append(gaps_)
+    case = "cold start"
+    return [
+        Figure(
+            case, "first prompt at the agent", "ms", median(took["product"]), median(took["floor"])
+        ),
+        Figure(case, ":AcpPrompt holds", "ms", median(held), None, Budget(3, "value")),
+        Figure(case, "main loop away", "ms", median(gaps)),
+    ]
+
+
+def _held(side: Side) -> tuple[float, float]:
+    """How long the command ran, and how long nothing else was answered around it."""
+    editor = side.editor
+    editor.messages.clear()
+    editor.lua("vim.schedule(function() " + HELD.replace("return _G.bench_held", "") + " end)")
+    seen = editor.watch(lambda: ("done", []) in editor.messages, 0.0005)
+    return float(editor.lua("return _G.bench_held")), max(seen.gaps)
+
+
+def warm() -> list[Figure]:
+    """`:AcpPrompt` when host, agent and session are there."""
+    with both("cold") as sides:
+        side = sides[1]
+        side.run(new=False)
+        found = [_held(side) for _ in range(20)]
+    held = [a for a, _ in found]
+    case = "warm :AcpPrompt"
+    return [
+        Figure(case, "holds, median", "ms", median(held), None, Budget(0.3, "value")),
+        Figure(case, "holds, worst", "ms", max(held)),
+        Figure(case, "main loop away, worst", "ms", max(b for _, b in found)),
+    ]
+
+
+def start() -> list[Figure]:
+    """What the plugin adds to Neovim's start: its one file in `plugin/`, sourced."""
+    side = Side("product", "cold")
+    try:
+        found = []
+        for _ in range(STARTS):
+            side.editor.lua("vim.g.loaded_acp = nil")
+            found.append(side.editor.lua(SOURCING, str(ROOT / "plugin/acp.lua")))
+    finally:
+        side.close()
+    case = "Neovim's start"
+    return [
+        Figure(case, "plugin sourced, median", "ms", median(found), None, Budget(1, "value")),
+        Figure(case, "plugin sourced, p90", "ms", percentile(found, 90)),
+    ]
+
+
+def rest() -> list[Figure]:
+    """Nobody does anything for two seconds, after a turn."""
+    with both("burst", "1000") as sides:
+        found: dict[str, int] = {}
+        for side in sides:
+            side.run()
+            side.editor.pump_for(0.5)
+            before = process.wakeups(side.host_pid())
+            side.editor.pump_for(2)
+            found[side.name] = process.wakeups(side.host_pid()) - before
+    product, floor = found["product"], found["floor"]
+    return [Figure("idle, 2 s", "wakeups of the host", "times", product, floor, Budget(0, "value"))]

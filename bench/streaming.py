@@ -1,0 +1,209 @@
+"""Cases in which the agent talks: the same turn on both sides, in turns, some times over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import median
+
+from bench.editor import Watched
+from bench.results import Budget, Figure, percentile
+from bench.sides import Name, Side
+from bench.workloads import CHUNK, chunks, long_message, output, prose
+
+Check = Callable[[Name, list[str]], None]
+
+
+class WrongText(AssertionError):
+    """The buffer does not hold what was sent."""
+
+
+def ends_with(text: str) -> Check:
+    """The chat ends with this text, below a head of at most six rows."""
+
+    def check(name: Name, chat: list[str]) -> None:
+        expected = text.split("\n")
+        head = len(chat) - len(expected)
+        if chat[head:] != expected or not 0 < head <= 6:
+            raise WrongText(f"{name}: {len(chat)} rows for {len(expected)}, head {chat[:head][:8]}")
+
+    return check
+
+
+def tool_updates(name: Name, chat: list[str]) -> None:
+    """The first lines of the last update; how many more there are is said."""
+    shown = [line.strip() for line in chat if "compiling" in line]
+    expected = [line.strip() for line in output(8).splitlines()]
+    more = any(line.strip() == "… +1992 lines" for line in chat)
+    if shown != expected or (name == "product" and not more):
+        raise WrongText(f"{name}: {chat}")
+
+
+def tool_calls(name: Name, chat: list[str]) -> None:
+    """Each call once, in order, as completed, with its content."""
+    heads = [line for line in chat if "read file" in line]
+    wanted = [f"read file {n}" for n in range(300)]
+    contents = [line.strip() for line in chat if line.strip().startswith("two ")]
+    right = len(heads) == 300 and all("completed" in line for line in heads)
+    right = right and all(
+        want in line.replace(" ·", "") for want, line in zip(wanted, heads, strict=True)
+    )
+    if not right or contents != [f"two {n}" for n in range(300)]:
+        raise WrongText(f"{name}: {len(heads)} calls, {len(contents)} contents, {chat[:9]}")
+
+
+@contextmanager
+def both(*agent: str) -> Iterator[list[Side]]:
+    """Product and floor, warm: host and agent run, one turn is over."""
+    sides: list[Side] = []
+    try:
+        sides = [Side("floor", *agent), Side("product", *agent)]
+        yield sides
+    finally:
+        for side in sides:
+            side.close()
+
+
+Runs = dict[Name, list[Watched]]
+
+
+def runs(sides: list[Side], check: Check, times: int, every: float, *, keys: bool = False) -> Runs:
+    """The same turn on each side, one after the other, `times` over; the first is not counted."""
+    found: Runs = {"product": [], "floor": []}
+    for side in sides:
+        side.run(every=every)
+        if keys:
+            side.editor.lua("vim.cmd.startinsert()")
+            side.editor.pump_for(0.05)
+    for _ in range(times):
+        for side in sides:
+            found[side.name].append(side.run(every=every, keys=keys))
+            check(side.name, side.chat())
+    return found
+
+
+class Figures:
+    """Figures of one case."""
+
+    def __init__(self, case: str, found: Runs) -> None:
+        self.case = case
+        self.found = found
+        self.list: list[Figure] = []
+
+    def add(
+        self, what: str, unit: str, of: Callable[[list[Watched]], float], budget: Budget | None
+    ) -> None:
+        product, floor = of(self.found["product"]), of(self.found["floor"])
+        self.list.append(Figure(self.case, what, unit, product, floor, budget))
+
+    def work(self, wall: Budget | None, cpu: Budget | None) -> None:
+        """Wall and CPU, the median of the runs."""
+        self.add("wall", "ms", lambda r: median(w.wall for w in r), wall)
+        self.add("CPU", "ms", lambda r: median(_cpu(w) for w in r), cpu)
+        self.add("of it Neovim", "ms", lambda r: median(w.cpu_nvim * 1000 for w in r), None)
+
+    def manners(self, key: Budget | None = None, paint: Budget | None = None) -> None:
+        """How long nobody was answered, of all runs together."""
+        self.add("not answering, worst", "ms", lambda r: max(_all(r, "gaps")), None)
+        self.add("not answering, p99", "ms", lambda r: percentile(_all(r, "gaps"), 99), None)
+        if self.found["product"][0].keys:
+            self.add(
+                "key, p99",
+                "ms",
+                lambda r: percentile(_all(r, "keys"), 99),
+                key and Budget(8, "value"),
+            )
+            self.add("key, worst", "ms", lambda r: max(_all(r, "keys")), key)
+        else:
+            self.add("no paint, worst", "ms", lambda r: max(_all(r, "paints")), paint)
+
+    def memory(self, sides: list[Side]) -> None:
+        floor, product = (side.memory() for side in sides)
+        self.list.append(Figure(self.case, "peak memory Neovim", "MB", product[0], floor[0]))
+        self.list.append(Figure(self.case, "peak memory host", "MB", product[1], floor[1]))
+
+
+def _cpu(seen: Watched) -> float:
+    return (seen.cpu_nvim + seen.cpu_host) * 1000
+
+
+def _all(found: list[Watched], name: str) -> list[float]:
+    return [value for seen in found for value in getattr(seen, name)]
+
+
+def burst(count: int, times: int) -> list[Figure]:
+    """All chunks at once."""
+    with both("burst", str(count)) as sides:
+        check = ends_with(prose(count * CHUNK))
+        plain = Figures(f"burst of {count:,} chunks", runs(sides, check, times, 0.002))
+        plain.work(Budget(4), Budget(5))
+        plain.manners(paint=Budget(50, "value") if count >= 100_000 else None)
+        plain.memory(sides)
+        if count < 100_000:
+            return plain.list
+        typed = Figures(
+            f"{count:,} chunks while one types", runs(sides, check, times, 0.02, keys=True)
+        )
+        typed.manners(key=Budget(16, "value"))
+        return plain.list + typed.list
+
+
+def trickle() -> list[Figure]:
+    """100 chunks a second for 5 s; then the same in a chat that holds 200 KB."""
+    text = "".join(chunks(500))
+    with both("trickle", "500") as sides:
+        for side in sides:
+            side.run("warm 10")
+        fresh = {side.name: [_spoken(side, text)] for side in sides}
+        product = next(side for side in sides if side.name == "product")
+        product.run("burst 10000")
+        late = _spoken(product, text, new=False)
+    first = Figures("100 chunks/s, 5 s, fresh chat", fresh)
+    first.work(None, Budget(1.5))
+    first.manners()
+    after = Figures(
+        "the same after 200 KB (own fresh)", {"product": [late], "floor": fresh["product"]}
+    )
+    after.work(None, Budget(1.1))
+    after.manners()
+    return first.list + after.list
+
+
+def _spoken(side: Side, text: str, *, new: bool = True) -> Watched:
+    seen = side.run(every=0.025, new=new)
+    chat = side.chat()
+    expected = text.split("\n")
+    if chat[-len(expected) :] != expected:
+        raise WrongText(f"{side.name}: {chat[-3:]}")
+    return seen
+
+
+def message() -> list[Figure]:
+    """One chunk of 14 MB."""
+    with both("message", "200000") as sides:
+        check = ends_with(long_message())
+        plain = Figures("one message of 14 MB", runs(sides, check, 2, 0.002))
+        plain.work(Budget(2.5), None)
+        plain.manners()
+        plain.memory(sides)
+        typed = Figures("14 MB while one types", runs(sides, check, 1, 0.02, keys=True))
+        typed.manners(key=Budget(16, "value"))
+        return plain.list + typed.list
+
+
+def updates() -> list[Figure]:
+    """One tool call whose output grows to 2,000 lines."""
+    with both("updates", "200") as sides:
+        found = Figures("200 cumulative updates", runs(sides, tool_updates, 5, 0.002))
+        found.work(Budget(3), None)
+        found.manners()
+        return found.list
+
+
+def tools() -> list[Figure]:
+    """Three hundred of them, each announced and completed."""
+    with both("tools", "300") as sides:
+        found = Figures("300 tool calls", runs(sides, tool_calls, 7, 0.002))
+        found.work(Budget(2.5), None)
+        found.manners()
+        return found.list

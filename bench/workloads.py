@@ -1,0 +1,71 @@
+"""What the agents say and write: deterministic, so that every run can be checked to the letter."""
+
+from __future__ import annotations
+
+import json
+
+CHUNK = 20
+"""Characters of a chunk, about five tokens."""
+
+_PARAGRAPH = """\
+## Reading the parser
+
+The parser keeps `state` and *never* looks back; **each byte** is seen once. A line that is long
+enough to be wrapped by the window of the chat, as prose is written by most models, goes on and on
+until it ends. See [the manual](https://example.org/manual) for what `feed()` returns.
+
+- first the header, then `rows`
+- then what is left over
+
+```python
+def feed(data: bytes) -> list[Event]:
+    return [event for line in data.split(b"\\n") for event in parse(line)]
+```
+
+"""
+
+
+def prose(characters: int) -> str:
+    """Markdown as models write it."""
+    return (_PARAGRAPH * (characters // len(_PARAGRAPH) + 1))[:characters]
+
+
+def chunks(count: int) -> list[str]:
+    """That many chunks of prose."""
+    text = prose(count * CHUNK)
+    return [text[at : at + CHUNK] for at in range(0, len(text), CHUNK)]
+
+
+def long_message(lines: int = 200_000, width: int = 70) -> str:
+    """Lines of equal width, `width` with the newline: 14 MB."""
+    return "".join(
+        f"{n:07d} {'the quick brown fox jumps over it ' * 3}"[: width - 1] + "\n"
+        for n in range(lines)
+    )
+
+
+def output(lines: int) -> str:
+    """What a build would print."""
+    return "".join(f"[{n:5d}] compiling module number {n}\n" for n in range(lines))
+
+
+def source(lines: int, edition: int = 0, hunks: int = 0) -> str:
+    """A file; `hunks` of its lines, evenly spread, say which edition it is."""
+    every = lines // hunks if hunks else 0
+    text = [f"value_{n} = compute({n}, {n * 7 % 101})  # line" for n in range(lines)]
+    for n in range(every // 2, lines, every) if hunks else ():
+        text[n] = f"value_{n} = changed({edition})"
+    return "\n".join(text) + "\n"
+
+
+def notification(session: str, update: dict[str, object]) -> bytes:
+    """One `session/update` line."""
+    params = {"sessionId": session, "update": update}
+    message = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def say(session: str, text: str) -> bytes:
+    """An `agent_message_chunk`."""
+    content = {"type": "text", "text": text}
+    return notification(session, {"sessionUpdate": "agent_message_chunk", "content": content})
