@@ -57,6 +57,8 @@ def test_the_plan_toggles_and_keeps_the_focus(front: Editor) -> None:
     front.cmd("Acp plan")
     assert front.lines("acp://plan/1") == ["first", "second"]
     assert front.lua("return vim.fn.bufname()") == ""
+    front.lua("require('acp.plan').set(1, ...)", ["one", "two", "three", "four", "fifth step"], [])
+    front.wait_screen("fifth step")
     front.lua("require('acp.plan').set(1, {'third'}, {})")
     assert front.lines("acp://plan/1") == ["third"]
     front.cmd("Acp plan")

@@ -3,22 +3,42 @@ local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.help')
 
+---@class acp.HelpRow
+---@field keys string
+---@field desc string
+
+--- One row for all keys that do the same in the same modes.
+---@param keys acp.Key[] sorted by what they do
+---@return acp.HelpRow[]
+local function rows_of(keys)
+  local rows, last = {}, nil
+  for _, key in ipairs(keys) do
+    local modes = table.concat(key.modes, ', ')
+    local desc = key.desc .. (modes == 'n' and '' or (' (%s)'):format(modes))
+    if last and last.desc == desc then
+      last.keys = last.keys .. ' ' .. key.key
+    else
+      last = { keys = key.key, desc = desc }
+      rows[#rows + 1] = last
+    end
+  end
+  return rows
+end
+
 ---@param title string
 ---@param keys acp.Key[]
 ---@return string[] lines
 ---@return acp.Span[] spans
 local function page(title, keys)
   local lines, spans = { title }, { { 0, 0, #title, 'AcpTitle' } }
-  local width = 0
-  for _, key in ipairs(keys) do
-    width = math.max(width, vim.fn.strdisplaywidth(key.key))
+  local rows, width = rows_of(keys), 0
+  for _, row in ipairs(rows) do
+    width = math.max(width, vim.fn.strdisplaywidth(row.keys))
   end
-  for _, key in ipairs(keys) do
-    local pad = (' '):rep(width - vim.fn.strdisplaywidth(key.key))
-    local modes = #key.modes == 1 and key.modes[1] == 'n' and ''
-      or (' (%s)'):format(table.concat(key.modes, ', '))
-    spans[#spans + 1] = { #lines, 2, 2 + #key.key, 'AcpKey' }
-    lines[#lines + 1] = ('  %s%s  %s%s'):format(key.key, pad, key.desc, modes)
+  for _, row in ipairs(rows) do
+    local pad = (' '):rep(width - vim.fn.strdisplaywidth(row.keys))
+    spans[#spans + 1] = { #lines, 2, 2 + #row.keys, 'AcpKey' }
+    lines[#lines + 1] = ('  %s%s  %s'):format(row.keys, pad, row.desc)
   end
   return lines, spans
 end

@@ -79,7 +79,7 @@ local actions = {
 
 for i = 1, 9 do
   actions.permission['option_' .. i] =
-    { desc = 'option ' .. i, run = call('acp.decide', 'option', i) }
+    { desc = 'the option of that number', run = call('acp.decide', 'option', i) }
 end
 
 for window, list in pairs(actions) do

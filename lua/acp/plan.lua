@@ -9,11 +9,23 @@ local ns = vim.api.nvim_create_namespace('acp.plan')
 
 local plans = {} ---@type table<integer, acp.PlanPage>
 local EMPTY = { 'no plan yet' }
+local LEAST, MOST = 3, 12
 
 ---@param n integer
 ---@return string
 local function name_of(n)
   return 'acp://plan/' .. n
+end
+
+--- Make a window of ours high enough for the plan as it wraps there; it never shrinks by itself.
+---@param bufnr integer
+local function fit(bufnr)
+  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
+    if vim.w[win].acp then
+      local height = math.min(vim.api.nvim_win_text_height(win, {}).all, MOST)
+      vim.api.nvim_win_set_height(win, math.max(height, vim.api.nvim_win_get_height(win)))
+    end
+  end
 end
 
 ---@param n integer
@@ -25,6 +37,7 @@ local function draw(n, bufnr)
   else
     require('acp.buffer').fill(bufnr, plan.lines, plan.spans, ns)
   end
+  fit(bufnr)
 end
 
 --- The plan of session `n` as it is now; drawn where its buffer exists.
@@ -54,10 +67,8 @@ end
 ---@param n integer
 ---@return acp.OpenOpts
 local function place(n)
-  local plan = plans[n]
-  local height = math.min(math.max(plan and #plan.lines or 1, 3), 10)
   local chat = require('acp.window').showing(require('acp.chat').bufnr(n))
-  return { layout = 'top', size = height, under = chat }
+  return { layout = 'top', size = LEAST, under = chat }
 end
 
 --- Show the plan of session `n` above its chat (or at the top), or close its window. The focus
@@ -71,6 +82,7 @@ function M.toggle(n)
     window.close(win)
   else
     window.open_beside(bufnr, place(n))
+    fit(bufnr)
   end
 end
 
