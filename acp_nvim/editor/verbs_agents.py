@@ -1,0 +1,51 @@
+"""Verbs about agents: options, the one for new sessions, restart, stop."""
+
+from __future__ import annotations
+
+import msgspec
+
+from acp_nvim.editor.host import Host
+from acp_nvim.editor.verbs import Args, verb
+
+
+@verb("setup")
+def setup(host: Host, args: Args) -> None:
+    """Options, at the start and after each `setup()`."""
+    host.configure(args)
+
+
+@verb("agent")
+def agent(host: Host, args: Args) -> None:
+    """Choose the agent for new sessions."""
+    name = str(args["name"])
+    if host.spec(name) is None:
+        host.echo("error", f"no agent named {name} is configured")
+        return
+    host.options = msgspec.structs.replace(host.options, agent=name)
+    host.echo("info", f"new sessions use {name}")
+
+
+@verb("restart")
+async def restart(host: Host, args: Args) -> None:
+    """End an agent's process tree, start it again and reopen its sessions."""
+    name = agent_name(host, args)
+    await host.agents.stop(name)
+    host.agents.start(name)
+    for conversation in host.conversations.values():
+        if conversation.session.agent == name and conversation.session.status != "closed":
+            conversation.wake()
+
+
+@verb("stop")
+async def stop(host: Host, args: Args) -> None:
+    """End an agent's process tree."""
+    name = agent_name(host, args)
+    stopped = await host.agents.stop(name)
+    host.echo("info", f"{name} is stopped" if stopped else f"{name} does not run")
+
+
+def agent_name(host: Host, args: Args) -> str:
+    """The agent that is meant: the named one, else the current session's, else the default."""
+    conversation = host.conversation(None)
+    name = args.get("agent") or (conversation.session.agent if conversation else host.options.agent)
+    return str(name)

@@ -1,0 +1,85 @@
+"""Verbs about what the user looks at: reports, the log, what `<CR>` opens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from acp_nvim.editor import reports
+from acp_nvim.editor.host import Host
+from acp_nvim.editor.verbs import Args, verb
+from acp_nvim.editor.verbs_agents import agent_name
+
+
+@verb("redraw")
+def redraw(host: Host, args: Args) -> None:
+    """Draw a chat again as a whole."""
+    host.screen.redraw(int(args["session"]))
+
+
+@verb("info")
+def info(host: Host, args: Args) -> None:
+    """Agents, sessions, limits, oddities."""
+    host.screen.push("show", "acp://info", "acpinfo", reports.info(host))
+
+
+@verb("log")
+def log(host: Host, args: Args) -> None:
+    """The traffic of an agent."""
+    name = agent_name(host, args)
+    connection = host.agents.connections.get(name)
+    if connection is None:
+        host.echo("info", f"{name} has not run yet, there is no traffic")
+        return
+    host.screen.push(
+        "show", f"acp://log/{name}", "acplog", reports.log(connection, host.options.log.redact)
+    )
+
+
+@verb("log_save")
+def log_save(host: Host, args: Args) -> None:
+    """Write the traffic of all agents to a file, redacted."""
+    path = Path(str(args["file"]))
+    lines = [
+        line
+        for connection in host.agents.connections.values()
+        for line in reports.saved(connection)
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    host.echo("info", f"{len(lines)} lines of traffic in {path}")
+
+
+@verb("export")
+def export(host: Host, args: Args) -> None:
+    """The chat as Markdown, to a file or into a window."""
+    conversation = host.conversation(args.get("session"))
+    if conversation is None:
+        host.echo("info", "no session to export")
+        return
+    lines = reports.markdown(conversation.session)
+    if args.get("file"):
+        Path(str(args["file"])).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        host.echo("info", f"the chat is in {args['file']}")
+    else:
+        host.screen.push("show", f"acp://export/{conversation.session.n}", "markdown", lines)
+
+
+@verb("permissions")
+def permissions(host: Host, args: Args) -> None:
+    """All pending decisions, of all sessions, with what each would do."""
+    host.screen.push("show", "acp://permissions", "acpinfo", reports.permissions(host))
+
+
+@verb("open")
+def open_target(host: Host, args: Args) -> None:
+    """What `<CR>` in the chat opens in full."""
+    conversation = host.conversation(args.get("session"))
+    target = args.get("target") or {}
+    if conversation is None:
+        return
+    lines = reports.whole(conversation.session, target)
+    host.screen.push(
+        "show",
+        f"acp://content/{conversation.session.n}",
+        "markdown",
+        lines or ["nothing more is known of it"],
+    )
