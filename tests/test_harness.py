@@ -16,6 +16,7 @@ from tests.agents.loop import split
 from tests.editor import ROOT, Editor
 from tests.rpc import EditorBlocked, EditorError
 from tests.traffic import Traffic
+from tests.until import until
 
 
 def test_an_editor_answers_types_and_shows(editor: Editor) -> None:
@@ -50,7 +51,7 @@ def test_user_events_are_recorded_with_their_data(editor: Editor) -> None:
 def test_a_survivor_fails_the_test_and_is_ended(edit: Callable[..., Editor]) -> None:
     editor = edit()
     editor.lua("vim.fn.jobstart({ 'setsid', 'sleep', '600' }, { detach = true })")
-    editor.wait("vim.fn.system('pgrep -c sleep') ~= ''")
+    until(lambda: any(process.command == "sleep 600" for process in editor.processes()))
     with pytest.raises(AssertionError, match="sleep 600"):
         editor.close(patience=0.5)
     assert not editor.processes()
