@@ -53,10 +53,21 @@ local function on_stderr(_, data)
   end
 end
 
+--- Prompts that waited in the host are the user's words: they go back to where they were written.
+local function give_back_queues()
+  for n, session in pairs(require('acp.state').get().sessions) do
+    for _, text in ipairs(session.queue or {}) do
+      require('acp.composer').give_back(n, text)
+    end
+    require('acp.state').set({ 'sessions', n, 'queue' }, {})
+  end
+end
+
 local function gone(code)
   channel = nil
   local reason = stderr[#stderr] or ('exit code %d'):format(code)
   local message = ('the acp host ended (%s); the next command starts it again'):format(reason)
+  give_back_queues()
   require('acp.state').host_gone('failed', message)
   for n in pairs(require('acp.state').get().sessions) do
     require('acp.permission').set(n, {})

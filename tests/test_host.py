@@ -1,0 +1,73 @@
+"""The life of the host: started on first use, reported and replaced when it dies, gone with Neovim."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+from tests.editor import Editor
+from tests.until import until
+
+HOST = "return vim.fn.jobpid(require('acp.host').channel())"
+
+
+def test_nothing_of_python_runs_before_first_use(editor: Editor) -> None:
+    assert editor.state() == {"host": "stopped", "agents": [], "sessions": []}
+    assert isinstance(editor.lua("return require('acp').statusline()"), str)
+    editor.cmd("AcpCancel")
+    assert len(editor.processes()) == 1
+
+
+def test_a_host_that_dies_is_reported_in_one_line_and_replaced(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.agent("script")
+    editor.turn("say one")
+    os.kill(editor.lua(HOST), signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+    lines = [line for line in editor.messages().splitlines() if "host ended" in line]
+    assert len(lines) == 1
+    assert "exit code 137" in lines[0]
+    assert editor.session(1)["status"] == "failed"
+    until(lambda: len(editor.processes()) == 1, 5.0)
+    assert editor.turn("say two")["session"] == 2
+    assert editor.state()["host"] == "running"
+    assert "one" in editor.chat(1)
+    assert "two" in editor.chat(2)
+
+
+def test_waiting_prompts_survive_the_host(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.agent("script")
+    editor.prompt("wait_for_cancel")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.prompt("say later")
+    editor.wait("#require('acp').state().sessions[1].queue == 1")
+    os.kill(editor.lua(HOST), signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+    assert editor.lines("acp://composer/1") == ["say later"]
+
+
+def test_quitting_ends_host_and_agent(edit: Callable[..., Editor]) -> None:
+    editor = edit()
+    editor.agent("script")
+    editor.turn("say one")
+    editor.quit()
+    until(lambda: not editor.processes(), 5.0)
+
+
+def test_a_killed_neovim_leaves_nothing(edit: Callable[..., Editor]) -> None:
+    editor = edit()
+    editor.agent("grandchildren")
+    editor.turn("hello")
+    editor.kill()
+    until(lambda: not editor.processes(), 8.0)
+
+
+def test_prompts_sent_while_everything_starts_arrive_in_order(editor: Editor) -> None:
+    editor.agent("echo")
+    for word in ("first", "second", "third"):
+        editor.cmd(f"AcpPrompt {word}")
+    editor.wait_event("AcpTurnEnd", 3)
+    said = [line for line in editor.chat(1) if line in ("first", "second", "third")]
+    assert said == ["first", "first", "second", "second", "third", "third"]
