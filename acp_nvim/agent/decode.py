@@ -47,6 +47,12 @@ _CODECS: Final = {
 
 _LONE = re.compile("[\ud800-\udfff]")
 
+_LOOSE_UTF8 = re.compile(
+    rb"(?:[\x00-\x7f]++|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}"
+    rb"|[\xf8-\xfb][\x80-\xbf]{4}|[\xfc\xfd][\x80-\xbf]{5})*+"
+)
+"""What Neovim takes for UTF-8: also surrogates, overlong forms and the old five and six bytes."""
+
 
 class BinaryError(ValueError):
     """The bytes hold a NUL where text has none."""
@@ -130,10 +136,13 @@ def _with_name(data: bytes, name: str) -> tuple[str, Format] | None:
         return None
     bom = "\ufeff".encode(codec) if codec.startswith("utf") else b""
     bomb = bool(bom) and data.startswith(bom)
+    text = data[len(bom) if bomb else 0 :]
     try:
-        content = data[len(bom) if bomb else 0 :].decode(codec)
+        content = text.decode(codec)
     except UnicodeDecodeError:
-        return None
+        if codec != "utf-8" or not _LOOSE_UTF8.fullmatch(text):
+            return None
+        content = text.decode("utf-8", "surrogateescape")
     return content, Format(name, bomb)
 
 

@@ -8,8 +8,10 @@ import stat
 import tempfile
 from pathlib import Path
 
+from acp_nvim.agent.decode import BinaryError, Decoded, Format, decode, decode_as
 from acp_nvim.agent.paths import Place
 from acp_nvim.agent.refusals import refusal
+from acp_nvim.edits.text import EMPTY, Text
 
 
 def read(place: Place, limit: int) -> bytes | None:
@@ -28,6 +30,28 @@ def read(place: Place, limit: int) -> bytes | None:
         return None
     except OSError as error:
         raise refusal("failed", place.path, error.strerror or str(error)) from error
+
+
+def stored(place: Place, limit: int, fileencodings: str, fileformats: str) -> Decoded | None:
+    """A file's text, decoded as Neovim would; None when there is none. Refuses ``binary``, too."""
+    data = read(place, limit)
+    if data is None:
+        return None
+    try:
+        return decode(data, fileencodings, fileformats)
+    except BinaryError as error:
+        raise refusal("binary", place.path, "is not a text file") from error
+
+
+def saved(place: Place, limit: int, layout: Format) -> Text:
+    """A file's text, decoded as its buffer was; empty when there is none. Refuses like `stored`."""
+    data = read(place, limit)
+    if data is None:
+        return EMPTY
+    try:
+        return decode_as(data, layout).text
+    except BinaryError as error:
+        raise refusal("binary", place.path, "is not a text file") from error
 
 
 def check_kind(place: Place, mode: int) -> None:

@@ -11,27 +11,19 @@ from contextlib import asynccontextmanager
 from typing import Literal, Protocol
 
 import anyio
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from acp_nvim.agent import disk
-from acp_nvim.agent.decode import BinaryError, Decoded, Format, decode, decode_as, encode
-from acp_nvim.agent.fit import excerpt, fitted, restored, unencodable
-from acp_nvim.agent.live import BufferText, Change, Closed, LiveBuffers, Save, Written
+from acp_nvim.agent.fit import excerpt
+from acp_nvim.agent.live import BufferText, FileOptions, LiveBuffers
 from acp_nvim.agent.paths import Place, below, place, secret
 from acp_nvim.agent.reads import LastReads
-from acp_nvim.agent.refusals import Reason, refusal
-from acp_nvim.edits.hunks import Hunk
-from acp_nvim.edits.merge import Conflict, Merged, merge
-from acp_nvim.edits.text import EMPTY, Text, parse
+from acp_nvim.agent.refusals import refusal
+from acp_nvim.agent.writing import Write
+from acp_nvim.edits.text import Text, parse
 from acp_nvim.protocol import schema
 
-ATTEMPTS = 20
-"""How often a write starts anew because the buffer moved meanwhile."""
-PATIENCE_S, PAUSE_S = 5.0, 0.05
-"""How long, and how often, Neovim is asked again when it allows no edit (textlock)."""
-
-_REASONS: dict[str, Reason] = {"readonly": "readonly", "conflict": "conflict"}
+__all__ = ["Ask", "FileOptions", "FileSession", "Files", "LiveBuffers", "OnLocation", "OnWrite"]
 
 Verb = Literal["read", "write"]
 Kind = Literal["created", "modified"]
@@ -49,16 +41,6 @@ class FileSession(Protocol):
     def roots(self) -> Sequence[str]:
         """The directories the agent may use: cwd and the additional ones."""
         ...
-
-
-class FileOptions(msgspec.Struct):
-    """The options `files.*` and `limits.message_bytes`; read anew for every request."""
-
-    outside: Literal["ask", "deny", "allow"] = "ask"
-    secret: Sequence[str] = ()
-    save: Save = "auto"
-    autocmds: bool = True
-    message_bytes: int = 64 * 1024 * 1024
 
 
 Ask = Callable[[FileSession, Verb, str, Literal["outside", "secret"]], Awaitable[bool]]
@@ -113,7 +95,14 @@ class Files:
         if params.path.endswith("/"):
             raise refusal("directory", where.path, "names a directory")
         async with self._turn(where.real):
-            await self._write(session, where, parse(params.content))
+            read = self._reads.get(session.id, where.real)
+            work = Write(self._buffers, self.options, where, parse(params.content), read)
+            made = await work.run()
+            self._reads.put(session.id, where.real, work.believed)
+        if made is not None:
+            kind: Kind = "created" if made.before is None else "modified"
+            self._on_location(session, where.real, made.line)
+            self._on_write(session, where.real, made.before, made.after, kind)
         return schema.WriteTextFileResponse()
 
     def forget(self, session_id: str) -> None:
@@ -155,175 +144,16 @@ class Files:
             if waiting == 1:
                 del self._turns[real]
 
-    # ---- reading
-
     async def _text(self, where: Place) -> Text:
+        """The text as it is now; RequestError where there is no such file."""
+        limit = self.options.message_bytes
         live = await self._buffers.read(where)
         if isinstance(live, BufferText):
-            return live.text
-        stored = self._stored(where, live)
+            return disk.saved(where, limit, live.format) if live.stale else live.text
+        stored = disk.stored(where, limit, live.fileencodings, live.fileformats)
         if stored is None:
             raise refusal("missing", where.path, "no such file")
         return stored.text
-
-    def _stored(self, where: Place, options: Closed) -> Decoded | None:
-        """The file as saved, decoded as Neovim would; None when there is none."""
-        data = disk.read(where, self.options.message_bytes)
-        if data is None:
-            return None
-        try:
-            return decode(data, options.fileencodings, options.fileformats)
-        except BinaryError as error:
-            raise refusal("binary", where.path, "is not a text file") from error
-
-    def _saved(self, where: Place, live: BufferText) -> Text:
-        """The file as saved, decoded as its buffer was."""
-        data = disk.read(where, self.options.message_bytes)
-        if data is None:
-            return EMPTY
-        try:
-            return decode_as(data, Format(live.encoding, live.bomb, live.dos)).text
-        except BinaryError as error:
-            raise refusal("binary", where.path, "is not a text file") from error
-
-    # ---- writing
-
-    async def _write(self, session: FileSession, where: Place, theirs: Text) -> None:
-        fresh = created = False
-        live = await self._buffers.read(where)
-        if isinstance(live, Closed):
-            stored = self._stored(where, live)
-            created = stored is None
-            if stored is not None and not self._changes(session, where, theirs, stored):
-                return
-            live = await self._buffers.load(where)
-            if isinstance(live, Closed):
-                self._write_disk(session, where, theirs, stored, live)
-                return
-            fresh = True
-        await self._write_buffer(session, where, theirs, live, fresh=fresh, created=created)
-
-    def _changes(self, session: FileSession, where: Place, theirs: Text, stored: Decoded) -> bool:
-        """Whether writing changes the stored file; RequestError when it cannot be merged."""
-        base = self._reads.get(session.id, where.real) or stored.text
-        wanted = fitted(theirs, base, stored.format.dos, stored.format.bomb)
-        if self._merged(where, base, stored.text, wanted).text != stored.text:
-            return True
-        self._reads.put(session.id, where.real, wanted)
-        return False
-
-    def _merged(self, where: Place, base: Text, live: Text, theirs: Text) -> Merged:
-        merged = merge(base, live, theirs)
-        if isinstance(merged, Conflict):
-            raise refusal("conflict", where.path, f"{merged.reason}; read it again")
-        return merged
-
-    async def _write_buffer(
-        self,
-        session: FileSession,
-        where: Place,
-        theirs: Text,
-        live: BufferText,
-        *,
-        fresh: bool,
-        created: bool,
-    ) -> None:
-        for _ in range(ATTEMPTS):
-            base = live.text if created else self._base(session, where, live, fresh)
-            wanted = fitted(theirs, base, live.dos, live.bomb)
-            merged = self._merged(where, base, live.text, wanted)
-            if merged.text == live.text and not created:
-                self._reads.put(session.id, where.real, wanted)
-                return
-            written = await self._apply(where, live, merged, fresh=fresh)
-            if written.outcome == "done" and written.live is not None:
-                before = None if created else live.text
-                self._done(session, where, before, written.live.text, merged, wanted)
-                return
-            again = await self._buffers.load(where)
-            if isinstance(again, Closed):
-                raise refusal("failed", where.path, again.why or "the buffer is gone")
-            fresh = fresh and again.tick == live.tick
-            live = again
-        raise refusal("failed", where.path, "the buffer keeps changing")
-
-    def _base(self, session: FileSession, where: Place, live: BufferText, fresh: bool) -> Text:
-        """What the agent's change is a change to."""
-        read = self._reads.get(session.id, where.real)
-        if read is not None:
-            return read
-        return self._saved(where, live) if live.modified and not fresh else live.text
-
-    async def _apply(
-        self, where: Place, live: BufferText, merged: Merged, *, fresh: bool
-    ) -> Written:
-        """Put a merge into the buffer. Comes back when it is done or the buffer moved."""
-        hunks = _hunks(live, merged)
-        lacking = unencodable(hunks, live.encoding)
-        if lacking:
-            raise refusal("failed", where.path, lacking)
-        text, options = merged.text, self.options
-        change = Change(hunks, text.eol, text == EMPTY, options.save, options.autocmds, fresh=fresh)
-        waited = 0.0
-        while True:
-            written = await self._buffers.write(live, change)
-            if written.outcome in {"done", "moved"}:
-                return written
-            if written.outcome != "busy" or waited >= PATIENCE_S:
-                raise refusal(_REASONS.get(written.outcome, "failed"), where.path, written.why)
-            await anyio.sleep(PAUSE_S)
-            waited += PAUSE_S
-            if written.live is not None:
-                live = written.live
-
-    def _write_disk(
-        self,
-        session: FileSession,
-        where: Place,
-        theirs: Text,
-        stored: Decoded | None,
-        closed: Closed,
-    ) -> None:
-        """Write past Neovim, which cannot load the file."""
-        if closed.taken:
-            raise refusal("failed", where.path, closed.why)
-        live = stored or Decoded(EMPTY, Format())
-        base = EMPTY if stored is None else self._reads.get(session.id, where.real) or live.text
-        wanted = fitted(theirs, base, live.format.dos, live.format.bomb)
-        merged = self._merged(where, base, live.text, wanted)
-        try:
-            data = encode(merged.text, live.format)
-        except UnicodeEncodeError as error:
-            raise refusal("failed", where.path, f"cannot be written: {error.reason}") from error
-        disk.write(where, data)
-        before = None if stored is None else live.text
-        self._done(session, where, before, merged.text, merged, wanted)
-
-    def _done(
-        self,
-        session: FileSession,
-        where: Place,
-        before: Text | None,
-        after: Text,
-        merged: Merged,
-        wanted: Text,
-    ) -> None:
-        """Remember what the agent believes: its own text, with what autocommands made of it."""
-        believed = merge(merged.text, after, wanted)
-        text = wanted if isinstance(believed, Conflict) else believed.text
-        self._reads.put(session.id, where.real, text)
-        line = merged.hunks[0].new_start + 1 if merged.hunks else 1
-        self._on_location(session, where.real, line)
-        self._on_write(
-            session, where.real, before, after, "created" if before is None else "modified"
-        )
-
-
-def _hunks(live: BufferText, merged: Merged) -> list[Hunk]:
-    """The merge's hunks for the buffer as it is, bytes that are no UTF-8 included."""
-    if not merged.hunks and live.text == EMPTY and merged.text.eol:
-        return [Hunk(0, 1, ("",), 0)]  # no byte becomes one newline
-    return restored(live.raw.lines, live.text.lines, merged.hunks)
 
 
 def _number(value: int | UnsetType | None) -> int | None:

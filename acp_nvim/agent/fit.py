@@ -25,16 +25,15 @@ def excerpt(text: Text, line: int | None, limit: int | None) -> str:
 def fitted(theirs: Text, base: Text, dos: bool, bomb: bool) -> Text:
     """An agent's text as the buffer holds text: without BOM, without the ``\\r`` of line ends.
 
-    A line that the base has with its ``\\r`` keeps it: there it is text.
+    Where some lines of the file hold a ``\\r`` as text the agent's are text as well, unless all of
+    its lines have one.
     """
     lines = theirs.lines
     if bomb and lines[0].startswith("\ufeff"):
         lines = (lines[0][1:], *lines[1:])
-    if dos and any(line.endswith("\r") for line in lines):
-        text = {line for line in base.lines if line.endswith("\r")}
-        lines = tuple(
-            line[:-1] if line.endswith("\r") and line not in text else line for line in lines
-        )
+    ended = sum(line.endswith("\r") for line in lines) if dos else 0
+    if ended and (ended == len(lines) or not any(line.endswith("\r") for line in base.lines)):
+        lines = tuple(line.removesuffix("\r") for line in lines)
     return theirs if lines is theirs.lines else Text(lines, theirs.eol)
 
 

@@ -7,12 +7,22 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from acp_nvim.agent.decode import FILEENCODINGS, FILEFORMATS
+from acp_nvim.agent.decode import FILEENCODINGS, FILEFORMATS, Format
 from acp_nvim.agent.paths import Place
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.text import Text
 
 Save = Literal["auto", "always", "never"]
+
+
+class FileOptions(msgspec.Struct):
+    """The options `files.*` and `limits.message_bytes`; read anew for every request."""
+
+    outside: Literal["ask", "deny", "allow"] = "ask"
+    secret: Sequence[str] = ()
+    save: Save = "auto"
+    autocmds: bool = True
+    message_bytes: int = 64 * 1024 * 1024
 
 
 class BufferText(msgspec.Struct, frozen=True):
@@ -27,9 +37,9 @@ class BufferText(msgspec.Struct, frozen=True):
     raw: Text
     text: Text
     modified: bool = False
-    dos: bool = False
-    bomb: bool = False
-    encoding: str = "utf-8"
+    format: Format = Format()
+    stale: bool = False
+    """Clean, but perhaps not as its file is: Neovim could not reload it (command-line window)."""
 
 
 class Closed(msgspec.Struct, frozen=True):
@@ -55,6 +65,8 @@ class Change(msgspec.Struct, frozen=True):
     autocmds: bool
     fresh: bool
     """We loaded the buffer ourselves just now: what is unsaved in it is nobody's edit."""
+    synced: bool = False
+    """A stale buffer was found to be as its file."""
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -77,8 +89,11 @@ class LiveBuffers(Protocol):
         """The loaded buffer of a file; a clean one is brought up to date with it first."""
         ...
 
-    async def load(self, place: Place) -> BufferText | Closed:
-        """The same, loading the file into a hidden, listed buffer where there is none."""
+    async def load(self, place: Place, layout: Format | None = None) -> BufferText | Closed:
+        """The same, loading the file into a hidden, listed buffer where there is none.
+
+        ``layout`` is how the file is known to be encoded.
+        """
         ...
 
     async def write(self, live: BufferText, change: Change) -> Written:

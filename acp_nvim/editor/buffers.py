@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable
 from typing import Any, Final, Protocol
 
-from acp_nvim.agent.decode import clean
+from acp_nvim.agent.decode import Format, clean
 from acp_nvim.agent.live import BufferText, Change, Closed, Written
 from acp_nvim.agent.paths import Place
 from acp_nvim.edits.hunks import Hunk, apply, diff
@@ -18,7 +18,7 @@ from acp_nvim.edits.text import EMPTY, Text, size
 
 MODULE: Final = "acp.buffers"
 MAX_BYTES: Final = 64 * 1024 * 1024
-EOL, MODIFIED, DOS, BOMB, NO_BYTES = 1, 2, 4, 8, 16
+EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE = 1, 2, 4, 8, 16, 32
 
 
 class Caller(Protocol):
@@ -45,11 +45,11 @@ class Buffers:
         answer = await self._bridge.call(MODULE, "read", place.path, place.real, bufnr, tick)
         return self._taken(place, answer, known)
 
-    async def load(self, place: Place) -> BufferText | Closed:
+    async def load(self, place: Place, layout: Format | None = None) -> BufferText | Closed:
         """The buffer of a file, loaded where it was not; see `LiveBuffers`."""
-        return self._taken(
-            place, await self._bridge.call(MODULE, "load", place.path, place.real), None
-        )
+        encodings = [] if layout is None else ["ucs-bom," * layout.bomb + layout.encoding]
+        answer = await self._bridge.call(MODULE, "load", place.path, place.real, *encodings)
+        return self._taken(place, answer, None)
 
     async def write(self, live: BufferText, change: Change) -> Written:
         """Apply a change; see `LiveBuffers`."""
@@ -59,6 +59,7 @@ class Buffers:
             "save": change.save,
             "autocmds": change.autocmds,
             "fresh": change.fresh,
+            "synced": change.synced,
         }
         outcome, why, saved, answer = await self._write(live, _rows(change.hunks), want)
         if answer is None:
@@ -81,7 +82,7 @@ class Buffers:
         if not hunks:
             return now
         eol = before.raw.eol
-        want = {"eol": eol, "empty": before.raw == EMPTY, "save": "never", "fresh": False}
+        want = {"eol": eol, "empty": before.raw == EMPTY, "modified": before.modified}
         _, _, _, answer = await self._write(now, _rows(hunks), want)
         return now if answer is None else _text(answer, list(before.raw.lines))
 
@@ -151,7 +152,6 @@ def _buffer(bufnr: int, tick: int, flags: int, encoding: str, raw: Text, text: T
         raw,
         text,
         modified=bool(flags & MODIFIED),
-        dos=bool(flags & DOS),
-        bomb=bool(flags & BOMB),
-        encoding=encoding or "utf-8",
+        format=Format(encoding or "utf-8", bool(flags & BOMB), bool(flags & DOS)),
+        stale=bool(flags & STALE),
     )

@@ -6,7 +6,7 @@ local M = {}
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 local save = require('acp.save')
 
-local EOL, MODIFIED, DOS, BOMB, NO_BYTES = 1, 2, 4, 8, 16
+local EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE = 1, 2, 4, 8, 16, 32
 local MAX_PAIRS = 64 -- lines of one hunk that are changed in place; more are replaced as a block
 
 --- Whether the buffer's text is that of the file of its name.
@@ -48,7 +48,7 @@ local function has_no_bytes(bufnr)
   return api.nvim_buf_call(bufnr, fn.wordcount).bytes == 0
 end
 
-local function snapshot(bufnr, known)
+local function snapshot(bufnr, known, stale)
   local options = vim.bo[bufnr]
   local tick = api.nvim_buf_get_changedtick(bufnr)
   local flags = (options.endofline and EOL or 0)
@@ -56,6 +56,7 @@ local function snapshot(bufnr, known)
     + (options.fileformat == 'dos' and DOS or 0)
     + (options.bomb and BOMB or 0)
     + (has_no_bytes(bufnr) and NO_BYTES or 0)
+    + (stale and STALE or 0)
   local lines = known ~= tick and api.nvim_buf_get_lines(bufnr, 0, -1, true) or nil
   return { bufnr, tick, flags, options.fileencoding, lines }
 end
@@ -70,30 +71,28 @@ function M.read(path, real, known_bufnr, known_tick)
   if not bufnr then
     return closed()
   end
-  save.refresh(bufnr)
-  return snapshot(bufnr, bufnr == known_bufnr and known_tick or nil)
+  local stale = save.refresh(bufnr)
+  return snapshot(bufnr, bufnr == known_bufnr and known_tick or nil, stale)
 end
 
 --- The same; where no buffer is loaded, the file is loaded into a hidden, listed one.
-function M.load(path, real)
+function M.load(path, real, fileencodings)
   local bufnr = find(path, real)
   if bufnr then
-    save.refresh(bufnr)
-    return snapshot(bufnr)
+    return snapshot(bufnr, nil, save.refresh(bufnr))
   end
   bufnr = named(real)
   if bufnr and api.nvim_buf_is_loaded(bufnr) then
     return closed(("a buffer with 'buftype' %s has this name"):format(vim.bo[bufnr].buftype), true)
   end
-  local existed = bufnr ~= nil
-  local ok, why = pcall(save.load, real)
-  bufnr = named(real)
-  if bufnr and api.nvim_buf_is_loaded(bufnr) then
-    vim.bo[bufnr].buflisted = true
-    return snapshot(bufnr)
+  local ok, why = pcall(save.load, real, fileencodings)
+  local loaded = named(real)
+  if ok and loaded and api.nvim_buf_is_loaded(loaded) then
+    vim.bo[loaded].buflisted = true
+    return snapshot(loaded)
   end
-  if bufnr and not existed then
-    pcall(api.nvim_buf_delete, bufnr, { force = true })
+  if loaded then -- an autocommand's error may leave it half read
+    pcall(api.nvim_buf_delete, loaded, { force = true, unload = bufnr ~= nil })
   end
   return closed(ok and 'the buffer does not load' or save.reason(why))
 end
@@ -152,7 +151,11 @@ local function apply(bufnr, hunks, want)
   local options = vim.bo[bufnr]
   if want.empty then
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
-  elseif options.endofline ~= want.eol then
+  end
+  if not want.eol then
+    options.endoffile = false
+  end
+  if not want.empty and options.endofline ~= want.eol then
     options.endofline = want.eol
     options.fixendofline = want.eol and options.fixendofline -- else the next `:w` adds it again
   end
@@ -191,11 +194,19 @@ local function take_back(bufnr, before)
   options.modified = before.modified
 end
 
-local function failed(bufnr, before, err)
+--- A buffer that was loaded for a write only goes with it.
+local function drop(bufnr, fresh)
+  if fresh then
+    pcall(api.nvim_buf_delete, bufnr, { force = true })
+  end
+end
+
+local function failed(bufnr, before, err, fresh)
   take_back(bufnr, before)
-  local why = save.reason(err)
-  local busy = why:find('E565') or why:find('E523')
-  return { busy and 'busy' or 'failed', why, false, snapshot(bufnr) }
+  local busy = save.is_locked(err)
+  local now = snapshot(bufnr)
+  drop(bufnr, fresh and not busy)
+  return { busy and 'busy' or 'failed', save.reason(err), false, now }
 end
 
 --- Put hunks `{ first, last, lines }` (by rows upwards) into a buffer that is at `tick` still,
@@ -208,8 +219,9 @@ function M.write(bufnr, tick, hunks, want)
   local options = vim.bo[bufnr]
   local due = want.save == 'always'
     or (want.save == 'auto' and (want.fresh or not options.modified))
-  local outcome, why = save.check(bufnr, due)
+  local outcome, why = save.check(bufnr, due, want.synced)
   if outcome then
+    drop(bufnr, want.fresh and outcome ~= 'moved' and outcome ~= 'busy')
     return { outcome, why }
   end
   local before = {
@@ -220,16 +232,19 @@ function M.write(bufnr, tick, hunks, want)
   }
   local ok, err = edit(bufnr, hunks, want)
   if not ok then
-    return failed(bufnr, before, err)
+    return failed(bufnr, before, err, want.fresh)
   end
   local edited = false
   if due then
     ok, err, edited = save.write(bufnr, want.autocmds)
     if not ok then
-      return failed(bufnr, before, err)
+      return failed(bufnr, before, err, want.fresh)
     end
   end
   part_undo(bufnr)
+  if want.modified ~= nil then
+    options.modified = want.modified
+  end
   local now = api.nvim_buf_get_changedtick(bufnr)
   return { 'done', '', due, snapshot(bufnr, not edited and now or nil) }
 end

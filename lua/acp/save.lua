@@ -5,7 +5,7 @@ local M = {}
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 
 local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
-local parted = {} ---@type table<integer, true> the file changed under unsaved edits
+local parted = {} ---@type table<integer, string> why buffer and file are two different texts
 
 api.nvim_create_autocmd('BufWipeout', {
   group = api.nvim_create_augroup('acp.save', {}),
@@ -57,13 +57,17 @@ local function run(bufnr, command)
   end)
 end
 
---- What `:file` says of the buffer, `[New]` and the like, in the user's language.
-local function is_marked(bufnr, mark)
+--- What `:file` says of the buffer, in the user's language: whether it is older than its file, and
+--- whether it was renamed to a file that it has not read.
+local function origin(bufnr)
   local output = api.nvim_buf_call(bufnr, function()
     return api.nvim_exec2('file', { output = true }).output
   end)
-  local name_end = output:find('"', 2, true) or 1
-  return output:find(fn.gettext(mark), name_end, true) ~= nil
+  local marks = output:sub(output:find('"', 2, true) or 1)
+  local function is(mark)
+    return marks:find(fn.gettext(mark), 1, true) ~= nil
+  end
+  return is('[New]'), is('[Not edited]')
 end
 
 --- Whether Neovim finds the file changed under the buffer; `choice` is taken, its dialog not shown.
@@ -82,40 +86,60 @@ local function probe(bufnr, choice)
 end
 
 --- Reload a clean buffer. One whose file was created after it would ask (W13): it is edited anew.
-local function reload(bufnr, stat)
+local function reload(bufnr, now)
   local tick = api.nvim_buf_get_changedtick(bufnr)
-  if is_marked(bufnr, '[New]') then
+  local new, renamed = origin(bufnr)
+  if new then
     run(bufnr, 'silent keepalt keepjumps edit!')
-    return
-  end
-  local old = seen[bufnr]
-  probe(bufnr, 'reload')
-  local untold = old and old:match('^%d+%.%d+') == stamp(stat):match('^%d+%.%d+')
-  if untold and api.nvim_buf_get_changedtick(bufnr) == tick then
-    run(bufnr, 'silent keepalt keepjumps edit!') -- changed twice within the clock's grain
+  elseif renamed then
+    parted[bufnr] = 'the buffer was renamed to a file that it has not read'
+  else
+    local old = seen[bufnr]
+    probe(bufnr, 'reload')
+    local untold = old and old:match('^%d+%.%d+') == now:match('^%d+%.%d+')
+    if untold and api.nvim_buf_get_changedtick(bufnr) == tick then
+      run(bufnr, 'silent keepalt keepjumps edit!') -- changed twice within the clock's grain
+    end
   end
 end
 
---- Bring a clean buffer up to date with its file. One with unsaved edits is never touched.
+--- Bring a clean buffer up to date with its file. One with unsaved edits is never touched. Returns
+--- true when it may be stale: Neovim reloads nothing in the command-line window and under textlock.
 function M.refresh(bufnr)
   local options = vim.bo[bufnr]
   if options.modified or options.buftype ~= '' then
-    return
+    return false
   end
   local stat = file_of(bufnr)
   local now = stat and stat.type == 'file' and stamp(stat) or nil
   if now == seen[bufnr] then
-    return
+    return false
   end
+  parted[bufnr] = nil
   if now then
-    reload(bufnr, stat)
+    local ok, err = pcall(reload, bufnr, now)
+    if not ok and M.is_locked(err) then
+      return true
+    end
   end
-  seen[bufnr], parted[bufnr] = now, nil
+  seen[bufnr] = now
+  return false
+end
+
+--- Whether an error says that Neovim allows no such thing right now, but will again.
+function M.is_locked(err)
+  local text = tostring(err)
+  return (text:find('E565') or text:find('E523') or text:find('E11:')) ~= nil
 end
 
 --- Load a file into a buffer nobody sees. A swap file of somebody else's is no question.
-function M.load(name)
-  local quiet = { shortmess = vim.go.shortmess .. 'A', modeline = false }
+--- `fileencodings` is what to decode it by, nil for the user's.
+function M.load(name, fileencodings)
+  local quiet = {
+    shortmess = vim.go.shortmess .. 'A',
+    modeline = false,
+    fileencodings = fileencodings or vim.go.fileencodings,
+  }
   local modeline = vim.go.modeline
   local stat = uv.fs_stat(name)
   local bufnr
@@ -149,23 +173,42 @@ local function check_file(name, stat)
     local writable = bit.band(stat.mode, 146) ~= 0 and uv.fs_access(name, 'W') -- 0222
     return not writable and 'readonly' or nil, 'the file is write-protected'
   end
-  local directory, path = existing_parent(name)
-  if directory and directory.type == 'directory' and not uv.fs_access(path, 'W') then
+  local parent, path = existing_parent(name)
+  if parent and parent.type ~= 'directory' then
+    return 'failed', ('%s is not a directory'):format(path)
+  end
+  if parent and not uv.fs_access(path, 'W') then
     return 'readonly', ('the directory %s is write-protected'):format(path)
   end
 end
 
-local function check_dirty(bufnr, stat)
-  if stat and not parted[bufnr] then
-    parted[bufnr] = is_marked(bufnr, '[New]') or probe(bufnr, '') or nil
+--- Only Neovim knows whether the file is still the one that a buffer with edits was read from.
+local function check_dirty(bufnr)
+  local new, renamed = origin(bufnr)
+  if new or renamed or probe(bufnr, '') then
+    parted[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
   end
-  if parted[bufnr] then
-    return 'conflict', 'the file changed on disk while its buffer has unsaved changes'
+end
+
+local function check_disk(bufnr, stat, synced)
+  if vim.bo[bufnr].modified then
+    if stat and not parted[bufnr] then
+      local ok, err = pcall(check_dirty, bufnr)
+      if not ok then
+        return M.is_locked(err) and 'busy' or 'failed', M.reason(err)
+      end
+    end
+  elseif not synced and (stat and stamp(stat) or nil) ~= seen[bufnr] then
+    return 'moved'
+  end
+  if parted[bufnr] and stat then
+    return 'conflict', parted[bufnr]
   end
 end
 
 --- Whether the buffer can be edited and, with `due`, saved: an outcome and why when it can't.
-function M.check(bufnr, due)
+--- `synced`: the caller has compared it with the file.
+function M.check(bufnr, due, synced)
   local options = vim.bo[bufnr]
   if options.buftype ~= '' then
     return 'failed', ("the buffer of this name has 'buftype' %s"):format(options.buftype)
@@ -176,23 +219,15 @@ function M.check(bufnr, due)
   if not due then
     return
   end
-  if options.readonly then
-    return 'readonly', "the buffer is 'readonly'"
-  end
   local stat = file_of(bufnr)
   local outcome, why = check_file(api.nvim_buf_get_name(bufnr), stat)
   if outcome then
     return outcome, why
   end
-  if stat and is_marked(bufnr, '[Not edited]') then
-    return 'conflict', 'the buffer was renamed to a file that it has not read'
+  if options.readonly then
+    return 'readonly', "the buffer is 'readonly'"
   end
-  if options.modified then
-    return check_dirty(bufnr, stat)
-  end
-  if (stat and stamp(stat) or nil) ~= seen[bufnr] then
-    return 'moved'
-  end
+  return check_disk(bufnr, stat, synced)
 end
 
 --- `:write!` after `M.check` found nothing against it. Returns true, nil, and whether autocommands
