@@ -1,0 +1,86 @@
+"""Whatever an agent writes is survived, counted and shown by `:Acp info` (issue: rough input)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.editor import Editor
+
+COUNTED = {
+    "not_json": "json",
+    "not_objects": "message",
+    "not_utf8": "utf8",
+    "unknown_updates": "unknown update (brand_new_update)",
+    "missing_fields": "forgiven",
+    "unknown_tool": "tool_call_update for an unknown id (ghost)",
+    "strange_responses": "response",
+    "unknown_request": "unknown request",
+    "unknown_notification": "unknown notification",
+    "batch": "batch",
+    "other_session": "update for a session not known yet",
+    "bad_requests": "bad params",
+}
+
+
+def info(editor: Editor) -> list[str]:
+    """The lines of `:Acp info`, asked for anew."""
+    editor.cmd("Acp info")
+    editor.wait("#vim.fn.win_findbuf(vim.fn.bufnr('acp://info')) > 0")
+    return editor.lines("acp://info")
+
+
+@pytest.mark.parametrize(("scenario", "kind"), COUNTED.items())
+def test_it_is_survived_and_counted(editor: Editor, scenario: str, kind: str) -> None:
+    editor.agent("script")
+    editor.turn(scenario)
+    assert editor.turn("say still here")["stop_reason"] == "end_turn"
+    assert "still here" in editor.chat(1)
+    assert any(kind in line for line in info(editor)), info(editor)
+
+
+def test_a_line_over_the_limit_is_skipped_and_named(editor: Editor) -> None:
+    editor.agent("script")
+    editor.setup({"limits": {"message_bytes": 200_000}})
+    editor.turn("oversize 300000")
+    assert editor.turn("say still here")["stop_reason"] == "end_turn"
+    assert any("oversize" in line for line in info(editor))
+
+
+def test_control_and_bidirectional_characters_are_made_visible(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("surrogates")
+    chat = "\n".join(editor.chat(1))
+    assert "nul ^@ bell ^G escape ^[[31m rtl <U+202E> end" in chat
+    assert not any(ord(letter) < 32 and letter != "\n" for letter in chat)
+
+
+def test_early_updates_wait_for_their_session(editor: Editor) -> None:
+    editor.agent("early_updates")
+    editor.turn("hello")
+    assert [command["name"] for command in editor.session(1)["commands"]]
+    assert any("not known yet" in line for line in info(editor))
+
+
+def test_late_updates_are_shown(editor: Editor) -> None:
+    editor.agent("late_updates")
+    editor.turn("hello")
+    editor.wait("#require('acp').state().sessions[1].tool_calls == 1")
+    chat = editor.chat(1)
+    assert any("early" in line for line in chat)
+    assert any("late" in line for line in chat)
+    assert any("update outside of a turn" in line for line in info(editor))
+
+
+def test_split_writes_make_no_difference(editor: Editor) -> None:
+    editor.agent("split_writes")
+    assert editor.turn("hello")["stop_reason"] == "end_turn"
+
+
+def test_reading_stops_while_the_editor_is_behind(editor: Editor) -> None:
+    """With a screen that takes nothing, an agent's flood stays in its pipe."""
+    editor.agent("chunks", "20000", "100")
+    editor.setup({"limits": {"pending_bytes": 100_000}})
+    end = editor.turn("hello", timeout=40.0)
+    assert end["stop_reason"] == "end_turn"
+    words = " ".join(" ".join(editor.chat(1)).split())
+    assert words.count("word ") == 20000
