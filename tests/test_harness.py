@@ -54,7 +54,7 @@ def test_a_survivor_fails_the_test_and_is_ended(edit: Callable[..., Editor]) -> 
     until(lambda: any(process.command == "sleep 600" for process in editor.processes()))
     with pytest.raises(AssertionError, match="sleep 600"):
         editor.close(patience=0.5)
-    assert not editor.processes()
+    until(lambda: not editor.processes())
 
 
 class Client:
