@@ -133,6 +133,7 @@ function M.start()
   end
   channel = id
   require('acp.state').set({ 'host' }, 'starting')
+  require('acp.notify').watch()
   local args = require('acp.config').for_host()
   args.next_session = require('acp.state').next()
   vim.rpcnotify(id, 'acp', 'setup', args)
