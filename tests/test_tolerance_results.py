@@ -73,7 +73,7 @@ def test_an_initialize_response_full_of_mistakes() -> None:
     assert read.auth_methods == [
         schema.AuthMethodAgent("a", "A", None),
         schema.AuthMethodTerminal("t", "T", args=[], env={"K": "V"}),
-        schema.AuthMethodAgent("e", "E"),
+        schema.AuthMethodEnvVar("e", "E", vars=[]),
         schema.AuthMethodAgent("n", "n"),
     ]
     assert read.agent_info == schema.Implementation("x", "")

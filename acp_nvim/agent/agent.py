@@ -12,7 +12,7 @@ from msgspec import UNSET
 from acp_nvim import __version__
 from acp_nvim.agent.endpoint import Endpoint
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.errors import RemoteProtocolError
+from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
 
 PROTOCOL_VERSION = 1
 
@@ -67,6 +67,19 @@ class Agent:
         """Log in by one of the agent's own methods (v1/authentication)."""
         await self._endpoint.request("authenticate", schema.AuthenticateRequest(method_id))
 
+    async def logout(self) -> None:
+        """Log out; only behind `auth.logout` (v1/authentication)."""
+        await self._endpoint.request("logout", schema.LogoutRequest())
+
+    async def auth_status(self) -> schema.AuthStatusResponse:
+        """Whether somebody is logged in; only behind `auth.status` (rfds/get-auth-state)."""
+        result: schema.AuthStatusResponse = await self._endpoint.request(
+            "auth/status", schema.AuthStatusRequest()
+        )
+        return result
+
+    # -- sessions come to be ----------------------------------------------------------------------
+
     async def new_session(
         self, cwd: str, mcp_servers: Sequence[Any], directories: Sequence[str]
     ) -> schema.NewSessionResponse:
@@ -105,6 +118,21 @@ class Agent:
         )
         return result
 
+    async def fork_session(
+        self, session_id: str, cwd: str, mcp_servers: Sequence[Any], directories: Sequence[str]
+    ) -> schema.ForkSessionResponse:
+        """Start a session that knows what another one does; only behind
+        `sessionCapabilities.fork` (rfds/session-fork).
+        """
+        request = schema.ForkSessionRequest(
+            session_id=session_id,
+            cwd=cwd,
+            mcp_servers=list(mcp_servers),
+            additional_directories=self._gated(directories),
+        )
+        result: schema.ForkSessionResponse = await self._endpoint.request("session/fork", request)
+        return result
+
     def _gated(self, directories: Sequence[str]) -> Any:
         """`additionalDirectories` goes out only to agents that take them, always as the full
         list.
@@ -125,6 +153,62 @@ class Agent:
         turn#cancellation).
         """
         self._endpoint.notify("session/cancel", schema.CancelNotification(session_id))
+
+    # -- stored sessions, each behind its capability ----------------------------------------------
+
+    async def list_sessions(self, cursor: str | None, archived: str | None) -> Any:
+        """One page of the stored sessions (v1/session-list): `ListSessionsResponse`.
+
+        `archived` is include, exclude or only, for agents with `sessionCapabilities.archive`.
+        """
+        request = schema.ListSessionsRequest(
+            cursor=UNSET if cursor is None else cursor,
+            archived=UNSET if archived is None else archived,
+        )
+        return await self._endpoint.request("session/list", request)
+
+    async def close_session(self, session_id: str) -> None:
+        """Let go of a session; it stays stored (v1/session-setup)."""
+        await self._unless_gone("session/close", schema.CloseSessionRequest(session_id))
+
+    async def delete_session(self, session_id: str) -> None:
+        """Delete a stored session (v1/session-delete)."""
+        await self._unless_gone("session/delete", schema.DeleteSessionRequest(session_id))
+
+    async def _unless_gone(self, method: str, request: Any) -> None:
+        """A session that the agent does not know is as closed and as deleted as can be."""
+        try:
+            await self._endpoint.request(method, request)
+        except RequestError as error:
+            if error.code != RESOURCE_NOT_FOUND:
+                raise
+
+    async def archive_session(self, session_id: str, archived: bool) -> None:
+        """Put a session into the archive, or take it out (rfds/session-archive)."""
+        if archived:
+            await self._endpoint.request(
+                "session/archive", schema.ArchiveSessionRequest(session_id)
+            )
+        else:
+            await self._endpoint.request(
+                "session/unarchive", schema.UnarchiveSessionRequest(session_id)
+            )
+
+    async def session_status(self, session_id: str) -> str:
+        """`open` when the agent has it in memory, else `saved` (rfds/session-status)."""
+        result = await self._endpoint.request(
+            "session/status", schema.SessionStatusRequest(session_id)
+        )
+        return str(result.status)
+
+    async def set_title(self, session_id: str, title: str) -> str:
+        """Name a session; returns the name as the agent keeps it (rfds/session-set-title)."""
+        result = await self._endpoint.request(
+            "session/set_title", schema.SetSessionTitleRequest(session_id, title)
+        )
+        return str(result.title)
+
+    # -- choices ----------------------------------------------------------------------------------
 
     async def set_mode(self, session_id: str, mode_id: str) -> None:
         """Switch the session's mode (v1/session-modes)."""

@@ -27,6 +27,7 @@ _OWN_ID: Final[dict[type[Any], str]] = {
     s.SessionConfigBoolean: "id",
     s.AuthMethodAgent: "id",
     s.AuthMethodTerminal: "id",
+    s.AuthMethodEnvVar: "id",
     s.PermissionOption: "optionId",
     s.ResourceLink: "uri",
 }

@@ -747,6 +747,30 @@ class AuthMethodAgent(Wire, AuthMethod, frozen=True):
     meta: Meta = field(default=UNSET, name="_meta")
 
 
+class AuthMethodEnvVar(Wire, AuthMethod, frozen=True, tag_field="type", tag="env_var"):
+    """A login by environment variables (v1/authentication until 2026-07-27). Agents still send it,
+    the oldest with one `varName`.
+    """
+
+    id: AuthMethodId
+    name: str
+    description: str | UnsetType | None = UNSET
+    vars: list[AuthEnvVar] | UnsetType = UNSET
+    var_name: str | UnsetType | None = UNSET
+    link: str | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class AuthEnvVar(Wire, frozen=True):
+    """A variable that an `env_var` login reads (v1/authentication until 2026-07-27)."""
+
+    name: str
+    label: str | UnsetType | None = UNSET
+    secret: bool | UnsetType | None = UNSET
+    optional: bool | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
 class Implementation(Wire, frozen=True):
     """Metadata about the implementation of the client or agent (v1/initialization)."""
 

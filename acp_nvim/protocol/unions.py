@@ -17,7 +17,11 @@ def _resource(value: Mapping[str, Any]) -> type[s.Wire]:
 
 
 def _auth(value: Mapping[str, Any]) -> type[s.Wire]:
-    return s.AuthMethodTerminal if value.get("type") == "terminal" else s.AuthMethodAgent
+    kinds: dict[str, type[s.Wire]] = {
+        "terminal": s.AuthMethodTerminal,
+        "env_var": s.AuthMethodEnvVar,
+    }
+    return kinds.get(str(value.get("type")), s.AuthMethodAgent)
 
 
 def _mcp(value: Mapping[str, Any]) -> type[s.Wire]:
