@@ -161,6 +161,26 @@ def test_a_write_changes_only_what_differs(opened: Live) -> None:
     assert "".join(line + "\n" for line in lines(opened)) == text
 
 
+def test_other_windows_show_what_they_showed(opened: Live) -> None:
+    lua = opened.editor.lua
+    lua("""
+      vim.cmd('split | normal! 40Gzt')
+      vim.cmd('wincmd w | normal! 80Gzt')
+      vim.cmd('tabnew | edit other.txt | normal! Ihello')
+    """)
+    look = """
+      return vim.tbl_map(function(w)
+        return vim.api.nvim_win_call(w, function()
+          return { vim.fn.getline('w0'), vim.fn.getline('.'), vim.fn.col('.') }
+        end)
+      end, vim.api.nvim_list_wins())
+    """
+    before = lua(look), lua("return vim.api.nvim_get_current_win()")
+    opened.write("a.txt", "first\n" * 7 + NUMBERED.replace("line 60\n", ""))
+    assert (lua(look), lua("return vim.api.nvim_get_current_win()")) == before
+    assert opened.editor.lua("return vim.fn.tabpagenr('$')") == 2
+
+
 def test_a_write_is_one_undo_step(opened: Live) -> None:
     opened.read("a.txt")
     opened.write("a.txt", NUMBERED.replace("line 2\n", "two\n").replace("line 80\n", "eighty\n"))

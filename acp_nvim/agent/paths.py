@@ -24,7 +24,7 @@ def place(path: str) -> Place:
     """Resolve a path; the file need not exist. RequestError when the path is not absolute."""
     if "\0" in path:
         raise refusal("missing", path, "a path cannot hold a NUL character")
-    if not Path(path).is_absolute():
+    if not os.path.isabs(path):  # noqa: PTH117
         raise refusal("relative", path, "not an absolute path")
     return Place(path, os.path.realpath(path))
 
@@ -35,13 +35,18 @@ def below(real: str, roots: Sequence[str]) -> str | None:
     The root itself gives ``''``. Where the spelling does not tell (a file system that folds case,
     a bind mount), the directories above the path are compared with the roots by their inodes.
     """
-    resolved = [os.path.realpath(root) for root in roots]
     folded = os.path.normcase(real)
-    for root in resolved:
-        stem = os.path.normcase(root).rstrip(os.sep)
+    for root in roots:
+        stem = _stem(root)
         if folded == stem or folded.startswith(stem + os.sep):
             return real[len(stem) + 1 :]
-    return _below_by_identity(Path(real), resolved)
+    return _below_by_identity(Path(real), [_stem(root) or os.sep for root in roots])
+
+
+@lru_cache(maxsize=64)
+def _stem(root: str) -> str:
+    """A root as it was resolved when first asked for, which a later symlink cannot move."""
+    return os.path.normcase(os.path.realpath(root)).rstrip(os.sep)
 
 
 def _below_by_identity(real: Path, roots: Sequence[str]) -> str | None:
@@ -70,33 +75,34 @@ def secret(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
     outside: the name of a directory that the user works in makes nothing secret. Case makes no
     difference. Both what the path says and what it resolves to count.
     """
-    pattern = _pattern(tuple(globs))
-    if pattern is None:
+    if not globs:
         return False
+    anywhere, anchored = _patterns(tuple(globs))
     shown = real = place.real.replace(os.sep, "/")
     if inside is not None:
         shown = "/" + inside.replace(os.sep, "/")
-    name = "/" + place.path.replace(os.sep, "/").rstrip("/").rpartition("/")[2]
-    return any(pattern.fullmatch(part) for part in (shown, name)) or bool(
-        _pattern(tuple(globs), anchored=True).fullmatch(real)  # type: ignore[union-attr]
-    )
+    name = place.path.replace(os.sep, "/").rstrip("/").rpartition("/")[2]
+    if anywhere.fullmatch(shown) or (anchored is not None and anchored.fullmatch(real)):
+        return True
+    return not shown.endswith("/" + name) and bool(anywhere.fullmatch("/" + name))
 
 
 @lru_cache(maxsize=32)
-def _pattern(globs: tuple[str, ...], anchored: bool = False) -> re.Pattern[str] | None:
-    """One expression for all globs: ``anchored``, for the absolute ones, else for the rest."""
-    if not globs:
-        return None
-    chosen = []
+def _patterns(globs: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+    """One expression for all globs below a directory, one for all absolute ones."""
+    anywhere, anchored = [], []
     for glob in globs:
         expanded = os.path.expanduser(glob).replace(os.sep, "/")  # noqa: PTH111
         if expanded.startswith("/"):
-            chosen += [_translate(expanded[1:])] if anchored else []
-        elif not anchored:
-            chosen.append(
-                "(?:.*/)?" + _translate(expanded) + ("(?:/.*)?" if "/" not in glob else "")
-            )
-    return re.compile("/(?:" + "|".join(chosen or ["(?!)"]) + ")", re.IGNORECASE | re.DOTALL)
+            anchored.append(_translate(expanded[1:]))
+        else:
+            below_it = "" if "/" in glob else "(?:/.*)?"
+            anywhere.append("(?:.*/)?" + _translate(expanded) + below_it)
+    return _any(anywhere or ["(?!)"]), _any(anchored) if anchored else None
+
+
+def _any(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile("/(?:" + "|".join(patterns) + ")", re.IGNORECASE | re.DOTALL)
 
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)

@@ -168,9 +168,9 @@ class Write:
 
     def _made(self, before: Text | None, after: Text, merged: Merged) -> Made:
         """The result. What autocommands made of the text, the agent is taken to know."""
-        known = merge(merged.text, after, self.believed)
-        if isinstance(known, Merged):
-            self.believed = known.text
+        if after != merged.text:
+            known = merge(merged.text, after, self.believed)
+            self.believed = known.text if isinstance(known, Merged) else self.believed
         line = merged.hunks[0].new_start + 1 if merged.hunks else 1
         return Made(before, after, line)
 

@@ -65,7 +65,7 @@ class Buffers:
         if answer is None:
             return Written(outcome, why)
         if outcome == "done":
-            after = _text(answer, apply(live.raw.lines, change.hunks))
+            after = _text(answer, apply(live.raw.lines, change.hunks), live.raw is live.text)
             return Written("done", "", saved, after)
         return Written(outcome, why, False, await self._restored(live, _text(answer, [])))
 
@@ -123,11 +123,12 @@ def _rows(hunks: Any) -> list[tuple[int, int, tuple[str, ...]]]:
     return [(hunk.start, hunk.end, hunk.lines) for hunk in found]
 
 
-def _text(answer: list[Any], expected: list[str]) -> BufferText:
-    """A snapshot of Lua's; where it brings no lines they are the expected ones."""
+def _text(answer: list[Any], expected: list[str], known_clean: bool = False) -> BufferText:
+    """A snapshot of Lua's. Where it brings no lines they are the expected, perhaps clean ones."""
     bufnr, tick, flags, encoding, lines = [*answer, None][:5]
     raw = Text(tuple(expected if lines is None else lines), _eol(flags))
-    return _buffer(bufnr, tick, flags, encoding, raw, clean(raw))
+    text = raw if known_clean and lines is None else clean(raw)
+    return _buffer(bufnr, tick, flags, encoding, raw, text)
 
 
 def _renewed(known: BufferText, answer: list[Any]) -> BufferText:

@@ -9,9 +9,13 @@ local save = require('acp.save')
 local EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE = 1, 2, 4, 8, 16, 32
 local MAX_PAIRS = 64 -- lines of one hunk that are changed in place; more are replaced as a block
 
+local function option(bufnr, name)
+  return api.nvim_get_option_value(name, { buf = bufnr })
+end
+
 --- Whether the buffer's text is that of the file of its name.
 local function serves(bufnr)
-  local buftype = vim.bo[bufnr].buftype
+  local buftype = option(bufnr, 'buftype')
   return buftype == '' or buftype == 'acwrite' or buftype == 'help'
 end
 
@@ -30,7 +34,10 @@ local function resolved(real)
   end
 end
 
-local function find(path, real)
+local function find(path, real, known)
+  if known > 0 and api.nvim_buf_is_loaded(known) and api.nvim_buf_get_name(known) == real then
+    return serves(known) and known or nil -- names are unique
+  end
   for _, name in ipairs(path == real and { real } or { real, path }) do
     local bufnr = named(name)
     if bufnr and api.nvim_buf_is_loaded(bufnr) and serves(bufnr) then
@@ -49,16 +56,15 @@ local function has_no_bytes(bufnr)
 end
 
 local function snapshot(bufnr, known, stale)
-  local options = vim.bo[bufnr]
   local tick = api.nvim_buf_get_changedtick(bufnr)
-  local flags = (options.endofline and EOL or 0)
-    + (options.modified and MODIFIED or 0)
-    + (options.fileformat == 'dos' and DOS or 0)
-    + (options.bomb and BOMB or 0)
+  local flags = (option(bufnr, 'endofline') and EOL or 0)
+    + (option(bufnr, 'modified') and MODIFIED or 0)
+    + (option(bufnr, 'fileformat') == 'dos' and DOS or 0)
+    + (option(bufnr, 'bomb') and BOMB or 0)
     + (has_no_bytes(bufnr) and NO_BYTES or 0)
     + (stale and STALE or 0)
   local lines = known ~= tick and api.nvim_buf_get_lines(bufnr, 0, -1, true) or nil
-  return { bufnr, tick, flags, options.fileencoding, lines }
+  return { bufnr, tick, flags, option(bufnr, 'fileencoding'), lines }
 end
 
 local function closed(why, taken)
@@ -67,7 +73,7 @@ end
 
 --- The text of the file's buffer; no lines when it is still `known_bufnr` at `known_tick`.
 function M.read(path, real, known_bufnr, known_tick)
-  local bufnr = find(path, real)
+  local bufnr = find(path, real, known_bufnr)
   if not bufnr then
     return closed()
   end
@@ -77,7 +83,7 @@ end
 
 --- The same; where no buffer is loaded, the file is loaded into a hidden, listed one.
 function M.load(path, real, fileencodings)
-  local bufnr = find(path, real)
+  local bufnr = find(path, real, 0)
   if bufnr then
     return snapshot(bufnr, nil, save.refresh(bufnr))
   end

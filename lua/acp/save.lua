@@ -106,8 +106,10 @@ end
 --- Bring a clean buffer up to date with its file. One with unsaved edits is never touched. Returns
 --- true when it may be stale: Neovim reloads nothing in the command-line window and under textlock.
 function M.refresh(bufnr)
-  local options = vim.bo[bufnr]
-  if options.modified or options.buftype ~= '' then
+  local of = { buf = bufnr }
+  if
+    api.nvim_get_option_value('modified', of) or api.nvim_get_option_value('buftype', of) ~= ''
+  then
     return false
   end
   local stat = file_of(bufnr)
