@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Literal, Protocol
+from typing import Generic, Literal, Protocol, TypeVar
 
 import anyio
 from msgspec import UNSET, UnsetType
@@ -43,24 +43,26 @@ class FileSession(Protocol):
         ...
 
 
-Ask = Callable[[FileSession, Verb, str, Literal["outside", "secret"]], Awaitable[bool]]
+S = TypeVar("S", bound=FileSession)
+
+Ask = Callable[[S, Verb, str, Literal["outside", "secret"]], Awaitable[bool]]
 """Puts a question to the user, with the path and why it is asked; true when the agent may."""
-OnLocation = Callable[[FileSession, str, int | None], None]
+OnLocation = Callable[[S, str, int | None], None]
 """Told of each file an agent uses, with the 1-based line where there is one."""
-OnWrite = Callable[[FileSession, str, Text | None, Text, Kind], None]
+OnWrite = Callable[[S, str, Text | None, Text, Kind], None]
 """Told of each write: text before (None: no such file) and after, autocommands' edits included."""
 
 
-class Files:
+class Files(Generic[S]):
     """Answers agents' file requests. Refusals are `RequestError` with `data = {path, reason}`."""
 
     def __init__(
         self,
         buffers: LiveBuffers,
         options: FileOptions,
-        ask: Ask,
-        on_location: OnLocation,
-        on_write: OnWrite,
+        ask: Ask[S],
+        on_location: OnLocation[S],
+        on_write: OnWrite[S],
     ) -> None:
         self.options = options
         self._buffers = buffers
@@ -71,7 +73,7 @@ class Files:
         self._turns: dict[str, tuple[anyio.Lock, int]] = {}
 
     async def read(
-        self, session: FileSession, params: schema.ReadTextFileRequest
+        self, session: S, params: schema.ReadTextFileRequest
     ) -> schema.ReadTextFileResponse:
         """The live text, or the lines asked for; never the middle of a write."""
         where = await self._allowed(session, "read", params.path)
@@ -88,7 +90,7 @@ class Files:
         return schema.ReadTextFileResponse(content)
 
     async def write(
-        self, session: FileSession, params: schema.WriteTextFileRequest
+        self, session: S, params: schema.WriteTextFileRequest
     ) -> schema.WriteTextFileResponse:
         """Merge the content into the live text, save by policy. What was read changes nothing."""
         where = await self._allowed(session, "write", params.path)
@@ -111,7 +113,7 @@ class Files:
 
     # ---- who may
 
-    async def _allowed(self, session: FileSession, verb: Verb, path: str) -> Place:
+    async def _allowed(self, session: S, verb: Verb, path: str) -> Place:
         where = place(path)
         options = self.options
         inside = below(where.real, session.roots)
@@ -124,7 +126,7 @@ class Files:
         return where
 
     async def _question(
-        self, session: FileSession, verb: Verb, path: str, reason: Literal["outside", "secret"]
+        self, session: S, verb: Verb, path: str, reason: Literal["outside", "secret"]
     ) -> None:
         if not await self._ask(session, verb, path, reason):
             about = {"outside": "outside of the session's directories", "secret": "a secret file"}
