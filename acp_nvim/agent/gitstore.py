@@ -1,0 +1,214 @@
+"""The kept states of a git work tree, by plumbing alone.
+
+An index and an object directory of our own; the user's objects are only read, as alternates. So
+git's stat cache tells what changed, `.gitignore` holds, unchanged files cost nothing, and the
+user's index, refs, stash and hooks are never touched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from acp_nvim.agent.store import MAX_INDEX, Blob, Change, Room, Scan, StoreError
+
+TIMEOUT_S: Final = 30.0
+_QUIET: Final = (
+    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0"),
+    *("-c", "core.untrackedCache=false", "-c", "core.splitIndex=false", "-c", "core.safecrlf=0"),
+    "--literal-pathspecs",
+)
+_NO_FILE: Final = "0" * 6
+
+
+class GitStore:
+    """The part of a work tree at or below ``root``."""
+
+    def __init__(self, root: str, home: Path) -> None:
+        """StoreError when ``root`` is in no work tree, or git is not there."""
+        self._root = os.path.realpath(root)
+        self._env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+        self._env |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+        where = ["rev-parse", "--path-format=absolute", "--show-toplevel"]
+        found = self._run(
+            [*where, "--git-path", "index", "--git-path", "objects"], cwd=self._root
+        ).split(b"\n")
+        self._top, index, objects = (os.fsdecode(part) for part in found[:3])
+        self._index = home / "index"
+        self._user_index = Path(index)
+        self._env |= {
+            "GIT_INDEX_FILE": str(self._index),
+            "GIT_OBJECT_DIRECTORY": str(home / "objects"),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects,
+        }
+        (home / "objects").mkdir(parents=True, exist_ok=True)
+        self._spec = os.path.relpath(self._root, os.path.realpath(self._top))
+        self._tree = ""
+
+    @property
+    def root(self) -> str:
+        """The directory, absolute, symlinks resolved."""
+        return self._root
+
+    def scan(self, paths: Sequence[str] | None = None) -> Scan:
+        """Look at everything, or at these files only. StoreError."""
+        if not self._tree:
+            self._start()
+        room = Room()
+        chosen = self._changed() if paths is None or not self._tree else self._inside(paths)
+        kept = [name for name in chosen if room.fits(Path(self._top, name))]
+        if kept:
+            given = b"".join(os.fsencode(name) + b"\0" for name in kept)
+            self._run(
+                ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], given=given
+            )
+        tree = self._run(["write-tree", "--missing-ok"]).decode().strip()
+        before, self._tree = self._tree, tree
+        changes = self.differences(before, tree) if before else []
+        return Scan(tree, changes, room.left_out)
+
+    def unkept(self, paths: Sequence[str]) -> list[str]:
+        """Those of these files (below the root) that are there and that `scan` passes over."""
+        there = [name for name in self._inside(paths) if os.path.lexists(Path(self._top, name))]
+        listed = self._run(["ls-files", "-z", "--", *there]) if there else b""
+        held = {os.fsdecode(name) for name in listed.split(b"\0")}
+        asked = b"".join(os.fsencode(name) + b"\0" for name in there if name not in held)
+        if not asked:
+            return []
+        ignored = self._run(["check-ignore", "--no-index", "-z", "--stdin"], asked, fine=(0, 1))
+        return [self._path(os.fsdecode(name)) for name in ignored.split(b"\0") if name]
+
+    def differences(self, old: str, new: str) -> list[Change]:
+        """What differs between two trees. StoreError."""
+        if old == new:
+            return []
+        found = self._run(
+            ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=40", old, new]
+        )
+        return [
+            Change(self._path(name), _blob(modes[0], ids[0]), _blob(modes[1], ids[1]))
+            for modes, ids, name in _raw(found)
+        ]
+
+    def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
+        """The kept bytes by absolute path, as the work tree has them; those that are gone lack."""
+        if not wanted:
+            return {}
+        asked = b"".join(
+            f"{blob.id} ".encode() + os.fsencode(self._name(path).replace("\n", "_")) + b"\n"
+            for path, blob in wanted
+        )
+        found = self._run(["cat-file", "--batch", "--filters"], given=asked)
+        result: dict[str, bytes] = {}
+        at = 0
+        for path, _ in wanted:
+            end = found.index(b"\n", at)
+            header = found[at:end].split(b" ")
+            at = end + 1
+            if header[-1] != b"missing":
+                size = int(header[-1])
+                result[path] = found[at : at + size]
+                at += size + 1
+        return result
+
+    def head(self) -> str:
+        """The commit that HEAD names; empty before the first one."""
+        try:
+            return self._run(["rev-parse", "--verify", "--quiet", "HEAD"]).decode().strip()
+        except StoreError:
+            return ""
+
+    def committed(self, paths: Sequence[str]) -> dict[str, bytes | None]:
+        """The contents of these files in HEAD; None for those that it has not."""
+        listed = self._run(["ls-tree", "-z", "--full-tree", "HEAD", *map(self._name, paths)])
+        blobs: dict[str, Blob] = {}
+        for line in filter(None, listed.split(b"\0")):
+            meta, _, name = line.partition(b"\t")
+            mode, _, oid = meta.split(b" ")
+            blobs[self._path(os.fsdecode(name))] = Blob(oid.decode(), int(mode, 8))
+        found = self.contents([(path, blobs[path]) for path in paths if path in blobs])
+        return {path: found.get(path) for path in paths}
+
+    # ---- within
+
+    def _start(self) -> None:
+        """Begin with the user's index: its stat cache spares reading what did not change."""
+        if self._index.exists():
+            return
+        if self._user_index.exists():
+            count = _entries(self._user_index)
+            if count > MAX_INDEX:
+                raise StoreError(f"{self._top} has {count} files, the limit is {MAX_INDEX}")
+            # With its time: entries younger than the index are compared by content ("racy git").
+            shutil.copy2(self._user_index, self._index)
+
+    def _changed(self) -> list[str]:
+        """Files that are not as the index has them, and new ones, relative to the top."""
+        differing = self._run(["diff-files", "--name-only", "-z", "--no-renames", *self._where()])
+        new = self._run(["ls-files", "--others", "--exclude-standard", "-z", *self._where()])
+        found = [os.fsdecode(name) for part in (differing, new) for name in part.split(b"\0")]
+        return sorted({name for name in found if name and not name.endswith("/")})
+
+    def _where(self) -> list[str]:
+        return [] if self._spec == "." else ["--", self._spec]
+
+    def _inside(self, paths: Iterable[str]) -> list[str]:
+        stem = self._root.rstrip(os.sep) + os.sep
+        inside = [self._name(path) for path in paths if path.startswith(stem)]
+        return [name for name in inside if ".git" not in Path(name).parts]
+
+    def _name(self, path: str) -> str:
+        return os.path.relpath(path, self._top)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._top, name)  # noqa: PTH118
+
+    def _run(
+        self,
+        args: Sequence[str],
+        given: bytes = b"",
+        cwd: str = "",
+        fine: Sequence[int] = (0,),
+    ) -> bytes:
+        try:
+            done = subprocess.run(
+                ["git", *_QUIET, *args],
+                cwd=cwd or self._top,
+                env=self._env,
+                input=given,
+                capture_output=True,
+                timeout=TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise StoreError(f"git {args[0]}: {error}") from error
+        if done.returncode not in fine:
+            words = done.stderr.decode(errors="replace").strip().split("\n")[0]
+            raise StoreError(f"git {args[0]}: {words or done.returncode}")
+        return done.stdout
+
+
+def _entries(index: Path) -> int:
+    """How many entries an index has, by its header (`gitformat-index`)."""
+    with index.open("rb") as file:
+        header = file.read(12)
+    return struct.unpack(">4sII", header)[2] if len(header) == 12 else 0
+
+
+def _raw(found: bytes) -> Iterable[tuple[tuple[str, str], tuple[str, str], str]]:
+    """Modes, object names and path of each record of `--raw -z`."""
+    parts = iter(found.split(b"\0"))
+    for meta in parts:
+        if meta.startswith(b":"):
+            old_mode, new_mode, old, new, _ = meta[1:].decode().split(" ")
+            yield (old_mode, new_mode), (old, new), os.fsdecode(next(parts))
+
+
+def _blob(mode: str, oid: str) -> Blob | None:
+    """None for no file, and for a submodule, whose files are its own repository's."""
+    return None if mode in (_NO_FILE, "160000") else Blob(oid, int(mode, 8))

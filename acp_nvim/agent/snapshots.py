@@ -1,0 +1,230 @@
+"""What files held before an agent worked on them, and which of them it has changed since.
+
+Each directory of a session has a store that knows its tree. Files that no store keeps (ignored
+ones, those outside) are read when a tool call names them. All of it runs in worker threads.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from acp_nvim.agent.copystore import CopyStore
+from acp_nvim.agent.gitstore import GitStore
+from acp_nvim.agent.store import MAX_FILE_BYTES, Blob, Change, Store, StoreError, names
+
+MAX_CHANGES: Final = 1000
+"""Files that one look takes up for review; of more, the first by name."""
+MAX_SINGLE: Final = 500
+"""Files outside of the stores that are kept at a time."""
+
+
+class FileChange(msgspec.Struct, frozen=True):
+    """A file (absolute real path) that is no longer what it was; None: there was, or is, none."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+class Snapshots:
+    """The stores of all directories in use, by their real path."""
+
+    def __init__(self, home: Callable[[], Path], notice: Callable[[str], None]) -> None:
+        """``home`` is where copies may lie; ``notice`` hears each breach of a limit, once."""
+        self._home = home
+        self._notice = notice
+        self._stores: dict[str, Store] = {}
+        self._trees: dict[str, str] = {}
+        self._reasons: dict[str, str] = {}
+        self._locks: dict[str, anyio.Lock] = {}
+        self._single: dict[str, bytes | None] = {}
+        self._told: set[str] = set()
+
+    async def look(
+        self, roots: Sequence[str], paths: Sequence[str] | None = None
+    ) -> list[FileChange]:
+        """What changed since the last look: below these directories, or of these files only."""
+        changes: list[FileChange] = []
+        for root in map(os.path.realpath, roots):
+            async with self._locks.setdefault(root, anyio.Lock()):
+                changes += await to_thread.run_sync(self._look, root, paths)
+        chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
+        if chosen:
+            changes += await to_thread.run_sync(self._look_single, chosen)
+        if len(changes) > MAX_CHANGES:
+            self._tell(f"{len(changes)} files changed on disk; {MAX_CHANGES} of them are reviewed")
+        return changes[:MAX_CHANGES]
+
+    async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
+        """A tool call names these files: keep those that no store keeps, as they are now."""
+        rest = [path for path in paths if path not in self._single]
+        for root in map(os.path.realpath, roots):
+            inside = [path for path in rest if below(path, root)]
+            rest = [path for path in rest if path not in inside]
+            if inside and root in self._stores:
+                async with self._locks.setdefault(root, anyio.Lock()):
+                    rest += await to_thread.run_sync(self._unkept, root, inside)
+        if rest:
+            await to_thread.run_sync(self._read_single, rest)
+
+    def trees(self, roots: Sequence[str]) -> dict[str, str]:
+        """The trees of the last look, by real path of the directory; what has no store lacks."""
+        found = {root: self._trees.get(root) for root in map(os.path.realpath, roots)}
+        return {root: tree for root, tree in found.items() if tree}
+
+    def reasons(self, roots: Sequence[str]) -> list[str]:
+        """Why directories are not kept."""
+        found = [self._reasons.get(os.path.realpath(root)) for root in roots]
+        return [reason for reason in found if reason]
+
+    async def differences(self, root: str, old: str, new: str) -> list[Change]:
+        """What differs between two trees of a directory. StoreError."""
+        return await to_thread.run_sync(self._store(root).differences, old, new)
+
+    async def contents(self, root: str, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
+        """Kept bytes by path; what is gone lacks. StoreError."""
+        return await to_thread.run_sync(self._store(root).contents, wanted)
+
+    async def committed(
+        self, root: str, paths: Sequence[str], known: str | None
+    ) -> tuple[str, dict[str, bytes | None]]:
+        """HEAD's commit, and these files in it if it is another one than ``known``."""
+        store = self._stores.get(_real(root))
+        if not isinstance(store, GitStore):
+            return "", {}
+
+        def ask() -> tuple[str, dict[str, bytes | None]]:
+            head = store.head()
+            moved = bool(head) and known is not None and head != known
+            return head, store.committed(paths) if moved and paths else {}
+
+        return await to_thread.run_sync(ask)
+
+    # ---- in a worker thread
+
+    def _look(self, root: str, paths: Sequence[str] | None) -> list[FileChange]:
+        try:
+            store = self._open(root)
+            if store is None:
+                return []
+            if paths is not None:
+                inside = [path for path in paths if below(path, root) and path not in self._single]
+                unkept = set(store.unkept(inside))
+                paths = [path for path in inside if path not in unkept]
+                if not paths:
+                    return []
+            scan = store.scan(paths)
+            self._trees[root] = scan.tree
+            if scan.left_out:
+                limit = f"{MAX_FILE_BYTES >> 20} MiB a file"
+                self._tell(f"not kept, over the limits ({limit}): {names(scan.left_out, root)}")
+            return _loaded(store, scan.changes)
+        except StoreError as error:
+            self._give_up(root, str(error))
+            return []
+
+    def _open(self, root: str) -> Store | None:
+        if root in self._stores or root in self._reasons:
+            return self._stores.get(root)
+        home = self._home() / blake2b(os.fsencode(root), digest_size=8).hexdigest()
+        home.mkdir(parents=True, exist_ok=True)
+        try:
+            self._stores[root] = GitStore(root, home)
+        except StoreError:
+            self._stores[root] = CopyStore(root, home)
+        return self._stores[root]
+
+    def _give_up(self, root: str, reason: str) -> None:
+        """A directory that cannot be kept now is not tried again until it has been asked why."""
+        if self._stores.pop(root, None) is not None:
+            self._reasons[root] = reason
+        self._tell(f"changes on disk are not seen, and there are no checkpoints: {reason}")
+
+    def _unkept(self, root: str, paths: Sequence[str]) -> list[str]:
+        try:
+            return self._stores[root].unkept(paths)
+        except StoreError as error:
+            self._give_up(root, str(error))
+            return []
+
+    def _read_single(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            if len(self._single) >= MAX_SINGLE:
+                self._single.pop(next(iter(self._single)))
+            try:
+                self._single[path] = read(path)
+            except OSError as error:
+                self._tell(f"not kept: {error.strerror} {path}")
+
+    def _look_single(self, paths: Iterable[str]) -> list[FileChange]:
+        changes: list[FileChange] = []
+        for path in paths:
+            before = self._single[path]
+            try:
+                after = read(path)
+            except OSError as error:
+                self._tell(f"not kept: {error.strerror} {path}")
+                continue
+            if after != before:
+                changes.append(FileChange(path, before, after))
+                self._single[path] = after
+        return changes
+
+    def _store(self, root: str) -> Store:
+        if root not in self._stores:
+            raise StoreError(self._reasons.get(root, f"nothing is kept of {root}"))
+        return self._stores[root]
+
+    def _tell(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._notice(text)
+
+
+def _real(root: str) -> str:
+    return os.path.realpath(root)
+
+
+def below(path: str, root: str) -> bool:
+    """Whether a real path lies in a directory."""
+    return path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def read(path: str) -> bytes | None:
+    """A regular file's bytes, None when there is none. OSError also for what is too large."""
+    try:
+        info = os.stat(path)  # noqa: PTH116
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(0, "no regular file:")
+        if info.st_size > MAX_FILE_BYTES:
+            raise OSError(0, f"larger than {MAX_FILE_BYTES >> 20} MiB:")
+        return Path(path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
+    """The contents on both sides; links and what has become too large are no texts to review."""
+    plain = [c for c in changes if not any(blob and blob.link for blob in (c.before, c.after))]
+    kept = store.contents([(c.path, c.before) for c in plain[: MAX_CHANGES + 1] if c.before])
+    found: list[FileChange] = []
+    for change in plain:
+        before = kept.get(change.path)
+        if change.before is not None and before is None:
+            continue
+        try:
+            after = read(change.path)
+        except OSError:
+            continue
+        if before != after:
+            found.append(FileChange(change.path, before, after))
+    return found
