@@ -161,7 +161,10 @@ def test_everything_it_would_do_is_shown(editor: Editor) -> None:
 
 
 def test_many_at_once_half_of_them_taken_back(editor: Editor) -> None:
-    traffic = asked(editor, "permissions_half_cancelled", "50", count=25)
+    traffic = editor.agent("permissions_half_cancelled", "50")
+    editor.prompt("ask")
+    editor.wait_event("AcpPermissionDone", 25)
+    pending(editor, 25)
     for _ in range(25):
         editor.cmd("Acp allow")
     answers = outcomes(traffic, 50)
