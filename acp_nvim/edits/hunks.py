@@ -22,6 +22,12 @@ MAX_WORK = 200_000
 """Steps that Myers' algorithm may take in one diff, all gaps together: some 50 ms."""
 MAX_DEPTH = 12
 """How often a gap is searched for anchors of its own."""
+NEAR = 12
+"""Rows of both texts together that a change may have to be stepped over without a search."""
+RESYNC = 8
+"""Equal lines after which two texts count as in step again."""
+STRIDE = 64
+"""Lines compared at once."""
 MAX_WORDS_LINE = 2_000
 """Characters of a line up to which words are compared; above, only its common ends."""
 
@@ -85,13 +91,46 @@ class _Matcher:
     """Finds blocks of common lines. One object serves one diff: it holds the work that is left."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
-        self.old = old
-        self.new = new
+        self.old = list(old)
+        self.new = list(new)
         self.work = MAX_WORK
 
     def blocks(self) -> Iterator[tuple[int, int, int]]:
-        """Common lines as (old row, new row, how many), by rows upwards."""
-        return self._gap(0, len(self.old), 0, len(self.new), 0)
+        """Common lines as (old row, new row, how many), by rows upwards.
+
+        Small changes far apart, the usual ones, are stepped over one by one at the speed of list
+        comparison; from the first that is not small on the whole rest is searched for anchors.
+        """
+        a = b = 0
+        while True:
+            length = self._forward(a, len(self.old), b, len(self.new))
+            if length:
+                yield a, b, length
+            a, b = a + length, b + length
+            if a == len(self.old) or b == len(self.new):
+                return
+            near = self._near(a, b)
+            i, j = near or (len(self.old), len(self.new))
+            yield from self._gap(a, i, b, j, 0)
+            if near is None:
+                return
+            a, b = near
+
+    def _near(self, a: int, b: int) -> Pair | None:
+        """The nearest rows from which on `RESYNC` lines (or all that are left) are equal again."""
+        old, new = self.old, self.new
+        for both in range(1, NEAR + 1):
+            for i in range(a, min(a + both, len(old)) + 1):
+                j = b + both - (i - a)
+                if j < len(new) and i < len(old) and old[i] == new[j]:
+                    lines = old[i : i + RESYNC]
+                    if lines == new[j : j + RESYNC] and self._enough(i, j, len(lines)):
+                        return i, j
+        return None
+
+    def _enough(self, i: int, j: int, length: int) -> bool:
+        """Fewer lines count only where both texts end with them."""
+        return length == RESYNC or i + length == len(self.old) and j + length == len(self.new)
 
     def _gap(
         self, a: int, a_end: int, b: int, b_end: int, depth: int
@@ -114,6 +153,8 @@ class _Matcher:
         start = a
         end = min(a_end, a + b_end - b)
         offset = b - a
+        while a + STRIDE < end and old[a : a + STRIDE] == new[a + offset : a + offset + STRIDE]:
+            a += STRIDE
         while a < end and old[a] == new[a + offset]:
             a += 1
         return a - start
