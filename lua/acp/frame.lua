@@ -20,6 +20,16 @@ M.ops = {
   select = { 'acp.pick', 'select' },
   input = { 'acp.pick', 'input' },
   goto_file = { 'acp.jump', 'to' },
+  terminal = { 'acp.terminal', 'write' },
+  terminal_open = { 'acp.terminal', 'open' },
+  terminals = { 'acp.terminal', 'pick' },
+  hunks = { 'acp.review.inline', 'set' },
+  next_hunk = { 'acp.review.inline', 'jumped' },
+  review = { 'acp.review.tab', 'open' },
+  base = { 'acp.review.tab', 'base' },
+  propose = { 'acp.review.proposal', 'open' },
+  quickfix = { 'acp.review.list', 'quickfix' },
+  location = { 'acp.follow', 'show' },
 }
 
 local functions = {}

@@ -36,6 +36,21 @@ M.groups = {
   -- diffs
   AcpAdded = 'DiffAdd',
   AcpRemoved = 'DiffDelete',
+  -- pending hunks in a buffer
+  AcpHunkAdd = 'DiffAdd',
+  AcpHunkChange = 'DiffChange',
+  AcpHunkRemove = 'DiffDelete',
+  AcpHunkWord = 'DiffText',
+  AcpHunkRemoveWord = 'DiffText',
+  AcpSignAdd = 'Added',
+  AcpSignChange = 'Changed',
+  AcpSignRemove = 'Removed',
+  AcpConflict = 'DiagnosticError',
+  AcpComment = 'DiagnosticInfo',
+  -- where the agent works
+  AcpFlash = 'IncSearch',
+  AcpFollow = 'DiagnosticInfo',
+  AcpFollowPaused = 'Comment',
   -- decisions
   AcpPermission = 'DiagnosticWarn',
   AcpPermissionTitle = 'Title',

@@ -2,24 +2,10 @@
 --- it. Hunks are the extmarks of namespace `acp.hunks`, each from its first to its last line.
 local M = {}
 
-local ns = vim.api.nvim_create_namespace('acp.hunks')
+local api = vim.api
 
---- Rows on which a hunk of the buffer begins, 0-based, ascending.
----@param bufnr integer
----@return integer[]
-local function rows(bufnr)
-  local found, last = {}, -1
-  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(bufnr, ns, 0, -1, {})) do
-    if mark[2] ~= last then
-      last = mark[2]
-      found[#found + 1] = last
-    end
-  end
-  return found
-end
-
---- Index of the hunk `count` steps from `row`, going round at the ends.
----@param list integer[]
+--- Index in `list` of the row `count` steps from `row`; outside of 1..#list past the ends.
+---@param list integer[] ascending
 ---@param row integer
 ---@param count integer not 0
 ---@return integer
@@ -29,35 +15,131 @@ local function index(list, row, count)
     before = first < row and i or before
     at = first <= row and i or at
   end
-  local from = count > 0 and at or before + 1
-  return (from + count - 1) % #list + 1
+  return (count > 0 and at or before + 1) + count
 end
 
---- Go to the next (`count` > 0) or previous pending hunk of the current buffer.
----@param count integer
-function M.jump(count)
-  local list = rows(vim.api.nvim_get_current_buf())
-  if #list == 0 then
-    require('acp.notify').echo('info', 'no pending hunk in this buffer')
+--- Cursor to a row of the current window, the jump list knowing where it was.
+---@param row integer 0-based
+local function go(row)
+  vim.cmd("normal! m'")
+  local last = api.nvim_buf_line_count(0)
+  api.nvim_win_set_cursor(0, { math.max(math.min(row + 1, last), 1), 0 })
+  vim.cmd('normal! ^zv')
+end
+
+--- Show a file in the current window, as the user asked; in another where this one takes no files.
+---@param path string
+---@return integer bufnr
+local function edit(path)
+  local bufnr = require('acp.review.inline').buffer(path) or vim.fn.bufadd(path)
+  if bufnr == api.nvim_get_current_buf() then
+    return bufnr
+  end
+  vim.bo[bufnr].buflisted = true
+  vim.cmd("normal! m'")
+  local fixed = vim.wo.winfixbuf or vim.w.acp or vim.bo.buftype ~= ''
+  if fixed or not pcall(api.nvim_win_set_buf, 0, bufnr) then
+    require('acp.window').goto_file(path)
+  end
+  return bufnr
+end
+
+--- Go to a row of a file: in the review where that is what the user looks at, else here.
+---@param path string
+---@param row integer 0-based
+function M.visit(path, row)
+  local tab = package.loaded['acp.review.tab']
+  if tab and tab.visit(path, row) then
     return
   end
-  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
-  vim.cmd("normal! m'")
-  vim.api.nvim_win_set_cursor(0, { list[index(list, row, count)] + 1, 0 })
-  vim.cmd('normal! ^')
+  edit(path)
+  go(row)
+end
+
+--- The path that comes `step` files after `here` in `paths`, going round.
+---@param paths string[] sorted
+---@param here string|nil
+---@param step 1|-1
+---@return string
+local function neighbour(paths, here, step)
+  local list = vim.list_extend({}, paths)
+  if not vim.list_contains(list, here) then
+    list[#list + 1] = here
+    table.sort(list)
+  end
+  for i, path in ipairs(list) do
+    if path == here then
+      return list[(i - 1 + step) % #list + 1]
+    end
+  end
+  return paths[1]
+end
+
+--- To the first hunk of the next file, or the last one of the file before.
+---@param step 1|-1
+---@param paths string[]
+local function cross(step, paths)
+  local inline = require('acp.review.inline')
+  local bufnr = api.nvim_get_current_buf()
+  local here = inline.path(bufnr) or require('acp.context').path(bufnr)
+  local path = neighbour(paths, here ~= '' and here or nil, step)
+  M.visit(path, 0)
+  local list = inline.rows(api.nvim_get_current_buf())
+  if list[1] then
+    go(list[step > 0 and 1 or #list])
+  end
+end
+
+--- Go to the next (`count` > 0) or previous pending hunk: of this buffer, past its last (or first)
+--- one of the next file with pending edits, going round at the end.
+---@param count integer
+function M.jump(count)
+  local inline = require('acp.review.inline')
+  local bufnr = api.nvim_get_current_buf()
+  local list, paths = inline.rows(bufnr), inline.paths()
+  local others = vim.tbl_filter(function(path)
+    return path ~= inline.path(bufnr)
+  end, paths)
+  if #list == 0 and #others == 0 then
+    require('acp.notify').echo('info', 'no pending hunk')
+    return
+  end
+  local at = #list > 0 and index(list, api.nvim_win_get_cursor(0)[1] - 1, count) or 0
+  if list[at] then
+    go(list[at])
+  elseif #others == 0 then
+    go(list[(at - 1) % #list + 1])
+  else
+    cross(count > 0 and 1 or -1, paths)
+  end
 end
 
 --- Path and line of the cursor, as the verbs `accept`, `reject` and `comment` take them.
 ---@return { path: string, line: integer, bufnr: integer }
 function M.here()
-  local bufnr = vim.api.nvim_get_current_buf()
-  local name = vim.api.nvim_buf_get_name(bufnr)
-  local base = name:match('^acp://base/%d+//(.*)$')
-  return {
-    path = base and vim.fs.normalize(base) or require('acp.context').path(bufnr),
-    line = vim.api.nvim_win_get_cursor(0)[1],
-    bufnr = bufnr,
-  }
+  local bufnr = api.nvim_get_current_buf()
+  local side = api.nvim_buf_get_name(bufnr):match('^acp://%a+/[^/]+//(.*)$')
+  local path = side and vim.fs.normalize(side)
+    or require('acp.review.inline').path(bufnr)
+    or require('acp.context').path(bufnr)
+  return { path = path, line = api.nvim_win_get_cursor(0)[1], bufnr = bufnr }
+end
+
+---@class acp.DecidedAt
+---@field win integer
+---@field buf integer
+
+local decided ---@type acp.DecidedAt|nil where the user decided last
+
+--- Whether the user is still where he decided, in Normal mode. True once for each decision.
+---@return boolean
+function M.still_there()
+  local at = decided
+  decided = nil
+  return at ~= nil
+    and api.nvim_get_mode().mode == 'n'
+    and at.win == api.nvim_get_current_win()
+    and at.buf == api.nvim_get_current_buf()
 end
 
 --- Accept or reject the hunk under the cursor, the file's hunks or all.
@@ -70,6 +152,7 @@ function M.decide(verb, scope)
     require('acp.notify').error('this buffer has no file')
     return
   end
+  decided = { win = api.nvim_get_current_win(), buf = args.bufnr }
   require('acp.host').notify(verb, args)
 end
 

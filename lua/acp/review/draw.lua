@@ -1,0 +1,238 @@
+--- The extmarks of pending hunks. Each hunk has one in namespace `acp.hunks`, from its first to its
+--- last line, that carries line highlight, sign and removed lines; its words have theirs in
+--- `acp.hunks.words` once somebody looks at them.
+local M = {}
+
+local api = vim.api
+
+M.ns = api.nvim_create_namespace('acp.hunks')
+local words_ns = api.nvim_create_namespace('acp.hunks.words')
+
+--- Below syntax (100), so that its colours stay; words lie over the line.
+local LINE, WORD = 90, 95
+
+---@class acp.Hunk rows are 0-based and half-open, in the buffer's text
+---@field first integer
+---@field last integer
+---@field removed string[] the base's lines that it replaced
+---@field kind 'added'|'changed'|'removed'
+---@field words? any[] `{row, {{col, end_col}…}}…`; computed here when absent
+
+---@class acp.Entry
+---@field hunk acp.Hunk
+---@field id? integer extmark, nil until it is placed
+---@field fine? boolean its words and colours are drawn
+---@field text? string[] the lines of which the words were drawn
+---@field words? integer[] extmarks
+
+local looks = {
+  added = { line = 'AcpHunkAdd', sign = 'AcpSignAdd', text = '┃' },
+  changed = { line = 'AcpHunkChange', sign = 'AcpSignChange', text = '┃' },
+  removed = { sign = 'AcpSignRemove', text = '▁' },
+}
+
+---@param old string[]
+---@param new string[]
+local function same_lines(old, new)
+  if #old ~= #new then
+    return false
+  end
+  for i = 1, #old do
+    if old[i] ~= new[i] then
+      return false
+    end
+  end
+  return true
+end
+
+---@param old acp.Hunk
+---@param new acp.Hunk
+local function same(old, new)
+  return old.kind == new.kind
+    and old.last - old.first == new.last - new.first
+    and same_lines(old.removed, new.removed)
+end
+
+--- Where the hunk's mark stands: at its first line; for lines removed at the very end, at the last.
+---@param hunk acp.Hunk
+---@param count integer of the buffer's lines
+---@return integer row
+function M.row(hunk, count)
+  return math.max(math.min(hunk.first, count - 1), 0)
+end
+
+---@param hunk acp.Hunk
+---@param count integer
+---@return integer|nil
+local function end_row(hunk, count)
+  local last = math.min(hunk.last, count) - 1
+  return last > M.row(hunk, count) and last or nil
+end
+
+--- The extmark's options without the removed lines; nothing to see where the option is off.
+---@param hunk acp.Hunk
+---@param count integer
+---@return vim.api.keyset.set_extmark
+local function options(hunk, count)
+  local review = require('acp.config').get().review
+  local opts = { end_row = end_row(hunk, count), end_col = end_row(hunk, count) and 0 }
+  opts.priority = LINE
+  if review.inline then
+    local look = looks[hunk.kind]
+    opts.line_hl_group = look.line
+    if review.signs then
+      opts.sign_text, opts.sign_hl_group = look.text, look.sign
+    end
+  end
+  return opts
+end
+
+---@param bufnr integer
+---@param entry acp.Entry
+---@param virtual? acp.Chunk[][] removed lines
+---@param row integer
+local function mark(bufnr, entry, virtual, row)
+  local count = api.nvim_buf_line_count(bufnr)
+  local opts = options(entry.hunk, count)
+  if virtual and #virtual > 0 then
+    opts.virt_lines = virtual
+    opts.virt_lines_above = entry.hunk.first < count
+    if vim.fn.has('nvim-0.11') == 1 then
+      opts.virt_lines_overflow = 'scroll'
+    end
+  end
+  opts.id = entry.id
+  entry.id = api.nvim_buf_set_extmark(bufnr, M.ns, row, 0, opts)
+end
+
+--- Draw a hunk, its removed lines without colours.
+---@param bufnr integer
+---@param entry acp.Entry
+function M.place(bufnr, entry)
+  local inline = require('acp.config').get().review.inline
+  local virtual = inline and require('acp.review.virtual').plain(entry.hunk.removed) or nil
+  mark(bufnr, entry, virtual, M.row(entry.hunk, api.nvim_buf_line_count(bufnr)))
+end
+
+---@param bufnr integer
+---@param entry acp.Entry
+local function drop_words(bufnr, entry)
+  for _, id in ipairs(entry.words or {}) do
+    api.nvim_buf_del_extmark(bufnr, words_ns, id)
+  end
+  entry.words = nil
+end
+
+--- Take a hunk's marks away.
+---@param bufnr integer
+---@param entry acp.Entry
+function M.remove(bufnr, entry)
+  if entry.id then
+    api.nvim_buf_del_extmark(bufnr, M.ns, entry.id)
+  end
+  drop_words(bufnr, entry)
+end
+
+--- Rows of the marks by id, `{row, end_row}`, inclusive.
+---@param bufnr integer
+---@param from? integer
+---@param to? integer inclusive
+---@return table<integer, integer[]>
+function M.positions(bufnr, from, to)
+  local found = {}
+  local filter = { details = true, overlap = true }
+  local first, last = from and { from, 0 } or 0, to and { to, -1 } or -1
+  for _, one in ipairs(api.nvim_buf_get_extmarks(bufnr, M.ns, first, last, filter)) do
+    found[one[1]] = { one[2], one[4].end_row or one[2] }
+  end
+  return found
+end
+
+--- Entries for `hunks`: where the same hunk stands in the same place its entry is kept, with its
+--- marks; the others have none yet. Marks that no hunk has any more are taken away.
+---@param bufnr integer
+---@param before acp.Entry[]
+---@param hunks acp.Hunk[]
+---@return acp.Entry[]
+function M.compare(bufnr, before, hunks)
+  local count = api.nvim_buf_line_count(bufnr)
+  local at = M.positions(bufnr)
+  local by_row = {}
+  for _, entry in ipairs(before) do
+    local place = entry.id and at[entry.id]
+    if place and not by_row[place[1]] then
+      by_row[place[1]] = entry
+    else
+      M.remove(bufnr, entry)
+    end
+  end
+  local result = {}
+  for i, hunk in ipairs(hunks) do
+    local row = M.row(hunk, count)
+    local old = by_row[row]
+    local last = old and at[old.id][2]
+    if old and last == (end_row(hunk, count) or row) and same(old.hunk, hunk) then
+      old.hunk, by_row[row] = hunk, nil
+      result[i] = old
+    else
+      result[i] = { hunk = hunk }
+    end
+  end
+  for _, entry in pairs(by_row) do
+    M.remove(bufnr, entry)
+  end
+  return result
+end
+
+---@param hunk acp.Hunk
+---@return acp.Words
+local function told(hunk)
+  local words = {}
+  for _, one in ipairs(hunk.words) do
+    words[one[1] - hunk.first + 1] = one[2]
+  end
+  return words
+end
+
+---@param bufnr integer
+---@param entry acp.Entry
+---@param row integer
+---@param words acp.Words
+local function draw_words(bufnr, entry, row, words)
+  entry.words = {}
+  for i, spans in pairs(words) do
+    for _, span in ipairs(spans) do
+      entry.words[#entry.words + 1] = api.nvim_buf_set_extmark(
+        bufnr,
+        words_ns,
+        row + i - 1,
+        span[1],
+        { end_col = span[2], hl_group = 'AcpHunkWord', priority = WORD, strict = false }
+      )
+    end
+  end
+end
+
+--- Draw the words and colours of a hunk that somebody looks at, unless they are drawn already.
+---@param bufnr integer
+---@param entry acp.Entry
+---@param place integer[] of its mark
+function M.refine(bufnr, entry, place)
+  local hunk = entry.hunk
+  local text = {}
+  if hunk.kind == 'changed' then
+    text = api.nvim_buf_get_lines(bufnr, place[1], place[2] + 1, false)
+  end
+  if entry.fine and same_lines(entry.text, text) then
+    return
+  end
+  drop_words(bufnr, entry)
+  local old, new = require('acp.review.words').hunk(hunk.removed, text)
+  if #hunk.removed > 0 then
+    mark(bufnr, entry, require('acp.review.virtual').coloured(bufnr, hunk.removed, old), place[1])
+  end
+  draw_words(bufnr, entry, place[1], hunk.words and told(hunk) or new)
+  entry.fine, entry.text = true, text
+end
+
+return M

@@ -1,0 +1,358 @@
+--- Pending hunks in the user's own buffers: marks, keys, the way from one hunk to the next. Nothing
+--- of a buffer but its extmarks and, while hunks are pending, its keys is ever changed.
+local M = {}
+
+local api = vim.api
+local draw = require('acp.review.draw')
+
+--- Hunks that are drawn at once; of more, those on the screen first and the rest in slices.
+local AT_ONCE = 100
+local SLICE_NS = 5e6
+
+---@class acp.HunksMeta
+---@field kind? 'modified'|'created'|'deleted'
+---@field conflict? boolean
+---@field tick? integer 'changedtick' that the rows belong to, nil when no buffer was loaded
+
+---@class acp.InlineFile
+---@field path string absolute, real
+---@field hunks acp.Hunk[]
+---@field meta acp.HunksMeta
+---@field bufnr? integer where it is shown
+---@field count? integer lines of the buffer that the rows belonged to
+---@field entries acp.Entry[]
+---@field round integer grows with each drawing: what an older one has left to do is void
+
+local files = {} ---@type table<string, acp.InlineFile>
+local by_buffer = {} ---@type table<integer, acp.InlineFile>
+local notes_ns = api.nvim_create_namespace('acp.hunks.notes')
+local watching = false
+
+--- The loaded buffer of a file, however it is spelled.
+---@param path string
+---@return integer|nil
+function M.buffer(path)
+  if vim.fn.bufexists(path) == 1 then
+    local bufnr = vim.fn.bufadd(path)
+    if api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == '' then
+      return bufnr
+    end
+  end
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
+    if name ~= '' and vim.bo[bufnr].buftype == '' and vim.uv.fs_realpath(name) == path then
+      return bufnr
+    end
+  end
+end
+
+--- Rows that some window shows of the buffer, as `{first, last}`, inclusive.
+---@param bufnr integer
+---@return integer[][]
+local function visible(bufnr)
+  return vim.tbl_map(function(win)
+    return { vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1 }
+  end, vim.fn.win_findbuf(bufnr))
+end
+
+--- Draw what the window's rows show in full. It changes extmarks, so it runs between redraws.
+---@param bufnr integer
+---@param from integer
+---@param to integer
+local function refine(bufnr, from, to)
+  local file = by_buffer[bufnr]
+  if not file or not api.nvim_buf_is_loaded(bufnr) then
+    return
+  end
+  local at = draw.positions(bufnr, from, to)
+  for _, entry in ipairs(file.entries) do
+    local place = entry.id and at[entry.id]
+    if place then
+      draw.refine(bufnr, entry, place)
+    end
+  end
+end
+
+---@param file acp.InlineFile
+local function refine_visible(file)
+  if require('acp.config').get().review.inline then
+    for _, rows in ipairs(visible(file.bufnr)) do
+      refine(file.bufnr, rows[1], rows[2] + 1)
+    end
+  end
+end
+
+--- Whether hunks between these rows wait to be drawn in full.
+---@param file acp.InlineFile
+---@param from integer
+---@param to integer
+local function coarse(file, from, to)
+  for _, entry in ipairs(file.entries) do
+    if entry.id and not entry.fine and entry.hunk.first <= to and entry.hunk.last >= from then
+      return true
+    end
+  end
+  return false
+end
+
+---@param file acp.InlineFile
+---@param entries acp.Entry[] those to be drawn
+---@param i integer
+---@param round integer
+local function slice(file, entries, i, round)
+  if file.round ~= round or by_buffer[file.bufnr] ~= file then
+    return
+  end
+  local stop = vim.uv.hrtime() + SLICE_NS
+  while entries[i] and vim.uv.hrtime() < stop do
+    draw.place(file.bufnr, entries[i])
+    i = i + 1
+  end
+  if entries[i] then
+    -- A timer, not vim.schedule(): keys are served in between.
+    vim.defer_fn(function()
+      slice(file, entries, i, round)
+    end, 1)
+  else
+    refine_visible(file)
+  end
+end
+
+--- Those on the screen first.
+---@param entries acp.Entry[]
+---@param bufnr integer
+---@return acp.Entry[] now
+---@return acp.Entry[] later
+local function parted(entries, bufnr)
+  if #entries <= AT_ONCE then
+    return entries, {}
+  end
+  local windows = visible(bufnr)
+  local now, later = {}, {}
+  for _, entry in ipairs(entries) do
+    local seen = #now < AT_ONCE
+      and vim.iter(windows):any(function(rows)
+        return entry.hunk.first <= rows[2] + 1 and entry.hunk.last >= rows[1]
+      end)
+    table.insert(seen and now or later, entry)
+  end
+  return now, later
+end
+
+---@param file acp.InlineFile
+local function note(file)
+  api.nvim_buf_clear_namespace(file.bufnr, notes_ns, 0, -1)
+  if file.meta.conflict and require('acp.config').get().review.inline then
+    api.nvim_buf_set_extmark(file.bufnr, notes_ns, 0, 0, {
+      virt_text = {
+        { ' conflict with the text on disk, :Acp review shows both ', 'AcpConflict' },
+      },
+      virt_text_pos = 'right_align',
+    })
+  end
+end
+
+---@param bufnr integer
+local function wipe(bufnr)
+  for _, name in ipairs({ 'acp.hunks', 'acp.hunks.words', 'acp.hunks.notes' }) do
+    api.nvim_buf_clear_namespace(bufnr, api.nvim_create_namespace(name), 0, -1)
+  end
+end
+
+---@param file acp.InlineFile
+local function draw_file(file)
+  local bufnr = file.bufnr --[[@as integer]]
+  file.round = file.round + 1
+  file.count = api.nvim_buf_line_count(bufnr)
+  file.entries = draw.compare(bufnr, file.entries, file.hunks)
+  local missing = vim.tbl_filter(function(entry)
+    return not entry.id
+  end, file.entries)
+  local now, later = parted(missing, bufnr)
+  for _, entry in ipairs(now) do
+    draw.place(bufnr, entry)
+  end
+  refine_visible(file)
+  note(file)
+  require('acp.review.top').reveal(bufnr)
+  if later[1] then
+    slice(file, later, 1, file.round)
+  end
+end
+
+--- The marks and keys of a buffer that has no pending hunks any more.
+---@param file acp.InlineFile
+local function leave(file)
+  local bufnr = file.bufnr
+  file.bufnr, file.entries, file.round = nil, {}, file.round + 1
+  if not bufnr then
+    return
+  end
+  by_buffer[bufnr] = nil
+  if api.nvim_buf_is_loaded(bufnr) then
+    wipe(bufnr)
+    require('acp.review.keys').detach('edits', bufnr)
+  end
+end
+
+--- Show a file's hunks in its buffer. Rows of another state of the text wait for the next operation.
+---@param file acp.InlineFile
+---@param bufnr integer
+local function show(file, bufnr)
+  if file.bufnr ~= bufnr then
+    leave(file)
+    file.bufnr, by_buffer[bufnr] = bufnr, file
+    wipe(bufnr) -- `:edit` unloads a buffer, yet keeps its marks
+    require('acp.review.keys').attach('edits', bufnr)
+  end
+  draw_file(file)
+end
+
+---@param path string
+local function clear(path)
+  local file = files[path]
+  if file then
+    files[path] = nil
+    leave(file)
+  end
+end
+
+--- A file was read: into a new buffer, or again into one whose marks went with the old text.
+---@param args { buf: integer, match: string, event: string }
+local function on_read(args)
+  local name = api.nvim_buf_get_name(args.buf)
+  local file = name ~= '' and files[vim.uv.fs_realpath(name) or name]
+  if not file or vim.bo[args.buf].buftype ~= '' then
+    return
+  end
+  if file.bufnr and file.bufnr ~= args.buf and api.nvim_buf_is_loaded(file.bufnr) then
+    return
+  end
+  local shown = file.bufnr == args.buf
+  if shown and (args.event == 'BufWinEnter' or #file.entries == 0 and #file.hunks == 0) then
+    return
+  end
+  local last = file.hunks[#file.hunks]
+  local count = api.nvim_buf_line_count(args.buf)
+  if (shown and file.count ~= count) or (last and last.last > count) then
+    return
+  end
+  show(file, args.buf)
+end
+
+---@param args { buf: integer, event: string }
+local function on_unload(args)
+  local file = by_buffer[args.buf]
+  if file then
+    by_buffer[args.buf] = nil
+    file.bufnr, file.entries, file.count = nil, {}, nil
+  end
+  if args.event == 'BufWipeout' then
+    require('acp.review.keys').forget(args.buf)
+  end
+end
+
+---@param bufnr integer
+---@param top integer
+---@param bottom integer
+local function on_win(_, _, bufnr, top, bottom)
+  local file = by_buffer[bufnr]
+  if file and require('acp.config').get().review.inline and coarse(file, top, bottom) then
+    vim.schedule(function()
+      refine(bufnr, top, bottom)
+    end)
+  end
+end
+
+local function watch()
+  if watching then
+    return
+  end
+  watching = true
+  require('acp.highlights').define()
+  require('acp.review.top').watch()
+  local group = api.nvim_create_augroup('acp.review.inline', {})
+  local on = function(events, callback)
+    api.nvim_create_autocmd(events, { group = group, callback = callback })
+  end
+  on({ 'BufReadPost', 'BufWinEnter' }, on_read)
+  on({ 'BufUnload', 'BufWipeout' }, on_unload)
+  api.nvim_set_decoration_provider(draw.ns, { on_win = on_win })
+end
+
+---@param value any
+local function absent(value)
+  return value == nil or value == vim.NIL
+end
+
+--- Pending hunks of a file, all of them; an empty list clears. `path` is absolute and real.
+---@param path string
+---@param hunks acp.Hunk[]
+---@param meta? acp.HunksMeta
+function M.set(path, hunks, meta)
+  meta = absent(meta) and {} or meta --[[@as acp.HunksMeta]]
+  if #hunks == 0 and not meta.conflict then
+    clear(path)
+    return
+  end
+  watch()
+  local file = files[path] or { path = path, entries = {}, round = 0 }
+  files[path] = file
+  file.hunks, file.meta = hunks, meta
+  local bufnr = M.buffer(path)
+  local tick = not absent(meta.tick) and meta.tick or nil
+  if bufnr and (not tick or tick == api.nvim_buf_get_changedtick(bufnr)) then
+    show(file, bufnr)
+  end
+end
+
+--- Paths with pending hunks that can be gone to, sorted: those whose marks or counts are known.
+---@return string[]
+function M.paths()
+  local seen = {}
+  for path, file in pairs(files) do
+    seen[path] = #file.hunks > 0 and file.meta.kind ~= 'deleted' or nil
+  end
+  for _, session in pairs(require('acp.state').get().sessions) do
+    for _, edit in ipairs(session.edits or {}) do
+      if edit.kind ~= 'deleted' and (edit.hunks > 0 or edit.conflict) then
+        seen[edit.path] = true
+      end
+    end
+  end
+  local list = vim.tbl_keys(seen)
+  table.sort(list)
+  return list
+end
+
+--- The file whose hunks a buffer shows.
+---@param bufnr integer
+---@return string|nil path
+function M.path(bufnr)
+  return by_buffer[bufnr] and by_buffer[bufnr].path
+end
+
+--- Rows on which hunks of a buffer begin, 0-based, ascending.
+---@param bufnr integer
+---@return integer[]
+function M.rows(bufnr)
+  local found, last = {}, -1
+  for _, mark in ipairs(api.nvim_buf_get_extmarks(bufnr, draw.ns, 0, -1, {})) do
+    if mark[2] ~= last then
+      last = mark[2]
+      found[#found + 1] = last
+    end
+  end
+  return found
+end
+
+--- After a decision by the user's key: on to the next hunk, if he is still where he decided.
+---@param path string|userdata vim.NIL: nothing is left
+---@param row integer|userdata 0-based
+function M.jumped(path, row)
+  if require('acp.hunk').still_there() and not absent(path) then
+    require('acp.hunk').visit(path --[[@as string]], absent(row) and 0 or row --[[@as integer]])
+  end
+end
+
+return M

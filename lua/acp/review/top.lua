@@ -1,0 +1,68 @@
+--- Removed lines above line 1. Neovim draws virtual lines there only when a window's 'topfill' says
+--- so; a window that comes to the top of its buffer gets it, one that scrolls there keeps its own.
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('acp.hunks')
+
+--- How many virtual lines stand above line 1.
+---@param bufnr integer
+---@return integer
+local function above(bufnr)
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(bufnr, ns, 0, { 0, 0 }, { details = true })) do
+    local details = mark[4]
+    if details.virt_lines and details.virt_lines_above then
+      return #details.virt_lines
+    end
+  end
+  return 0
+end
+
+---@param win integer
+---@param lines integer
+local function fill(win, lines)
+  vim.api.nvim_win_call(win, function()
+    local view = vim.fn.winsaveview()
+    local most = math.max(vim.api.nvim_win_get_height(win) - view.lnum, 0)
+    if view.topline == 1 and view.topfill < math.min(lines, most) then
+      vim.fn.winrestview({ topline = 1, topfill = math.min(lines, most) })
+    end
+  end)
+end
+
+--- Show them in every window that is at the top of the buffer.
+---@param bufnr integer
+function M.reveal(bufnr)
+  local lines = above(bufnr)
+  if lines > 0 then
+    for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
+      fill(win, lines)
+    end
+  end
+end
+
+--- Windows that were scrolled up to line 1 by what is no scrolling line by line.
+local function on_scroll()
+  for id, change in pairs(vim.v.event) do
+    local win = tonumber(id)
+    if win and vim.api.nvim_win_is_valid(win) and change.topline < 0 and change.topfill <= 0 then
+      local lines = above(vim.api.nvim_win_get_buf(win))
+      if lines > 0 then
+        fill(win, lines)
+      end
+    end
+  end
+end
+
+--- Follow the windows from now on.
+function M.watch()
+  local group = vim.api.nvim_create_augroup('acp.review.top', {})
+  vim.api.nvim_create_autocmd('WinScrolled', { group = group, callback = on_scroll })
+  vim.api.nvim_create_autocmd('BufWinEnter', {
+    group = group,
+    callback = function(args)
+      M.reveal(args.buf)
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,130 @@
+--- Removed lines as virtual ones: their text over the window's width, and once somebody looks at
+--- them the colours of the file's language and the words that changed.
+local M = {}
+
+--- Removed lines of one hunk that are shown; of more the rest is a number (diff mode shows all).
+M.MAX_LINES = 100
+
+--- Bytes of removed text up to which it is parsed for its colours.
+local MAX_PARSED = 20000
+
+local LINE, WORD, MORE = 'AcpHunkRemove', 'AcpHunkRemoveWord', 'AcpMuted'
+
+---@alias acp.Chunk { [1]: string, [2]: string|string[] }
+
+--- Blanks that make a line as wide as any window; virtual lines end at the window's edge.
+---@return string
+local function padding()
+  return (' '):rep(vim.o.columns)
+end
+
+---@param lines string[]
+---@return acp.Chunk[]|nil
+local function more(lines)
+  local hidden = #lines - M.MAX_LINES
+  if hidden > 0 then
+    return { { ('… %d more removed lines'):format(hidden), MORE } }
+  end
+end
+
+--- Virtual lines without colours.
+---@param lines string[]
+---@return acp.Chunk[][]
+function M.plain(lines)
+  local pad, result = padding(), {}
+  for i = 1, math.min(#lines, M.MAX_LINES) do
+    result[i] = { { lines[i] .. pad, LINE } }
+  end
+  result[#result + 1] = more(lines)
+  return result
+end
+
+--- Paints of a line: `{col, end_col, group}`; later ones lie over earlier ones.
+---@param lines string[]
+---@param lang string
+---@return table<integer, any[][]> by line, from 1
+local function syntax(lines, lang)
+  local paints = {}
+  local text = table.concat(lines, '\n')
+  local query = #text <= MAX_PARSED and vim.treesitter.query.get(lang, 'highlights')
+  if not query then
+    return paints
+  end
+  local parser = vim.treesitter.get_string_parser(text, lang)
+  for id, node in query:iter_captures(parser:parse()[1]:root(), text) do
+    local group = ('@%s.%s'):format(query.captures[id], lang)
+    local row, col, end_row, end_col = node:range()
+    for at = row, end_row do
+      local paint = { at == row and col or 0, at == end_row and end_col or math.huge, group }
+      paints[at + 1] = paints[at + 1] or {}
+      table.insert(paints[at + 1], paint)
+    end
+  end
+  return paints
+end
+
+--- The language that the buffer is highlighted by, nil where tree-sitter does not do it.
+---@param bufnr integer
+---@return string|nil
+local function language(bufnr)
+  if not vim.treesitter.highlighter.active[bufnr] then
+    return nil
+  end
+  return vim.treesitter.language.get_lang(vim.bo[bufnr].filetype)
+end
+
+--- A line cut where its colours change.
+---@param line string
+---@param paints any[][]
+---@param words integer[][]
+---@return acp.Chunk[]
+local function chunks(line, paints, words)
+  local edges = { [0] = true, [#line] = true }
+  for _, list in ipairs({ paints, words }) do
+    for _, span in ipairs(list) do
+      edges[math.min(span[1], #line)], edges[math.min(span[2], #line)] = true, true
+    end
+  end
+  local cuts = vim.tbl_keys(edges)
+  table.sort(cuts)
+  local result = {}
+  for i = 1, #cuts - 1 do
+    local from, to = cuts[i], cuts[i + 1]
+    local groups = {}
+    for _, paint in ipairs(paints) do
+      if paint[1] <= from and paint[2] >= to then
+        groups[#groups + 1] = paint[3]
+      end
+    end
+    groups[#groups + 1] = LINE
+    for _, word in ipairs(words) do
+      if word[1] <= from and word[2] >= to then
+        groups[#groups + 1] = WORD
+      end
+    end
+    result[i] = { line:sub(from + 1, to), groups }
+  end
+  return result
+end
+
+--- Virtual lines with the colours of the buffer's language and of the words that changed.
+---@param bufnr integer
+---@param lines string[]
+---@param words acp.Words
+---@return acp.Chunk[][]
+function M.coloured(bufnr, lines, words)
+  local shown = vim.list_slice(lines, 1, M.MAX_LINES)
+  local lang = language(bufnr)
+  -- A query that does not fit its parser is the user's installation; text without colours will do.
+  local ok, paints = pcall(syntax, shown, lang or '')
+  paints = lang and ok and paints or {}
+  local pad, result = padding(), {}
+  for i, line in ipairs(shown) do
+    result[i] = chunks(line, paints[i] or {}, words[i] or {})
+    table.insert(result[i], { pad, LINE })
+  end
+  result[#result + 1] = more(lines)
+  return result
+end
+
+return M

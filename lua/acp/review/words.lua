@@ -1,0 +1,137 @@
+--- What changed inside lines: which removed line belongs to which new one, and the words in which
+--- they differ. For hunks of a size that a person reads word by word; others have none.
+local M = {}
+
+local diff = vim.text and vim.text.diff or vim.diff
+
+--- Lines of a hunk, both sides together, up to which they are paired; bytes of a line up to which
+--- its words are compared.
+M.MAX_LINES, M.MAX_BYTES = 60, 1000
+
+--- Two lines with less in common than this part of their words are simply two lines.
+local COMMON = 0.3
+
+---@alias acp.Words table<integer, integer[][]> index of a line (from 1) -> `{col, end_col}`, bytes
+
+---@class acp.Pair
+---@field [1] integer line of the old side, from 1
+---@field [2] integer line of the new side, from 1
+
+---@param lines string[]
+---@return string
+local function joined(lines)
+  return #lines > 0 and table.concat(lines, '\n') .. '\n' or ''
+end
+
+--- Which old line became which new one. Equal numbers go together in their order; else Neovim's
+--- linematch says, which is affordable in hunks of this size.
+---@param old string[]
+---@param new string[]
+---@return acp.Pair[]
+local function pairs_of(old, new)
+  local found = {}
+  if #old == #new then
+    for i = 1, #old do
+      found[i] = { i, i }
+    end
+    return found
+  end
+  local blocks = diff(joined(old), joined(new), {
+    result_type = 'indices',
+    linematch = M.MAX_LINES,
+  })
+  for _, block in
+    ipairs(blocks --[[@as integer[][] ]])
+  do
+    for i = 0, math.min(block[2], block[4]) - 1 do
+      found[#found + 1] = { block[1] + i, block[3] + i }
+    end
+  end
+  return found
+end
+
+--- Words, runs of blanks, and every other character by itself; UTF-8 sequences stay whole.
+---@param line string
+---@return string[]
+local function tokens(line)
+  local list, at = {}, 1
+  while at <= #line do
+    local stop = select(2, line:find('^[%w_\128-\255]+', at))
+      or select(2, line:find('^%s+', at))
+      or at
+    list[#list + 1] = line:sub(at, stop)
+    at = stop + 1
+  end
+  return list
+end
+
+--- Byte columns at which each token begins, and the one after the last.
+---@param list string[]
+---@return integer[]
+local function columns(list)
+  local starts, col = { 0 }, 0
+  for i, token in ipairs(list) do
+    col = col + #token
+    starts[i + 1] = col
+  end
+  return starts
+end
+
+---@param starts integer[]
+---@param first integer
+---@param count integer
+---@param spans integer[][]
+---@return integer bytes
+local function add(starts, first, count, spans)
+  if count == 0 then
+    return 0
+  end
+  local span = { starts[first], starts[first + count] }
+  spans[#spans + 1] = span
+  return span[2] - span[1]
+end
+
+--- Spans in which two lines differ, of the old and of the new one; nil when so much differs that a
+--- patchwork would say nothing.
+---@param old string
+---@param new string
+---@return integer[][]|nil old_spans
+---@return integer[][]|nil new_spans
+function M.line(old, new)
+  if math.max(#old, #new) > M.MAX_BYTES then
+    return nil
+  end
+  local a, b = tokens(old), tokens(new)
+  local blocks = diff(joined(a), joined(b), { result_type = 'indices', algorithm = 'minimal' })
+  local old_at, new_at = columns(a), columns(b)
+  local old_spans, new_spans = {}, {}
+  local changed = 0
+  for _, block in
+    ipairs(blocks --[[@as integer[][] ]])
+  do
+    changed = changed + add(old_at, block[1], block[2], old_spans)
+    changed = changed + add(new_at, block[3], block[4], new_spans)
+  end
+  if changed > (1 - COMMON) * (#old + #new) then
+    return nil
+  end
+  return old_spans, new_spans
+end
+
+--- Words that differ within a hunk.
+---@param old string[] its removed lines
+---@param new string[] its lines as they are now
+---@return acp.Words old_words
+---@return acp.Words new_words
+function M.hunk(old, new)
+  local old_words, new_words = {}, {}
+  if #old == 0 or #new == 0 or #old + #new > M.MAX_LINES then
+    return old_words, new_words
+  end
+  for _, pair in ipairs(pairs_of(old, new)) do
+    old_words[pair[1]], new_words[pair[2]] = M.line(old[pair[1]], new[pair[2]])
+  end
+  return old_words, new_words
+end
+
+return M
