@@ -130,7 +130,7 @@ class _Matcher:
 
     def _enough(self, i: int, j: int, length: int) -> bool:
         """Fewer lines count only where both texts end with them."""
-        return length == RESYNC or i + length == len(self.old) and j + length == len(self.new)
+        return length == RESYNC or (i + length == len(self.old) and j + length == len(self.new))
 
     def _gap(
         self, a: int, a_end: int, b: int, b_end: int, depth: int
