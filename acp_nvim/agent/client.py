@@ -7,7 +7,7 @@ it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
@@ -34,6 +34,9 @@ from acp_nvim.session.updates import apply
 EARLY = 1000
 """Updates that are kept for a session id whose `session/new` has not answered yet."""
 
+Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
+"""Starts to answer a request of a session: what happens before it returns is in wire order."""
+
 _ids = itertools.count(1)
 
 
@@ -50,6 +53,16 @@ class FileServer(Protocol):
         self, session: Session, params: schema.WriteTextFileRequest
     ) -> schema.WriteTextFileResponse:
         """Answer `fs/write_text_file`."""
+        ...
+
+
+class TerminalServer(Protocol):
+    """Serves `terminal/*` (`agent/terminals.py`)."""
+
+    handlers: Mapping[str, Handler]
+
+    def forget(self, session: Session) -> None:
+        """Begin to end the terminals of a session."""
         ...
 
 
@@ -82,7 +95,12 @@ class Client:
     """The handler of one connection's endpoint."""
 
     def __init__(
-        self, name: str, settings: Callable[[], Settings], files: FileServer, oddities: Oddities
+        self,
+        name: str,
+        settings: Callable[[], Settings],
+        files: FileServer,
+        terminals: TerminalServer,
+        oddities: Oddities,
     ) -> None:
         """`name` is the agent's in the configuration."""
         self.name = name
@@ -92,6 +110,7 @@ class Client:
         self.on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None
         self._settings = settings
         self._files = files
+        self._terminals = terminals
 
     # -- sessions ---------------------------------------------------------------------------------
 
@@ -102,7 +121,8 @@ class Client:
             apply(session, update)
 
     def forget(self, session: Session) -> None:
-        """Stop routing to a session."""
+        """Stop routing to a session; what it runs in terminals is ended."""
+        self._terminals.forget(session)
         for session_id in [key for key, value in self.sessions.items() if value is session]:
             del self.sessions[session_id]
 
@@ -184,8 +204,9 @@ class Client:
             self.oddities.count("forgiven", f"{method}: {note}")
         return handler(self._session(decoded.session_id), decoded, call)
 
-    def _handlers(self) -> dict[str, Callable[[Session, Any, IncomingCall], Awaitable[Any]]]:
+    def _handlers(self) -> Mapping[str, Handler]:
         return {
+            **self._terminals.handlers,
             "session/request_permission": self._permission,
             "fs/read_text_file": lambda session, params, _: self._files.read(session, params),
             "fs/write_text_file": lambda session, params, _: self._files.write(session, params),

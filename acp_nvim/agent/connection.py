@@ -17,8 +17,10 @@ from acp_nvim.agent.client import Client, FileServer
 from acp_nvim.agent.endpoint import Endpoint
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.process import AgentProcess, Exit
+from acp_nvim.agent.pty import AVAILABLE
 from acp_nvim.agent.reaper import Reaper
 from acp_nvim.agent.settings import AgentSettings, Settings
+from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.traffic import Traffic
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.jsonrpc import Peer
@@ -53,7 +55,10 @@ class Connection:
         self.stopping = False
         self.oddities = Oddities()
         self.traffic = Traffic(around.settings().log.bytes)
-        self.client = Client(name, around.settings, around.files, self.oddities)
+        self.terminals = AgentTerminals(
+            name, around.settings, around.reaper, lambda: {**around.env(), **spec.env}
+        )
+        self.client = Client(name, around.settings, around.files, self.terminals, self.oddities)
         self.process: AgentProcess | None = None
         self._around = around
         self._ready = anyio.Event()
@@ -131,7 +136,7 @@ class Connection:
 
     async def _handshake(self) -> None:
         try:
-            await self.agent.initialize(client_capabilities())
+            await self.agent.initialize(client_capabilities(self._around.settings()))
         except Exception as error:
             if self.exit is None and self.process is not None and self.process.exit is None:
                 self._fail(str(error) or type(error).__name__)
@@ -152,6 +157,7 @@ class Connection:
         if self.status != "failed":
             self.status = "failed" if failed else "exited"
             self.error = None if self.stopping else self.epitaph()
+        self.terminals.forget()
         self._around.ended(self)
         self._ready.set()
 
@@ -180,10 +186,11 @@ class Connection:
         }
 
 
-def client_capabilities() -> schema.ClientCapabilities:
+def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
     """Everything that works here, and nothing that does not (v1/initialization)."""
     return schema.ClientCapabilities(
         fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True),
+        terminal=settings.terminal.enabled and AVAILABLE,
         session=schema.ClientSessionCapabilities(
             config_options=schema.SessionConfigOptionsCapabilities(
                 boolean=schema.BooleanConfigOptionCapabilities()
@@ -191,4 +198,5 @@ def client_capabilities() -> schema.ClientCapabilities:
             notices=schema.NoticeCapabilities(),
             compaction=schema.CompactionCapabilities(),
         ),
+        meta={"terminal_output": True},
     )

@@ -21,10 +21,12 @@ from acp_nvim.editor.access import Access
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import Buffers
 from acp_nvim.editor.frames import Frames
+from acp_nvim.editor.live_terminals import TerminalViews
 from acp_nvim.editor.screen import Screen
 from acp_nvim.edits.text import Text
 from acp_nvim.session.decisions import Decision
 from acp_nvim.session.session import Session
+from acp_nvim.session.terminal import Terminal
 
 
 class Host:
@@ -35,7 +37,8 @@ class Host:
         self.bridge = bridge
         self.options = Settings()
         self.screen = Screen(self.settings)
-        self.frames = Frames(bridge, self.screen.collect, self.problem)
+        self.terminal_views = TerminalViews(self.terminal)
+        self.frames = Frames(bridge, self.collect, self.problem)
         self.screen.wake = self.frames.wake
         self.conversations: dict[int, Conversation] = {}
         self.current: int | None = None
@@ -69,6 +72,7 @@ class Host:
                 if connection.process is not None:
                     connection.stopping = True
                     group.start_soon(connection.process.stop)
+                group.start_soon(connection.terminals.close)
         await self.reaper.aclose()
 
     def _surroundings(self) -> Surroundings:
@@ -128,6 +132,17 @@ class Host:
         """Return a session's conversation; without a number the current one's."""
         key = self.current if n is None else n
         return None if key is None else self.conversations.get(key)
+
+    def terminal(self, n: int, id: str) -> Terminal | None:
+        """Return a terminal of a session."""
+        conversation = self.conversations.get(n)
+        return None if conversation is None else conversation.session.terminals.get(id)
+
+    def collect(self, budget: int) -> tuple[list[list[Any]], bool]:
+        """Return the next frame: the screen's, then the output of terminals that are shown."""
+        ops, more = self.screen.collect(budget)
+        output, waits = self.terminal_views.collect(budget)
+        return ops + output, more or waits
 
     def decision(self, decision_id: str) -> tuple[Conversation, Decision] | None:
         """Find a pending decision in all sessions."""

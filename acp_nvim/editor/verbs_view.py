@@ -8,6 +8,7 @@ from acp_nvim.editor import reports
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import Args, verb
 from acp_nvim.editor.verbs_agents import agent_name
+from acp_nvim.editor.verbs_terminals import open_terminal
 
 
 @verb("redraw")
@@ -75,6 +76,9 @@ def open_target(host: Host, args: Args) -> None:
     conversation = host.conversation(args.get("session"))
     target = args.get("target") or {}
     if conversation is None:
+        return
+    if target.get("kind") == "terminal":
+        open_terminal(host, conversation.session, str(target["id"]))
         return
     lines = reports.whole(conversation.session, target)
     host.screen.push(

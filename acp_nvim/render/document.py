@@ -133,8 +133,8 @@ class Document:
             at = self._place(entry, block)
         found = self._blocks[at]
         assert isinstance(found, Static)
-        drawn = tools.draw(entry, self._look) if isinstance(entry, ToolEntry) else draw_entry(entry)
-        rows = [row("")] * found.separated + drawn
+        drawn = tools.draw(entry, self._look) if isinstance(entry, ToolEntry) else draw_entry(entry, self._look.tool_lines)
+        rows = [row("")] * (found.separated and bool(drawn)) + drawn
         folds = isinstance(entry, ToolEntry) and len(drawn) > 1
         if folds or found.folded:
             rows = [*rows, row("")]

@@ -6,16 +6,26 @@ import msgspec
 
 from acp_nvim.render.content import describe
 from acp_nvim.render.rows import Row, indent, pieces, row
+from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, visible
 from acp_nvim.render.tools import card
-from acp_nvim.session.entries import Compaction, Entry, Heading, Line, PlanEntry, Question, Unknown
+from acp_nvim.session.entries import (
+    Compaction,
+    Entry,
+    Heading,
+    Line,
+    PlanEntry,
+    Question,
+    TerminalEntry,
+    Unknown,
+)
 
 PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}
 _LEVELS = {"info": "AcpMuted", "warning": "AcpWarning", "error": "AcpError"}
 
 
-def draw_entry(entry: Entry) -> list[Row]:
-    """Return the rows of one entry."""
+def draw_entry(entry: Entry, lines: int | None = None) -> list[Row]:
+    """Return the rows of one entry; of a terminal at most so many `lines` of output."""
     match entry:
         case Heading():
             return [row("## " + one_line(entry.name, 60), "AcpAgent")]
@@ -27,6 +37,8 @@ def draw_entry(entry: Entry) -> list[Row]:
             return _remark(entry)
         case Compaction():
             return _compaction(entry)
+        case TerminalEntry():
+            return [] if entry.embedded else terminal_rows(entry.terminal, lines)
         case Unknown():
             return _unknown(entry)
         case _:

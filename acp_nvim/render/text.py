@@ -5,7 +5,9 @@ Control characters become caret notation (`^[`), bidirectional and invisible one
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
@@ -34,6 +36,13 @@ def one_line(text: str, limit: int = 200) -> str:
     """Return `text` on a single visible line of at most `limit` characters, for titles and messages."""
     line = " ".join(visible(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def home_path(path: str) -> str:
+    """Return a path on one line; below the home directory it starts with `~`."""
+    home = str(Path.home())
+    shown = "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+    return one_line(shown)
 
 
 def size(count: int) -> str:

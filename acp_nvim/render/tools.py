@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
@@ -14,7 +12,8 @@ from acp_nvim.edits import hunks
 from acp_nvim.protocol import schema
 from acp_nvim.render.content import describe
 from acp_nvim.render.rows import Row, indent, pieces, row
-from acp_nvim.render.text import one_line, visible
+from acp_nvim.render.terminals import terminal_rows
+from acp_nvim.render.text import home_path, one_line, visible
 from acp_nvim.session.decisions import Decision
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions import command_of
@@ -45,9 +44,9 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     limit = None if pending else look.tool_lines
     below: list[Row] = []
     for item in call.content:
-        below += _content(item, call, limit, look)
+        below += _content(item, entry, limit)
     if not call.content:
-        below += _input(call, limit)
+        below += _own_terminals(entry, limit) or _input(call, limit)
     below += _locations(call)
     for decision in entry.decisions:
         below += card(decision, call) if decision.outcome is None else [_decided(decision)]
@@ -92,7 +91,7 @@ def float_rows(entry: ToolEntry | None, decision: Decision, look: Look) -> list[
     rows = card(decision)
     if entry is not None:
         for item in entry.call.content:
-            rows += indent(_content(item, entry.call, None, look), "  ")
+            rows += indent(_content(item, entry, None), "  ")
     return rows
 
 
@@ -110,7 +109,7 @@ def diff_rows(diff: schema.Diff, limit: int | None) -> list[Row]:
     )
     head = pieces(
         [
-            (_short(diff.path), "AcpPath"),
+            (home_path(diff.path), "AcpPath"),
             (f" +{added}", "AcpAdded"),
             (f" -{removed}", "AcpRemoved"),
         ],
@@ -147,12 +146,13 @@ def _line(call: ToolCall, asks: bool) -> Row:
     )
 
 
-def _content(item: Any, call: ToolCall, limit: int | None, look: Look) -> list[Row]:
+def _content(item: Any, entry: ToolEntry, limit: int | None) -> list[Row]:
+    call = entry.call
     match item:
         case schema.Diff():
             return diff_rows(item, limit)
         case schema.Terminal():
-            return _terminal(item.terminal_id, look)
+            return _terminal(item.terminal_id, entry, limit)
         case schema.Content():
             return _block(item.content, call, limit)
         case _:
@@ -192,16 +192,20 @@ def _more(count: int, call: ToolCall | None) -> Row:
     return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", target)
 
 
-def _terminal(terminal_id: str, look: Look) -> list[Row]:
-    lines = look.terminal(terminal_id)
-    target = {"kind": "terminal", "id": terminal_id}
-    if lines is None:
-        return [row(f"[terminal {one_line(terminal_id, 60)}]", "AcpAttachment", target)]
-    command, *output = lines
-    return [
-        row("$ " + one_line(command), "AcpCommand", target),
-        *(row(visible(line), None, target) for line in output),
-    ]
+def _terminal(id: str, entry: ToolEntry, limit: int | None) -> list[Row]:
+    """An id that nobody has told more about is shown as such."""
+    terminal = entry.terminals.get(id)
+    if terminal is None:
+        return [
+            row(f"[terminal {one_line(id, 60)}]", "AcpAttachment", {"kind": "terminal", "id": id})
+        ]
+    return terminal_rows(terminal, limit)
+
+
+def _own_terminals(entry: ToolEntry, limit: int | None) -> list[Row]:
+    """Output that an agent tells in `_meta` without embedding a terminal."""
+    told = [terminal for terminal in entry.terminals.values() if not terminal.ours]
+    return [row for terminal in told for row in terminal_rows(terminal, limit)]
 
 
 def _input(call: ToolCall, limit: int | None) -> list[Row]:
@@ -221,7 +225,7 @@ def _locations(call: ToolCall) -> list[Row]:
             continue
         line = location.line if location.line is not UNSET else None
         target = {"kind": "file", "path": location.path} | ({"line": line} if line else {})
-        rows.append(row(_short(location.path) + (f":{line}" if line else ""), "AcpPath", target))
+        rows.append(row(home_path(location.path) + (f":{line}" if line else ""), "AcpPath", target))
     return rows
 
 
@@ -231,10 +235,3 @@ def _decided(decision: Decision) -> Row:
     answer = outcome.option.name if outcome.option else outcome.kind
     by = "" if decision.by == "user" else f" ({decision.by})"
     return row(f"↳ {one_line(answer)}{by}", "AcpMuted")
-
-
-def _short(path: str) -> str:
-    """Paths below the home directory start with `~`."""
-    home = str(Path.home())
-    shown = "~" + path[len(home) :] if path.startswith(home + os.sep) else path
-    return one_line(shown)

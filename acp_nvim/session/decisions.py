@@ -96,7 +96,9 @@ class Decisions:
         return len(self._pending)
 
     def add(self, decision: Decision) -> None:
-        """Make it pending; it leaves by itself when it is resolved."""
+        """Make it pending until it is resolved; one that a rule has resolved is not."""
+        if decision.outcome is not None:
+            return
         self._pending[decision.id] = decision
         decision.waiters.append(lambda _: self._drop(decision.id))
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 from acp_nvim.protocol import schema
 from acp_nvim.session.decisions import Decision
+from acp_nvim.session.terminal import Terminal
 from acp_nvim.session.tool_calls import ToolCall
 
 Part = str | schema.ContentBlock
@@ -51,6 +52,16 @@ class ToolEntry:
     decisions: list[Decision] = field(default_factory=list)
     told: str | None = None
     """The status that the last `AcpToolCall` event carried."""
+    terminals: dict[str, Terminal] = field(default_factory=dict)
+    """Those it has ever embedded or told about, as far as they are known."""
+
+
+@dataclass(slots=True, eq=False)
+class TerminalEntry:
+    """A terminal that no tool call shows; once one does (`embedded`) nothing is shown here."""
+
+    terminal: Terminal
+    embedded: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -96,4 +107,14 @@ class Unknown:
     raw: object
 
 
-Entry = Message | Heading | ToolEntry | Question | PlanEntry | Line | Compaction | Unknown
+Entry = (
+    Message
+    | Heading
+    | ToolEntry
+    | TerminalEntry
+    | Question
+    | PlanEntry
+    | Line
+    | Compaction
+    | Unknown
+)

@@ -17,6 +17,7 @@ from acp_nvim.session import snapshot
 from acp_nvim.session.decisions import Decision, Decisions, Outcome
 from acp_nvim.session.entries import Heading, Line, Message, Part, PlanEntry, Question, ToolEntry
 from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.terminals import Terminals
 from acp_nvim.session.tool_calls import ToolCall, ToolCalls
 from acp_nvim.session.transcript import Transcript
 
@@ -56,10 +57,10 @@ class Session:
         self.options: Sequence[schema.SessionConfigOption] = ()
         self.commands: Sequence[schema.AvailableCommand] = ()
         self.usage: schema.UsageUpdate | None = None
-        self.terminals: list[dict[str, Any]] = []
         self.edits: list[dict[str, Any]] = []
         self.decisions = Decisions()
         self.transcript = Transcript()
+        self.terminals = Terminals(cwd, self.transcript)
         self.entries: dict[ToolCall, ToolEntry] = {}
         self.plan_entry: PlanEntry | None = None
         self.echo = ""
@@ -78,6 +79,8 @@ class Session:
         self._changed_calls: set[int] = set()
         self._events: list[Event] = []
         self.on_change: Callable[[], None] = lambda: None
+        self.terminals.on_output = self._terminal_output
+        self.terminals.on_status = self._terminal_status
 
     @property
     def roots(self) -> list[str]:
@@ -139,18 +142,18 @@ class Session:
                 return snapshot.options(self.options)
             case "commands":
                 return snapshot.commands(self.commands)
+            case "terminals":
+                return [terminal.snapshot() for terminal in self.terminals]
             case "usage":
                 return snapshot.usage(self.usage)
-            case "permissions":
-                return [
-                    snapshot.permission(d) for d in self.decisions if d.subject != "elicitation"
-                ]
-            case "elicitations":
-                return [
-                    snapshot.elicitation(d) for d in self.decisions if d.subject == "elicitation"
-                ]
+            case "permissions" | "elicitations":
+                return self._pending(name == "elicitations")
             case _:
                 return getattr(self, name)
+
+    def _pending(self, elicitations: bool) -> list[dict[str, Any]]:
+        shown = snapshot.elicitation if elicitations else snapshot.permission
+        return [shown(d) for d in self.decisions if (d.subject == "elicitation") == elicitations]
 
     # -- turns ------------------------------------------------------------------------------------
 
@@ -222,6 +225,8 @@ class Session:
         self._changed_calls.add(call.index)
         self.state_mark = self.transcript.written
         self.transcript.touch(entry)
+        if call.finished:
+            self.terminals.close(entry)
         if entry.told != call.status:
             entry.told = call.status
             self.event("AcpToolCall", id=call.id, status=call.status)
@@ -236,8 +241,15 @@ class Session:
             entry = ToolEntry(call)
             self.entries[call] = entry
             self.transcript.add(entry)
+        self.terminals.apply(self.entries[call], update)
         self.touch_call(call)
         return call
+
+    def _terminal_output(self) -> None:
+        self.on_change()
+
+    def _terminal_status(self) -> None:
+        self.change("terminals")
 
     def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
         """Make a decision pending and show its card, under its tool call where it has one."""
@@ -250,6 +262,8 @@ class Session:
         else:
             entry = Question(decision)
             self.transcript.add(entry)
+        if decision.outcome is not None:
+            return
         decision.waiters.append(lambda outcome: self._decided(decision, entry, outcome))
         self.change("elicitations" if decision.subject == "elicitation" else "permissions")
         if decision.subject == "elicitation":

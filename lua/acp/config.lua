@@ -86,6 +86,8 @@ M.defaults = {
     },
     -- Plan, info, log and other windows one only reads.
     view = { ['q'] = 'close', ['g?'] = 'help' },
+    -- An agent's terminal, in Normal mode; in Terminal mode all keys are the program's.
+    terminal = { ['q'] = 'close', ['<C-c>'] = 'stop', ['g?'] = 'help' },
   },
   log = { level = 'info', bytes = 8 * 1024 * 1024, redact = true },
   limits = {

@@ -27,6 +27,13 @@ end
 
 local cancel = { desc = 'cancel the turn', run = call('acp.command', 'cancel_session') }
 
+local close = {
+  desc = 'close the window',
+  run = function()
+    require('acp.window').close(vim.api.nvim_get_current_win())
+  end,
+}
+
 ---@type table<string, table<string, acp.Action>>
 local actions = {
   composer = {
@@ -67,11 +74,13 @@ local actions = {
     accept_hunk = { desc = 'accept the hunk', run = hunk('accept') },
     reject_hunk = { desc = 'reject the hunk', run = hunk('reject') },
   },
-  view = {
-    close = {
-      desc = 'close the window',
-      run = function()
-        require('acp.window').close(vim.api.nvim_get_current_win())
+  view = { close = close },
+  terminal = {
+    close = close,
+    stop = {
+      desc = 'end what runs in the terminal',
+      run = function(bufnr)
+        require('acp.terminal').stop(bufnr)
       end,
     },
   },
@@ -249,7 +258,7 @@ end
 
 --- Set the keys of a window's kind in a buffer; the chat gets those of pending permissions as
 --- well.
----@param window 'composer'|'chat'|'permission'|'edits'|'view'
+---@param window 'composer'|'chat'|'permission'|'edits'|'view'|'terminal'
 ---@param bufnr integer
 ---@param n? integer session
 function M.attach(window, bufnr, n)

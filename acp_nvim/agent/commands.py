@@ -1,0 +1,119 @@
+"""What `terminal/create` asks for, made into something that can be started: argv or a shell line,
+the directory, the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from acp_nvim.agent.launch import AgentStartError, find_program
+from acp_nvim.agent.redact import Redactor
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND, RequestError
+from acp_nvim.session.terminal import Launch
+
+SHELLS: Final = {"sh", "ash", "bash", "dash", "ksh", "mksh", "yash", "zsh"}
+"""Shells that read what agents write; a user's shell of another kind is passed over for `/bin/sh`."""
+
+_PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./-]+")
+_FIXED: Final = {"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"}
+_DROPPED: Final = ("COLUMNS", "LINES")
+"""They would contradict the size of the device."""
+_SECRET: Final = re.compile(
+    r"(?i)(token|key|secret|passw|passphrase|credential|auth|cookie|session|private|dsn|pat$|pwd$)"
+)
+HIDDEN: Final = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command ready to be started. `line` is what rules are held against and people see, `script`
+    the shell line inside it where it runs a shell itself.
+    """
+
+    argv: Sequence[str]
+    cwd: str
+    env: Mapping[str, str]
+    line: str
+    script: str | None
+    shown: Launch
+
+
+def command_of(
+    params: schema.CreateTerminalRequest, base: Mapping[str, str], session_cwd: str
+) -> Command:
+    """Return what to start. `base` is the agent's environment. Raises RequestError with
+    `data = {command, reason}` or `{cwd, reason}`.
+    """
+    cwd = _directory(params.cwd or session_cwd)
+    added = {item.name: item.value for item in params.env or ()}
+    env = {k: v for k, v in {**base, **_FIXED}.items() if k not in _DROPPED} | added
+    line = shlex.join([params.command, *params.args]) if params.args else params.command
+    argv = _argv(params, cwd, env)
+    shown = Launch(
+        line, None if cwd == session_cwd else cwd, [(k, _shown(k, v)) for k, v in added.items()]
+    )
+    return Command(argv, cwd, env, line, _script(argv), shown)
+
+
+def _directory(path: str) -> str:
+    if not Path(path).is_absolute():
+        raise RequestError(
+            INVALID_PARAMS, f"cwd is not absolute: {path}", {"cwd": path, "reason": "relative"}
+        )
+    if not Path(path).is_dir():
+        raise RequestError(
+            RESOURCE_NOT_FOUND,
+            f"there is no directory {path}",
+            {"cwd": path, "reason": "missing"},
+        )
+    return path
+
+
+def _argv(params: schema.CreateTerminalRequest, cwd: str, env: Mapping[str, str]) -> list[str]:
+    """A shell only for a line that is no program's name, never when arguments are given."""
+    argv = [params.command, *(params.args or ())]
+    problem = unstartable(argv, cwd, env)
+    if problem is None:
+        return argv
+    if params.args or not params.command.strip() or _PLAIN_WORD.fullmatch(params.command):
+        raise problem
+    return [_shell(env), "-c", params.command]
+
+
+def unstartable(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> RequestError | None:
+    """Return why there is nothing to start, None when there is."""
+    try:
+        find_program(argv, cwd, env)
+    except (AgentStartError, ValueError) as error:
+        data = {"command": argv[0], "reason": "missing"}
+        return RequestError(RESOURCE_NOT_FOUND, str(error), data)
+    return None
+
+
+def _shell(env: Mapping[str, str]) -> str:
+    shell = env.get("SHELL", "")
+    usable = Path(shell).name in SHELLS and os.access(shell, os.X_OK)
+    return shell if usable else "/bin/sh"
+
+
+def _script(argv: Sequence[str]) -> str | None:
+    """Return the line that `sh -c` (`bash -lc` …) is given."""
+    if len(argv) < 3 or Path(argv[0]).name not in SHELLS:
+        return None
+    for option, value in zip(argv[1:], argv[2:], strict=False):
+        if re.fullmatch(r"-[a-z]*c", option):
+            return value
+        if not option.startswith("-"):
+            return None
+    return None
+
+
+def _shown(name: str, value: str) -> str:
+    return HIDDEN if _SECRET.search(name) else Redactor().text(value)

@@ -1,0 +1,278 @@
+"""The terminals of one agent: `terminal/*` (v1/terminals).
+
+Ids are unique in the host and known only to the session that made them. Output and end of a
+terminal are state (`session.terminal`); here its process lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from msgspec import UNSET, UnsetType
+
+from acp_nvim.agent.calls import IncomingCall
+from acp_nvim.agent.client import decision_id, wait
+from acp_nvim.agent.commands import Command, command_of
+from acp_nvim.agent.launch import AgentStartError
+from acp_nvim.agent.process import Exit
+from acp_nvim.agent.pty import PtyProcess
+from acp_nvim.agent.reaper import Reaper
+from acp_nvim.agent.settings import Settings
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    RESOURCE_NOT_FOUND,
+    RequestError,
+)
+from acp_nvim.session import rules
+from acp_nvim.session.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.session import Session
+from acp_nvim.session.terminal import Terminal
+
+OPTIONS: Final = (
+    Option("allow_once", "Run it", "allow_once"),
+    Option("allow_always", "Run this command for the whole session", "allow_always"),
+    Option("reject_once", "Refuse", "reject_once"),
+)
+_STRICTEST: Final = {"deny": 0, "ask": 1, "allow": 2, None: 2}
+_ids = itertools.count(1)
+
+Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
+
+
+@dataclass(slots=True, eq=False)
+class _Live:
+    """A terminal that has or had a process, until it is released and gone."""
+
+    session: Session
+    terminal: Terminal
+    process: PtyProcess
+
+
+class AgentTerminals:
+    """Starts, serves and ends what one connection of an agent runs in terminals."""
+
+    def __init__(
+        self,
+        agent: str,
+        settings: Callable[[], Settings],
+        reaper: Reaper,
+        env: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """`agent` is its name in the configuration, `env` its environment."""
+        self.handlers: Mapping[str, Handler] = {
+            "terminal/create": self.create,
+            "terminal/output": self.output,
+            "terminal/wait_for_exit": self.wait_for_exit,
+            "terminal/kill": self.kill,
+            "terminal/release": self.release,
+        }
+        self._agent = agent
+        self._settings = settings
+        self._reaper = reaper
+        self._env = env
+        self._live: dict[str, _Live] = {}
+        self._allowed: set[tuple[int, str]] = set()
+        self._closed = False
+
+    # -- the agent's requests ---------------------------------------------------------------------
+
+    def create(
+        self, session: Session, params: schema.CreateTerminalRequest, call: IncomingCall
+    ) -> Awaitable[schema.CreateTerminalResponse]:
+        """`terminal/create`: runs at once unless a rule of the user says otherwise.
+
+        Raises RequestError: -32602 `denied` or `relative`, -32002 `missing`, -32603 `failed`.
+        """
+        settings = self._settings()
+        if not settings.terminal.enabled:
+            reason = {"command": params.command, "reason": "denied"}
+            raise RequestError(INVALID_PARAMS, "terminals are turned off", reason)
+        command = command_of(params, self._env(), session.cwd)
+        limit = settings.terminal.output_limit
+        if isinstance(params.output_byte_limit, int):
+            limit = min(limit, params.output_byte_limit)
+        decision = self._question(session, command)
+        if decision is not None:
+            call.on_cancel = partial(_take_back, decision)
+        return self._create(session, command, limit, decision)
+
+    def output(
+        self, session: Session, params: schema.TerminalOutputRequest, _: IncomingCall
+    ) -> Awaitable[schema.TerminalOutputResponse]:
+        """`terminal/output`: the end of what was written so far, and how it ended if it has."""
+        terminal = self._find(session, params.terminal_id).terminal
+        status: schema.TerminalExitStatus | UnsetType = UNSET
+        if not terminal.running:
+            status = schema.TerminalExitStatus(terminal.exit_code, terminal.signal)
+        output = terminal.output
+        return _answer(schema.TerminalOutputResponse(output.text(), output.truncated, status))
+
+    def wait_for_exit(
+        self, session: Session, params: schema.WaitForTerminalExitRequest, _: IncomingCall
+    ) -> Awaitable[schema.WaitForTerminalExitResponse]:
+        """`terminal/wait_for_exit`: answered also when the terminal is released meanwhile."""
+        return self._wait(self._find(session, params.terminal_id))
+
+    def kill(
+        self, session: Session, params: schema.KillTerminalRequest, _: IncomingCall
+    ) -> Awaitable[schema.KillTerminalResponse]:
+        """`terminal/kill`: answered once the command is gone; the id stays valid."""
+        return self._kill(self._find(session, params.terminal_id))
+
+    def release(
+        self, session: Session, params: schema.ReleaseTerminalRequest, _: IncomingCall
+    ) -> Awaitable[schema.ReleaseTerminalResponse]:
+        """`terminal/release`: the id is invalid from this message on; what still runs is ended."""
+        live = self._find(session, params.terminal_id)
+        live.terminal.release()
+        return self._release(live)
+
+    # -- the user ---------------------------------------------------------------------------------
+
+    async def stop(self, id: str) -> bool:
+        """End what runs in a terminal, as the user asks; False where nothing runs."""
+        live = self._live.get(id)
+        if live is None or live.process.exit is not None:
+            return False
+        await live.process.stop()
+        return True
+
+    def write(self, id: str, data: bytes) -> None:
+        """What the user types into a terminal's buffer."""
+        live = self._live.get(id)
+        if live is not None:
+            live.process.write(data)
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def forget(self, session: Session | None = None) -> None:
+        """Begin to end the terminals of a session that is over, or all of them with their agent."""
+        if session is None:
+            self._closed = True
+        for live in list(self._live.values()):
+            if session is None or live.session is session:
+                live.terminal.release()
+                live.process.begin_stop().add_done_callback(partial(self._gone, live))
+
+    async def close(self) -> None:
+        """End all terminals and wait until they are gone."""
+        self.forget()
+        await asyncio.gather(*(live.process.stop() for live in list(self._live.values())))
+
+    def _gone(self, live: _Live, _: object) -> None:
+        self._live.pop(live.terminal.id, None)
+
+    # -- how --------------------------------------------------------------------------------------
+
+    def _question(self, session: Session, command: Command) -> Decision | None:
+        """Hold the rules against the command, and against the shell line inside it; the strictest
+        counts. Returns what must be answered before it may start.
+        """
+        cases = [
+            rules.Case(kind="execute", command=line, agent=self._agent)
+            for line in (command.line, command.script)
+            if line is not None
+        ]
+        wanted = self._settings().permission.rules
+        action = min((rules.decide(wanted, case) for case in cases), key=_STRICTEST.__getitem__)
+        if action not in ("ask", "deny") or (
+            action == "ask" and (session.n, command.line) in self._allowed
+        ):
+            return None
+        decision = Decision(
+            decision_id(),
+            "command",
+            f"run {command.line}",
+            kind="execute",
+            options=OPTIONS,
+            details=_details(command),
+        )
+        if action == "deny":
+            decision.resolve(Outcome("selected", OPTIONS[-1]), "rule")
+        elif session.status == "cancelling":
+            decision.resolve(CANCELLED, "cancel")
+        session.ask(decision)
+        return decision
+
+    async def _create(
+        self, session: Session, command: Command, limit: int, decision: Decision | None
+    ) -> schema.CreateTerminalResponse:
+        if decision is not None:
+            await self._permitted(session, command, decision)
+        terminal = Terminal(f"term-{next(_ids)}", command.shown, limit, ours=True)
+        try:
+            process = await PtyProcess.start(
+                command.argv,
+                cwd=command.cwd,
+                env=command.env,
+                reaper=self._reaper,
+                feed=terminal.feed,
+                on_end=partial(_ended, terminal),
+                kill_s=self._settings().timeouts.kill_s,
+            )
+        except AgentStartError as error:
+            data = {"command": command.argv[0], "reason": "failed"}
+            raise RequestError(INTERNAL_ERROR, str(error), data) from error
+        self._live[terminal.id] = _Live(session, terminal, process)
+        session.terminals.add(terminal)
+        if self._closed or session.status == "closed":
+            self.forget(session)
+        return schema.CreateTerminalResponse(terminal.id)
+
+    async def _permitted(self, session: Session, command: Command, decision: Decision) -> None:
+        outcome = await wait(decision)
+        option = outcome.option
+        if option is not None and option.id == "allow_always":
+            self._allowed.add((session.n, command.line))
+        if option is None or not option.kind.startswith("allow"):
+            who = "a rule of the user refuses" if decision.by == "rule" else "the user refused"
+            raise RequestError(
+                INVALID_PARAMS,
+                f"{who} to run {command.line}",
+                {"command": command.line, "reason": "denied"},
+            )
+
+    async def _wait(self, live: _Live) -> schema.WaitForTerminalExitResponse:
+        end = await live.process.wait()
+        return schema.WaitForTerminalExitResponse(end.code, end.signal)
+
+    async def _kill(self, live: _Live) -> schema.KillTerminalResponse:
+        await live.process.stop()
+        return schema.KillTerminalResponse()
+
+    async def _release(self, live: _Live) -> schema.ReleaseTerminalResponse:
+        await live.process.stop()
+        self._gone(live, None)
+        return schema.ReleaseTerminalResponse()
+
+    def _find(self, session: Session, id: str) -> _Live:
+        live = self._live.get(id)
+        if live is None or live.session is not session or live.terminal.released:
+            raise RequestError(
+                RESOURCE_NOT_FOUND, f"no terminal {id}", {"terminalId": id, "reason": "missing"}
+            )
+        return live
+
+
+async def _answer(response: schema.TerminalOutputResponse) -> schema.TerminalOutputResponse:
+    return response
+
+
+def _take_back(decision: Decision) -> None:
+    decision.resolve(CANCELLED, "agent")
+
+
+def _ended(terminal: Terminal, end: Exit) -> None:
+    terminal.end(end.code, end.signal)
+
+
+def _details(command: Command) -> list[str]:
+    """What the title does not say: directory and added environment."""
+    return [f"in {command.cwd}", *(f"with {name}={value}" for name, value in command.shown.env)]

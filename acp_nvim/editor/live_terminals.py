@@ -1,0 +1,100 @@
+"""The terminals that some window shows: their output goes to Neovim with the frames, and only then.
+
+What was written before a window came is replayed; what a window cannot take in time is left out in
+the middle, never at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from acp_nvim.session.terminal import Terminal
+
+Op = list[Any]
+
+SHARE: Final = 8
+"""Neovim's terminal takes text so many times slower than a chat does."""
+LEAST: Final = 2 << 10
+MOST: Final = 32 << 10
+"""Bytes for one terminal in one frame."""
+BEHIND: Final = 64 << 10
+KEPT: Final = 16 << 10
+"""A window that is more than `BEHIND` bytes behind goes on `KEPT` bytes before the end."""
+
+
+@dataclass(slots=True)
+class _View:
+    terminal: Terminal
+    sent: int = 0
+    shown: bool = True
+    ended: bool = False
+
+
+class TerminalViews:
+    """Terminal buffers that exist in Neovim, by our session number and the terminal's id."""
+
+    def __init__(self, find: Callable[[int, str], Terminal | None]) -> None:
+        self._find = find
+        self._views: dict[tuple[int, str], _View] = {}
+
+    def show(self, n: int, id: str, *, fresh: bool) -> bool:
+        """A window shows the terminal; `fresh`: its buffer is new and empty. False when there is no
+        such terminal.
+        """
+        terminal = self._find(n, id)
+        if terminal is None:
+            return False
+        if fresh or (n, id) not in self._views:
+            self._views[n, id] = _View(terminal)
+        self._views[n, id].shown = True
+        return True
+
+    def hide(self, n: int, id: str) -> None:
+        """No window shows it any more; its buffer stays."""
+        if (n, id) in self._views:
+            self._views[n, id].shown = False
+
+    def forget(self, n: int, id: str) -> None:
+        """Its buffer is gone."""
+        self._views.pop((n, id), None)
+
+    def collect(self, budget: int) -> tuple[list[Op], bool]:
+        """Return the operations of the next frame, and whether more waits. `budget` is that of the
+        frame, in characters of chat.
+        """
+        ops: list[Op] = []
+        more = False
+        most = min(max(budget // SHARE, LEAST), MOST)
+        for (n, id), view in self._views.items():
+            if not view.shown:
+                continue
+            text = _next(view, most)
+            if text:
+                ops.append(["terminal", n, id, text])
+            more = more or view.sent < view.terminal.replay.end
+        return ops, more
+
+
+def _next(view: _View, most: int) -> str:
+    """Return what follows for a view, a word about what is left out, and about the end."""
+    terminal, replay = view.terminal, view.terminal.replay
+    text = ""
+    if view.ended and terminal.running:
+        view.ended = False
+    if replay.end - view.sent > BEHIND and view.sent > 0:
+        there = replay.line_after(replay.end - KEPT)
+        text = _note(f"… {there - view.sent} bytes not shown")
+        view.sent = there
+    if view.sent < replay.end:
+        part, view.sent = replay.since(view.sent, most)
+        text += part
+    if not terminal.running and not view.ended and view.sent == replay.end:
+        view.ended = True
+        text += _note(terminal.ended or "ended")
+    return text
+
+
+def _note(words: str) -> str:
+    return f"\x1b[0m\r\n\x1b[2m[{words}]\x1b[0m\r\n"

@@ -1,0 +1,34 @@
+"""Terminals as rows of the chat: what was run, where, with which environment, its newest lines."""
+
+from __future__ import annotations
+
+from acp_nvim.render.rows import Row, pieces, row
+from acp_nvim.render.text import home_path, one_line, visible
+from acp_nvim.session.terminal import Terminal
+
+LINES = 8
+"""Lines of output where no option says how many."""
+
+
+def terminal_rows(terminal: Terminal, limit: int | None = LINES) -> list[Row]:
+    """Return the rows of a terminal; `<CR>` on each opens its buffer. `limit` None shows all lines
+    that are kept.
+    """
+    target = {"kind": "terminal", "id": terminal.id}
+    launch = terminal.launch
+    first, *more = visible(launch.command).split("\n")
+    rows = [row("$ " + first, "AcpCommand", target)]
+    rows += [row("  " + line, "AcpCommand", target) for line in more]
+    if launch.cwd is not None:
+        rows.append(row("in " + home_path(launch.cwd), "AcpMuted", target))
+    for name, value in launch.env:
+        rows.append(row(f"with {one_line(name, 60)}={one_line(value, 120)}", "AcpMuted", target))
+    lines = terminal.lines()
+    shown = lines if limit is None else lines[max(len(lines) - limit, 0) :]
+    hidden = max(terminal.line_count, len(lines)) - len(shown)
+    if hidden > 0:
+        rows.append(row(f"… {hidden} earlier line{'s' if hidden > 1 else ''}", "AcpMuted", target))
+    rows += [row(visible(line), None, target) for line in shown]
+    if terminal.signal is not None or terminal.exit_code:
+        rows.append(pieces([("↳ " + terminal.ended, "AcpToolFailed")], target))
+    return rows

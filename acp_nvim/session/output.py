@@ -1,0 +1,74 @@
+"""The newest part of a stream of text, bounded in bytes."""
+
+from __future__ import annotations
+
+
+class Output:
+    """Keeps the end of what was added: at most `limit` bytes of UTF-8, whole characters only
+    (v1/terminals: `outputByteLimit`).
+
+    Offsets count bytes from the beginning of the stream and stay valid while the beginning is
+    dropped.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.end = 0
+        """Bytes ever added."""
+        self._data = bytearray()
+
+    def add(self, text: str) -> None:
+        """Append text; what is no text in UTF-8 (lone surrogates) becomes `?`."""
+        data = text.encode("utf-8", "replace")
+        self.end += len(data)
+        self._data += data[-self.limit - 4 :] if len(data) > self.limit + 4 else data
+        # Trimmed rarely, so that many small pieces cost no more than one large one.
+        if len(self._data) > 2 * self.limit + 4096:
+            self._trim()
+
+    def shrink(self, limit: int) -> None:
+        """Keep less from now on."""
+        self.limit = min(limit, self.limit)
+        self._trim()
+
+    @property
+    def start(self) -> int:
+        """Offset of the first byte that is kept."""
+        self._trim()
+        return self.end - len(self._data)
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the beginning was dropped."""
+        return self.start > 0
+
+    def text(self) -> str:
+        """Return all that is kept."""
+        self._trim()
+        return self._data.decode()
+
+    def since(self, offset: int, most: int) -> tuple[str, int]:
+        """Return at most about `most` bytes from `offset` on, and the offset after them."""
+        start = self.start
+        first = max(offset - start, 0)
+        last = min(first + most, len(self._data))
+        while last < len(self._data) and self._data[last] & 0xC0 == 0x80:
+            last += 1
+        return self._data[first:last].decode("utf-8", "replace"), start + last
+
+    def line_after(self, offset: int) -> int:
+        """Return the offset of the first line that begins at or after `offset`; `offset` if none
+        does.
+        """
+        start = self.start
+        first = max(offset - start, 0)
+        at = self._data.find(b"\n", first)
+        return start + first if at < 0 else start + at + 1
+
+    def _trim(self) -> None:
+        over = len(self._data) - self.limit
+        if over <= 0:
+            return
+        while over < len(self._data) and self._data[over] & 0xC0 == 0x80:
+            over += 1
+        del self._data[:over]

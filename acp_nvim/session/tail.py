@@ -1,0 +1,163 @@
+"""The newest lines of a command's output as plain text, overwritten as a terminal overwrites them.
+
+Not a terminal: colours are dropped, and of the cursor it knows what progress bars and status lines
+use. It is made for the few lines that the chat shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+KEPT: Final = 200
+"""Lines kept."""
+BACKLOG: Final = 8192
+"""Characters that may wait to be looked at; of a flood only the end is."""
+SCREEN: Final = 48
+"""Rows that positions on the screen are counted in: the height of our terminals."""
+
+_TOKEN: Final = re.compile(
+    r"\x1b\[([0-?]*)[ -/]*([@-~])|\x1b[ -/]*[0-~]|([\r\n\b\t\v\f\x0e\x0f])|([^\x1b\x00-\x1f]+)|."
+)
+
+
+class Tail:
+    """Takes text as `ansi.Ansi` lets it through; `lines` is what stands there now."""
+
+    def __init__(self) -> None:
+        self._waiting: list[str] = []
+        self._size = 0
+        self._lines = [""]
+        self._row = 0
+        self._column = 0
+        self.count = 0
+        """Newlines ever seen."""
+
+    def add(self, text: str) -> None:
+        """Append text; nothing is done with it before somebody looks."""
+        if not text:
+            return
+        self.count += text.count("\n")
+        self._waiting.append(text)
+        self._size += len(text)
+        if self._size > 4 * BACKLOG:
+            self._waiting = [_newest("".join(self._waiting))]
+            self._size = len(self._waiting[0])
+
+    def lines(self) -> list[str]:
+        """Return the newest lines, without the empty one behind the last newline."""
+        text = _newest("".join(self._waiting))
+        self._waiting, self._size = [], 0
+        for found in _TOKEN.finditer(text):
+            args, final, control, printed = found.groups()
+            if printed is not None:
+                self._print(printed)
+            elif control is not None:
+                self._control(control)
+            elif final is not None:
+                self._sequence(args, final)
+        shown = [line.rstrip() for line in self._lines]
+        while shown and not shown[-1]:
+            shown.pop()
+        return shown
+
+    def _print(self, text: str) -> None:
+        line = self._lines[self._row]
+        if self._column > len(line):
+            line = line.ljust(self._column)
+        after = self._column + len(text)
+        self._lines[self._row] = line[: self._column] + text + line[after:]
+        self._column = after
+
+    def _control(self, control: str) -> None:
+        if control in "\n\v\f":
+            self._column = 0
+            self._go(self._row + 1)
+        elif control == "\r":
+            self._column = 0
+        elif control == "\b":
+            self._column = max(self._column - 1, 0)
+        elif control == "\t":
+            self._print(" " * (8 - self._column % 8))
+
+    def _sequence(self, args: str, final: str) -> None:
+        step = _MOVES.get(final)
+        if step is not None:
+            step(self, max(_number(args, 0, 1), 1))
+        elif final == "K":
+            self._erase_line(_number(args, 0, 0))
+        elif final == "J":
+            self._erase_screen(_number(args, 0, 0))
+        elif final in "Hf":
+            self._go(self._top() + max(_number(args, 0, 1), 1) - 1)
+            self._column = max(_number(args, 1, 1), 1) - 1
+
+    def _top(self) -> int:
+        return max(len(self._lines) - SCREEN, 0)
+
+    def _go(self, row: int) -> None:
+        """Move to a row; below the last one lines are made, above the screen there is nothing."""
+        self._row = max(row, self._top() if row < self._row else 0)
+        missing = min(self._row - len(self._lines) + 1, SCREEN)
+        if missing > 0:
+            self._lines += [""] * missing
+        self._row = min(self._row, len(self._lines) - 1)
+        over = len(self._lines) - KEPT
+        if over > SCREEN:
+            del self._lines[:over]
+            self._row -= over
+
+    def _up(self, count: int) -> None:
+        self._go(self._row - count)
+
+    def _down(self, count: int) -> None:
+        self._go(min(self._row + count, len(self._lines) - 1))
+
+    def _right(self, count: int) -> None:
+        self._column = min(self._column + count, 1000)
+
+    def _left(self, count: int) -> None:
+        self._column = max(self._column - count, 0)
+
+    def _to_column(self, column: int) -> None:
+        self._column = min(column - 1, 1000)
+
+    def _erase_line(self, how: int) -> None:
+        line = self._lines[self._row]
+        before = line[: self._column] if how == 0 else ""
+        after = line[self._column :] if how == 1 else ""
+        self._lines[self._row] = before if how != 1 else " " * self._column + after
+
+    def _erase_screen(self, how: int) -> None:
+        if how == 0:
+            self._erase_line(0)
+            del self._lines[self._row + 1 :]
+        elif how in (2, 3):
+            del self._lines[self._top() :]
+            self._lines.append("")
+            self._row = len(self._lines) - 1
+
+
+_MOVES: Final[dict[str, Callable[[Tail, int], None]]] = {
+    "A": Tail._up,
+    "B": Tail._down,
+    "C": Tail._right,
+    "D": Tail._left,
+    "G": Tail._to_column,
+}
+
+
+def _newest(text: str) -> str:
+    """Return the end of a flood, from the beginning of a line where there is one."""
+    if len(text) <= BACKLOG:
+        return text
+    at = text.find("\n", len(text) - BACKLOG)
+    return text[at + 1 :] if at >= 0 else text[-BACKLOG:]
+
+
+def _number(args: str, at: int, default: int) -> int:
+    """Return an argument of a sequence; what is no small number counts as absent."""
+    words = args.lstrip("?").split(";")
+    word = words[at] if at < len(words) else ""
+    return int(word) if word.isdigit() and len(word) < 5 else default

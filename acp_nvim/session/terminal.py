@@ -1,0 +1,115 @@
+"""One terminal of a session: what was run, what it wrote, how it ended. Pure state."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from acp_nvim.session.ansi import Ansi, Newlines
+from acp_nvim.session.output import Output
+from acp_nvim.session.tail import Tail
+
+REPLAY: Final = 256 << 10
+"""Bytes kept of a terminal for its buffer: what Neovim's own terminal takes in about 0.1 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What was run: the command line; where, if not in the session's directory; the environment
+    added to the agent's, as it may be shown (values that look secret are hidden).
+    """
+
+    command: str
+    cwd: str | None = None
+    env: Sequence[tuple[str, str]] = ()
+
+
+class Terminal:
+    """One terminal; it outlives its process and its release, for display."""
+
+    def __init__(self, id: str, launch: Launch, limit: int, *, ours: bool) -> None:
+        """`limit`: bytes of output kept for the agent; `ours`: we started the process."""
+        self.id = id
+        self.launch = launch
+        self.ours = ours
+        self.running = True
+        self.exit_code: int | None = None
+        self.signal: str | None = None
+        self.released = False
+        self.output = Output(limit)
+        """For the agent: plain text with newlines as the program wrote them."""
+        self.replay = Output(REPLAY)
+        """For the buffer: safe sequences kept, lines end in `\\r\\n`."""
+        self.on_output: Callable[[Terminal], None] = lambda _: None
+        self.on_status: Callable[[Terminal], None] = lambda _: None
+        self._tail = Tail()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._safe = Ansi(colours=True)
+        self._plain = Ansi(colours=False)
+        self._newlines = Newlines()
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes as the terminal device gives them."""
+        self._take(self._decoder.decode(data))
+
+    def tell(self, text: str) -> None:
+        """Take text as an agent tells it, with plain newlines."""
+        self._take(text.replace("\r\n", "\n").replace("\n", "\r\n"))
+
+    def end(self, exit_code: int | None, signal: str | None) -> None:
+        """The process is gone; both are None where nobody knows how."""
+        if not self.running:
+            return
+        self._take(self._decoder.decode(b"", True))
+        self.output.add(self._newlines.end())
+        self.running, self.exit_code, self.signal = False, exit_code, signal
+        self.on_status(self)
+
+    def release(self) -> None:
+        """The agent will not ask again; what is displayed stays."""
+        self.released = True
+        self.output.shrink(0)
+
+    def restart(self) -> None:
+        """The agent uses the same id for a new run; what was written before stays above it."""
+        if not self.running:
+            self.running, self.exit_code, self.signal = True, None, None
+            self.on_status(self)
+
+    def lines(self) -> list[str]:
+        """The newest lines, plain."""
+        return self._tail.lines()
+
+    @property
+    def line_count(self) -> int:
+        """Lines ever written."""
+        return self._tail.count
+
+    @property
+    def ended(self) -> str:
+        """How it ended, for people; empty while it runs or where nobody knows."""
+        if self.signal is not None:
+            return self.signal
+        return "" if self.running or self.exit_code is None else f"exit code {self.exit_code}"
+
+    def snapshot(self) -> dict[str, Any]:
+        """`{id, command, running, exit_code, signal}` as `state()` shows it."""
+        return {
+            "id": self.id,
+            "command": self.launch.command,
+            "running": self.running,
+            "exit_code": self.exit_code,
+            "signal": self.signal,
+        }
+
+    def _take(self, text: str) -> None:
+        if not text:
+            return
+        if self.ours and not self.released:
+            self.output.add(self._newlines.feed(self._plain.feed(text)))
+        safe = self._safe.feed(text)
+        self.replay.add(safe)
+        self._tail.add(safe)
+        self.on_output(self)

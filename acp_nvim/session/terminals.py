@@ -1,0 +1,151 @@
+"""The terminals of a session: those that the agent had us start (v1/terminals), and those that it
+runs itself and tells about in `_meta` of its tool calls: `terminal_info`, `terminal_output`,
+`terminal_output_delta` (both append) and `terminal_exit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.entries import TerminalEntry, ToolEntry
+from acp_nvim.session.questions import command_of
+from acp_nvim.session.terminal import Launch, Terminal
+from acp_nvim.session.transcript import Transcript
+
+FRESH: Final = 50
+OLD_REPLAY: Final = 16 << 10
+"""Of ended terminals but the `FRESH` newest only so many bytes are kept for their buffer."""
+
+
+class Terminals:
+    """Terminals by id in order of their start, and the entries of the chat that show them.
+
+    An id that is embedded in a tool call before it is known, or never, is no error.
+    """
+
+    def __init__(self, cwd: str, transcript: Transcript) -> None:
+        self.cwd = cwd
+        self.on_output: Callable[[], None] = lambda: None
+        self.on_status: Callable[[], None] = lambda: None
+        """A terminal came, ended or runs again."""
+        self._all: dict[str, Terminal] = {}
+        self._shown: dict[str, list[ToolEntry | TerminalEntry]] = {}
+        self._transcript = transcript
+
+    def __iter__(self) -> Iterator[Terminal]:
+        """Iterate in order, over a copy."""
+        return iter(list(self._all.values()))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def get(self, id: str) -> Terminal | None:
+        """Return a terminal, released ones included."""
+        return self._all.get(id)
+
+    def add(self, terminal: Terminal) -> None:
+        """Show a terminal from now on: in the tool calls that embed it, else on its own."""
+        self._all[terminal.id] = terminal
+        terminal.on_output = self._output
+        terminal.on_status = self._status
+        entries = self._shown.setdefault(terminal.id, [])
+        if not entries and terminal.ours:
+            entry = TerminalEntry(terminal)
+            entries.append(entry)
+            self._transcript.add(entry)
+        self._output(terminal)
+        self.on_status()
+
+    def apply(self, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
+        """Take over what a message about a tool call says of terminals."""
+        for item in entry.call.content:
+            if isinstance(item, schema.Terminal):
+                self._embed(entry, item.terminal_id)
+        if update.meta:
+            self._told(entry, update.meta)
+
+    def close(self, entry: ToolEntry) -> None:
+        """The tool call is over: so is what its agent ran in it, told or not."""
+        for terminal in entry.terminals.values():
+            if not terminal.ours:
+                terminal.end(None, None)
+
+    def _embed(self, entry: ToolEntry, id: str) -> None:
+        """Show a terminal in a tool call; where it stood on its own it stands no more."""
+        entries = self._shown.setdefault(id, [])
+        if entry in entries:
+            return
+        for own in entries:
+            if isinstance(own, TerminalEntry):
+                own.embedded = True
+                self._transcript.touch(own)
+        entries.append(entry)
+        terminal = self._all.get(id)
+        if terminal is not None:
+            entry.terminals[id] = terminal
+
+    def _told(self, entry: ToolEntry, meta: Mapping[str, Any]) -> None:
+        """Of terminals that we started ourselves we know better."""
+        found = {key: value for key in _TOLD if isinstance(value := meta.get(key), dict)}
+        if not found:
+            return
+        ids = [value.get("terminal_id") for value in found.values()]
+        id = next((id for id in ids if isinstance(id, str) and id), entry.call.id)
+        self._embed(entry, id)
+        terminal = self._all.get(id)
+        if terminal is None:
+            command = command_of(entry.call.raw_input) or entry.call.title or entry.call.id
+            terminal = Terminal(id, Launch(command), 0, ours=False)
+            self.add(terminal)
+        if not terminal.ours:
+            for key, value in found.items():
+                _TOLD[key](self, terminal, value)
+
+    def info(self, terminal: Terminal, value: Mapping[str, Any]) -> None:
+        """`terminal_info`: where it runs; for one that has ended: it runs again."""
+        terminal.restart()
+        cwd = value.get("cwd")
+        if isinstance(cwd, str) and cwd != self.cwd:
+            terminal.launch = Launch(terminal.launch.command, cwd)
+
+    def _output(self, terminal: Terminal) -> None:
+        """Mark what shows the terminal as to be drawn; frames decide when."""
+        for entry in self._shown.get(terminal.id, ()):
+            if isinstance(entry, ToolEntry):
+                entry.terminals[terminal.id] = terminal
+            elif entry.embedded:
+                continue
+            self._transcript.touch(entry)
+        self.on_output()
+
+    def _status(self, terminal: Terminal) -> None:
+        ended = [terminal for terminal in self if not terminal.running]
+        for old in ended[:-FRESH]:
+            old.replay.shrink(OLD_REPLAY)
+        self._output(terminal)
+        self.on_status()
+
+
+def _output(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:
+    data = value.get("data")
+    if isinstance(data, str):
+        terminal.tell(data)
+
+
+def _exit(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:
+    code, signal = value.get("exit_code"), value.get("signal")
+    terminal.end(
+        code if isinstance(code, int) else None,
+        signal if isinstance(signal, str) and signal else None,
+    )
+
+
+_TOLD: Final[dict[str, Callable[[Terminals, Terminal, Mapping[str, Any]], None]]] = {
+    "terminal_info": Terminals.info,
+    "terminal_output": _output,
+    "terminal_output_delta": _output,
+    "terminal_exit": _exit,
+}
+"""In the order in which they are applied when one update carries several."""

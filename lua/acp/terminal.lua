@@ -1,0 +1,184 @@
+--- Agents' terminals: a buffer for each that was opened, fed by the host while a window shows it.
+local M = {}
+
+local api = vim.api
+
+---@class acp.TerminalBuffer
+---@field n integer session
+---@field id string
+---@field bufnr integer
+---@field channel integer of nvim_open_term
+---@field shown boolean
+
+local by_name = {} ---@type table<string, acp.TerminalBuffer>
+local by_buffer = {} ---@type table<integer, acp.TerminalBuffer>
+
+---@param n integer
+---@param id string
+local function name_of(n, id)
+  return ('acp://terminal/%d/%s'):format(n, (id:gsub('[%c]', '?')))
+end
+
+---@param terminal acp.TerminalBuffer
+---@param verb string
+---@param args? table
+local function notify(terminal, verb, args)
+  args = vim.tbl_extend('force', { session = terminal.n, id = terminal.id }, args or {})
+  if require('acp.host').running() then
+    require('acp.host').notify(verb, args)
+  end
+end
+
+--- Tell the host when the first window shows the buffer and when the last one is gone.
+---@param terminal acp.TerminalBuffer
+---@param fresh? boolean
+local function tell_shown(terminal, fresh)
+  if not api.nvim_buf_is_valid(terminal.bufnr) then
+    return
+  end
+  local shown = #vim.fn.win_findbuf(terminal.bufnr) > 0
+  if shown ~= terminal.shown then
+    terminal.shown = shown
+    notify(terminal, 'terminal_view', { what = shown and 'shown' or 'hidden', fresh = fresh })
+  end
+end
+
+---@param terminal acp.TerminalBuffer
+local function forget(terminal)
+  by_name[name_of(terminal.n, terminal.id)] = nil
+  by_buffer[terminal.bufnr] = nil
+  notify(terminal, 'terminal_view', { what = 'gone' })
+end
+
+---@param terminal acp.TerminalBuffer
+local function watch(terminal)
+  local function soon()
+    vim.schedule(function()
+      tell_shown(terminal)
+    end)
+  end
+  local group = api.nvim_create_augroup('acp.terminal.' .. terminal.bufnr, {})
+  api.nvim_create_autocmd({ 'BufWinEnter', 'BufWinLeave', 'BufHidden' }, {
+    group = group,
+    buffer = terminal.bufnr,
+    callback = soon,
+  })
+  api.nvim_create_autocmd({ 'BufUnload', 'BufWipeout' }, {
+    group = group,
+    buffer = terminal.bufnr,
+    callback = function()
+      if by_buffer[terminal.bufnr] == terminal then
+        pcall(api.nvim_del_augroup_by_id, group)
+        forget(terminal)
+      end
+    end,
+  })
+end
+
+---@param n integer
+---@param id string
+---@param ours boolean whether what the user types reaches a program
+---@return acp.TerminalBuffer
+local function create(n, id, ours)
+  local buffer = require('acp.buffer')
+  local name = name_of(n, id)
+  local old = buffer.find(name)
+  if old then
+    api.nvim_buf_delete(old, { force = true })
+  end
+  local bufnr = api.nvim_create_buf(false, true)
+  api.nvim_buf_set_name(bufnr, name)
+  local terminal = { n = n, id = id, bufnr = bufnr, channel = 0, shown = false }
+  terminal.channel = api.nvim_open_term(bufnr, {
+    force_crlf = false,
+    on_input = function(_, _, _, keys)
+      if ours then
+        notify(terminal, 'terminal_input', { keys = keys })
+      end
+    end,
+  })
+  buffer.set_options(bufnr, {
+    bufhidden = 'hide',
+    buflisted = false,
+    swapfile = false,
+    modeline = false,
+    filetype = 'acpterminal',
+  })
+  by_name[name], by_buffer[bufnr] = terminal, terminal
+  require('acp.keymaps').attach('terminal', bufnr, n)
+  watch(terminal)
+  return terminal
+end
+
+--- Frame operation: show a terminal below, where no window of this tab page does, and go there:
+--- the user has asked for it.
+---@param n integer session
+---@param id string
+---@param ours boolean
+function M.open(n, id, ours)
+  local window = require('acp.window')
+  local terminal = by_name[name_of(n, id)]
+  local fresh = terminal == nil
+  terminal = terminal or create(n, id, ours)
+  local enter = api.nvim_get_mode().mode == 'n'
+  local win = window.showing(terminal.bufnr)
+  if not win then
+    window.open_beside(terminal.bufnr, { layout = 'bottom', size = 0.4, enter = enter })
+  elseif enter then
+    window.focus(win)
+  end
+  tell_shown(terminal, fresh)
+end
+
+--- Frame operation: output of a terminal.
+---@param n integer
+---@param id string
+---@param text string
+function M.write(n, id, text)
+  local terminal = by_name[name_of(n, id)]
+  if terminal and api.nvim_buf_is_valid(terminal.bufnr) then
+    api.nvim_chan_send(terminal.channel, text)
+  end
+end
+
+--- End what runs in the terminal of a buffer.
+---@param bufnr integer
+function M.stop(bufnr)
+  local terminal = by_buffer[bufnr]
+  if terminal then
+    notify(terminal, 'terminal_stop')
+  end
+end
+
+---@class acp.TerminalItem
+---@field session integer
+---@field id string
+---@field label string
+---@field stoppable boolean
+
+--- What can be done with a terminal that runs; one that has ended is opened.
+---@param item acp.TerminalItem
+local function act(item)
+  local host = require('acp.host')
+  local args = { session = item.session, id = item.id }
+  if not item.stoppable then
+    host.notify('terminal_open', args)
+    return
+  end
+  require('acp.pick').choose(item.label, 'terminal', { 'open', 'stop' }, function(index)
+    host.notify(index == 1 and 'terminal_open' or 'terminal_stop', args)
+  end)
+end
+
+--- Frame operation: let the user choose a terminal, then open or stop it.
+---@param items acp.TerminalItem[]
+function M.pick(items)
+  local labels = vim.tbl_map(function(item)
+    return item.label
+  end, items)
+  require('acp.pick').choose('Terminals', 'terminals', labels, function(index)
+    act(items[index])
+  end)
+end
+
+return M

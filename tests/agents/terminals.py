@@ -1,0 +1,109 @@
+"""Terminals of the client, driven step by step: each scenario names the terminal, `t1`, `t2`, …"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.agents.agent import Agent, Frame
+from tests.agents.files import told
+from tests.agents.loop import scenario, update_of
+
+_terminals: dict[str, str] = {}  # our name -> the client's id
+
+
+def _id(name: str) -> Frame:
+    return {"terminalId": _terminals.get(name, name)}
+
+
+def _say(agent: Agent, name: str, what: str, result: Any) -> None:
+    if result is not None:
+        agent.note(f"{name} {what} {json.dumps(result)}")
+        agent.say(f"{name} {what} {json.dumps(result, ensure_ascii=False)}\n")
+
+
+@scenario
+def term_create(agent: Agent, name: str, text: str) -> None:
+    """Create a terminal with parameters given as JSON."""
+    created = told(agent, f"{name} create", agent.ask("terminal/create", json.loads(text)))
+    if created is not None:
+        _terminals[name] = created["terminalId"]
+
+
+@scenario
+def term_embed(agent: Agent, name: str, call: str = "") -> None:
+    """A tool call that embeds the terminal."""
+    content = [{"type": "terminal", **_id(name)}]
+    agent.update(
+        update_of(
+            "tool_call",
+            toolCallId=call or f"call-{name}",
+            title=f"Command {name}",
+            kind="execute",
+            status="in_progress",
+            content=content,
+        )
+    )
+
+
+@scenario
+def term_done(agent: Agent, name: str, status: str = "completed") -> None:
+    """The tool call is over."""
+    agent.update(update_of("tool_call_update", toolCallId=f"call-{name}", status=status))
+
+
+@scenario
+def term_output(agent: Agent, name: str) -> None:
+    """Ask for the output and say it."""
+    _say(agent, name, "output", told(agent, name, agent.ask("terminal/output", _id(name))))
+
+
+@scenario
+def term_wait(agent: Agent, name: str) -> None:
+    """Wait for the exit and say it."""
+    _say(agent, name, "exit", told(agent, name, agent.ask("terminal/wait_for_exit", _id(name))))
+
+
+@scenario
+def term_kill(agent: Agent, name: str) -> None:
+    """Kill the command."""
+    _say(agent, name, "kill", told(agent, name, agent.ask("terminal/kill", _id(name))))
+
+
+@scenario
+def term_release(agent: Agent, name: str) -> None:
+    """Release the terminal."""
+    _say(agent, name, "release", told(agent, name, agent.ask("terminal/release", _id(name))))
+
+
+@scenario
+def term_release_while_waiting(agent: Agent, name: str) -> None:
+    """Two waits, an output and a release sent at once; what comes back is said in that order."""
+    waits = [agent.request("terminal/wait_for_exit", _id(name)) for _ in range(2)]
+    output = agent.request("terminal/output", _id(name))
+    released = agent.request("terminal/release", _id(name))
+    for id in (*waits, output, released):
+        _say(agent, name, "answer", told(agent, name, agent.answer(id)))
+
+
+@scenario
+def term_told(agent: Agent, id: str, text: str) -> None:
+    """An update of tool call ID whose `_meta` is given as JSON, without a terminal of the client."""
+    agent.update(update_of("tool_call_update", toolCallId=id, _meta=json.loads(text)))
+
+
+@scenario
+def term_told_call(agent: Agent, id: str, command: str) -> None:
+    """A tool call that embeds a terminal which the agent runs itself."""
+    agent.update(
+        update_of(
+            "tool_call",
+            toolCallId=id,
+            title=command,
+            kind="execute",
+            status="in_progress",
+            content=[{"type": "terminal", "terminalId": id}],
+            rawInput={"command": command},
+            _meta={"terminal_info": {"terminal_id": id, "cwd": "/"}},
+        )
+    )
