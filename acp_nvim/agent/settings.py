@@ -15,6 +15,13 @@ from acp_nvim.session.rules import Rule
 MIB = 1 << 20
 
 
+class SystemPromptSettings(msgspec.Struct, frozen=True):
+    """A system prompt that says how it is meant: `append` to the agent's own, or `override` it."""
+
+    text: str
+    mode: Literal["append", "override"] = "append"
+
+
 class AgentSettings(msgspec.Struct, frozen=True):
     """How one agent is started and set up (option `agents`)."""
 
@@ -25,8 +32,9 @@ class AgentSettings(msgspec.Struct, frozen=True):
     mode: str | None = None
     options: dict[str, str | bool] = field(default_factory=dict)
     mcp_servers: list[dict[str, Any]] = field(default_factory=list)
-    system_prompt: str | None = None
+    system_prompt: str | SystemPromptSettings | None = None
     protocol: int | str | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
     title: str | None = None
     install: str | None = None
 
@@ -92,6 +100,8 @@ class Settings(msgspec.Struct, frozen=True):
     agents: dict[str, AgentSettings] = field(default_factory=dict)
     agents_file: str | None = None
     mcp_servers: list[dict[str, Any]] = field(default_factory=list)
+    meta: dict[str, Any] = field(default_factory=dict)
+    extensions: list[str] = field(default_factory=list)
     files: FileSettings = field(default_factory=FileSettings)
     permission: PermissionSettings = field(default_factory=PermissionSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)

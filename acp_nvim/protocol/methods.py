@@ -184,7 +184,18 @@ def _index() -> dict[tuple[str, str], Method]:
 
 
 _BY_SIDE: Final = _index()
-_ASKED: Final = {method.name: method for method in METHODS if method.kind == "request"}
+OLDER: Final[tuple[Method, ...]] = (
+    _ask(
+        "session/set_model",
+        s.SetSessionModelRequest,
+        s.SetSessionModelResponse,
+        "the session has models",
+        stable=False,
+    ),
+)
+"""What left the protocol and is asked of agents that still offer it."""
+
+_ASKED: Final = {row.name: row for row in (*METHODS, *OLDER) if row.kind == "request"}
 
 
 def received(name: str, side: Side) -> Method | None:

@@ -21,6 +21,7 @@ ENUM_DEFAULTS: Final[dict[tuple[Any, ...], str]] = {
 # A required `name` that is missing: the id stands for it.
 _OWN_ID: Final[dict[type[Any], str]] = {
     s.SessionMode: "id",
+    s.ModelInfo: "modelId",
     s.SessionConfigSelectOption: "value",
     s.SessionConfigSelectGroup: "group",
     s.SessionConfigSelect: "id",

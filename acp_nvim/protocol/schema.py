@@ -871,6 +871,26 @@ class NewSessionResponse(Wire, frozen=True):
     session_id: SessionId
     modes: SessionModeState | UnsetType | None = UNSET
     config_options: list[ConfigOption] | UnsetType | None = UNSET
+    models: SessionModelState | UnsetType | None = UNSET
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SessionModelState(Wire, frozen=True):
+    """The models to choose from and the one in use, as older agents say it (v1/session-modes,
+    removed from the protocol on 2026-06-01).
+    """
+
+    current_model_id: str
+    available_models: list[ModelInfo]
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class ModelInfo(Wire, frozen=True):
+    """A model of an older agent (v1/session-modes, removed on 2026-06-01)."""
+
+    model_id: str
+    name: str
+    description: str | UnsetType | None = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -989,6 +1009,7 @@ class LoadSessionResponse(Wire, frozen=True):
 
     modes: SessionModeState | UnsetType | None = UNSET
     config_options: list[ConfigOption] | UnsetType | None = UNSET
+    models: SessionModelState | UnsetType | None = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -1024,6 +1045,7 @@ class ForkSessionResponse(Wire, frozen=True):
     session_id: SessionId
     modes: SessionModeState | UnsetType | None = UNSET
     config_options: list[ConfigOption] | UnsetType | None = UNSET
+    models: SessionModelState | UnsetType | None = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -1063,6 +1085,7 @@ class ResumeSessionResponse(Wire, frozen=True):
 
     modes: SessionModeState | UnsetType | None = UNSET
     config_options: list[ConfigOption] | UnsetType | None = UNSET
+    models: SessionModelState | UnsetType | None = UNSET
     meta: Meta = field(default=UNSET, name="_meta")
 
 
@@ -1074,6 +1097,12 @@ class CloseSessionResponse(Wire, frozen=True):
 
 class SetSessionModeResponse(Wire, frozen=True):
     """Response to `session/set_mode` method (v1/session-modes)."""
+
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SetSessionModelResponse(Wire, frozen=True):
+    """Response to `session/set_model` (v1/session-modes, removed on 2026-06-01)."""
 
     meta: Meta = field(default=UNSET, name="_meta")
 
@@ -1879,6 +1908,16 @@ class SetSessionModeRequest(Wire, frozen=True):
 
     session_id: SessionId
     mode_id: SessionModeId
+    meta: Meta = field(default=UNSET, name="_meta")
+
+
+class SetSessionModelRequest(Wire, frozen=True):
+    """Request parameters for setting the model of an older agent (v1/session-modes, removed from
+    the protocol on 2026-06-01).
+    """
+
+    session_id: SessionId
+    model_id: str
     meta: Meta = field(default=UNSET, name="_meta")
 
 

@@ -4,18 +4,21 @@ v1/prompt-turn).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from acp_nvim.protocol import schema
+
+VARIABLE_URI = "nvim://context/"
+"""In front of a variable's name: what the editor knows is no file."""
 
 
 @dataclass(slots=True, frozen=True)
 class Excerpt:
-    """Lines of a buffer: `first` and `last` are 1-based and inclusive, `text` is what they hold
-    now.
+    """Text of a buffer or file as it is now: its lines `first` to `last`, 1-based and inclusive, or
+    all of it.
     """
 
     path: str
@@ -39,14 +42,33 @@ class Excerpt:
 
 @dataclass(slots=True, frozen=True)
 class FileLink:
-    """A file that the agent may read by itself."""
+    """A file that the agent may read by itself; `size` in bytes."""
 
     path: str
     size: int | None = None
     mime_type: str | None = None
 
 
-Attachment = Excerpt | FileLink
+@dataclass(slots=True, frozen=True)
+class Media:
+    """An image or a sound: `data` is base64, `size` counts the bytes it stands for."""
+
+    kind: Literal["image", "audio"]
+    path: str
+    data: str
+    mime_type: str
+    size: int
+
+
+@dataclass(slots=True, frozen=True)
+class Variable:
+    """What the editor knows under a name (`{diagnostics}`), resolved when the prompt was sent."""
+
+    name: str
+    text: str
+
+
+Attachment = Excerpt | FileLink | Media | Variable
 
 
 @dataclass(slots=True, eq=False)
@@ -59,33 +81,129 @@ class Prompt:
     attachments: Sequence[Attachment] = ()
     blocks: list[Any] = field(default_factory=list)
     given: Sequence[Any] = ()
-    """Content blocks that a caller made himself; they go out as they are."""
+    """Content blocks that a caller made himself, in place of the text."""
+    meta: Mapping[str, Any] | None = None
+    """`_meta` of the request (v1/extensibility)."""
+    late: Callable[[], Awaitable[Sequence[Attachment]]] | None = None
+    """Finds further attachments at the moment of sending."""
+    left_out: list[str] = field(default_factory=list)
+    """What the agent cannot take and nothing can stand for, one line each."""
+
+    async def complete(self) -> None:
+        """Find what is to be found at the moment of sending; once."""
+        late, self.late = self.late, None
+        if late is not None:
+            self.attachments = [*self.attachments, *await late()]
 
     def build(self, capabilities: schema.PromptCapabilities) -> list[Any]:
         """Return the blocks, each of a kind that the agent takes: the words first, then what goes
         with them.
+
+        A slash command stands last: agents that read the last text as the command find it there,
+        those that read the first find nothing but attachments before it.
         """
-        words = [schema.TextContent(self.text)] if self.text else []
-        self.blocks = [
-            *words,
-            *self.given,
-            *(_block(item, capabilities) for item in self.attachments),
-        ]
+        self.left_out = []
+        words = list(self._words(capabilities))
+        rest = [_block(item, capabilities) for item in self.attachments]
+        self.blocks = [*rest, *words] if self.text.startswith("/") else [*words, *rest]
         return self.blocks
+
+    def _words(self, capabilities: schema.PromptCapabilities) -> Iterator[Any]:
+        if not self.given:
+            if self.text:
+                yield schema.TextContent(self.text)
+            return
+        for block in self.given:
+            fitting = fit(block, capabilities)
+            if fitting is None:
+                self.left_out.append(
+                    f"{block_name(block)} was left out: the agent does not take it"
+                )
+            else:
+                yield fitting
+
+
+def fit(block: Any, capabilities: schema.PromptCapabilities) -> Any | None:
+    """Return a block as this agent can take it: as it is, as a link or a text that stands for it,
+    or None.
+    """
+    match block:
+        case schema.ImageContent() if not capabilities.image:
+            return _link_to(block.uri, block.mime_type)
+        case schema.AudioContent() if not capabilities.audio:
+            return None
+        case schema.EmbeddedResource() if not capabilities.embedded_context:
+            contents: Any = block.resource
+            if isinstance(contents, schema.TextResourceContents):
+                return schema.TextContent(_quoted(contents.uri, contents.text))
+            return _link_to(contents.uri, contents.mime_type)
+        case _:
+            return block
+
+
+def block_name(block: Any) -> str:
+    """Return what people call a content block: `image (image/png)`."""
+    kind = str(block.__struct_config__.tag)
+    mime = getattr(block, "mime_type", None)
+    return f"{kind} ({mime})" if mime else kind
+
+
+def _link_to(uri: Any, mime_type: Any) -> Any | None:
+    """A link in place of the content; what has no address of its own cannot be linked to."""
+    if not uri:
+        return None
+    name = uri.rstrip("/").rpartition("/")[2] or uri
+    return schema.ResourceLink(uri=uri, name=name, **_known(mime_type=mime_type or None))
 
 
 def _block(item: Attachment, capabilities: schema.PromptCapabilities) -> Any:
-    if isinstance(item, FileLink):
-        path = Path(item.path)
-        return schema.ResourceLink(
-            uri=path.as_uri(), name=path.name, **_known(size=item.size, mime_type=item.mime_type)
-        )
+    match item:
+        case Variable():
+            return _variable(item, capabilities)
+        case Media():
+            return _media(item, capabilities)
+        case FileLink():
+            path = Path(item.path)
+            known = _known(size=item.size, mime_type=item.mime_type)
+            return schema.ResourceLink(uri=path.as_uri(), name=path.name, **known)
     if capabilities.embedded_context:
         contents = schema.TextResourceContents(
             uri=item.uri, text=item.text, **_known(mime_type=item.mime_type)
         )
         return schema.EmbeddedResource(contents)
     return schema.ResourceLink(uri=item.uri, name=item.name, **_known(mime_type=item.mime_type))
+
+
+def _media(item: Media, capabilities: schema.PromptCapabilities) -> Any:
+    path = Path(item.path)
+    if item.kind == "image" and capabilities.image:
+        return schema.ImageContent(item.data, item.mime_type, uri=path.as_uri())
+    if item.kind == "audio" and capabilities.audio:
+        return schema.AudioContent(item.data, item.mime_type)
+    return schema.ResourceLink(
+        uri=path.as_uri(), name=path.name, mime_type=item.mime_type, size=item.size
+    )
+
+
+def _variable(item: Variable, capabilities: schema.PromptCapabilities) -> Any:
+    """A resource where the agent takes them; else a text of its own, since no link leads into the
+    editor.
+    """
+    if not capabilities.embedded_context:
+        return schema.TextContent(_quoted(item.name, item.text))
+    return schema.EmbeddedResource(
+        schema.TextResourceContents(
+            uri=VARIABLE_URI + item.name, text=item.text, mime_type="text/plain"
+        )
+    )
+
+
+def _quoted(name: str, text: str) -> str:
+    """A text under its name, in a fence that is longer than any inside."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"\n\n{name}:\n{fence}\n{text}\n{fence}\n"
 
 
 def _known(**fields: Any) -> dict[str, Any]:

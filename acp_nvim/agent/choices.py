@@ -1,0 +1,61 @@
+"""Setting what an agent lets one choose: shown at once, taken back when the agent refuses
+(v1/session-modes, v1/session-config-options).
+"""
+
+from __future__ import annotations
+
+from acp_nvim.agent.agent import Agent
+from acp_nvim.session import options
+from acp_nvim.session.options import Value
+from acp_nvim.session.session import Session
+
+
+async def set_mode(session: Session, agent: Agent, mode_id: str) -> None:
+    """Switch the mode, by the config option that stands for it where there is one.
+
+    Raises `NoSuchChoice` before anything is sent, or what the agent answered, with the mode that
+    was there before back in its place. No update needs to follow: the answer is trusted.
+    """
+    options.check_mode(session, mode_id)
+    option = options.mode_option(session, mode_id)
+    if option is not None:
+        await set_option(session, agent, option.id, mode_id)
+        return
+    before, session.mode = session.mode, mode_id
+    session.change("modes")
+    try:
+        await agent.set_mode(session.id, mode_id)
+    except Exception:
+        if session.mode == mode_id:
+            session.mode = before
+            session.change("modes")
+        raise
+
+
+async def set_option(session: Session, agent: Agent, option_id: str, value: Value) -> None:
+    """Set a config option, or the model of an older agent; the agent's answer is the new list.
+
+    Raises as `set_mode` does.
+    """
+    option = options.find(session, option_id)
+    value = options.check(option, value)
+    before = option.current_value
+    options.put(session, option_id, value)
+    try:
+        if options.of_models(session, option_id):
+            await agent.set_model(session.id, str(value))
+            return
+        answer = await agent.set_config_option(session.id, option_id, value)
+    except Exception:
+        _take_back(session, option_id, value, before)
+        raise
+    if answer:  # an agent that answers nothing has taken it
+        session.options = answer
+        session.change("options", "modes")
+
+
+def _take_back(session: Session, option_id: str, value: Value, before: Value) -> None:
+    """Show what was there before, unless something else has been set meanwhile."""
+    now = next((o for o in options.available(session) if o.id == option_id), None)
+    if now is not None and now.current_value == value:
+        options.put(session, option_id, before)

@@ -1,0 +1,223 @@
+"""MCP servers that are passed to agents: from the options and from `mcp.json`, each only to agents
+that can take it, with values from the environment put in at the last moment
+(v1/session-setup#mcp-servers).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from acp_nvim.protocol import schema
+
+FILES: Final = (".mcp.json", "mcp.json")
+"""Looked for in a session's directory; the first that names a server wins."""
+FILE_BYTES: Final = 1 << 20
+
+_TRANSPORTS: Final = {
+    "stdio": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamableHttp": "http",
+    "sse": "sse",
+}
+"""How the world spells them -> how the protocol does."""
+_VARIABLE: Final = re.compile(
+    r"\$ENV\{(?P<ours>\w+)\}|\$\{(?:env:)?(?P<theirs>\w+)(?::-(?P<default>[^}]*))?\}"
+)
+
+Server = schema.McpServerStdio | schema.McpServerHttp | schema.McpServerSse
+
+
+class Mistake(ValueError):
+    """A server cannot be passed on; the message says why in one line, without any value."""
+
+
+@dataclass(slots=True)
+class Servers:
+    """What goes to the agent; `left_out` and `secrets` are for the user and for the log."""
+
+    servers: list[Server] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    secrets: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    """Files that servers were taken from."""
+
+
+def servers(
+    configured: Sequence[Mapping[str, Any]],
+    cwd: str,
+    capabilities: schema.McpCapabilities,
+    env: Mapping[str, str],
+) -> Servers:
+    """Return the servers for a session in `cwd`: those configured, in order of precedence, then
+    those of the project's file. Of two with one name the first counts.
+    """
+    found = Servers()
+    seen: set[str] = set()
+    for entry in [*configured, *_of_files(cwd, found)]:
+        name = str(entry.get("name", ""))
+        if not name:
+            found.left_out.append("an MCP server without a name was left out")
+        elif name not in seen and not entry.get("disabled"):
+            seen.add(name)
+            _add(found, entry, name, cwd, capabilities, env)
+    return found
+
+
+def _add(
+    found: Servers,
+    entry: Mapping[str, Any],
+    name: str,
+    cwd: str,
+    capabilities: schema.McpCapabilities,
+    env: Mapping[str, str],
+) -> None:
+    expand = _Expansion({**env, "workspaceFolder": cwd})
+    try:
+        found.servers.append(_server(entry, name, cwd, capabilities, expand))
+        found.secrets += expand.used
+    except Mistake as mistake:
+        found.left_out.append(f"the MCP server {name} was left out: {mistake}")
+
+
+def _server(
+    entry: Mapping[str, Any],
+    name: str,
+    cwd: str,
+    capabilities: schema.McpCapabilities,
+    expand: _Expansion,
+) -> Server:
+    kind = entry.get("type") or ("http" if entry.get("url") else "stdio")
+    transport = _TRANSPORTS.get(str(kind))
+    if transport is None:
+        raise Mistake(f"its type {kind} is none of stdio, http, sse")
+    if transport == "stdio":
+        return _stdio(entry, name, cwd, expand)
+    if not (capabilities.http if transport == "http" else capabilities.sse):
+        raise Mistake(f"the agent takes no servers of type {transport}")
+    url = expand.text(_string(entry, "url"))
+    if not re.match("https?://", url):
+        raise Mistake("its url is not one of http or https")
+    headers = [schema.HttpHeader(*pair) for pair in _pairs(entry, "headers", expand)]
+    if transport == "http":
+        return schema.McpServerHttp(name, url, headers)
+    return schema.McpServerSse(name, url, headers)
+
+
+def _stdio(
+    entry: Mapping[str, Any], name: str, cwd: str, expand: _Expansion
+) -> schema.McpServerStdio:
+    variables = [schema.EnvVariable(*pair) for pair in _pairs(entry, "env", expand)]
+    path = next((v.value for v in variables if v.name == "PATH"), expand.env.get("PATH"))
+    command = _absolute(expand.text(_string(entry, "command")), cwd, path)
+    args = entry.get("args") or []
+    if not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
+        raise Mistake("its args are no list of strings")
+    return schema.McpServerStdio(name, command, [expand.text(arg) for arg in args], variables)
+
+
+def _absolute(command: str, cwd: str, path: str | None) -> str:
+    """The program by its full path, as the protocol wants it."""
+    program = os.path.expanduser(command)  # noqa: PTH111 - `~` alone, nothing else changes
+    if os.sep in program:
+        program = str(Path(cwd, program))
+    found = shutil.which(program, path=path)
+    if found is None:
+        raise Mistake(f"there is no program {command}")
+    return found if os.path.isabs(found) else str(Path(cwd, found))  # noqa: PTH117
+
+
+def _string(entry: Mapping[str, Any], key: str) -> str:
+    value = entry.get(key)
+    if not isinstance(value, str) or not value:
+        raise Mistake(f"it has no {key}")
+    return value
+
+
+def _pairs(entry: Mapping[str, Any], key: str, expand: _Expansion) -> Iterator[tuple[str, str]]:
+    """Names and values, of a map as in `mcp.json` or of a list as on the wire."""
+    value = entry.get(key) or {}
+    if isinstance(value, list):
+        value = {item.get("name"): item.get("value") for item in value if isinstance(item, dict)}
+    if not isinstance(value, dict):
+        raise Mistake(f"its {key} are no names with values")
+    for name, text in value.items():
+        if not isinstance(name, str) or not isinstance(text, str | int | float):
+            raise Mistake(f"its {key} are no names with values")
+        yield name, expand.secret(str(text))
+
+
+class _Expansion:
+    """`$ENV{NAME}`, `${NAME}`, `${env:NAME}`, `${NAME:-default}` with values of an environment."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self.env = env
+        self.used: list[str] = []
+        """Values that were put in, and those that are secret by where they stand."""
+
+    def text(self, text: str) -> str:
+        return _VARIABLE.sub(self._value, text)
+
+    def secret(self, text: str) -> str:
+        """The same for a value of `env` or `headers`; what becomes of it is never logged."""
+        expanded = self.text(text)
+        self.used.append(expanded)
+        return expanded
+
+    def _value(self, match: re.Match[str]) -> str:
+        name = match["ours"] or match["theirs"]
+        value = self.env.get(name)
+        if value is None:
+            if match["default"] is not None:
+                return match["default"]
+            raise Mistake(f"the environment variable {name} is not set")
+        if name != "workspaceFolder":
+            self.used.append(value)
+        return value
+
+
+def _of_files(cwd: str, found: Servers) -> Iterable[Mapping[str, Any]]:
+    """The servers of the project's `mcp.json`, under the names they have there."""
+    entries: list[Mapping[str, Any]] = []
+    for name in FILES:
+        file = Path(cwd, name)
+        try:
+            listed = _listed(file)
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            found.left_out.append(f"{file} was not read: {_one_line(error)}")
+            continue
+        found.files += [str(file)] if listed else []
+        entries += listed
+    return entries
+
+
+def _listed(file: Path) -> list[Mapping[str, Any]]:
+    """`{"mcpServers": {name: …}}`, or `servers` as some editors call it."""
+    if file.stat().st_size > FILE_BYTES:
+        raise ValueError(f"it has more than {FILE_BYTES} bytes")
+    try:
+        data = msgspec.json.decode(file.read_bytes())
+    except msgspec.DecodeError as error:
+        raise ValueError(f"not JSON ({error})") from error
+    table = data.get("mcpServers", data.get("servers")) if isinstance(data, dict) else None
+    if not isinstance(table, dict):
+        raise ValueError("it has no mcpServers")
+    wrong = [name for name, entry in table.items() if not isinstance(entry, dict)]
+    if wrong:
+        raise ValueError(f"its server {wrong[0]} is no table")
+    return [{**entry, "name": name} for name, entry in table.items()]
+
+
+def _one_line(error: Exception) -> str:
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(text.split())

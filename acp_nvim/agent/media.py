@@ -1,0 +1,122 @@
+"""Files that a user attaches to a prompt: as text, as image or sound, or as a link, by what they
+are and how large (v1/content).
+"""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Literal
+
+from acp_nvim.agent.decode import BinaryError, decode
+from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
+
+TEXT_BYTES: Final = 256 << 10
+"""A larger text is attached as a link: the agent reads of it what it needs."""
+IMAGE_BYTES: Final = 5 << 20
+"""A larger image is attached as a link: model providers refuse it."""
+AUDIO_BYTES: Final = 20 << 20
+
+_SNIFF: Final = 8192
+_MAGIC: Final = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"BM", "image/bmp"),
+    (b"OggS", "audio/ogg"),
+    (b"fLaC", "audio/flac"),
+    (b"ID3", "audio/mpeg"),
+    (b"%PDF-", "application/pdf"),
+)
+_RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+_PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""What models read as images; others (SVG, TIFF, icons) go as text or as links."""
+
+Say = Callable[[str], None]
+
+
+def attachment(path: str, live: str | None = None, say: Say = lambda _: None) -> Attachment:
+    """Return what stands for the file in a prompt; `live` is its text in an editor with unsaved
+    changes.
+
+    Images and sounds are read whole, texts up to `TEXT_BYTES`; anything else, and what cannot be
+    read, is a link. `say` hears in one line why a file is only linked where one might expect more.
+    """
+    file = Path(path)
+    if live is not None:
+        return _text(path, live, mime_of(path, b""), say)
+    try:
+        info = file.stat()
+        if not stat.S_ISREG(info.st_mode):
+            return FileLink(path, None, "inode/directory" if file.is_dir() else None)
+        with file.open("rb") as stream:
+            mime = mime_of(path, stream.read(_SNIFF))
+    except OSError as error:
+        say(f"{file.name} is attached as a link: {error.strerror or error}")
+        return FileLink(path)
+    kind = media_kind(mime)
+    if kind is not None:
+        return _media(path, kind, str(mime), info.st_size, say)
+    return _file(path, mime, info.st_size, say)
+
+
+def media_kind(mime: str | None) -> Literal["image", "audio"] | None:
+    """Return which kind of content block carries that type."""
+    if mime in _PICTURES:
+        return "image"
+    return "audio" if mime is not None and mime.startswith("audio/") else None
+
+
+def mime_of(path: str, head: bytes) -> str | None:
+    """Return the MIME type: by the first bytes where they tell, else by the name."""
+    found = next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
+    if head.startswith(b"RIFF"):
+        found = _RIFF.get(head[8:12])
+    # Two letters say little: a text may begin with them.
+    if found and (found != "image/bmp" or path.lower().endswith(".bmp")):
+        return found
+    named, encoding = mimetypes.guess_type(path)
+    return None if encoding else named
+
+
+def _media(
+    path: str, kind: Literal["image", "audio"], mime: str, size: int, say: Say
+) -> Attachment:
+    most = IMAGE_BYTES if kind == "image" else AUDIO_BYTES
+    if size > most:
+        say(f"{Path(path).name} is attached as a link: {_mib(size)}, the limit is {_mib(most)}")
+        return FileLink(path, size, mime)
+    data = base64.b64encode(Path(path).read_bytes()).decode()
+    return Media(kind, path, data, mime, size)
+
+
+def _file(path: str, mime: str | None, size: int, say: Say) -> Attachment:
+    if size > TEXT_BYTES:
+        say(
+            f"{Path(path).name} is attached as a link: {_mib(size)}, "
+            f"the limit is {_mib(TEXT_BYTES)}"
+        )
+        return FileLink(path, size, mime)
+    try:
+        text = str(decode(Path(path).read_bytes()).text)
+    except BinaryError:
+        return FileLink(path, size, mime or "application/octet-stream")
+    return Excerpt(path, text, mime_type=mime or "text/plain")
+
+
+def _text(path: str, text: str, mime: str | None, say: Say) -> Attachment:
+    size = len(text.encode("utf-8", "replace"))
+    if size > TEXT_BYTES:
+        say(
+            f"{Path(path).name} is attached as a link: {_mib(size)}, "
+            f"the limit is {_mib(TEXT_BYTES)}"
+        )
+        return FileLink(path, None, mime)
+    return Excerpt(path, text, mime_type=mime or "text/plain")
+
+
+def _mib(size: int) -> str:
+    return f"{size / (1 << 20):.1f} MiB" if size >= 1 << 20 else f"{size / 1024:.0f} KiB"

@@ -1,0 +1,90 @@
+"""What a session is set up with, the same each time it is opened: MCP servers, system prompt,
+`_meta` (v1/session-setup, rfds/client-system-prompt, v1/extensibility).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from msgspec import UNSET, UnsetType
+
+from acp_nvim.agent import mcp
+from acp_nvim.agent.settings import AgentSettings, Settings
+from acp_nvim.protocol import schema
+
+TRACE: Final = ("traceparent", "tracestate", "baggage")
+"""Keys of `_meta` that tie requests to a trace (W3C trace context; rfds/meta-propagation)."""
+
+
+@dataclass(slots=True, frozen=True)
+class Setup:
+    """Fields of `session/new`, `session/load`, `session/resume` and `session/fork`."""
+
+    mcp_servers: Sequence[Any] = ()
+    system_prompt: schema.SystemPrompt | UnsetType = UNSET
+    meta: dict[str, Any] | UnsetType = UNSET
+    remarks: Sequence[str] = ()
+    """What could not be passed on, one line each."""
+    secrets: Sequence[str] = ()
+    """Values that must not be logged."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return them by the names of the wire types."""
+        return {
+            "mcp_servers": list(self.mcp_servers),
+            "system_prompt": self.system_prompt,
+            "meta": self.meta,
+        }
+
+
+def of(
+    settings: Settings,
+    spec: AgentSettings,
+    cwd: str,
+    capabilities: schema.AgentCapabilities,
+    env: Mapping[str, str],
+) -> Setup:
+    """Return the setup of a session in `cwd` for an agent with those capabilities."""
+    found = mcp.servers(
+        [*spec.mcp_servers, *settings.mcp_servers],
+        cwd,
+        capabilities.mcp_capabilities or schema.McpCapabilities(),
+        env,
+    )
+    remarks = list(found.left_out)
+    prompt = _system_prompt(spec, capabilities, remarks)
+    meta = {**settings.meta, **spec.meta}
+    return Setup(found.servers, prompt, meta or UNSET, remarks, found.secrets)
+
+
+def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:
+    """Return what of the configured `_meta` goes with each prompt as well."""
+    meta = {**settings.meta, **spec.meta}
+    return {key: meta[key] for key in TRACE if key in meta}
+
+
+def _system_prompt(
+    spec: AgentSettings, capabilities: schema.AgentCapabilities, remarks: list[str]
+) -> schema.SystemPrompt | UnsetType:
+    """`append` for agents that take one at all, `override` only for those that take that."""
+    wanted = spec.system_prompt
+    if isinstance(wanted, str):
+        text, mode = wanted, "append"
+    elif wanted is not None:
+        text, mode = wanted.text, wanted.mode
+    else:
+        return UNSET
+    offered = (capabilities.session_capabilities or schema.SessionCapabilities()).system_prompt
+    if not text.strip():
+        return UNSET
+    if not offered:
+        remarks.append("the system prompt was left out: the agent does not take one")
+        return UNSET
+    if mode == "override" and not (offered.mode and offered.mode.override):
+        remarks.append(
+            "the system prompt was appended: the agent does not let its own be overridden"
+        )
+        mode = "append"
+    return schema.SystemPrompt(mode, [schema.TextContent(text)])

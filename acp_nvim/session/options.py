@@ -1,0 +1,201 @@
+"""What an agent lets one choose in a session: modes, config options, and the models of the older
+API, which look like a config option from here on (v1/session-modes, v1/session-config-options).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from acp_nvim.protocol import schema
+
+Value = str | bool
+Option = schema.SessionConfigSelect | schema.SessionConfigBoolean
+
+MODELS = "model"
+"""Id of the option that stands for the older `models`; where the agent has one of that id, there is
+no need for it.
+"""
+
+
+class Chooser(Protocol):
+    """What is needed of a session here."""
+
+    modes: schema.SessionModeState | None
+    mode: str | None
+    models: schema.SessionModelState | None
+    options: Sequence[Any]
+
+    def change(self, *names: str) -> None:
+        """Tell that state of these names changed."""
+        ...
+
+
+class NoSuchChoice(ValueError):
+    """What is to be set does not exist here; the message names what does."""
+
+
+def take(session: Chooser, result: Any) -> None:
+    """Take over modes, options and models of the answer that opened a session. Each may be null,
+    which leaves what updates have told before the answer.
+    """
+    if result.modes:
+        session.modes, session.mode = result.modes, result.modes.current_mode_id
+    if result.config_options:
+        session.options = tuple(result.config_options)
+    if result.models:
+        session.models = result.models
+    session.change("modes", "options")
+
+
+def available(session: Chooser) -> list[Option]:
+    """Return the options that can be shown, in the agent's order; types that are not known are
+    ignored (v1/session-config-options).
+    """
+    known = [
+        option
+        for option in session.options
+        if isinstance(option, schema.SessionConfigSelect | schema.SessionConfigBoolean)
+    ]
+    models = session.models
+    if models is None or any(o.id == MODELS or o.category == "model" for o in known):
+        return known
+    return [*known, _of_models(models)]
+
+
+def _of_models(models: schema.SessionModelState) -> schema.SessionConfigSelect:
+    """The older `models` as an option."""
+    items: list[schema.SessionConfigSelectItem] = [
+        schema.SessionConfigSelectOption(model.model_id, model.name, model.description)
+        for model in models.available_models
+    ]
+    return schema.SessionConfigSelect(
+        id=MODELS,
+        name="Model",
+        category="model",
+        current_value=models.current_model_id,
+        options=items,
+    )
+
+
+def of_models(session: Chooser, option_id: str) -> bool:
+    """Whether that option is set by `session/set_model`."""
+    return option_id == MODELS and all(option.id != MODELS for option in session.options)
+
+
+def find(session: Chooser, option_id: str) -> Option:
+    """Return an option by its id. Raises `NoSuchChoice`."""
+    found = available(session)
+    option = next((option for option in found if option.id == option_id), None)
+    if option is None:
+        there = ", ".join(option.id for option in found) or "none"
+        raise NoSuchChoice(f"no option {option_id}; there are: {there}")
+    return option
+
+
+def of_category(session: Chooser, category: str) -> Option | None:
+    """Return the first option of a category; the first one is the agent's preferred."""
+    return next((o for o in available(session) if o.category == category), None)
+
+
+def values(option: Option) -> Iterator[schema.SessionConfigSelectOption]:
+    """Iterate over the values of a select, those in groups included; a switch has none."""
+    if isinstance(option, schema.SessionConfigBoolean):
+        return
+    for item in option.options:
+        if isinstance(item, schema.SessionConfigSelectGroup):
+            yield from item.options
+        elif isinstance(item, schema.SessionConfigSelectOption):
+            yield item
+
+
+def check(option: Option, value: Value) -> Value:
+    """Return the value as the wire wants it. Raises `NoSuchChoice` for one that is not on offer."""
+    if isinstance(option, schema.SessionConfigBoolean):
+        if isinstance(value, bool):
+            return value
+        if value in ("true", "false"):
+            return value == "true"
+        raise NoSuchChoice(f"{option.id} is true or false, not {value}")
+    offered = [item.value for item in values(option)]
+    if value not in offered:
+        raise NoSuchChoice(f"{option.id} has no value {value}; there are: {', '.join(offered)}")
+    return value
+
+
+def put(session: Chooser, option_id: str, value: Value) -> None:
+    """Show an option with another value; the agent is not told."""
+    if of_models(session, option_id):
+        if session.models is not None:
+            session.models = msgspec.structs.replace(session.models, current_model_id=value)
+    else:
+        session.options = tuple(_with(session.options, option_id, value))
+    session.change("options", "modes")
+
+
+def _with(options: Iterable[Any], option_id: str, value: Value) -> Iterator[Any]:
+    for option in options:
+        known = isinstance(option, schema.SessionConfigSelect | schema.SessionConfigBoolean)
+        if known and option.id == option_id:
+            yield msgspec.structs.replace(option, current_value=value)
+        else:
+            yield option
+
+
+# -- modes ----------------------------------------------------------------------------------------
+
+
+def mode_option(session: Chooser, mode_id: str) -> Option | None:
+    """Return the config option that this mode is set by; None where `session/set_mode` does it.
+
+    Config options come before modes where an agent has both (v1/session-config-options).
+    """
+    option = of_category(session, "mode")
+    if option is None or mode_id not in [item.value for item in values(option)]:
+        return None
+    return option
+
+
+def modes(session: Chooser) -> schema.SessionModeState | None:
+    """Return the modes to choose from, out of the config option of that category where there is
+    one.
+    """
+    option = of_category(session, "mode")
+    if isinstance(option, schema.SessionConfigSelect):
+        listed = [
+            schema.SessionMode(item.value, item.name, item.description) for item in values(option)
+        ]
+        return schema.SessionModeState(option.current_value, listed)
+    if session.modes is None:
+        return None
+    return msgspec.structs.replace(
+        session.modes, current_mode_id=session.mode or session.modes.current_mode_id
+    )
+
+
+def mode_changed(session: Chooser, mode_id: str) -> None:
+    """The agent has switched the mode by itself."""
+    session.mode = mode_id
+    option = mode_option(session, mode_id)
+    if option is not None:
+        put(session, option.id, mode_id)
+    session.change("modes")
+
+
+def check_mode(session: Chooser, mode_id: str) -> None:
+    """Raise `NoSuchChoice` for a mode that the session does not have."""
+    known = modes(session)
+    if known is None:
+        raise NoSuchChoice("the session has no modes")
+    ids = [mode.id for mode in known.available_modes]
+    if session.modes is not None:
+        ids += [mode.id for mode in session.modes.available_modes if mode.id not in ids]
+    if mode_id not in ids:
+        raise NoSuchChoice(f"no mode {mode_id}; there are: {', '.join(ids)}")
+
+
+def on_wire(options: Sequence[Option]) -> list[Any]:
+    """Return options as on the wire, without what is absent."""
+    return [msgspec.to_builtins(option) for option in options]
