@@ -17,6 +17,7 @@ from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text, size
 
 MODULE: Final = "acp.buffers"
+OUTSIDE: Final = "acp.outside"
 MAX_BYTES: Final = 64 * 1024 * 1024
 EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE = 1, 2, 4, 8, 16, 32
 
@@ -50,6 +51,25 @@ class Buffers:
         encodings = [] if layout is None else ["ucs-bom," * layout.bomb + layout.encoding]
         answer = await self._bridge.call(MODULE, "load", place.path, place.real, *encodings)
         return self._taken(place, answer, None)
+
+    async def peek(self, place: Place) -> BufferText | Closed:
+        """The buffer of a file as it is, not brought up to date with it."""
+        answer = await self._bridge.call(OUTSIDE, "peek", place.path, place.real)
+        return self._taken(place, answer, None)
+
+    async def take(
+        self, live: BufferText, hunks: list[Hunk], after: Text, modified: bool, stamp: str | None
+    ) -> Written:
+        """Bring a buffer to what became of its file on disk; ``stamp`` is that of the file.
+
+        Nothing is saved, and Neovim asks nothing about the file afterwards. ``modified``: whether
+        unsaved edits are left.
+        """
+        want = {"eol": after.eol, "empty": after == EMPTY, "modified": modified}
+        rows = _rows(hunks)
+        answer = await self._bridge.call(OUTSIDE, "take", live.bufnr, live.tick, rows, want, stamp)
+        outcome, why, snapshot = [*answer, None, None][:3]
+        return Written(outcome, why or "", False, None if snapshot is None else _text(snapshot, []))
 
     async def write(self, live: BufferText, change: Change) -> Written:
         """Apply a change; see `LiveBuffers`."""

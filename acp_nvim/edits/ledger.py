@@ -16,7 +16,7 @@ from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import Pending, Restoration, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from acp_nvim.edits.hunks import Hunk
     from acp_nvim.edits.text import Text
@@ -152,6 +152,23 @@ class Ledger:
             entry = entry.accepted(entry.contained_in(text))
         self._put(msgspec.structs.replace(entry, origin=None))
 
+    def rebased(self, path: str, base: Text) -> None:
+        """The user wrote this text into the base: what is equal to the live one is accepted."""
+        entry = self.get(path)
+        if entry is not None:
+            self._put(msgspec.structs.replace(entry, base=base))
+
+    def reinstated(self, path: str, live: Text | None, entry: Pending | None) -> None:
+        """The file is as it was when this was pending there, or as the user made it since."""
+        if entry is None:
+            self.user_edited(path, live)
+        elif entry.live == live:
+            self._put(entry)
+        elif live is None:
+            self._files.pop(path, None)
+        else:
+            self._put(entry.edited(live))
+
     # What the user decides
 
     def accept(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
@@ -180,6 +197,10 @@ class Ledger:
     def reject_all(self, session: int | None = None) -> list[Restoration]:
         """Undo everything, or everything in the files that a session wrote to."""
         return self._reject(self.files(session), None)
+
+    def reject_files(self, paths: Sequence[str]) -> list[Restoration]:
+        """Undo everything in these files, as one reject. KeyError when nothing is pending there."""
+        return self._reject([self._files[path] for path in paths], None)
 
     def unreject_paths(self) -> list[str]:
         """The files that `unreject` needs the present texts of."""

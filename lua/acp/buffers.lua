@@ -4,7 +4,7 @@
 local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
-local save = require('acp.save')
+local save, watch = require('acp.save'), require('acp.watch')
 
 local EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE = 1, 2, 4, 8, 16, 32
 local MAX_PAIRS = 64 -- lines of one hunk that are changed in place; more are replaced as a block
@@ -55,7 +55,13 @@ local function has_no_bytes(bufnr)
   return api.nvim_buf_call(bufnr, fn.wordcount).bytes == 0
 end
 
+--- Whether the text of the buffer ends with a newline.
+function M.ends(bufnr)
+  return option(bufnr, 'endofline') and not has_no_bytes(bufnr)
+end
+
 local function snapshot(bufnr, known, stale)
+  watch.flush(bufnr)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   local flags = (option(bufnr, 'endofline') and EOL or 0)
     + (option(bufnr, 'modified') and MODIFIED or 0)
@@ -78,14 +84,27 @@ function M.read(path, real, known_bufnr, known_tick)
     return closed()
   end
   local stale = save.refresh(bufnr)
+  watch.attach(bufnr, real)
   return snapshot(bufnr, bufnr == known_bufnr and known_tick or nil, stale)
+end
+
+--- The same as it is, not brought up to date.
+function M.peek(path, real)
+  local bufnr = find(path, real, 0)
+  if not bufnr then
+    return closed()
+  end
+  watch.attach(bufnr, real)
+  return snapshot(bufnr)
 end
 
 --- The same; where no buffer is loaded, the file is loaded into a hidden, listed one.
 function M.load(path, real, fileencodings)
   local bufnr = find(path, real, 0)
   if bufnr then
-    return snapshot(bufnr, nil, save.refresh(bufnr))
+    local stale = save.refresh(bufnr)
+    watch.attach(bufnr, real)
+    return snapshot(bufnr, nil, stale)
   end
   bufnr = named(real)
   if bufnr and api.nvim_buf_is_loaded(bufnr) then
@@ -95,6 +114,7 @@ function M.load(path, real, fileencodings)
   local loaded = named(real)
   if ok and loaded and api.nvim_buf_is_loaded(loaded) then
     vim.bo[loaded].buflisted = true
+    watch.attach(loaded, real)
     return snapshot(loaded)
   end
   if loaded then -- an autocommand's error may leave it half read
@@ -215,10 +235,9 @@ local function failed(bufnr, before, err, fresh)
   return { busy and 'busy' or 'failed', save.reason(err), false, now }
 end
 
---- Put hunks `{ first, last, lines }` (by rows upwards) into a buffer that is at `tick` still,
---- and save. `want` is a Change of acp_nvim.agent.live.
---- Returns `{ outcome, why, saved, snapshot? }`; the snapshot has no lines when they are as asked.
-function M.write(bufnr, tick, hunks, want)
+M.edit, M.snapshot = edit, snapshot
+
+local function write(bufnr, tick, hunks, want)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
   end
@@ -253,6 +272,17 @@ function M.write(bufnr, tick, hunks, want)
   end
   local now = api.nvim_buf_get_changedtick(bufnr)
   return { 'done', '', due, snapshot(bufnr, not edited and now or nil) }
+end
+
+--- Put hunks `{ first, last, lines }` (by rows upwards) into a buffer that is at `tick` still,
+--- and save. `want` is a Change of acp_nvim.agent.live.
+--- Returns `{ outcome, why, saved, snapshot? }`; the snapshot has no lines when they are as asked.
+function M.write(bufnr, tick, hunks, want)
+  watch.flush(bufnr)
+  watch.hold(bufnr)
+  local answer = write(bufnr, tick, hunks, want)
+  watch.release(bufnr)
+  return answer
 end
 
 return M

@@ -24,6 +24,14 @@ local function stamp(stat)
   return ('%d.%d.%d.%d'):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino)
 end
 
+--- What tells one state of a file from another; nil where there is none.
+---@param name string
+---@return string|nil
+function M.stamp(name)
+  local stat = uv.fs_stat(name)
+  return stat and stamp(stat)
+end
+
 local function file_of(bufnr)
   return uv.fs_stat(api.nvim_buf_get_name(bufnr))
 end
@@ -126,6 +134,27 @@ function M.refresh(bufnr)
   end
   seen[bufnr] = now
   return false
+end
+
+--- The buffer has taken over what changed in its file: Neovim is not to ask about it any more.
+---@param bufnr integer
+---@param modified boolean whether it holds unsaved edits
+function M.adopt(bufnr, modified)
+  vim.bo[bufnr].modified = true -- else 'autoread' reads it again
+  probe(bufnr, '')
+  vim.bo[bufnr].modified = modified
+  parted[bufnr] = nil
+  seen[bufnr] = not modified and M.stamp(api.nvim_buf_get_name(bufnr)) or nil
+end
+
+--- The file changed under unsaved edits: nothing is saved over it but by the user.
+---@param bufnr integer
+---@param asked? boolean Neovim has noticed the change already
+function M.part(bufnr, asked)
+  if not asked then
+    probe(bufnr, '')
+  end
+  parted[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
 end
 
 --- Whether an error says that Neovim allows no such thing right now, but will again.

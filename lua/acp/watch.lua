@@ -1,0 +1,206 @@
+--- Which buffers changed by the user's hand, told to the host once per turn of the event loop.
+--- Attached only to buffers that an agent read or wrote, or that hold its pending edits. The verb
+--- `edited` carries one region; our own edits are held back, the host knows them.
+local M = {}
+
+local api, uv = vim.api, vim.uv or vim.loop
+
+---@class acp.Watched
+---@field path string real path of the file
+---@field tick integer 'changedtick' up to which the host knows the text
+---@field count integer lines at that tick
+---@field first integer|nil first row that changed since, nil when none has
+---@field tail integer lines at the end that did not change
+---@field reloaded? boolean read anew from its file since
+---@field held? boolean an edit of ours is under way
+
+local watched = {} ---@type table<integer, acp.Watched>
+local pending = {} ---@type table<string, true> files that hold pending edits
+local roots = {} ---@type string[] directories in which an agent's turn runs
+local looking = false
+
+local function tell(verb, args)
+  local host = require('acp.host')
+  if host.running() then
+    host.notify(verb, args)
+  end
+end
+
+---@param bufnr integer
+---@return string|nil real path
+local function path_of(bufnr)
+  local name = api.nvim_buf_get_name(bufnr)
+  return name ~= '' and vim.bo[bufnr].buftype == '' and uv.fs_realpath(name) or nil
+end
+
+--- Whether an agent is at work on the file's directory.
+---@param path string|nil
+function M.at_work(path)
+  for _, root in ipairs(path and roots or {}) do
+    if vim.startswith(path, root) then
+      return true
+    end
+  end
+  return false
+end
+
+local function known(watch, bufnr)
+  watch.tick = api.nvim_buf_get_changedtick(bufnr)
+  watch.count = api.nvim_buf_line_count(bufnr)
+  watch.first, watch.reloaded = nil, nil
+end
+
+--- Tell the host what changed in a buffer since it was told last.
+---@param bufnr integer
+function M.flush(bufnr)
+  local watch = watched[bufnr]
+  if not watch or watch.held or not api.nvim_buf_is_loaded(bufnr) then
+    return
+  end
+  local args = { path = watch.path, bufnr = bufnr, base = watch.tick }
+  if watch.reloaded then
+    args.reloaded = true
+  elseif watch.first then
+    local last = api.nvim_buf_line_count(bufnr) - watch.tail
+    args.first, args.last = watch.first, watch.count - watch.tail
+    args.lines = api.nvim_buf_get_lines(bufnr, watch.first, last, false)
+    args.eol = require('acp.buffers').ends(bufnr)
+    args.modified = vim.bo[bufnr].modified
+  end
+  known(watch, bufnr)
+  args.tick = watch.tick
+  if args.lines or args.reloaded then
+    tell('edited', args)
+  end
+end
+
+local function on_lines(watch, bufnr, first, last)
+  if watch.held then
+    return
+  end
+  local tail = api.nvim_buf_line_count(bufnr) - last
+  if not watch.first then
+    watch.first, watch.tail = first, tail
+    vim.schedule(function()
+      M.flush(bufnr)
+    end)
+    return
+  end
+  watch.first, watch.tail = math.min(watch.first, first), math.min(watch.tail, tail)
+end
+
+local function on_reload(watch, bufnr)
+  if not watch.held and not watch.reloaded then
+    watch.reloaded = true
+    vim.schedule(function()
+      M.flush(bufnr)
+    end)
+  end
+end
+
+--- Watch a buffer from now on; the host knows its text as it is.
+---@param bufnr integer
+---@param path string real path of its file
+function M.attach(bufnr, path)
+  if watched[bufnr] then
+    return
+  end
+  local watch = { path = path, tail = 0 } ---@type acp.Watched
+  known(watch, bufnr)
+  local attached = api.nvim_buf_attach(bufnr, false, {
+    on_lines = function(_, _, _, first, _, last)
+      if watched[bufnr] ~= watch then
+        return true
+      end
+      on_lines(watch, bufnr, first, last)
+    end,
+    on_reload = function()
+      on_reload(watch, bufnr)
+    end,
+    on_detach = function()
+      if watched[bufnr] == watch then
+        watched[bufnr] = nil
+        tell('edited', { path = path, bufnr = bufnr, detached = true })
+      end
+    end,
+  })
+  watched[bufnr] = attached and watch or nil
+end
+
+--- An edit of ours begins: what happens to the buffer until `release` is not the user's.
+---@param bufnr integer
+function M.hold(bufnr)
+  local watch = watched[bufnr]
+  if watch then
+    watch.held = true
+  end
+end
+
+---@param bufnr integer
+function M.release(bufnr)
+  local watch = watched[bufnr]
+  if watch then
+    watch.held = nil
+    if api.nvim_buf_is_loaded(bufnr) then
+      known(watch, bufnr)
+    end
+  end
+end
+
+--- Something may have become of files while nobody looked: a commit, an edit elsewhere.
+local function look()
+  if next(pending) and not looking then
+    looking = true
+    vim.schedule(function()
+      looking = false
+      tell('refresh', vim.empty_dict())
+    end)
+  end
+end
+
+local function on_saved(args)
+  local watch = watched[args.buf]
+  local path = watch and watch.path or path_of(args.buf)
+  local own = uv.fs_realpath(args.match) == path
+  if not (watch and watch.held) and own and (watch or M.at_work(path)) then
+    M.flush(args.buf)
+    tell('saved', { path = path, bufnr = args.buf })
+  end
+  look()
+end
+
+local function on_read(args)
+  local path = path_of(args.buf)
+  if path and pending[path] then
+    tell('opened', { path = path, bufnr = args.buf })
+  end
+end
+
+local group = api.nvim_create_augroup('acp.watch', {})
+api.nvim_create_autocmd('BufWritePost', { group = group, callback = on_saved })
+api.nvim_create_autocmd('BufReadPost', { group = group, callback = on_read })
+api.nvim_create_autocmd({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, {
+  group = group,
+  callback = look,
+})
+
+--- The files that hold pending edits, all of them.
+---@param paths string[]
+function M.pending(paths)
+  pending = {}
+  for _, path in ipairs(paths) do
+    pending[path] = true
+  end
+end
+
+--- The directories in which turns run now: files saved there are told, and Neovim asks nothing
+--- about files there that change on disk.
+---@param list string[]
+function M.turns(list)
+  roots = vim.tbl_map(function(root)
+    return (root:gsub('/+$', '')) .. '/'
+  end, list)
+  require('acp.outside').quiet(#roots > 0)
+end
+
+return M
