@@ -2,94 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.editor import Editor
-from tests.test_front import HOST, RECORD_NOTIFY, last, sent
-
-Start = Callable[..., Editor]
-Ops = list[list[Any]]
-
-MARKS = """
-local ns = vim.api.nvim_create_namespace('acp.hunks')
-return vim.tbl_map(function(m)
-  local d = m[4]
-  return {
-    first = m[2], last = d.end_row or m[2], line = d.line_hl_group, sign = d.sign_hl_group,
-    removed = vim.tbl_map(function(chunks)
-      return vim.trim(table.concat(vim.tbl_map(function(c) return c[1] end, chunks)))
-    end, d.virt_lines or {}),
-    above = d.virt_lines_above, id = m[1],
-  }
-end, vim.api.nvim_buf_get_extmarks(..., ns, 0, -1, { details = true }))
-"""
-
-WORDS = """
-local buffer = ...
-local ns = vim.api.nvim_create_namespace('acp.hunks.words')
-return vim.tbl_map(function(m)
-  return vim.api.nvim_buf_get_text(buffer, m[2], m[3], m[4].end_row, m[4].end_col, {})[1]
-end, vim.api.nvim_buf_get_extmarks(buffer, ns, 0, -1, { details = true }))
-"""
+from tests.front import HOST, RECORD_NOTIFY, Start, last, sent
+from tests.review import LINES, apply, changed, marks, pend, words
 
 
 @pytest.fixture
 def front(edit: Start) -> Editor:
     """An editor whose host is a record, with notifications recorded as well."""
     return edit(init=HOST + RECORD_NOTIFY, screen=(80, 24))
-
-
-def apply(editor: Editor, *ops: list[Any]) -> int:
-    """Apply a frame as the host sends it; microseconds that it took. Fails on any error."""
-    answer = editor.lua("return require('acp.frame').apply(...)", list(ops))
-    assert answer["errors"] == []
-    return int(answer["us"])
-
-
-def hunks(base: list[str], live: list[str]) -> list[dict[str, Any]]:
-    """Hunks as the host computes them."""
-    found = []
-    for tag, a, a_end, b, b_end in difflib.SequenceMatcher(None, base, live, False).get_opcodes():
-        if tag != "equal":
-            kind = {"insert": "added", "delete": "removed", "replace": "changed"}[tag]
-            found.append({"first": b, "last": b_end, "removed": base[a:a_end], "kind": kind})
-    return found
-
-
-def pend(editor: Editor, path: Path, base: list[str], **meta: Any) -> int:
-    """Tell the editor what is pending in a file: its present text against `base`."""
-    live = path.read_text().splitlines()
-    shown = {"kind": "modified", "conflict": False, **meta}
-    return apply(editor, ["hunks", str(path.resolve()), hunks(base, live), shown])
-
-
-def marks(editor: Editor, buffer: int = 0) -> list[dict[str, Any]]:
-    """The marks of a buffer's hunks, by rows."""
-    found: list[dict[str, Any]] = editor.lua(MARKS, buffer)
-    return found
-
-
-def words(editor: Editor, buffer: int = 0) -> list[str]:
-    found: list[str] = editor.lua(WORDS, buffer)
-    return found
-
-
-def content(path: Path) -> list[str]:
-    return path.read_text().splitlines()
-
-
-LINES = [f"line {number}" for number in range(40)]
-
-
-def changed(editor: Editor, name: str = "a.txt") -> Path:
-    """A file of 40 lines: 3 is changed, two are new after 9, 20 and 21 are gone."""
-    live = [*LINES[:3], "line three", *LINES[4:10], "new 1", "new 2", *LINES[10:20], *LINES[22:]]
-    return editor.write(name, "\n".join(live) + "\n")
 
 
 def test_hunks_are_marked_with_what_they_replaced(front: Editor) -> None:
@@ -99,7 +24,7 @@ def test_hunks_are_marked_with_what_they_replaced(front: Editor) -> None:
     found = marks(front)
     assert [(m["first"], m["last"]) for m in found] == [(3, 3), (10, 11), (22, 22)]
     assert [m["removed"] for m in found] == [["line 3"], [], ["line 20", "line 21"]]
-    assert [m["line"] if "line" in m else None for m in found] == [
+    assert [m.get("line") for m in found] == [
         "AcpHunkChange",
         "AcpHunkAdd",
         None,

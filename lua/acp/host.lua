@@ -145,6 +145,9 @@ end
 ---@param args? table all that the host needs to know
 ---@return boolean sent
 function M.notify(verb, args)
+  if verb == 'prompt' and require('acp.config').get().follow then
+    require('acp.follow').begin()
+  end
   local id, reason = M.start()
   if not id then
     require('acp.notify').echo('error', reason or 'the acp host cannot be started')

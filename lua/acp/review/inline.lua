@@ -195,7 +195,7 @@ local function leave(file)
   end
 end
 
---- Show a file's hunks in its buffer. Rows of another state of the text wait for the next operation.
+--- Show a file's hunks in its buffer.
 ---@param file acp.InlineFile
 ---@param bufnr integer
 local function show(file, bufnr)

@@ -8,7 +8,8 @@ local ns = vim.api.nvim_create_namespace('acp.hunks')
 ---@param bufnr integer
 ---@return integer
 local function above(bufnr)
-  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(bufnr, ns, 0, { 0, 0 }, { details = true })) do
+  local marks = vim.api.nvim_buf_get_extmarks(bufnr, ns, 0, { 0, 0 }, { details = true })
+  for _, mark in ipairs(marks) do
     local details = mark[4]
     if details.virt_lines and details.virt_lines_above then
       return #details.virt_lines

@@ -95,7 +95,7 @@ list.restore = {
 
 list.follow = {
   run = function()
-    notify('follow', { win = vim.api.nvim_get_current_win() })
+    require('acp.follow').toggle()
   end,
 }
 
