@@ -4,13 +4,14 @@ stand behind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import UNSET
 
 from acp_nvim import __version__
 from acp_nvim.agent.endpoint import Endpoint
+from acp_nvim.agent.setup import Setup
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
 
@@ -81,37 +82,37 @@ class Agent:
     # -- sessions come to be ----------------------------------------------------------------------
 
     async def new_session(
-        self, cwd: str, mcp_servers: Sequence[Any], directories: Sequence[str]
+        self, cwd: str, setup: Setup, directories: Sequence[str]
     ) -> schema.NewSessionResponse:
         """Start a session (v1/session-setup)."""
         request = schema.NewSessionRequest(
-            cwd=cwd, mcp_servers=list(mcp_servers), additional_directories=self._gated(directories)
+            cwd=cwd, additional_directories=self._gated(directories), **setup.fields()
         )
         result: schema.NewSessionResponse = await self._endpoint.request("session/new", request)
         return result
 
     async def load_session(
-        self, session_id: str, cwd: str, mcp_servers: Sequence[Any], directories: Sequence[str]
+        self, session_id: str, cwd: str, setup: Setup, directories: Sequence[str]
     ) -> schema.LoadSessionResponse:
         """Open a stored session with its history; only behind `loadSession` (v1/session-setup)."""
         request = schema.LoadSessionRequest(
             session_id=session_id,
             cwd=cwd,
-            mcp_servers=list(mcp_servers),
             additional_directories=self._gated(directories),
+            **setup.fields(),
         )
         result: schema.LoadSessionResponse = await self._endpoint.request("session/load", request)
         return result
 
     async def resume_session(
-        self, session_id: str, cwd: str, mcp_servers: Sequence[Any], directories: Sequence[str]
+        self, session_id: str, cwd: str, setup: Setup, directories: Sequence[str]
     ) -> schema.ResumeSessionResponse:
         """Open a stored session without its history; only behind `sessionCapabilities.resume`."""
         request = schema.ResumeSessionRequest(
             session_id=session_id,
             cwd=cwd,
-            mcp_servers=list(mcp_servers),
             additional_directories=self._gated(directories),
+            **setup.fields(),
         )
         result: schema.ResumeSessionResponse = await self._endpoint.request(
             "session/resume", request
@@ -119,7 +120,7 @@ class Agent:
         return result
 
     async def fork_session(
-        self, session_id: str, cwd: str, mcp_servers: Sequence[Any], directories: Sequence[str]
+        self, session_id: str, cwd: str, setup: Setup, directories: Sequence[str]
     ) -> schema.ForkSessionResponse:
         """Start a session that knows what another one does; only behind
         `sessionCapabilities.fork` (rfds/session-fork).
@@ -127,8 +128,8 @@ class Agent:
         request = schema.ForkSessionRequest(
             session_id=session_id,
             cwd=cwd,
-            mcp_servers=list(mcp_servers),
             additional_directories=self._gated(directories),
+            **setup.fields(),
         )
         result: schema.ForkSessionResponse = await self._endpoint.request("session/fork", request)
         return result
@@ -143,9 +144,17 @@ class Agent:
             else UNSET
         )
 
-    async def prompt(self, session_id: str, blocks: Sequence[Any], on_response: OnResponse) -> None:
+    async def prompt(
+        self,
+        session_id: str,
+        blocks: Sequence[Any],
+        on_response: OnResponse,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
         """Send a prompt; returns when the turn has ended (v1/prompt-turn)."""
-        request = schema.PromptRequest(session_id=session_id, prompt=list(blocks))
+        request = schema.PromptRequest(
+            session_id=session_id, prompt=list(blocks), meta=dict(meta) if meta else UNSET
+        )
         await self._endpoint.request("session/prompt", request, on_response=on_response)
 
     def cancel(self, session_id: str) -> None:
@@ -228,3 +237,10 @@ class Agent:
             "session/set_config_option", request
         )
         return tuple(result.config_options)
+
+    async def set_model(self, session_id: str, model_id: str) -> None:
+        """Switch the model of a session that came with `models` (older agents; removed from the
+        protocol on 2026-06-01).
+        """
+        request = schema.SetSessionModelRequest(session_id=session_id, model_id=model_id)
+        await self._endpoint.request("session/set_model", request)

@@ -31,8 +31,17 @@ from acp_nvim.session.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
 from acp_nvim.session.updates import apply
 
+_read_update = codec.reader("session/update", "client")
+
 EARLY = 1000
 """Updates that are kept for a session id whose `session/new` has not answered yet."""
+
+PAST = (
+    *(schema.UserMessageChunk, schema.AgentMessageChunk, schema.AgentThoughtChunk),
+    *(schema.ToolCall, schema.ToolCallUpdate, schema.Plan),
+    *(schema.CompactionUpdate, schema.CompactionSummaryChunk),
+)
+"""Updates that tell a session's history; all others tell how it is now."""
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
 """Starts to answer a request of a session: what happens before it returns is in wire order."""
@@ -107,6 +116,9 @@ class Client:
         self.sessions: dict[str, Session] = {}
         self.oddities = oddities
         self.early: dict[str, list[Any]] = {}
+        self.muted: dict[str, int] = {}
+        """Session ids whose replay is not applied, and how much of it has come."""
+        self._gone: set[str] = set()
         self.on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None
         self._settings = settings
         self._files = files
@@ -117,6 +129,7 @@ class Client:
     def adopt(self, session_id: str, session: Session) -> None:
         """Route this id to a session from now on, and apply what came for it before."""
         self.sessions[session_id] = session
+        self._gone.discard(session_id)
         for update in self.early.pop(session_id, ()):
             apply(session, update)
 
@@ -125,6 +138,15 @@ class Client:
         self._terminals.forget(session)
         for session_id in [key for key, value in self.sessions.items() if value is session]:
             del self.sessions[session_id]
+            self._gone.add(session_id)
+
+    def mute(self, session_id: str) -> None:
+        """Do not apply what tells of the past: messages, tool calls, plan."""
+        self.muted[session_id] = 0
+
+    def unmute(self, session_id: str) -> None:
+        """Apply everything again."""
+        self.muted.pop(session_id, None)
 
     # -- notifications ----------------------------------------------------------------------------
 
@@ -153,18 +175,33 @@ class Client:
                 self.oddities.count("forgiven", f"{method}: {note}")
 
     def _update(self, params: msgspec.Raw) -> None:
-        message = self._decode("session/update", params)
-        if message is None:
-            return
+        try:
+            message = _read_update(params)
+        except (msgspec.DecodeError, RecursionError):
+            message = self._decode("session/update", params)
+            if message is None:
+                return
         session = self.sessions.get(message.session_id)
         if session is not None:
-            self._note(session, message.update)
-            apply(session, message.update)
+            if self.muted and self._is_muted(message):
+                return
+            update = message.update
+            if update.__class__ is not schema.AgentMessageChunk or session.status == "idle":
+                self._note(session, update)
+            apply(session, update)
+            return
+        if message.session_id in self._gone:
             return
         waiting = self.early.setdefault(message.session_id, [])
         self.oddities.count("update for a session not known yet", message.session_id[-8:])
         if len(waiting) < EARLY:
             waiting.append(message.update)
+
+    def _is_muted(self, message: schema.SessionNotification) -> bool:
+        if message.session_id not in self.muted or not isinstance(message.update, PAST):
+            return False
+        self.muted[message.session_id] += 1
+        return True
 
     def _note(self, session: Session, update: Any) -> None:
         """Count what the protocol does not foresee but we survive."""

@@ -4,26 +4,36 @@ replaces it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast, get_args
 
 import anyio
-from anyio.abc import TaskGroup
 
+from acp_nvim.agent import auth, setup
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.client import Client, FileServer
-from acp_nvim.agent.endpoint import Endpoint
+from acp_nvim.agent.endpoint import ConnectionClosed, Endpoint
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.process import AgentProcess, Exit
 from acp_nvim.agent.pty import AVAILABLE
 from acp_nvim.agent.reaper import Reaper
 from acp_nvim.agent.settings import AgentSettings, Settings
+from acp_nvim.agent.setup import Setup
+from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.traffic import Traffic
+from acp_nvim.agent.traffic_view import Level
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Peer
+
+EXIT_S = 0.25
+"""How long the end of the output waits for the exit that explains it, in seconds."""
+
+_SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 
 Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
 
@@ -35,10 +45,12 @@ class Surroundings:
     settings: Callable[[], Settings]
     files: FileServer
     reaper: Reaper
-    tasks: TaskGroup
+    tasks: Tasks
     gate: Callable[[], Awaitable[object]]
     changed: Callable[[Connection], None]
     ended: Callable[[Connection], None]
+    authenticated: Callable[[Connection], None]
+    cwd: Callable[[], str]
     env: Callable[[], Mapping[str, str]]
 
 
@@ -54,7 +66,10 @@ class Connection:
         self.exit: Exit | None = None
         self.stopping = False
         self.oddities = Oddities()
-        self.traffic = Traffic(around.settings().log.bytes)
+        log = around.settings().log
+        self.traffic = Traffic(log.bytes, level(log.level), secrets(spec))
+        self.auth: schema.AuthStatusResponse | None = None
+        """What the agent says about the login, where it can say it (rfds/get-auth-state)."""
         self.terminals = AgentTerminals(
             name, around.settings, around.reaper, lambda: {**around.env(), **spec.env}
         )
@@ -64,12 +79,27 @@ class Connection:
         self._ready = anyio.Event()
         self._ended = anyio.Event()
         self._agent: Agent | None = None
+        self._authenticating = anyio.Lock()
+        self._configured: bool | None = None
+        self.client.on_auth_status = self._auth_status
 
     @property
     def agent(self) -> Agent:
         """Outgoing calls; there once the process runs."""
         assert self._agent is not None
         return self._agent
+
+    @property
+    def cwd(self) -> str:
+        """Where the process runs, a login in a terminal too."""
+        return str(Path(self.spec.cwd).expanduser()) if self.spec.cwd else self._around.cwd()
+
+    def setup(self, cwd: str) -> Setup:
+        """What a session in `cwd` is opened with; its secrets stay out of the log from now on."""
+        env = {**self._around.env(), **self.spec.env}
+        found = setup.of(self._around.settings(), self.spec, cwd, self.agent.capabilities, env)
+        self.traffic.secrets += [it for it in found.secrets if it not in self.traffic.secrets]
+        return found
 
     @property
     def alive(self) -> bool:
@@ -117,22 +147,41 @@ class Connection:
         settings = self._around.settings()
         self.process = process = await AgentProcess.start(
             self.spec.command,
-            cwd=self.spec.cwd or Path.cwd(),
+            cwd=self.cwd,
             env={**self._around.env(), **self.spec.env},
             reaper=self._around.reaper,
             kill_s=settings.timeouts.kill_s,
         )
-        peer = Peer(settings.limits.message_bytes)
-        endpoint = Endpoint(
-            process, self.client, peer=peer, traffic=self.traffic, gate=self._around.gate
-        )
+        process.stderr.on_data = lambda data: self.traffic.add("err", data)
+        endpoint = self._endpoint(process, settings)
         self._agent = Agent(endpoint)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._handshake)
             await endpoint.run()
-            self.exit = await process.wait()
+            if process.exit is None:
+                await process.stop()
+            self.exit = process.exit
             self._gone()
             tasks.cancel_scope.cancel()
+        await process.stop()
+
+    def _endpoint(self, process: AgentProcess, settings: Settings) -> Endpoint:
+        return Endpoint(
+            process,
+            self.client,
+            peer=Peer(settings.limits.message_bytes),
+            traffic=self.traffic,
+            gate=self._around.gate,
+            last_words=self._last_words,
+            noted=lambda note: self.oddities.count("forgiven", note),
+        )
+
+    async def _last_words(self) -> str:
+        """Why the stream ended: mostly the process has, and its exit follows at once."""
+        assert self.process is not None
+        with anyio.move_on_after(EXIT_S):
+            self.exit = await self.process.wait()
+        return self.epitaph() if self.exit else f"{self.name} closed its output"
 
     async def _handshake(self) -> None:
         try:
@@ -145,6 +194,63 @@ class Connection:
         self.status = "ready"
         self._ready.set()
         self._around.changed(self)
+        await self.ask_auth_status()
+
+    # -- login ------------------------------------------------------------------------------------
+
+    def require_login(self) -> None:
+        """The agent has refused something until the user logs in."""
+        self.status = "auth_required"
+        self._around.changed(self)
+
+    async def logged_in(self) -> None:
+        """The user has logged in."""
+        self.status, self._configured = "ready", None
+        self._around.changed(self)
+        await self.ask_auth_status()
+
+    async def try_configured(self) -> bool:
+        """Log in by option `auth_method`, once until the next login; tells whether that went
+        well.
+        """
+        method = self.spec.auth_method
+        if method is None:
+            return False
+        async with self._authenticating:
+            if self._configured is None:
+                self._configured = await self._authenticate(method)
+        return self._configured
+
+    async def _authenticate(self, method_id: str) -> bool:
+        method = auth.find(self.agent.auth_methods, method_id)
+        if method is not None and auth.terminal_login(self.spec, method) is not None:
+            return False
+        try:
+            await self.agent.authenticate(method_id)
+        except (RequestError, RemoteProtocolError) as error:
+            self.oddities.count("auth_method failed", f"{method_id}: {error}")
+            return False
+        return True
+
+    async def ask_auth_status(self) -> None:
+        """Bring `auth` up to date, where the agent tells."""
+        offered = self.agent.capabilities.auth
+        if not offered or not offered.status:
+            return
+        try:
+            self.auth = await self.agent.auth_status()
+        except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
+            self.oddities.count("auth/status failed", str(error))
+            return
+        self._around.changed(self)
+
+    def _auth_status(self, status: schema.AuthStatusUpdateNotification) -> None:
+        self.auth = schema.AuthStatusResponse(status.state, status.accounts)
+        self._around.changed(self)
+        if status.state == "authenticated" and self.status == "auth_required":
+            self._around.authenticated(self)
+
+    # -- the end ----------------------------------------------------------------------------------
 
     def _fail(self, reason: str) -> None:
         self.status, self.error = "failed", reason
@@ -183,6 +289,7 @@ class Connection:
             "info": agent.info if agent else None,
             "capabilities": agent.capabilities if agent else None,
             "auth_methods": list(agent.auth_methods) if agent else [],
+            "auth": self.auth,
         }
 
 
@@ -198,5 +305,16 @@ def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
             notices=schema.NoticeCapabilities(),
             compaction=schema.CompactionCapabilities(),
         ),
-        meta={"terminal_output": True},
+        auth=schema.AuthCapabilities(terminal=True),
+        meta={"terminal-auth": True, "terminal_output": True},
     )
+
+
+def secrets(spec: AgentSettings) -> list[str]:
+    """Configured values that must not be seen in a log: variables named like a credential."""
+    return [value for key, value in spec.env.items() if _SECRET.search(key)]
+
+
+def level(wanted: str) -> Level:
+    """Option `log.level` as the traffic log knows it; what it does not know is `info`."""
+    return cast("Level", wanted) if wanted in get_args(Level) else "info"

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import anyio
-from anyio.abc import TaskGroup
 
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.endpoint import ConnectionClosed
-from acp_nvim.agent.opening import Opening
+from acp_nvim.agent.opening import NEW, Opening, Origin
 from acp_nvim.agent.settings import Settings
+from acp_nvim.agent.tasks import Tasks
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
@@ -29,6 +29,10 @@ class Front(Protocol):
         """The agent refuses until the user logs in."""
         ...
 
+    def remember(self, session: Session, connection: Connection, topic: str) -> None:
+        """The session can be found again by these."""
+        ...
+
     def settings(self) -> Settings:
         """The user's options."""
         ...
@@ -37,50 +41,98 @@ class Front(Protocol):
 class Conversation:
     """Ties a session to the connection that serves it."""
 
-    def __init__(self, session: Session, agents: Agents, tasks: TaskGroup, front: Front) -> None:
+    def __init__(
+        self,
+        session: Session,
+        agents: Agents,
+        tasks: Tasks,
+        front: Front,
+        origin: Origin = NEW,
+    ) -> None:
         """The session's agent is started by `open` or the first prompt."""
         self.session = session
         self.connection: Connection | None = None
         self.running: Prompt | None = None
         self.turn = 0
+        self.awaits_login = False
+        self.used = 0.0
+        """When the user worked with it last, for the order of a list."""
         self._agents = agents
         self._tasks = tasks
         self._front = front
-        self._busy = False
-        self._opening = Opening(session)
+        self._busy = self._woken = False
+        self._opening = Opening(session, origin)
         self._answered = False
+        self._ahead = 0
+        """Prompts at the head of the queue that go although the queue is held."""
+        self._refused = False
+        self._configured = False
+        self.topic = ""
+        """The first prompt, for as long as there is no title."""
 
     # -- prompts ----------------------------------------------------------------------------------
 
     def submit(self, prompt: Prompt) -> None:
-        """Queue a prompt; it is sent as soon as those before it are done."""
-        self.session.queue.append(prompt)
-        self.session.change("queue")
-        self.wake()
+        """Queue a prompt; it is sent as soon as those before it are done.
 
-    def wake(self) -> None:
-        """Go on with the queue unless something does already."""
-        if not self._busy:
-            self._busy = True
-            self._tasks.start_soon(self._work)
+        Prompts that wait since a cancel go on waiting: a new one goes before them.
+        """
+        session = self.session
+        if session.held and session.queue:
+            session.queue.insert(self._ahead, prompt)
+            self._ahead += 1
+        else:
+            session.held = False
+            session.queue.append(prompt)
+        session.change("queue")
+        self._woken = self._woken or self.running is None or self._answered
+        self._wake()
+
+    def set_queue(self, prompts: Sequence[Prompt]) -> None:
+        """Replace what waits."""
+        self.session.queue[:] = prompts
+        self._ahead = min(self._ahead, len(prompts))
+        self.session.change("queue")
 
     def open(self) -> None:
-        """Start agent and session now, without a prompt."""
-        self.wake()
+        """Start agent and session now, whatever was before, and go on with the queue."""
+        self._woken = True
+        self.awaits_login = self._refused = self._configured = False
+        self._wake()
 
     def run_queue(self) -> None:
         """Go on after a cancel."""
         self.session.held = False
-        self.wake()
+        self.open()
+
+    def _wake(self) -> None:
+        if not self._busy:
+            self._busy = True
+            self._tasks.start_soon(self._work)
 
     async def _work(self) -> None:
+        """One task at a time does this. It opens the session when somebody wants it open, and not
+        because its agent died.
+        """
         try:
-            while await self._ensure_open() and self.session.queue and not self.session.held:
-                prompt = self.session.queue.pop(0)
-                self.session.change("queue")
-                await self._turn(prompt)
+            while self._woken:
+                self._woken = False
+                going = await self._ensure_open()
+                while going and (prompt := self._next()) is not None:
+                    await self._turn(prompt)
+                    going = (not self._refused or await self._login()) and self.is_open
         finally:
             self._busy = False
+
+    def _next(self) -> Prompt | None:
+        """Take the next prompt that may go."""
+        session = self.session
+        if not session.queue or (session.held and not self._ahead):
+            return None
+        self._ahead = max(self._ahead - 1, 0)
+        prompt = session.queue.pop(0)
+        session.change("queue")
+        return prompt
 
     async def _turn(self, prompt: Prompt) -> None:
         """Send one prompt and wait for the end of its turn."""
@@ -88,7 +140,8 @@ class Conversation:
         assert connection is not None
         session = self.session
         blocks = prompt.build(connection.agent.prompt_capabilities)
-        self.running, self._answered = prompt, False
+        self.running, self._answered, self._refused = prompt, False, False
+        self.topic = self.topic or prompt.text
         self.turn += 1
         session.begin_turn(prompt, connection.title)
         try:
@@ -108,23 +161,23 @@ class Conversation:
             return  # `agent_ended` knows more
         self._answered = True
         if error is None:
+            self._configured = False
             self.session.end_turn(result.stop_reason)
+            self.remember()
         else:
-            self._refused(error)
+            self._refusal(error)
 
-    def _refused(self, error: Exception) -> None:
+    def _refusal(self, error: Exception) -> None:
         """The agent answered the prompt with an error."""
         session, prompt = self.session, self.running
         if session.status == "cancelling":
             session.end_turn("cancelled")
-        elif isinstance(error, RequestError) and error.code == AUTH_REQUIRED:
-            session.end_turn(
-                None, "the agent asks for a login: :Acp login; the prompt waits in the queue"
-            )
-            if prompt is not None:
-                session.queue.insert(0, prompt)
-                session.change("queue")
-            self._login()
+        elif isinstance(error, RequestError) and error.code == AUTH_REQUIRED and prompt is not None:
+            self._refused = True
+            session.queue.insert(0, prompt)
+            self._ahead += bool(session.held)
+            session.change("queue")
+            session.end_turn(None, "the agent asks for a login; the prompt waits for it")
         else:
             session.end_turn(None, str(error), _details(error))
             if prompt is not None:
@@ -132,13 +185,17 @@ class Conversation:
 
     def _died(self) -> None:
         """v1 has no way to go on in a turn whose agent died: say how it ended and give the prompt
-        back.
+        back; what waits behind it waits for the user.
         """
         session, connection = self.session, self.connection
         reason = connection.epitaph() if connection else "the agent is gone"
-        session.end_turn(
-            None, f"{reason}; :Acp restart goes on", connection.last_words() if connection else ()
-        )
+        if connection is not None and connection.stopping:
+            reason, words = f"{connection.name} was stopped", []
+        else:
+            reason += "; :Acp restart goes on"
+            words = connection.last_words() if connection else []
+        session.end_turn(None, reason, words)
+        session.held = bool(session.queue)
         if self.running is not None:
             self._front.give_back(session, self.running.text)
 
@@ -176,18 +233,21 @@ class Conversation:
 
     # -- opening ----------------------------------------------------------------------------------
 
-    async def _ensure_open(self) -> bool:
-        """Return whether prompts can be sent, after starting whatever was missing."""
-        if (
+    @property
+    def is_open(self) -> bool:
+        """Whether the session exists at a living agent."""
+        return (
             self.connection is not None
             and self.connection.alive
-            and self.session.id
-            and self.session.status != "failed"
-        ):
-            return True
+            and bool(self.session.id)
+            and self.session.status in ("idle", "running", "cancelling")
+        )
+
+    async def _ensure_open(self) -> bool:
+        """Return whether prompts can be sent, after starting whatever was missing."""
         if self.session.status == "closed":
             return False
-        return await self._open()
+        return self.is_open or await self._open()
 
     async def _open(self) -> bool:
         session = self.session
@@ -204,34 +264,88 @@ class Conversation:
             await self._opening.run(connection)
         except RequestError as error:
             if error.code == AUTH_REQUIRED:
-                self._login()
-            else:
-                self._not_opened(str(error), _details(error))
+                return await self._login() and await self._ensure_open()
+            self._not_opened(str(error), _details(error))
             return False
         except (ConnectionClosed, RemoteProtocolError) as error:
             self._not_opened(connection.error or str(error), connection.last_words())
             return False
+        self._configured = False
+        if session.status == "closed":  # by the user, meanwhile
+            await self._let_go()
+            return False
         return True
 
-    def _login(self) -> None:
-        """Prompts wait in the queue until the user has logged in."""
-        assert self.connection is not None
-        self.session.held = True
-        self._front.login_needed(self.connection, self.session)
+    async def _login(self) -> bool:
+        """The agent has refused: log in as configured, once; else the user has to. Tells whether
+        to try again now. Whatever waits in the queue goes on after the login.
+        """
+        connection, session = self.connection, self.session
+        assert connection is not None
+        if not self._configured:
+            self._configured = True
+            if await connection.try_configured():
+                return True
+        count = len(session.queue)
+        waiting = f"; {count} prompt{'s' * (count > 1)} waiting" if count else ""
+        session.remark("warning", f"{connection.title} asks for a login: :Acp login{waiting}")
+        session.error = "the agent asks for a login"
+        session.change("error")
+        self.awaits_login = True
+        self._front.login_needed(connection, session)
+        return False
+
+    def logged_in(self) -> None:
+        """The user has logged in to the session's agent: go on with what he wanted."""
+        if self.awaits_login:
+            self.open()
 
     def _not_opened(self, reason: str, details: Sequence[str]) -> None:
         """No session, no turn: say why, and give the first prompt back."""
         session = self.session
+        if session.status == "closed":
+            return
         session.status, session.error = "failed", reason
         session.remark("error", reason, details)
         session.change("status", "error")
-        if session.queue:
-            prompt = session.queue.pop(0)
+        prompt = self._next()
+        if prompt is not None:
             session.held = bool(session.queue)
-            session.change("queue")
             self._front.give_back(session, prompt.text)
 
-    # -- the end of the agent ---------------------------------------------------------------------
+    def remember(self) -> None:
+        """Keep it for the list of sessions."""
+        if self.connection is not None and self.session.id:
+            self._front.remember(self.session, self.connection, self.topic)
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """The user is done with the session: its turn and its questions end, the agent lets go of
+        it (v1/session-setup). Raises `RequestError` when the agent will not.
+        """
+        session = self.session
+        self.cancel()
+        session.decisions.cancel_all("close")
+        self.set_queue(())
+        was_open = self.is_open
+        session.status = "closed"
+        session.remark("info", "closed")
+        session.change("status")
+        if was_open:
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        """Tell the agent, where it wants to hear that; it may not know the session any more."""
+        connection, session = self.connection, self.session
+        assert connection is not None
+        try:
+            if connection.agent.session_capabilities.close:
+                await connection.agent.close_session(session.id)
+        except ConnectionClosed:
+            return
+        finally:
+            connection.client.forget(session)
 
     def agent_ended(self, connection: Connection) -> None:
         """The process is gone: nothing is pending any more, and the next prompt starts it again."""
@@ -243,7 +357,7 @@ class Conversation:
         if self.running is not None and not self._answered:
             self._answered = True
             self._died()
-        session.status = "failed"
+        session.status = "idle" if connection.stopping else "failed"
         session.error = session.error or connection.error
         session.change("status", "error")
 

@@ -1,71 +1,188 @@
-"""How a session comes to be at an agent: new, or again after its process was replaced."""
+"""How a session comes to be at an agent: new, from what the agent has stored, or again after its
+process was replaced (v1/session-setup).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
+import anyio
+
+from acp_nvim.agent import wanted
 from acp_nvim.agent.connection import Connection
-from acp_nvim.protocol import schema
-from acp_nvim.protocol.errors import AUTH_REQUIRED, RequestError
+from acp_nvim.agent.setup import Setup
+from acp_nvim.protocol.errors import (
+    AUTH_REQUIRED,
+    RESOURCE_NOT_FOUND,
+    RemoteProtocolError,
+    RequestError,
+)
+from acp_nvim.session import options
 from acp_nvim.session.session import Session
+
+Way = Literal["new", "load", "resume", "fork"]
+
+QUIET_S = 0.25
+"""A replay that is not drawn is over when nothing of it has come for so long: some agents answer
+`session/load` first and replay afterwards.
+"""
+REPLAY_S = 5.0
+"""The longest that is waited for the end of such a late replay."""
+
+
+@dataclass(slots=True, frozen=True)
+class Origin:
+    """Where a session comes from; `id` is the agent's, of a session that exists there."""
+
+    way: Way = "new"
+    id: str = ""
+
+
+NEW = Origin()
 
 
 class Opening:
-    """Opens one session, by the best way that the agent offers."""
+    """Opens one session, by the way that was asked for, later by the best that the agent offers."""
 
-    def __init__(self, session: Session) -> None:
-        """The session has no id yet, or one from a connection that is gone."""
+    def __init__(self, session: Session, origin: Origin = NEW) -> None:
+        """Nothing is sent yet."""
         self.session = session
+        self.opened = False
+        """Whether it has been open at some connection, this one or one before."""
+        self._origin = origin
+        self._setup = Setup()
 
     async def run(self, connection: Connection) -> None:
-        """Open it: resume, else new with the reason stated. Raises `RequestError` of the agent."""
+        """Open it. Raises `RequestError` when the agent refuses, -32000 included; a session that
+        was open before becomes a new one then, with the reason stated in the chat.
+        """
         session = self.session
-        known = session.id
         session.status = "starting"
         session.change("status")
-        try:
-            result = await self._open(connection, known)
-        except RequestError as error:
-            method = connection.spec.auth_method
-            if error.code != AUTH_REQUIRED or method is None:
-                raise
-            await connection.agent.authenticate(method)
-            result = await self._open(connection, known)
-        self._take_over(result)
+        session.transcript.speaker = connection.title
+        wishes = self._wishes(connection)
+        self._setup = connection.setup(session.cwd)
+        for remark in self._setup.remarks:
+            session.remark("warning", remark)
+        result = await (self._again(connection) if self.opened else self._first(connection))
+        self.opened = True
+        options.take(session, result)
+        for problem in await wanted.apply(connection.agent, session, wishes):
+            session.remark("warning", problem)
+        if session.status == "starting":
+            session.status, session.error = "idle", None
+        session.change("status", "error")
 
-    async def _open(self, connection: Connection, known: str) -> Any:
-        if not known:
-            return await self._new(connection)
-        try:
-            return await self._again(connection, known)
-        except RequestError as error:
-            if error.code == AUTH_REQUIRED:
-                raise
-            return await self._fresh(
-                connection, f"the agent could not reopen the session ({error})"
-            )
+    def _wishes(self, connection: Connection) -> wanted.Wishes:
+        """What was chosen in the session counts more than the defaults of the agent."""
+        spec, session = connection.spec, self.session
+        if not self.opened:
+            return wanted.Wishes(spec.mode, dict(spec.options), named=True)
+        return wanted.chosen(session)
 
-    async def _new(self, connection: Connection) -> schema.NewSessionResponse:
+    # -- the first time ---------------------------------------------------------------------------
+
+    async def _first(self, connection: Connection) -> Any:
+        match self._origin.way:
+            case "load":
+                return await self._load(connection, self._origin.id)
+            case "resume":
+                result = await self._resume(connection, self._origin.id)
+                self.session.remark("info", "resumed; the agent knows what was said before")
+                return result
+            case "fork":
+                return await self._fork(connection)
+            case _:
+                return await self._new(connection)
+
+    async def _new(self, connection: Connection) -> Any:
         session = self.session
-        result = await connection.agent.new_session(session.cwd, [], session.directories)
-        session.id = result.session_id
-        connection.client.adopt(result.session_id, session)
-        session.change("id")
-        session.event("AcpSession", id=result.session_id)
+        result = await connection.agent.new_session(session.cwd, self._setup, session.directories)
+        self._named(connection, result.session_id)
         return result
 
-    async def _again(self, connection: Connection, known: str) -> Any:
-        session, agent = self.session, connection.agent
-        if not agent.session_capabilities.resume:
-            return await self._fresh(connection, "the agent cannot resume sessions")
-        connection.client.adopt(known, session)
+    async def _fork(self, connection: Connection) -> Any:
+        session = self.session
+        result = await connection.agent.fork_session(
+            self._origin.id, session.cwd, self._setup, session.directories
+        )
+        self._named(connection, result.session_id)
+        session.remark("info", "forked; the agent knows what was said before")
+        return result
+
+    async def _load(self, connection: Connection, session_id: str) -> Any:
+        """The replay comes before the answer, so the session is known before the question."""
+        session = self.session
+        session.replaying = True
+        connection.client.adopt(session_id, session)
         try:
-            result = await agent.resume_session(known, session.cwd, [], session.directories)
-        except RequestError:
+            result = await connection.agent.load_session(
+                session_id, session.cwd, self._setup, session.directories
+            )
+        except BaseException:
             connection.client.forget(session)
             raise
-        session.remark("info", f"{connection.title} runs again; the session was resumed")
-        session.event("AcpSession", id=known)
+        finally:
+            session.replaying = False
+        self._named(connection, session_id)
+        return result
+
+    async def _resume(self, connection: Connection, session_id: str) -> Any:
+        session = self.session
+        connection.client.adopt(session_id, session)
+        try:
+            result = await connection.agent.resume_session(
+                session_id, session.cwd, self._setup, session.directories
+            )
+        except BaseException:
+            connection.client.forget(session)
+            raise
+        self._named(connection, session_id)
+        return result
+
+    def _named(self, connection: Connection, session_id: str) -> None:
+        session = self.session
+        session.id = session_id
+        connection.client.adopt(session_id, session)
+        session.change("id", "title")
+        session.event("AcpSession", id=session_id)
+
+    # -- again, at another process of the agent ---------------------------------------------------
+
+    async def _again(self, connection: Connection) -> Any:
+        """Resume, else load, else a new one."""
+        session, agent = self.session, connection.agent
+        reason = "the agent can neither resume nor load sessions"
+        try:
+            if agent.session_capabilities.resume:
+                result = await self._resume(connection, session.id)
+                session.remark("info", f"{connection.title} runs again; the session was resumed")
+                return result
+        except (RequestError, RemoteProtocolError) as error:
+            reason = _refusal(error)
+        try:
+            if agent.capabilities.load_session:
+                result = await self._reload(connection)
+                session.remark("info", f"{connection.title} runs again; the session was loaded")
+                return result
+        except (RequestError, RemoteProtocolError) as error:
+            reason = _refusal(error)
+        return await self._fresh(connection, reason)
+
+    async def _reload(self, connection: Connection) -> Any:
+        """Load what is on the screen already: the replay is not drawn a second time."""
+        client, session_id = connection.client, self.session.id
+        client.mute(session_id)
+        try:
+            result = await self._load(connection, session_id)
+            with anyio.move_on_after(REPLAY_S):
+                heard = -1
+                while heard != client.muted[session_id]:
+                    heard = client.muted[session_id]
+                    await anyio.sleep(QUIET_S)
+        finally:
+            client.unmute(session_id)
         return result
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
@@ -74,12 +191,12 @@ class Opening:
         )
         return await self._new(connection)
 
-    def _take_over(self, result: Any) -> None:
-        """Modes and options of the answer; both may be null."""
-        session = self.session
-        if result.modes:
-            session.modes, session.mode = result.modes, result.modes.current_mode_id
-        if result.config_options:
-            session.options = tuple(result.config_options)
-        session.status, session.error = "idle", None
-        session.change("status", "error", "modes", "options")
+
+def _refusal(error: RequestError | RemoteProtocolError) -> str:
+    """Why it could not be opened again. A login that is asked for is no reason: it is raised."""
+    code = error.code if isinstance(error, RequestError) else None
+    if code == AUTH_REQUIRED:
+        raise error
+    if code == RESOURCE_NOT_FOUND:
+        return "the agent does not know the session any more"
+    return f"the agent could not reopen the session ({error})"

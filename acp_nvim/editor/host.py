@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import anyio
-from anyio.abc import TaskGroup
 
 from acp_nvim.agent.agents import Agents
-from acp_nvim.agent.connection import Connection, Surroundings
+from acp_nvim.agent.connection import Connection, Surroundings, level
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.files import FileOptions, Files
+from acp_nvim.agent.opening import NEW, Origin
 from acp_nvim.agent.reaper import Reaper
 from acp_nvim.agent.settings import AgentSettings, Settings, decode
+from acp_nvim.agent.stored import IndexFile
+from acp_nvim.agent.tasks import Tasks
 from acp_nvim.editor.access import Access
+from acp_nvim.editor.asking import Asking
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import Buffers
 from acp_nvim.editor.frames import Frames
@@ -46,9 +51,19 @@ class Host:
         self.access = Access()
         self.files = Files(Buffers(bridge), FileOptions(), self.access, self.worked_at, self.wrote)
         self.reaper = Reaper()
-        self.tasks: TaskGroup
+        self.asking = Asking(self.screen.push)
+        self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
+        self.index: IndexFile | None = None
+        self.cwd = str(Path.home())
+        """Where the user worked last: agents are started there."""
+        self.logins: set[str] = set()
+        """Agents whose login runs in a terminal."""
+        self.after_login: list[tuple[str, Callable[[], None]]] = []
+        """What the user wanted from an agent, by its name, that goes on after a login."""
+        self.tasks: Tasks
         self.agents: Agents
         self._next = 1
+        self._greeted: WeakSet[Connection] = WeakSet()
 
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""
@@ -57,7 +72,8 @@ class Host:
     async def run(self, verbs: Any) -> None:
         """Live until cancelled; then end every agent before returning."""
         try:
-            async with anyio.create_task_group() as self.tasks:
+            async with anyio.create_task_group() as group:
+                self.tasks = Tasks(group, self.failed)
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.tasks.start_soon(self.frames.run)
                 await verbs(self)
@@ -84,6 +100,8 @@ class Host:
             gate=self.screen.gate,
             changed=self.agent_changed,
             ended=self.agent_ended,
+            authenticated=self.logged_in,
+            cwd=lambda: self.cwd,
             env=agent_environment,
         )
 
@@ -92,7 +110,12 @@ class Host:
     def configure(self, table: dict[str, Any]) -> None:
         """Take over the options of verb `setup`."""
         self._next = max(self._next, int(table.pop("next_session", 1)))
+        data = (table.get("stdpath") or {}).get("data")
+        if data and self.index is None:
+            self.index = IndexFile(Path(data) / "acp" / "sessions.json", self.problem)
         self.options = options = decode(table)
+        for connection in self.agents.connections.values():
+            connection.traffic.level = level(options.log.level)
         files = options.files
         self.files.options = FileOptions(
             files.outside, files.secret, files.save, files.autocmds, options.limits.message_bytes
@@ -112,12 +135,21 @@ class Host:
 
     # -- sessions ---------------------------------------------------------------------------------
 
-    def new_session(self, cwd: str, agent: str | None = None) -> Conversation:
-        """Make a session with the next number and make it current; nothing is sent yet."""
-        directories = [str(Path(path).expanduser()) for path in self.options.files.directories]
+    def new_session(
+        self, cwd: str, agent: str | None = None, origin: Origin = NEW, title: str | None = None
+    ) -> Conversation:
+        """Make a session with the next number and make it current; nothing is sent yet.
+
+        `origin` says what it is to be made of at the agent (`Conversation.open` does that).
+        """
+        self.cwd = cwd
+        directories = [
+            str(Path(cwd, Path(path).expanduser())) for path in self.options.files.directories
+        ]
         session = Session(self._next, agent or self.options.agent, cwd, directories)
+        session.title = title
         self._next += 1
-        conversation = Conversation(session, self.agents, self.tasks, self)
+        conversation = Conversation(session, self.agents, self.tasks, self, origin)
         self.conversations[session.n] = conversation
         self.screen.add(session)
         self.make_current(session.n)
@@ -126,7 +158,15 @@ class Host:
     def make_current(self, n: int) -> None:
         """The session that commands without a number mean."""
         self.current = n
+        if n in self.conversations:
+            self.conversations[n].used = time.monotonic()
         self.screen.state(["current"], n)
+
+    def leave(self, n: int) -> None:
+        """A session is closed: the one used before it is current, where one is open."""
+        rest = [c for c in self.conversations.values() if c.session.status != "closed"]
+        if self.current == n and rest:
+            self.make_current(max(rest, key=lambda c: c.used).session.n)
 
     def conversation(self, n: int | None) -> Conversation | None:
         """Return a session's conversation; without a number the current one's."""
@@ -157,7 +197,8 @@ class Host:
     def agent_changed(self, connection: Connection) -> None:
         """Show an agent's state."""
         self.screen.state(["agents", connection.name], connection.snapshot())
-        if connection.status == "ready":
+        if connection.status == "ready" and connection not in self._greeted:
+            self._greeted.add(connection)
             self.screen.event("AcpAgentReady", agent=connection.name)
 
     def agent_ended(self, connection: Connection) -> None:
@@ -190,19 +231,60 @@ class Host:
         """A prompt that was not taken goes back where it was written."""
         self.screen.push("composer", session.n, text)
 
-    def login_needed(self, connection: Connection, session: Session) -> None:
+    def login_needed(self, connection: Connection, session: Session | None) -> None:
         """Say that the agent wants a login; what waits goes on afterwards."""
-        connection.status = "auth_required"
-        self.agent_changed(connection)
-        methods = connection.agent.auth_methods
-        session.event("AcpAuthRequired", agent=connection.name, methods=list(methods))
+        connection.require_login()
+        data = {"agent": connection.name, "methods": list(connection.agent.auth_methods)}
+        if session is not None:
+            session.event("AcpAuthRequired", **data)
+        else:
+            self.screen.event("AcpAuthRequired", **data)
         self.echo("warn", f"{connection.title} asks for a login: :Acp login")
+
+    async def restart(self, name: str) -> None:
+        """End an agent's process tree, start it again and reopen its sessions.
+
+        Raises `UnknownAgent`.
+        """
+        await self.agents.stop(name)
+        connection = self.agents.start(name)
+        for conversation in self.conversations.values():
+            if conversation.session.agent == name and conversation.session.status != "closed":
+                conversation.open()
+        if await connection.ready():
+            self._go_on(name)
+
+    def logged_in(self, connection: Connection) -> None:
+        """The user has logged in: what he wanted from the agent goes on."""
+        self.tasks.start_soon(connection.logged_in)
+        for conversation in self.conversations.values():
+            if conversation.session.agent == connection.name:
+                conversation.logged_in()
+        self._go_on(connection.name)
+
+    def _go_on(self, name: str) -> None:
+        wanted = [go_on for agent, go_on in self.after_login if agent == name]
+        self.after_login = [one for one in self.after_login if one[0] != name]
+        for go_on in wanted:
+            go_on()
+
+    def remember(self, session: Session, connection: Connection, topic: str) -> None:
+        """Keep a session for the list, where its agent can open it again."""
+        capable = connection.agent.capabilities.load_session is True
+        capable = capable or bool(connection.agent.session_capabilities.resume)
+        if self.index is not None and capable:
+            self.index.remember(session.agent, session.id, session.cwd, session.title or topic)
 
     # -- words to the user ------------------------------------------------------------------------
 
     def echo(self, level: str, message: str) -> None:
         """One line to the user."""
         self.screen.push("echo", level, message)
+
+    def failed(self, what: str, error: Exception) -> None:
+        """A task of ours broke; the rest goes on."""
+        self.problem(f"{what}: {type(error).__name__}: {error}")
+        self.echo("error", f"a fault of ours in {what}: {error} (:Acp info)")
 
     def problem(self, text: str) -> None:
         """Something of ours went wrong; it is kept for `:Acp info`, and stderr goes to the health

@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,14 +17,15 @@ from acp_nvim.editor.host import Host
 
 Args = dict[str, Any]
 Verb = Callable[[Host, Args], Awaitable[None] | None]
+F = TypeVar("F", bound=Verb)
 
 VERBS: dict[str, Verb] = {}
 
 
-def verb(name: str) -> Callable[[Verb], Verb]:
+def verb(name: str) -> Callable[[F], F]:
     """Register a function under a verb's name."""
 
-    def register(function: Verb) -> Verb:
+    def register(function: F) -> F:
         VERBS[name] = function
         return function
 

@@ -28,12 +28,7 @@ def agent(host: Host, args: Args) -> None:
 @verb("restart")
 async def restart(host: Host, args: Args) -> None:
     """End an agent's process tree, start it again and reopen its sessions."""
-    name = agent_name(host, args)
-    await host.agents.stop(name)
-    host.agents.start(name)
-    for conversation in host.conversations.values():
-        if conversation.session.agent == name and conversation.session.status != "closed":
-            conversation.wake()
+    await host.restart(agent_name(host, args))
 
 
 @verb("stop")

@@ -79,8 +79,7 @@ def cancel(host: Host, args: Args) -> None:
 
 def _clear(conversation: Conversation) -> bool:
     had = bool(conversation.session.queue)
-    conversation.session.queue.clear()
-    conversation.session.change("queue")
+    conversation.set_queue(())
     return had
 
 
@@ -109,5 +108,4 @@ def _set_queue(conversation: Conversation, texts: list[str]) -> None:
         if same is not None:
             before.remove(same)
         after.append(same or Prompt(text))
-    conversation.session.queue[:] = after
-    conversation.session.change("queue")
+    conversation.set_queue(after)

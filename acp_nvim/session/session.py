@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from acp_nvim.protocol import schema
-from acp_nvim.session import snapshot
+from acp_nvim.session import options, snapshot
 from acp_nvim.session.decisions import Decision, Decisions, Outcome
 from acp_nvim.session.entries import Heading, Line, Message, Part, PlanEntry, Question, ToolEntry
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.terminals import Terminals
 from acp_nvim.session.tool_calls import ToolCall, ToolCalls
 from acp_nvim.session.transcript import Transcript
+
+CALLS_AT_ONCE = 200
+"""Tool calls told in one frame; a replay may bring any number."""
 
 Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"]
 
@@ -54,6 +57,7 @@ class Session:
         self.plan: Sequence[schema.PlanEntry] = ()
         self.modes: schema.SessionModeState | None = None
         self.mode: str | None = None
+        self.models: schema.SessionModelState | None = None
         self.options: Sequence[schema.SessionConfigOption] = ()
         self.commands: Sequence[schema.AvailableCommand] = ()
         self.usage: schema.UsageUpdate | None = None
@@ -64,6 +68,8 @@ class Session:
         self.entries: dict[ToolCall, ToolEntry] = {}
         self.plan_entry: PlanEntry | None = None
         self.echo = ""
+        self.replaying = False
+        """The agent tells what was said and done in the past: nothing of it is an event now."""
         self.state_mark = 0
         self._changed: set[str] = {
             "agent",
@@ -96,7 +102,9 @@ class Session:
         self.on_change()
 
     def event(self, name: str, **data: Any) -> None:
-        """Queue a `User` event behind the text that came before it."""
+        """Queue a `User` event behind the text that came before it; none of a replay."""
+        if self.replaying:
+            return
         self._events.append(
             Event(name, {"session": self.n, **snapshot.compact(**data)}, self.transcript.written)
         )
@@ -108,11 +116,14 @@ class Session:
         if "tool_calls" in self._changed:
             changes.append((["tool_calls"], [snapshot.tool_call(call) for call in self.tool_calls]))
             self._changed_calls.clear()
-        calls = (self.tool_calls.at(index) for index in sorted(self._changed_calls))
+        changed = sorted(self._changed_calls)
+        calls = (self.tool_calls.at(index) for index in changed[:CALLS_AT_ONCE])
         changes += [(["tool_calls", call.index + 1], snapshot.tool_call(call)) for call in calls]
         changes += [([name], self._value(name)) for name in sorted(self._changed - {"tool_calls"})]
         self._changed.clear()
-        self._changed_calls.clear()
+        self._changed_calls = set(changed[CALLS_AT_ONCE:])
+        if self._changed_calls:
+            self.on_change()
         return changes
 
     def take_events(self, drawn: int) -> list[Event]:
@@ -137,9 +148,9 @@ class Session:
             case "plan":
                 return snapshot.plan(self.plan)
             case "modes":
-                return snapshot.modes(self.modes, self.mode)
+                return snapshot.modes(options.modes(self))
             case "options":
-                return snapshot.options(self.options)
+                return options.on_wire(options.available(self))
             case "commands":
                 return snapshot.commands(self.commands)
             case "terminals":

@@ -6,7 +6,7 @@ wire.
 
 from __future__ import annotations
 
-from acp_nvim.session.entries import Entry, Message, Part, Role
+from acp_nvim.session.entries import Entry, Heading, Line, Message, Part, Role
 
 
 class Transcript:
@@ -20,6 +20,8 @@ class Transcript:
         """Characters of text ever added, for back-pressure and for events that must follow their
         text.
         """
+        self.speaker: str | None = None
+        """The agent's name: a heading with it stands between the user's words and the agent's."""
 
     @property
     def last(self) -> Entry | None:
@@ -32,6 +34,11 @@ class Transcript:
         if isinstance(last, Message):
             last.closed = True
             self.dirty[last] = None
+            if last.role == "user" and self.speaker is not None and _answers(entry):
+                self._append(Heading(self.speaker))
+        self._append(entry)
+
+    def _append(self, entry: Entry) -> None:
         self.entries.append(entry)
         self.dirty[entry] = None
 
@@ -46,9 +53,9 @@ class Transcript:
         a change of
         `messageId` starts a new message, its absence concatenates).
         """
-        message = self.last
+        message = self.entries[-1] if self.entries else None
         if (
-            not isinstance(message, Message)
+            message.__class__ is not Message
             or message.role != role
             or message.message_id != message_id
         ):
@@ -56,5 +63,12 @@ class Transcript:
             self.add(message)
         message.parts.append(part)
         self.dirty[message] = None
-        self.written += len(part) if isinstance(part, str) else 1
+        self.written += len(part) if part.__class__ is str else 1
         return message
+
+
+def _answers(entry: Entry) -> bool:
+    """Whether an entry is the agent's: a replay gives no other sign of where its part begins."""
+    if isinstance(entry, Message):
+        return entry.role != "user"
+    return not isinstance(entry, (Heading, Line))

@@ -4,7 +4,6 @@ local M = {}
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.chat')
 local ns_targets = api.nvim_create_namespace('acp.chat.targets')
-local ns_folds = api.nvim_create_namespace('acp.chat.folds')
 
 ---@class acp.Chat
 ---@field n integer
@@ -46,33 +45,11 @@ local function scratch(name, filetype)
   return bufnr
 end
 
-local function fold_range(bufnr, mark)
-  local at = api.nvim_buf_get_extmark_by_id(bufnr, ns_folds, mark, { details = true })
-  if at[1] and at[3].end_row and at[3].end_row > at[1] then
-    return at[1] + 1, at[3].end_row + 1
-  end
-end
-
-local function make_fold(win, first, last)
-  api.nvim_win_call(win, function()
-    vim.cmd(('%d,%dfold'):format(first, last))
-  end)
-end
-
---- A window that shows the chat anew has none of its folds: they are window-local.
 local function dress(win, chat)
   for name, value in pairs(window_options) do
     api.nvim_set_option_value(name, value, { win = win, scope = 'local' })
   end
-  api.nvim_win_call(win, function()
-    vim.cmd('normal! zE')
-  end)
-  for _, mark in pairs(chat.folds) do
-    local first, last = fold_range(chat.bufnr, mark)
-    if first then
-      make_fold(win, first, last)
-    end
-  end
+  require('acp.folds').dress(win, chat)
 end
 
 local function attach(chat)
@@ -98,10 +75,12 @@ function M.create(n)
   if chat and api.nvim_buf_is_loaded(chat.bufnr) then
     return chat.bufnr
   end
-  chat = { n = n, bufnr = scratch(('acp://chat/%d'):format(n), 'acpchat'), targets = {}, folds = {} }
+  chat =
+    { n = n, bufnr = scratch(('acp://chat/%d'):format(n), 'acpchat'), targets = {}, folds = {} }
   chats[n], by_buffer[chat.bufnr] = chat, chat
   require('acp.highlights').define()
   attach(chat)
+  require('acp.current').watch()
   require('acp.keymaps').attach('chat', chat.bufnr, n)
   require('acp.state').set({ 'sessions', n, 'chat_bufnr' }, chat.bufnr)
   return chat.bufnr
@@ -228,29 +207,12 @@ function M.append(n, row, lines, decor)
   end)
 end
 
---- Frame operation: block `id` is foldable from now on; lines that come inside extend the fold by themselves.
+--- Frame operation: blocks are foldable from now on, see `acp.folds`.
 ---@param n integer
----@param id string
----@param first integer
----@param last integer inclusive
----@param open boolean
-function M.fold(n, id, first, last, open)
-  local chat = chats[n]
-  if not chat then
-    return
-  end
-  chat.folds[id] = api.nvim_buf_set_extmark(chat.bufnr, ns_folds, first, 0, {
-    id = chat.folds[id],
-    end_row = last,
-    end_col = 0,
-    right_gravity = false,
-    strict = false,
-  })
-  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
-    make_fold(win, first + 1, last + 1)
-  end
-  if open then
-    M.fold_open(n, id, true)
+---@param folds table[] each `{id, first row, last row, open}`
+function M.folds(n, folds)
+  if chats[n] then
+    require('acp.folds').add(chats[n], folds)
   end
 end
 
@@ -259,16 +221,8 @@ end
 ---@param id string
 ---@param open boolean
 function M.fold_open(n, id, open)
-  local chat = chats[n]
-  local mark = chat and chat.folds[id]
-  local first = mark and fold_range(chat.bufnr, mark)
-  if not first then
-    return
-  end
-  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
-    api.nvim_win_call(win, function()
-      pcall(vim.cmd, first .. (open and 'foldopen!' or 'foldclose'))
-    end)
+  if chats[n] then
+    require('acp.folds').open(chats[n], id, open)
   end
 end
 

@@ -60,7 +60,7 @@ end
 
 --- What stands under the text: the attached lines; and in an empty composer how to send.
 ---@param n integer
-local function decorate(n)
+function M.decorate(n)
   local it = composers[n]
   if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then
     return
@@ -70,6 +70,9 @@ local function decorate(n)
   for _, chip in ipairs(it.chips) do
     local label = require('acp.context').label(require('acp.context').resolve(chip))
     below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } }
+  end
+  for _, path in ipairs(require('acp.media').list(n)) do
+    below[#below + 1] = { { '  + ' .. require('acp.media').label(path), 'AcpAttachment' } }
   end
   local count = vim.api.nvim_buf_line_count(it.bufnr)
   if #below > 0 then
@@ -117,7 +120,7 @@ local function watch(n, bufnr)
         due = false
         if vim.api.nvim_buf_is_loaded(bufnr) then
           vim.bo[bufnr].modified = false
-          decorate(n)
+          M.decorate(n)
         end
       end)
     end,
@@ -213,7 +216,7 @@ local function register()
     composers[n] = composers[n] or record(args.buf)
     composers[n].bufnr = args.buf
     dress(n, args.buf)
-    decorate(n)
+    M.decorate(n)
   end)
 end
 
@@ -233,6 +236,7 @@ function M.ensure(n)
   local bufnr = vim.fn.bufadd(name_of(n))
   composers[n] = it or record(bufnr)
   composers[n].bufnr = bufnr
+  require('acp.current').watch()
   vim.fn.bufload(bufnr) -- BufReadCmd above dresses it
   announce()
   return bufnr
@@ -262,13 +266,14 @@ function M.send(n, first, last)
     return
   end
   local text = table.concat(lines, '\n')
-  local args = vim.tbl_extend('error', require('acp.context').prompt(text, it.chips), target(n))
+  local args = vim.tbl_extend('error', require('acp.context').prompt(text, it.chips, n), target(n))
   args.composer = n
   if not require('acp.host').notify('prompt', args) then
     return
   end
   unconfirmed[#unconfirmed + 1] = { n = n, text = text }
   require('acp.history').add(text)
+  require('acp.media').remove(n)
   it.walk, it.chips, it.new = require('acp.history').walk(), {}, false
   vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
   vim.bo[it.bufnr].modified = false
@@ -362,7 +367,7 @@ function M.open(opts)
     else
       window.open_beside(bufnr, place(n))
     end
-    decorate(n)
+    M.decorate(n)
     if opts.insert then
       vim.cmd.startinsert({ bang = true })
     end

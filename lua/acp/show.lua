@@ -26,9 +26,9 @@ function M.expect()
   asked = place()
 end
 
---- Whether the user still waits, in Normal mode, where he asked.
+--- Whether the user still waits, in Normal mode, where he asked; true once.
 ---@return boolean
-local function waiting()
+function M.waiting()
   local here = asked
   asked = nil
   return here ~= nil and vim.api.nvim_get_mode().mode == 'n' and vim.deep_equal(here, place())
@@ -54,7 +54,7 @@ function M.open(name, filetype, lines, spans)
     require('acp.keymaps').attach('view', bufnr)
   end
   require('acp.buffer').fill(bufnr, lines, spans, ns)
-  local enter = waiting()
+  local enter = M.waiting()
   local win = window.showing(bufnr)
   if not win then
     local height = math.min(math.max(#lines, 3), math.floor(vim.o.lines * 0.5))

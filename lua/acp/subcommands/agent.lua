@@ -34,9 +34,9 @@ list.login = {
   max = 1,
   values = known('auth_methods'),
   strict = true,
-  run = function(args)
+  run = spec.shown(function(args)
     require('acp.choose').login(args[1])
-  end,
+  end),
 }
 
 list.logout = {

@@ -1,0 +1,85 @@
+"""Ways to log in to an agent: by itself, in a terminal, by environment variables
+(v1/authentication).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from acp_nvim.agent.settings import AgentSettings
+from acp_nvim.protocol import schema
+
+
+@dataclass(slots=True, frozen=True)
+class TerminalLogin:
+    """A program to be run in a terminal of its own; exit code 0 means that the user is logged in.
+
+    `env` is laid over the environment. It is never passed to `authenticate`.
+    """
+
+    title: str
+    command: list[str]
+    env: dict[str, str]
+
+
+def terminal_login(spec: AgentSettings, method: schema.AuthMethod) -> TerminalLogin | None:
+    """The program of a terminal method, None when the method is none.
+
+    A method of type terminal is the agent's own command with `args` and `env` added; agents from
+    before that type describe a whole command in `_meta`.
+    """
+    if isinstance(method, schema.AuthMethodTerminal):
+        args = list(method.args or ())
+        env = {**spec.env, **(method.env or {})}
+        return TerminalLogin(method.name, [*spec.command, *args], env)
+    described = (getattr(method, "meta", None) or {}).get("terminal-auth")
+    if isinstance(described, dict):
+        return _described(spec, method, described)
+    return None
+
+
+def _described(
+    spec: AgentSettings, method: schema.AuthMethod, described: Mapping[str, Any]
+) -> TerminalLogin | None:
+    command, args, env = (described.get(key) for key in ("command", "args", "env"))
+    if not isinstance(command, str) or not command:
+        return None
+    label = described.get("label")
+    title = label if isinstance(label, str) else name(method)
+    rest = [str(arg) for arg in args] if isinstance(args, list) else []
+    return TerminalLogin(title, [command, *rest], {**spec.env, **_strings(env)})
+
+
+def _strings(env: Any) -> dict[str, str]:
+    return {str(key): str(value) for key, value in env.items()} if isinstance(env, dict) else {}
+
+
+def variables(method: schema.AuthMethod) -> list[str]:
+    """The environment variables that a method needs; optional ones are left out."""
+    if not isinstance(method, schema.AuthMethodEnvVar):
+        return []
+    if method.var_name:
+        return [method.var_name]
+    return [variable.name for variable in method.vars or () if variable.optional is not True]
+
+
+def missing(method: schema.AuthMethod, env: Mapping[str, str]) -> list[str]:
+    """Those of its variables that have no value in `env`."""
+    return [variable for variable in variables(method) if not env.get(variable)]
+
+
+def name(method: schema.AuthMethod) -> str:
+    """What the agent calls the method."""
+    return str(getattr(method, "name", "")) or identity(method)
+
+
+def identity(method: schema.AuthMethod) -> str:
+    """What `authenticate` names it by."""
+    return str(getattr(method, "id", ""))
+
+
+def find(methods: Iterable[schema.AuthMethod], method_id: str) -> schema.AuthMethod | None:
+    """The method of that id."""
+    return next((method for method in methods if identity(method) == method_id), None)

@@ -1,0 +1,130 @@
+"""Sessions that are not open here: those that agents list (v1/session-list), and those of the
+local index.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from acp_nvim.agent.agent import Agent
+from acp_nvim.agent.redact import Redactor
+from acp_nvim.protocol import schema
+from acp_nvim.session.index import Entry, Index, title
+
+PAGES = 50
+SESSIONS = 2000
+"""What is taken of an agent's list; more is no list to choose from."""
+
+
+@dataclass(slots=True, frozen=True)
+class Stored:
+    """A session to be opened again; `time` in seconds since 1970, 0 when unknown."""
+
+    agent: str
+    id: str
+    cwd: str
+    title: str
+    time: float = 0.0
+    archived: bool = False
+
+
+async def listed(name: str, agent: Agent) -> list[Stored]:
+    """All sessions that an agent has stored, in its order; only behind
+    `sessionCapabilities.list`. Raises what `Agent.list_sessions` raises.
+    """
+    found: dict[str, Stored] = {}
+    archived = "include" if agent.session_capabilities.archive else None
+    cursor: str | None = None
+    seen: set[str] = set()
+    for _ in range(PAGES):
+        page = await agent.list_sessions(cursor, archived)
+        for info in page.sessions:
+            found.setdefault(info.session_id, _stored(name, info))
+        cursor = page.next_cursor or None
+        if cursor is None or cursor in seen or len(found) >= SESSIONS:
+            break
+        seen.add(cursor)
+    return list(found.values())
+
+
+def _stored(name: str, info: schema.SessionInfo) -> Stored:
+    return Stored(
+        name,
+        info.session_id,
+        info.cwd,
+        info.title or "",
+        _seconds(info.updated_at or ""),
+        info.archived is True,
+    )
+
+
+def _seconds(iso: str) -> float:
+    """The time of an ISO 8601 text; 0 when it is none."""
+    try:
+        return datetime.fromisoformat(iso).timestamp() if iso else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def merged(lists: Iterable[list[Stored]], remembered: Iterable[Entry], cwd: str) -> list[Stored]:
+    """Lists of agents and the index as one: those of `cwd` first, newest first within each."""
+    found = {(one.agent, one.id): one for sessions in lists for one in sessions}
+    for entry in remembered:
+        known = found.get(entry.key)
+        if known is None:
+            found[entry.key] = Stored(entry.agent, entry.id, entry.cwd, entry.title, entry.time)
+        else:
+            found[entry.key] = replace(
+                known, title=known.title or entry.title, cwd=known.cwd or entry.cwd
+            )
+    return sorted(found.values(), key=lambda one: (one.cwd != cwd, one.archived, -one.time))
+
+
+class IndexFile:
+    """The index on disk. Several editors may share it: each change is made to what it holds now."""
+
+    def __init__(self, path: Path, failed: Callable[[str], None]) -> None:
+        """`failed` hears why the file could not be written; its absence is no failure."""
+        self.path = path
+        self._failed = failed
+
+    def read(self) -> Index:
+        """What is remembered now."""
+        try:
+            return Index.decode(self.path.read_bytes())
+        except OSError:
+            return Index()
+
+    def remember(self, agent: str, session_id: str, cwd: str, words: str) -> None:
+        """Put a session in front; `words` are its title or what it is about."""
+        entry = Entry(agent, session_id, cwd, title(Redactor().text(words)), time.time())
+        index = self.read()
+        index.put(entry)
+        self._write(index)
+
+    def forget(self, agent: str, session_id: str) -> None:
+        """The session is gone."""
+        index = self.read()
+        index.drop(agent, session_id)
+        self._write(index)
+
+    def _write(self, index: Index) -> None:
+        """All or nothing: a reader sees the old file or the new one, and so does a crash."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(index.encode())
+                Path(name).replace(self.path)
+            except OSError:
+                Path(name).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            self._failed(f"{self.path}: {error}")
