@@ -119,6 +119,8 @@ class Client:
         self.muted: dict[str, int] = {}
         """Session ids whose replay is not applied, and how much of it has come."""
         self._gone: set[str] = set()
+        self.translate: Callable[[msgspec.Raw], list[msgspec.Raw]] = lambda _: []
+        """What an update that cannot be read stands for in v1 (`protocol/dialects.py`)."""
         self.on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None
         self._settings = settings
         self._files = files

@@ -21,6 +21,7 @@ from acp_nvim.agent.counters import Counters
 from acp_nvim.agent.traffic import Traffic
 from acp_nvim.agent.transport import Transport
 from acp_nvim.protocol import codec, errors, schema
+from acp_nvim.protocol.dialects import Dialect
 from acp_nvim.protocol.errors import LocalProtocolError, RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Event, Id, Notification, Peer, Request, Response, Violation
 from acp_nvim.render.text import one_line
@@ -58,7 +59,8 @@ class Endpoint:
 
     `gate` is awaited before each read: while it blocks nothing is read, and the peer's pipe fills.
     `last_words` is awaited at the end of the stream for the reason that ConnectionClosed gives;
-    it has to be bounded. `noted` gets each remark on what was forgiven in a result.
+    it has to be bounded. `noted` gets each remark on what was forgiven in a result. `dialect`
+    learns from what the peer says and translates it.
     """
 
     def __init__(
@@ -71,12 +73,14 @@ class Endpoint:
         gate: Callable[[], Awaitable[object]] | None = None,
         last_words: Callable[[], Awaitable[str]] | None = None,
         noted: Callable[[str], None] = lambda note: None,
+        dialect: Dialect | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.counters = Counters()
         self.gate = gate
         self.last_words = last_words
         self.noted = noted
+        self.dialect = dialect or Dialect()
         self.closed: str | None = None
         """Why the connection has ended; None while it has not."""
         self._transport = transport
@@ -125,6 +129,7 @@ class Endpoint:
         if self.closed is not None:
             raise ConnectionClosed(self.closed)
         id, line = self._peer.request(method, params)
+        self.dialect.sent(id, method, params)
         call = self._outgoing[id] = OutgoingCall(id, method, self._clock(), on_response)
         self.counters.requests_out += 1
         self._send(line)
@@ -146,6 +151,9 @@ class Endpoint:
 
     def notify(self, method: str, params: Params) -> None:
         """Send a notification; dropped when the connection has ended. Raises LocalProtocolError."""
+        if self.dialect.asks(method) and self.closed is None:
+            self.begin(method, params)
+            return
         self.counters.notifications_out += 1
         self._send(self._peer.notify(method, params))
 
@@ -172,6 +180,8 @@ class Endpoint:
 
     def _handle(self, events: list[Event]) -> None:
         notify, told = self._handler.notification, 0
+        if self.dialect.active:
+            events = self.dialect.events(events)
         for event in events:
             if self.closed is not None:
                 break
@@ -190,7 +200,7 @@ class Endpoint:
             case Request():
                 self._start(event)
             case Response():
-                self._respond_to_us(event)
+                self._answer_came(event)
             case Violation():
                 self._violated(event)
             case Notification():
@@ -202,8 +212,15 @@ class Endpoint:
             self._send(violation.reply)
         self._guarded(self._handler.violation, violation)
 
-    def _respond_to_us(self, response: Response) -> None:
+    def _answer_came(self, response: Response) -> None:
         self.counters.responses_in += 1
+        for event in self.dialect.response(response):
+            if isinstance(event, Response):
+                self._respond_to_us(event)
+            elif isinstance(event, Notification):
+                self._guarded(self._handler.notification, event.method, event.params)
+
+    def _respond_to_us(self, response: Response) -> None:
         call = self._outgoing.pop(response.id)
         result, error = self._outcome(response)
         self._guarded(call.finish, result, error)

@@ -1,0 +1,245 @@
+"""Frames of other descriptions of ACP, turned into those of v1. Functions from JSON to JSON.
+
+What is understood:
+
+- updates `sessionUpdate: "message"` with `role` and a list of content
+- updates `{type: "messageChunk"|"toolCall"|"planUpdate", ...}`, also without the `update` around
+- `serverInfo`, `capabilities` and a string `protocolVersion` in the answer to `initialize`
+- `session: {id}` for `sessionId`, `modeId` for `currentModeId`
+- stop reasons in camel case, `error` among them, and `content` beside the stop reason
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+JSON = dict[str, Any]
+
+BLOCKS: Final = frozenset({"text", "image", "audio", "resource_link", "resource"})
+
+_ROLES: Final = {
+    "user": "user_message_chunk",
+    "human": "user_message_chunk",
+    "thought": "agent_thought_chunk",
+    "thinking": "agent_thought_chunk",
+    "reasoning": "agent_thought_chunk",
+}
+
+_STATUSES: Final = {
+    "running": "in_progress",
+    "inProgress": "in_progress",
+    "started": "in_progress",
+    "done": "completed",
+    "success": "completed",
+    "error": "failed",
+}
+
+
+@dataclass(slots=True)
+class Tools:
+    """Tool calls that an agent has named: `(session, id)` to whether it is finished."""
+
+    finished: dict[tuple[str, str], bool] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class End:
+    """The end of a turn: the answer as v1 has it, or the error; `says` are updates of what stands
+    beside the stop reason, `text` their words.
+    """
+
+    result: JSON
+    traits: list[str]
+    says: list[JSON] = field(default_factory=list)
+    text: str = ""
+    error: str | None = None
+
+    def adds_to(self, said: str) -> bool:
+        """Whether it says what is not in `said`, the words of the turn."""
+        words = self.text.strip()
+        return words not in said if words else bool(self.says)
+
+
+# -- updates --------------------------------------------------------------------------------------
+
+
+def addressed(message: JSON) -> tuple[str, JSON]:
+    """The session and the update of the params of `session/update`, wherever they stand."""
+    session = message.get("session")
+    session_id = message.get("sessionId")
+    if session_id is None and isinstance(session, dict):
+        session_id = session.get("id")
+    update = message.get("update")
+    return str(session_id or ""), update if isinstance(update, dict) else message
+
+
+def update(found: JSON, session_id: str, tools: Tools) -> tuple[list[JSON] | None, str]:
+    """The v1 updates that one stands for, and the name of what was odd; None when it is v1."""
+    tag = found.get("sessionUpdate", found.get("type"))
+    match tag:
+        case "message":
+            return _message(found, found.get("content")), 'updates "message"'
+        case "messageChunk":
+            chunk = found.get("chunk", found.get("content"))
+            return _message(found, chunk), 'updates "messageChunk"'
+        case "toolCall":
+            call = found.get("toolCall")
+            return _tool(call if isinstance(call, dict) else found, session_id, tools), _typed(tag)
+        case "planUpdate":
+            return _plan(found), _typed(tag)
+        case _:
+            return None, ""
+
+
+def _typed(tag: str) -> str:
+    return f'updates "{tag}"'
+
+
+def _message(found: JSON, content: Any) -> list[JSON]:
+    kind = _ROLES.get(str(found.get("role")), "agent_message_chunk")
+    message_id = found.get("messageId", found.get("id"))
+    known = {"messageId": message_id} if isinstance(message_id, str) else {}
+    return [{"sessionUpdate": kind, "content": block, **known} for block in blocks(content)]
+
+
+def blocks(content: Any) -> list[JSON]:
+    """Content blocks of whatever holds them: a string, a block, a list of either."""
+    if content is None or content == "":
+        return []
+    if isinstance(content, list):
+        return [block for item in content for block in blocks(item)]
+    if isinstance(content, dict):
+        if content.get("type") in BLOCKS:
+            return [content]
+        if isinstance(content.get("text"), str):
+            return [{"type": "text", "text": content["text"]}]
+    return [{"type": "text", "text": content if isinstance(content, str) else _json(content)}]
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def _tool(call: JSON, session_id: str, tools: Tools) -> list[JSON]:
+    """Created by the first message, changed by those that follow; a finished id that runs again
+    is a new call.
+    """
+    call_id = str(call.get("id", call.get("toolCallId", "")))
+    status = _STATUSES.get(str(call.get("status")), call.get("status"))
+    key = (session_id, call_id)
+    ended = status in ("completed", "failed")
+    new = key not in tools.finished or (tools.finished[key] and not ended)
+    tools.finished[key] = ended
+    fields = {
+        "toolCallId": call_id,
+        "title": call.get("title") or call.get("name"),
+        "name": call.get("name"),
+        "kind": call.get("kind"),
+        "status": status,
+        "rawInput": call.get("input"),
+        "rawOutput": call.get("output"),
+        "content": _tool_content(call),
+        "locations": call.get("locations"),
+    }
+    kind = "tool_call" if new else "tool_call_update"
+    return [{"sessionUpdate": kind} | {key: it for key, it in fields.items() if it is not None}]
+
+
+def _tool_content(call: JSON) -> list[JSON] | None:
+    """What a call gave: its output, and the error that ended it."""
+    given = [*blocks(call.get("output")), *blocks(call.get("error"))]
+    return [{"type": "content", "content": block} for block in given] or None
+
+
+def _plan(found: JSON) -> list[JSON]:
+    plan = found.get("plan", found)
+    steps = plan
+    if isinstance(plan, dict):
+        steps = next((plan[key] for key in ("entries", "steps", "items") if key in plan), [])
+    entries = [_step(step) for step in steps] if isinstance(steps, list) else []
+    return [{"sessionUpdate": "plan", "entries": entries}]
+
+
+def _step(step: Any) -> JSON:
+    if not isinstance(step, dict):
+        return {"content": str(step), "priority": "medium", "status": "pending"}
+    names = ("content", "title", "text", "description", "step")
+    status = str(step.get("status", "pending"))
+    return {
+        "content": str(next((step[name] for name in names if step.get(name)), "")),
+        "priority": str(step.get("priority", "medium")),
+        "status": _STATUSES.get(status, status),
+    }
+
+
+# -- answers --------------------------------------------------------------------------------------
+
+
+def initialized(result: JSON) -> tuple[JSON, list[str]]:
+    """The answer to `initialize`. A version that is no number is never a version of the real
+    protocol: it is read as 1.
+    """
+    changed, traits = dict(result), []
+    if isinstance(changed.get("protocolVersion"), str):
+        changed["protocolVersion"] = 1
+        traits.append("string protocolVersion")
+    for theirs, ours in (("serverInfo", "agentInfo"), ("capabilities", "agentCapabilities")):
+        if ours not in changed and isinstance(changed.get(theirs), dict):
+            changed[ours] = changed.pop(theirs)
+            traits.append(theirs)
+    if traits:
+        changed.setdefault("protocolVersion", 1)
+    return changed, traits
+
+
+def opened(result: JSON) -> tuple[JSON, list[str]]:
+    """The answer to `session/new` and its kind."""
+    changed, traits = dict(result), []
+    session = changed.get("session")
+    if "sessionId" not in changed and isinstance(session, dict) and "id" in session:
+        changed = {**{key: it for key, it in session.items() if key != "id"}, **changed}
+        changed["sessionId"] = str(session["id"])
+        traits.append("session.id")
+    modes = changed.get("modes")
+    if isinstance(modes, dict) and "currentModeId" not in modes and "modeId" in modes:
+        changed["modes"] = {**modes, "currentModeId": modes["modeId"]}
+        traits.append("modeId")
+    if changed.get("models"):
+        traits.append("models")  # the removed API: read as it is, see `session/options.py`
+    return changed, traits
+
+
+def ended(result: JSON) -> End:
+    """The answer to `session/prompt`."""
+    reason, traits = result.get("stopReason"), []
+    end = End(result, traits)
+    if isinstance(reason, str) and reason != (plain := _snake(reason)):
+        end.result = {**result, "stopReason": plain}
+        traits.append(f"stop reason {reason}")
+    if "content" in result and (given := blocks(result["content"])):
+        traits.append("content beside stopReason")
+        end.says = [{"sessionUpdate": "agent_message_chunk", "content": it} for it in given]
+        end.text = "".join(it.get("text", "") for it in given if it.get("type") == "text")
+    if reason == "error":
+        traits.append("stop reason error")
+        end.error = _reason(result)
+    return end
+
+
+def _snake(reason: str) -> str:
+    """`endTurn` as `end_turn`; the other spelling of `cancelled`."""
+    found = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", reason).lower()
+    return "cancelled" if found == "canceled" else found
+
+
+def _reason(result: JSON) -> str:
+    """The words that go with an error, on one line as they are."""
+    error = result.get("error")
+    if isinstance(error, dict):
+        error = error.get("message")
+    found = error or result.get("message")
+    return str(found) if found else "the agent reports an error"

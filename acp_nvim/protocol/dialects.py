@@ -1,0 +1,145 @@
+"""Agents built to other descriptions of ACP, understood: the one place where that is known.
+
+A `Dialect` stands where frames enter and leave a connection. An agent that speaks the protocol
+passes it without being looked at: only answers to our few requests are, and updates from the first
+frame on that shows another description (in the answer to `initialize`, or an update that cannot be
+read). What an agent says differently is in `dialect_frames`; here is only when to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from acp_nvim.protocol import dialect_frames as frames
+from acp_nvim.protocol import errors, schema
+from acp_nvim.protocol.jsonrpc import Event, Id, Notification, Response
+
+Params = Struct | dict[str, Any]
+
+STRING_VERSION: Final = "string protocolVersion"
+
+_OPENING: Final = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+_LOOKED_AT: Final = _OPENING | {"initialize", "session/prompt"}
+
+
+class Dialect:
+    """What one agent speaks, learned as it speaks.
+
+    `active`: updates have to be translated. `said` tells what an agent has said in the running turn
+    of a session (by the agent's id); text that stands only beside the stop reason is told from text
+    that is repeated there.
+    """
+
+    def __init__(self) -> None:
+        self.active = False
+        self.traits: dict[str, None] = {}
+        self.said: Callable[[str], str] = lambda session_id: ""
+        self._prompts: dict[Id, str] = {}
+        self._tools = frames.Tools()
+
+    def __repr__(self) -> str:
+        return f"<Dialect {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """`acp`, and what else the agent has shown to speak: `acp with models`."""
+        return f"acp with {', '.join(self.traits)}" if self.traits else "acp"
+
+    # -- what leaves ------------------------------------------------------------------------------
+
+    def sent(self, request_id: Id, method: str, params: Params) -> None:
+        """Remember whose turn a prompt begins, for reading its answer."""
+        if method == "session/prompt":
+            session_id = getattr(params, "session_id", None)
+            self._prompts[request_id] = str(session_id or "")
+
+    def asks(self, method: str) -> bool:
+        """Whether this agent takes a notification of ours only as a request."""
+        return method == "session/cancel" and STRING_VERSION in self.traits
+
+    # -- what enters ------------------------------------------------------------------------------
+
+    def response(self, response: Response) -> list[Event]:
+        """An answer as the protocol has it, after what has to be told before it."""
+        session_id = self._prompts.pop(response.id, "")
+        method = response.method
+        if method not in _LOOKED_AT or response.result is None:
+            return [response]
+        result = _object(response.result)
+        if result is None:
+            return [response]
+        if method == "session/prompt":
+            return self._ended(response, result, session_id)
+        opens = method in _OPENING
+        changed, traits = (frames.opened if opens else frames.initialized)(result)
+        if not traits:
+            return [response]
+        self._learn(traits)
+        self.active = self.active or not opens
+        return [Response(response.id, method, _raw(changed), None)]
+
+    def events(self, events: Iterable[Event]) -> list[Event]:
+        """Everything with its updates translated; only called while `active`."""
+        return [translated for event in events for translated in self._event(event)]
+
+    def odd(self, params: Raw) -> list[Raw]:
+        """The updates that one which cannot be read stands for; none when it is just wrong."""
+        found = self._updates(params)
+        if found is None:
+            return []
+        self.active = True
+        return found
+
+    def _event(self, event: Event) -> list[Event]:
+        if type(event) is not Notification or event.method != "session/update":
+            return [event]
+        found = self._updates(event.params)
+        return [event] if found is None else [Notification(event.method, it) for it in found]
+
+    def _updates(self, params: Raw) -> list[Raw] | None:
+        message = _object(params)
+        if message is None:
+            return None
+        session_id, update = frames.addressed(message)
+        translated, trait = frames.update(update, session_id, self._tools)
+        if translated is None:
+            return None
+        self.traits.setdefault(trait)
+        return [_raw({"sessionId": session_id, "update": it}) for it in translated]
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def _learn(self, traits: Iterable[str]) -> None:
+        self.traits |= dict.fromkeys(traits)
+
+    def _ended(self, response: Response, result: dict[str, Any], session_id: str) -> list[Event]:
+        """The end of a turn: what is said only there, then the stop reason or the error."""
+        end = frames.ended(result)
+        if not end.traits:
+            return [response]
+        self._learn(end.traits)
+        told = end.says if end.adds_to(self.said(session_id)) else []
+        before: list[Event] = [
+            Notification("session/update", _raw({"sessionId": session_id, "update": update}))
+            for update in told
+        ]
+        if end.error is not None:
+            error = schema.Error(errors.INTERNAL_ERROR, end.error)
+            return [*before, Response(response.id, response.method, None, error)]
+        return [*before, Response(response.id, response.method, _raw(end.result), None)]
+
+
+def _object(raw: Raw) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _raw(value: Any) -> Raw:
+    return Raw(msgspec.json.encode(value))

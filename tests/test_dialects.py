@@ -1,0 +1,311 @@
+"""Other descriptions of ACP, translated: frames in, frames out, nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Raw
+
+from acp_nvim.protocol import codec, schema
+from acp_nvim.protocol.dialects import Dialect
+from acp_nvim.protocol.jsonrpc import Event, Notification, Peer, Response
+
+Frame = dict[str, Any]
+
+
+def raw(value: Any) -> Raw:
+    return Raw(msgspec.json.encode(value))
+
+
+def answered(dialect: Dialect, method: str, result: Any) -> list[Event]:
+    """The answer to a request of ours, as the connection gets it."""
+    dialect.sent(7, method, schema.PromptRequest("s1", []))
+    return dialect.response(Response(7, method, raw(result), None))
+
+
+def result_of(events: list[Event]) -> Any:
+    """The decoded result of the answer, which stands last."""
+    response = events[-1]
+    assert isinstance(response, Response)
+    assert response.result is not None
+    return json.loads(bytes(response.result))
+
+
+def updates_of(events: list[Event]) -> list[Frame]:
+    """The updates among the events, each readable as v1."""
+    found = []
+    for event in events:
+        if isinstance(event, Notification):
+            notes: list[str] = []
+            message = codec.decode_params(event.method, event.params, "client", notes)
+            assert not isinstance(message.update, schema.UnknownUpdate)
+            assert notes == []
+            found.append(json.loads(bytes(event.params))["update"])
+    return found
+
+
+def odd(update: Any, dialect: Dialect | None = None, **around: Any) -> list[Frame]:
+    """What an odd update is translated to."""
+    dialect = dialect or Dialect()
+    params = raw(update if around else {"sessionId": "s1", "update": update})
+    return updates_of([Notification("session/update", it) for it in dialect.odd(params)])
+
+
+def said(text: str, kind: str = "agent_message_chunk") -> Frame:
+    return {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
+
+
+# ---- what an agent says differently in its updates
+
+
+@pytest.mark.parametrize(
+    ("update", "wanted"),
+    [
+        (
+            {"sessionUpdate": "message", "role": "assistant", "content": [said("a")["content"]]},
+            [said("a")],
+        ),
+        (
+            {"sessionUpdate": "message", "role": "user", "content": [said("q")["content"]]},
+            [said("q", "user_message_chunk")],
+        ),
+        (
+            {"sessionUpdate": "message", "role": "thought", "content": "hm"},
+            [said("hm", "agent_thought_chunk")],
+        ),
+        (
+            {"sessionUpdate": "message", "role": "assistant", "content": ["a", {"text": "b"}]},
+            [said("a"), said("b")],
+        ),
+        ({"sessionUpdate": "message", "role": "assistant", "content": []}, []),
+        ({"type": "messageChunk", "role": "assistant", "chunk": "a"}, [said("a")]),
+        ({"type": "messageChunk", "chunk": {"type": "text", "text": "a"}}, [said("a")]),
+        (
+            {"type": "messageChunk", "role": "user", "chunk": "q", "messageId": "m"},
+            [{**said("q", "user_message_chunk"), "messageId": "m"}],
+        ),
+    ],
+)
+def test_messages(update: Frame, wanted: list[Frame]) -> None:
+    assert odd(update) == wanted
+
+
+@pytest.mark.parametrize(
+    ("status", "wanted"),
+    [("running", "in_progress"), ("completed", "completed"), ("error", "failed")],
+)
+def test_a_tool_call_is_created_once_and_then_changed(status: str, wanted: str) -> None:
+    dialect = Dialect()
+    running = {"id": "t", "name": "grep", "status": "running", "input": {"q": "x"}}
+    [first] = odd({"type": "toolCall", "toolCall": running}, dialect)
+    assert first == {
+        "sessionUpdate": "tool_call",
+        "toolCallId": "t",
+        "title": "grep",
+        "name": "grep",
+        "status": "in_progress",
+        "rawInput": {"q": "x"},
+    }
+    later = {"id": "t", "name": "grep", "status": status, "output": "3 hits"}
+    [second] = odd({"type": "toolCall", "toolCall": later}, dialect)
+    assert (second["sessionUpdate"], second["status"]) == ("tool_call_update", wanted)
+    assert second["content"] == [{"type": "content", "content": said("3 hits")["content"]}]
+    assert second["rawOutput"] == "3 hits"
+
+
+def test_a_finished_tool_call_that_runs_again_is_a_new_one() -> None:
+    dialect = Dialect()
+    kinds = [
+        odd({"type": "toolCall", "toolCall": {"id": "t", "name": "n", "status": status}}, dialect)
+        for status in ("running", "completed", "completed", "running")
+    ]
+    assert [update["sessionUpdate"] for [update] in kinds] == [
+        "tool_call",
+        "tool_call_update",
+        "tool_call_update",
+        "tool_call",
+    ]
+
+
+def test_the_output_of_a_tool_call_may_be_json() -> None:
+    call = {"id": "t", "name": "n", "status": "completed", "output": {"rows": 3}}
+    [update] = odd({"type": "toolCall", "toolCall": call})
+    assert json.loads(update["content"][0]["content"]["text"]) == {"rows": 3}
+    assert update["rawOutput"] == {"rows": 3}
+
+
+@pytest.mark.parametrize("key", ["entries", "steps", "items"])
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_a_plan(key: str, wrapped: bool) -> None:
+    steps = {key: ["look", {"title": "act", "status": "running", "priority": "high"}]}
+    update = {"type": "planUpdate", **({"plan": steps} if wrapped else steps)}
+    assert odd(update) == [
+        {
+            "sessionUpdate": "plan",
+            "entries": [
+                {"content": "look", "priority": "medium", "status": "pending"},
+                {"content": "act", "priority": "high", "status": "in_progress"},
+            ],
+        }
+    ]
+
+
+def test_an_update_that_stands_in_the_params_themselves() -> None:
+    params = {"session": {"id": "s9"}, "type": "messageChunk", "chunk": "a"}
+    assert odd(params, raw=True) == [said("a")]
+    [translated] = Dialect().odd(raw(params))
+    assert json.loads(bytes(translated))["sessionId"] == "s9"
+
+
+@pytest.mark.parametrize(
+    "update", [{"sessionUpdate": "moon_phase"}, {"type": "delta"}, {}, {"sessionUpdate": 3}]
+)
+def test_what_is_just_wrong_is_no_dialect(update: Frame) -> None:
+    dialect = Dialect()
+    assert odd(update, dialect) == []
+    assert (dialect.active, dialect.name) == (False, "acp")
+
+
+def test_the_first_odd_frame_shows_the_dialect() -> None:
+    dialect = Dialect()
+    odd({"type": "messageChunk", "chunk": "a"}, dialect)
+    assert dialect.active
+    assert dialect.name == 'acp with updates "messageChunk"'
+    right = Notification("session/update", raw({"sessionId": "s1", "update": said("b")}))
+    wrong = {"type": "messageChunk", "chunk": "c"}
+    events = [right, Notification("session/update", raw({"sessionId": "s1", "update": wrong}))]
+    assert updates_of(dialect.events(events)) == [said("b"), said("c")]
+
+
+# ---- answers
+
+
+def test_an_initialize_answer_of_another_description() -> None:
+    dialect = Dialect()
+    events = answered(
+        dialect,
+        "initialize",
+        {
+            "protocolVersion": "0.4",
+            "serverInfo": {"name": "other", "version": "2"},
+            "capabilities": {"loadSession": True},
+        },
+    )
+    assert result_of(events) == {
+        "protocolVersion": 1,
+        "agentInfo": {"name": "other", "version": "2"},
+        "agentCapabilities": {"loadSession": True},
+    }
+    assert dialect.active
+    assert dialect.asks("session/cancel")
+    assert not dialect.asks("session/update")
+    assert dialect.name == "acp with string protocolVersion, serverInfo, capabilities"
+
+
+def test_a_number_that_is_not_ours_stays_what_it_is() -> None:
+    events = answered(Dialect(), "initialize", {"protocolVersion": 2, "agentCapabilities": {}})
+    assert result_of(events)["protocolVersion"] == 2
+
+
+@pytest.mark.parametrize("method", ["session/new", "session/fork"])
+def test_the_session_id_within_a_session(method: str) -> None:
+    result = {"session": {"id": "x1", "modes": {"modeId": "a", "availableModes": []}}}
+    assert result_of(answered(Dialect(), method, result)) == {
+        "sessionId": "x1",
+        "session": result["session"],
+        "modes": {"modeId": "a", "currentModeId": "a", "availableModes": []},
+    }
+
+
+@pytest.mark.parametrize(
+    ("reason", "wanted"),
+    [
+        ("endTurn", "end_turn"),
+        ("maxTokens", "max_tokens"),
+        ("maxTurnRequests", "max_turn_requests"),
+        ("canceled", "cancelled"),
+        ("cancelled", "cancelled"),
+        ("refusal", "refusal"),
+        ("end_turn", "end_turn"),
+    ],
+)
+def test_stop_reasons(reason: str, wanted: str) -> None:
+    assert result_of(answered(Dialect(), "session/prompt", {"stopReason": reason})) == {
+        "stopReason": wanted
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"error": {"message": "no tokens"}}, "no tokens"),
+        ({"error": "broken"}, "broken"),
+        ({"message": "late"}, "late"),
+        ({}, "the agent reports an error"),
+    ],
+)
+def test_the_stop_reason_error_is_an_error(more: Frame, message: str) -> None:
+    [response] = answered(Dialect(), "session/prompt", {"stopReason": "error", **more})
+    assert isinstance(response, Response)
+    assert response.error is not None
+    assert (response.result, response.error.message) == (None, message)
+
+
+@pytest.mark.parametrize(
+    ("before", "shown"), [("", True), ("Something else", True), ("Well: the answer.", False)]
+)
+def test_content_beside_the_stop_reason_is_said_once(before: str, shown: bool) -> None:
+    dialect = Dialect()
+    dialect.said = {"s1": before}.__getitem__
+    result = {"stopReason": "end_turn", "content": [{"type": "text", "text": "the answer."}]}
+    events = answered(dialect, "session/prompt", result)
+    assert updates_of(events) == ([said("the answer.")] if shown else [])
+    assert isinstance(events[-1], Response)
+    assert result_of(events)["stopReason"] == "end_turn"
+
+
+def test_the_removed_models_are_shown_and_stay() -> None:
+    dialect = Dialect()
+    models = {"currentModelId": "s", "availableModels": [{"modelId": "s", "name": "Small"}]}
+    events = answered(dialect, "session/new", {"sessionId": "s1", "models": models})
+    assert result_of(events) == {"sessionId": "s1", "models": models}
+    assert (dialect.name, dialect.active) == ("acp with models", False)
+
+
+# ---- agents that speak the protocol
+
+
+RIGHT: list[tuple[str, Frame]] = [
+    ("initialize", {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}),
+    ("session/new", {"sessionId": "s1"}),
+    ("session/prompt", {"stopReason": "end_turn"}),
+    ("session/list", {"sessions": []}),
+    ("session/load", {}),
+]
+
+
+@pytest.mark.parametrize(("method", "result"), RIGHT)
+def test_what_is_right_passes_as_it_came(method: str, result: Frame) -> None:
+    dialect = Dialect()
+    response = Response(1, method, raw(result), None)
+    [passed] = dialect.response(response)
+    assert passed is response
+    assert (dialect.active, dialect.name) == (False, "acp")
+
+
+@pytest.mark.parametrize("result", [None, [], 3, "x"])
+def test_answers_that_are_no_objects_pass(result: Any) -> None:
+    dialect = Dialect()
+    response = Response(1, "session/new", raw(result), None)
+    assert dialect.response(response) == [response]
+
+
+def test_requests_of_an_agent_pass_while_updates_are_translated() -> None:
+    dialect = Dialect()
+    dialect.active = True
+    line = b'{"jsonrpc":"2.0","id":0,"method":"fs/read_text_file","params":{"path":"/a"}}\n'
+    events = Peer().receive(line)
+    assert dialect.events(events) == events
