@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import Buffers
+from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.live_terminals import TerminalViews
 from acp_nvim.editor.screen import Screen
@@ -53,6 +55,7 @@ class Host:
         self.reaper = Reaper()
         self.asking = Asking(self.screen.push)
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
+        self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
         self.index: IndexFile | None = None
         self.cwd = str(Path.home())
         """Where the user worked last: agents are started there."""
@@ -103,6 +106,7 @@ class Host:
             authenticated=self.logged_in,
             cwd=lambda: self.cwd,
             env=agent_environment,
+            extensions=self.extensions,
         )
 
     # -- options ----------------------------------------------------------------------------------
@@ -132,6 +136,15 @@ class Host:
                 title="Tutor",
             )
         return spec
+
+    def cache(self, name: str) -> Path:
+        """A directory of ours for files that may go at any time; only the user may look into
+        it.
+        """
+        root = self.options.stdpath.get("cache") or str(Path(tempfile.gettempdir()))
+        path = Path(root) / "acp" / name
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return path
 
     # -- sessions ---------------------------------------------------------------------------------
 
@@ -163,8 +176,9 @@ class Host:
         self.screen.state(["current"], n)
 
     def leave(self, n: int) -> None:
-        """A session is closed: the one used before it is current, where one is open."""
-        rest = [c for c in self.conversations.values() if c.session.status != "closed"]
+        """A session is to be closed: the one used before it is current, where one is open."""
+        others = (c for key, c in self.conversations.items() if key != n)
+        rest = [c for c in others if c.session.status != "closed"]
         if self.current == n and rest:
             self.make_current(max(rest, key=lambda c: c.used).session.n)
 

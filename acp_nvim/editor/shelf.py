@@ -234,10 +234,8 @@ async def _rename(host: Host, entry: Entry) -> None:
 
 
 async def _close(host: Host, conversation: Conversation) -> None:
-    try:
-        await conversation.close()
-    finally:
-        host.leave(conversation.session.n)
+    host.leave(conversation.session.n)
+    await conversation.close()
 
 
 async def _delete(host: Host, entry: Entry) -> None:
