@@ -96,7 +96,7 @@ class Editor:
         seen = Watched()
         ping, pinged, next_ping = 0, 0.0, 0.0
         key, typed, next_key, count = b"", 0.0, 0.0, 0
-        end = time.monotonic() + 120
+        end = time.monotonic() + 30
         last_paint = time.monotonic()
         while not done():
             now = time.monotonic()

@@ -19,13 +19,15 @@ class WrongText(AssertionError):
 
 
 def ends_with(text: str) -> Check:
-    """The chat ends with this text, below a head of at most six rows."""
+    """The chat ends with this text, below a head of at most six rows; blank rows at the end are
+    left to either side.
+    """
 
     def check(name: Name, chat: list[str]) -> None:
-        expected = text.split("\n")
-        head = len(chat) - len(expected)
-        if chat[head:] != expected or not 0 < head <= 6:
-            raise WrongText(f"{name}: {len(chat)} rows for {len(expected)}, head {chat[:head][:8]}")
+        expected, shown = text.rstrip("\n").split("\n"), "\n".join(chat).rstrip("\n").split("\n")
+        head = len(shown) - len(expected)
+        if shown[head:] != expected or not 0 < head <= 6:
+            raise WrongText(f"{name}: {len(shown)} rows for {len(expected)}: {shown[:8]}")
 
     return check
 
@@ -172,8 +174,7 @@ def trickle() -> list[Figure]:
 def _spoken(side: Side, text: str, *, new: bool = True) -> Watched:
     seen = side.run(every=0.025, new=new)
     chat = side.chat()
-    expected = text.split("\n")
-    if chat[-len(expected) :] != expected:
+    if not "\n".join(chat).rstrip("\n").endswith("\n" + text.rstrip("\n")):
         raise WrongText(f"{side.name}: {chat[-3:]}")
     return seen
 

@@ -1,7 +1,8 @@
 """Frames: what changed, told to Neovim in one call at a time.
 
-The call is awaited before the next frame is made; that is the back-pressure. A frame's size follows the time
-that Neovim took for the last one, so that a key typed meanwhile is answered at once.
+The call is awaited before the next frame is made; that is the back-pressure. A frame's size follows
+the time that Neovim took for the last one, so that a key typed meanwhile is answered at once. What
+streams is told each `GAP_S`, which is as often as one can read; what is urgent does not wait.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any
 
 from acp_nvim.editor.bridge import Bridge, NvimError
 
-GAP_S = 0.016
-"""Seconds between the starts of two frames; shorter while text waits that did not fit."""
+GAP_S, LEAST_GAP_S = 0.03, 0.004
+"""Seconds between the starts of two frames; the second while text waits that did not fit."""
 TARGET_US = 3000
 """Main-loop time of Neovim that a frame aims at."""
 SMALLEST, LARGEST = 4_000, 400_000
@@ -25,7 +26,9 @@ Collect = Callable[[int], tuple[list[Op], bool]]
 
 
 class Frames:
-    """Collects and sends frames as long as there is something to tell; idle otherwise, without a timer."""
+    """Collects and sends frames as long as there is something to tell; idle otherwise, without a
+    timer.
+    """
 
     def __init__(self, bridge: Bridge, collect: Collect, failed: Callable[[str], None]) -> None:
         """`collect` is asked for the next frame; `failed` hears what Neovim could not apply."""
@@ -33,13 +36,18 @@ class Frames:
         self._collect = collect
         self._failed = failed
         self._wake = asyncio.Event()
+        self._due = asyncio.Event()
+        self._urgent = False
         self._budget = 32_000
         self.sent = 0
         """Frames sent so far."""
 
-    def wake(self) -> None:
-        """Something changed."""
+    def wake(self, urgent: bool = False) -> None:
+        """Something changed; what is `urgent` ends the pause after the last frame."""
         self._wake.set()
+        if urgent:
+            self._urgent = True
+            self._due.set()
 
     async def run(self) -> None:
         """Send frames until cancelled."""
@@ -47,15 +55,24 @@ class Frames:
         while True:
             await self._wake.wait()
             self._wake.clear()
+            self._urgent = False
             started = loop.time()
             ops, more = self._collect(self._budget)
             took = await self._send(ops) if ops else 0.0
             if more:
                 self._wake.set()
-            gap = max(2 * took, GAP_S / 4) if more else GAP_S
-            rest = gap - (loop.time() - started)
-            if ops and rest > 0:
-                await asyncio.sleep(rest)
+                await asyncio.sleep(max(2 * took, LEAST_GAP_S) - (loop.time() - started))
+            elif ops:
+                await self._pause(started + GAP_S)
+
+    async def _pause(self, until: float) -> None:
+        """Wait until that time of the loop, or until something urgent comes."""
+        if self._urgent:
+            return
+        self._due.clear()
+        timer = asyncio.get_running_loop().call_at(until, self._due.set)
+        await self._due.wait()
+        timer.cancel()
 
     async def _send(self, ops: list[Op]) -> float:
         """Return the seconds that Neovim worked on the frame."""

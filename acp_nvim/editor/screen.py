@@ -1,9 +1,11 @@
-"""What the user sees of all sessions: documents, and the frames that bring Neovim up to date with them."""
+"""What the user sees of all sessions: documents, and the frames that bring Neovim up to date with
+them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 
@@ -19,32 +21,48 @@ from acp_nvim.session.session import Session
 Op = list[Any]
 
 
+class Wake(Protocol):
+    """Tells whoever sends the frames that there is something to tell."""
+
+    def __call__(self, urgent: bool = False) -> None:
+        """What is `urgent` is told at once."""
+
+
 class Screen:
     """Collects frame operations: chats first, then state, then what was pushed, then events."""
 
     def __init__(self, settings: Callable[[], Settings]) -> None:
         """`wake` is set by whoever sends the frames."""
-        self.wake: Callable[[], None] = lambda: None
+        self.wake: Wake = lambda urgent=False: None
         self.terminal_view: TerminalView = lambda _: None
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}
         self._settings = settings
+        self._status: dict[int, str] = {}
         self._first: list[Op] = []
         self._state: list[Op] = []
         self._pushed: list[Op] = []
         self._drawn = anyio.Event()
 
-    # -- what is to be told -----------------------------------------------------------------------------------
+    # -- what is to be told -----------------------------------------------------------------------
 
     def add(self, session: Session) -> None:
         """Show a session from now on."""
         chat = self._settings().chat
-        look = Look(chat.tool_lines, lambda terminal_id: self.terminal_view(terminal_id))
+        look = Look(chat.tool_lines, self._terminal)
         self.sessions[session.n] = session
         self.documents[session.n] = Document(session.n, look, chat.thoughts)
         self._first.append(["session", session.n])
-        session.on_change = self.wake
+        session.on_change = lambda: self._changed(session)
         self.wake()
+
+    def _terminal(self, terminal_id: str) -> Any:
+        """Whatever `terminal_view` is by then."""
+        return self.terminal_view(terminal_id)
+
+    def _changed(self, session: Session) -> None:
+        """The start and the end of a turn are urgent, what streams between is not."""
+        self.wake(self._status.get(session.n) != session.status)
 
     def state(self, path: list[str | int], value: Any) -> None:
         """Set a value of the snapshot outside of the sessions."""
@@ -54,7 +72,7 @@ class Screen:
     def push(self, *op: Any) -> None:
         """Queue any other operation."""
         self._pushed.append(list(op))
-        self.wake()
+        self.wake(urgent=True)
 
     def event(self, name: str, **data: Any) -> None:
         """Queue a `User` event that belongs to no session."""
@@ -66,7 +84,7 @@ class Screen:
             self._first += self.documents[n].redraw(self.sessions[n].transcript)
             self.wake()
 
-    # -- frames -----------------------------------------------------------------------------------------------
+    # -- frames -----------------------------------------------------------------------------------
 
     def collect(self, budget: int) -> tuple[list[Op], bool]:
         """Return the next frame and whether text waits that did not fit."""
@@ -75,12 +93,15 @@ class Screen:
         more = False
         for n, session in self.sessions.items():
             transcript, document = session.transcript, self.documents[n]
+            self._status[n] = session.status
             if transcript.dirty:
                 drawn, budget = document.draw(transcript, budget)
                 ops += drawn
                 more = more or bool(transcript.dirty)
             if session.pending_changes:
-                tail += self._told(session, document.drawn if transcript.dirty else transcript.written)
+                tail += self._told(
+                    session, document.drawn if transcript.dirty else transcript.written
+                )
         ops += self._state + [op for op in tail if op[0] != "event"] + self._pushed
         ops += [op for op in tail if op[0] == "event"]
         self._state, self._pushed = [], []
@@ -95,13 +116,22 @@ class Screen:
             for path, value in session.take_changes():
                 ops.append(["state", ["sessions", session.n, *path], plain(value)])
                 ops += self._views(session, str(path[0]))
-        ops += [["event", event.name, plain(event.data)] for event in session.take_events(drawn)]
+        for event in session.take_events(drawn):
+            if event.name == "AcpLocation":
+                ops.append(["location", session.n, event.data["path"], event.data["line"]])
+            ops.append(["event", event.name, plain(event.data)])
         return ops
 
     def _views(self, session: Session, changed: str) -> list[Op]:
         """Windows that show a part of the state."""
         if changed in ("permissions", "elicitations"):
-            return [["cards", session.n, [self._card(session, decision) for decision in session.decisions]]]
+            return [
+                [
+                    "cards",
+                    session.n,
+                    [self._card(session, decision) for decision in session.decisions],
+                ]
+            ]
         if changed == "plan":
             rows = plan_rows(session.plan)
             return [["plan", session.n, [text for text, _, _ in rows], decor(rows)[0]]]
@@ -110,19 +140,32 @@ class Screen:
     def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
         call = session.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
         entry = session.entries.get(call) if call else None
-        rows = float_rows(entry, decision, Look(self._settings().chat.tool_lines, self.terminal_view))
+        rows = float_rows(
+            entry, decision, Look(self._settings().chat.tool_lines, self.terminal_view)
+        )
         options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
-        return {"id": decision.id, "lines": [text for text, _, _ in rows], "spans": decor(rows)[0], "options": options}
+        return {
+            "id": decision.id,
+            "lines": [text for text, _, _ in rows],
+            "spans": decor(rows)[0],
+            "options": options,
+        }
 
-    # -- back-pressure ----------------------------------------------------------------------------------------
+    # -- back-pressure ----------------------------------------------------------------------------
 
     @property
     def undrawn(self) -> int:
         """Characters of text that wait to be drawn."""
-        return sum(s.transcript.written - self.documents[n].drawn for n, s in self.sessions.items() if s.transcript.dirty)
+        return sum(
+            s.transcript.written - self.documents[n].drawn
+            for n, s in self.sessions.items()
+            if s.transcript.dirty
+        )
 
     async def gate(self) -> None:
-        """Wait while more than `limits.pending_bytes` wait to be drawn; reading from agents stands behind this."""
+        """Wait while more than `limits.pending_bytes` wait to be drawn; reading from agents stands
+        behind this.
+        """
         limit = self._settings().limits.pending_bytes
         while self.undrawn > limit:
             self.wake()

@@ -18,6 +18,8 @@ from acp_nvim.protocol.methods import asked, received
 from acp_nvim.protocol.unions import read_untagged
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from acp_nvim.protocol.methods import Side
 
 T = TypeVar("T")
@@ -33,6 +35,16 @@ def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | 
     if row is None:
         raise DecodeError(f"unknown method {method!r}", errors.METHOD_NOT_FOUND)
     return decode(row.params, raw, notes, name="params")
+
+
+def reader(method: str, side: Side) -> Callable[[msgspec.Raw], Any]:
+    """The strict half of `decode_params` alone, for the method whose cost counts.
+
+    What it refuses with msgspec.DecodeError (or RecursionError) is for `decode_params` to judge.
+    """
+    row = received(method, side)
+    assert row is not None
+    return _decoder(row.params).decode
 
 
 def decode_result(method: str, raw: msgspec.Raw, notes: list[str] | None = None) -> Any:

@@ -1,22 +1,21 @@
 """The chat of one session as rows, and the operations that bring the screen up to date.
 
-The document remembers how many rows each entry has, so a change costs what changed: a message appends, anything
+The document remembers how many rows each entry has, so a change costs what changed: a message
+appends, anything
 else is drawn again and only the rows that differ are replaced.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any
 
 from acp_nvim.render import tools
+from acp_nvim.render.batch import Batch, Op
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.rows import Row, decor, row
 from acp_nvim.render.stream import Stream
 from acp_nvim.session.entries import Entry, Message, ToolEntry
 from acp_nvim.session.transcript import Transcript
-
-Op = list[Any]
 
 
 class Static:
@@ -71,17 +70,18 @@ class Document:
 
         An entry that did not fit stays dirty, and so does everything after it: order is kept.
         """
-        ops: list[Op] = []
+        batch = Batch(self.n)
         for entry in list(transcript.dirty):
             if budget <= 0:
                 break
             made, used, done = self._entry(entry, budget)
-            ops += made
+            for op in made:
+                batch.add(op)
             budget -= used
             if not done:
                 break
             del transcript.dirty[entry]
-        return ops, budget
+        return batch.done(), budget
 
     def redraw(self, transcript: Transcript) -> list[Op]:
         """Forget the screen; everything is dirty again."""
@@ -133,7 +133,11 @@ class Document:
             at = self._place(entry, block)
         found = self._blocks[at]
         assert isinstance(found, Static)
-        drawn = tools.draw(entry, self._look) if isinstance(entry, ToolEntry) else draw_entry(entry, self._look.tool_lines)
+        drawn = (
+            tools.draw(entry, self._look)
+            if isinstance(entry, ToolEntry)
+            else draw_entry(entry, self._look.tool_lines)
+        )
         rows = [row("")] * (found.separated and bool(drawn)) + drawn
         folds = isinstance(entry, ToolEntry) and len(drawn) > 1
         if folds or found.folded:
@@ -155,7 +159,9 @@ class Document:
         return [["fold", self.n, f"t{at}", first, start + block.rows - 1, asks]]
 
     def _separator(self, entry: Entry) -> list[Row]:
-        """A blank row above an entry, except at the top, between tool calls, and below a blank one."""
+        """A blank row above an entry, except at the top, between tool calls, and below a
+        blank one.
+        """
         if not self._blocks or self._blocks[-1].ends_blank:
             return []
         previous = next(reversed(self._at))

@@ -8,13 +8,17 @@ from typing import Any
 from acp_nvim.render.markdown import Span
 
 Target = dict[str, Any]
-"""What `<CR>` does on a row: `{kind = 'file'|'url'|'tool'|'terminal'|'content'|'turn'|'fold', ...}`."""
+"""What `<CR>` does on a row: `{kind = 'file'|'url'|'tool'|'terminal'|'content'|'turn'|'fold',
+...}`.
+"""
 
 Row = tuple[str, tuple[Span, ...], Target | None]
 """Text, spans in bytes, target."""
 
 WIDEST = 4000
-"""Characters of a row that are drawn; a longer line is cut and says so (its full text opens with `<CR>`)."""
+"""Characters of a row that are drawn; a longer line is cut and says so (its full text opens with
+`<CR>`).
+"""
 
 
 def width(text: str) -> int:

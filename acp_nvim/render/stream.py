@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 
 from acp_nvim.render.content import describe
@@ -32,9 +33,11 @@ class Stream:
         self._foot = foot
         self._dim = dim
         self._part = 0
+        self._text = ""
         self._offset = 0
         self._carry = ""
         self._tail = ""
+        self._column = 0
         self._highlighter = Highlighter()
 
     @property
@@ -84,39 +87,42 @@ class Stream:
     def _take(self, budget: int) -> tuple[str, list[Any], bool]:
         """Cut the next piece off the parts: text up to the budget, or one content block."""
         parts = self.message.parts
-        taken: list[str] = []
         targets: list[Any] = []
-        while budget > 0 and self._part < len(parts):
-            part = parts[self._part]
-            if not isinstance(part, str):
-                if taken:
-                    break
-                taken.append(self._block(part, targets))
-                self._part += 1
-                self.drawn += 1
-                break
-            piece = (
-                part[self._offset : self._offset + budget]
-                if self._offset or len(part) > budget
-                else part
-            )
-            taken.append(piece)
-            budget -= len(piece)
-            self.drawn += len(piece)
+        piece = ""
+        if self._offset == len(self._text):
+            self._text, self._offset = self._next_text(), 0
+        if self._text:
+            piece = self._text[self._offset : self._offset + budget]
             self._offset += len(piece)
-            if self._offset >= len(part):
-                self._part, self._offset = self._part + 1, 0
-        return self._clean(taken), targets, self._part >= len(parts)
+            self.drawn += len(piece)
+        elif self._part < len(parts):
+            piece = self._block(parts[self._part], targets)
+            self._part += 1
+            self.drawn += 1
+        done = self._offset == len(self._text) and self._part >= len(parts)
+        return self._clean(piece), targets, done
 
-    def _clean(self, taken: list[str]) -> str:
+    def _next_text(self) -> str:
+        """Join the parts up to the next content block: a flood of small ones is one string."""
+        waiting = self.message.parts[self._part :]
+        try:
+            text = "".join(waiting)  # type: ignore[arg-type]
+        except TypeError:
+            words = list(takewhile(lambda part: isinstance(part, str), waiting))
+            self._part += len(words)
+            return "".join(words)  # type: ignore[arg-type]
+        self._part += len(waiting)
+        return text
+
+    def _clean(self, taken: str) -> str:
         """Make the piece visible, without the blank lines at its end.
 
         What ends it waits for text that may follow: a `\\r` for its `\\n`, and newlines after the
         first, since entries are set apart by one blank row whatever an agent ends its text with.
         """
-        text = self._carry + "".join(taken)
+        text = self._carry + taken
         kept = len(text.rstrip("\r\n"))
-        if text[kept : kept + 1] == "\n":
+        if text[kept : kept + 1] == "\n" and (kept or self._tail):
             kept += 1
         self._carry = text[kept:]
         return visible(text[:kept])
@@ -131,17 +137,21 @@ class Stream:
         )
         return before + "\n".join(text for text, _, _ in rows) + "\n"
 
-    def _spans(self, lines: list[str]) -> list[list[Any]]:
+    def _spans(self, lines: list[str]) -> list[Any]:
         """Highlights of the lines that this piece finished, and of the open one."""
-        first = self._tail + lines[0]
-        spans: list[list[Any]] = []
-        whole = [first, *lines[1:]]
-        for at, line in enumerate(whole):
-            last = at == len(whole) - 1
-            if self._dim:
-                marks = [(0, width(line), self._dim)] if line else []
-            else:
-                marks = self._highlighter.peek(line) if last else self._highlighter.line(line)
-            spans.extend([at, a, b, group] for a, b, group in marks)
+        whole = [self._tail + lines[0], *lines[1:]]
+        last = len(lines) - 1
         self._tail = whole[-1] if len(whole[-1]) <= LONGEST else whole[-1][: LONGEST + 1]
+        if self._dim:
+            return self._dimmed(lines, self._dim)
+        open_line = whole.pop()
+        spans: list[Any] = self._highlighter.lines(whole)
+        spans += [(last, a, b, group) for _, a, b, group in self._highlighter.peek(open_line)]
         return spans
+
+    def _dimmed(self, lines: list[str], group: str) -> list[Any]:
+        """Every line from end to end, the open one with what it had before."""
+        widths = [width(line) for line in lines]
+        widths[0] += self._column
+        self._column = widths[-1]
+        return [(at, 0, end, group) for at, end in enumerate(widths) if end]

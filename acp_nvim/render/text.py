@@ -1,6 +1,7 @@
 """Text of an agent is data: what could deceive or disturb a screen is made visible.
 
-Control characters become caret notation (`^[`), bidirectional and invisible ones their code point (`<U+202E>`).
+Control characters become caret notation (`^[`), bidirectional and invisible ones their code point
+(`<U+202E>`).
 """
 
 from __future__ import annotations
@@ -26,14 +27,18 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """Return `text` with CRLF as LF and every unsafe character spelled out; tabs and newlines stay."""
+    """Return `text` with CRLF as LF and every unsafe character spelled out; tabs and newlines
+    stay.
+    """
     if _UNSAFE.search(text) is None:
         return text
     return _UNSAFE.sub(_visible, text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """Return `text` on a single visible line of at most `limit` characters, for titles and messages."""
+    """Return `text` on a single visible line of at most `limit` characters, for titles and
+    messages.
+    """
     line = " ".join(visible(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 

@@ -193,7 +193,7 @@ end
 ---@param n integer
 ---@param row integer
 ---@param lines string[] the first one continues `row`
----@param decor {[1]: table[], [2]: table[]} spans and targets for `row` and those after it, relative to `row`
+---@param decor {[1]: table[], [2]: table[]} spans and targets, relative to `row`
 function M.append(n, row, lines, decor)
   local chat = writable(n)
   if not chat then

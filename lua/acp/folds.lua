@@ -1,0 +1,80 @@
+--- Folds of a chat: manual ones, by the id of their block. They are window-local in Neovim, so each
+--- window that shows the chat gets them anew; extmarks remember where they are.
+local M = {}
+
+local api = vim.api
+local ns = api.nvim_create_namespace('acp.chat.folds')
+
+--- First and last line (1-based) of the fold of a block, nil when it has none any more.
+local function range(bufnr, mark)
+  local at = api.nvim_buf_get_extmark_by_id(bufnr, ns, mark, { details = true })
+  if at[1] and at[3].end_row and at[3].end_row > at[1] then
+    return at[1] + 1, at[3].end_row + 1
+  end
+end
+
+--- All at once: each Ex command by itself costs more than the fold.
+local function run(win, commands)
+  if #commands > 0 then
+    api.nvim_win_call(win, function()
+      vim.cmd(table.concat(commands, '\n'))
+    end)
+  end
+end
+
+--- Make the folds of a chat in a window that shows it anew.
+---@param win integer
+---@param chat acp.Chat
+function M.dress(win, chat)
+  local commands = { 'normal! zE' }
+  for _, mark in pairs(chat.folds) do
+    local first, last = range(chat.bufnr, mark)
+    if first then
+      commands[#commands + 1] = ('%d,%dfold'):format(first, last)
+    end
+  end
+  run(win, commands)
+end
+
+--- Blocks are foldable from now on; lines that come inside extend a fold by themselves.
+---@param chat acp.Chat
+---@param folds table[] each `{id, first row, last row, open}`
+function M.add(chat, folds)
+  local commands, opened = {}, {}
+  for i, fold in ipairs(folds) do
+    local id, first, last, open = unpack(fold)
+    chat.folds[id] = api.nvim_buf_set_extmark(chat.bufnr, ns, first, 0, {
+      id = chat.folds[id],
+      end_row = last,
+      end_col = 0,
+      strict = false,
+    })
+    commands[i] = ('%d,%dfold'):format(first + 1, last + 1)
+    opened[#opened + 1] = open and id or nil
+  end
+  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+    run(win, commands)
+  end
+  for _, id in ipairs(opened) do
+    M.open(chat, id, true)
+  end
+end
+
+--- Open or close the fold of a block in every window.
+---@param chat acp.Chat
+---@param id string
+---@param open boolean
+function M.open(chat, id, open)
+  local mark = chat.folds[id]
+  local first = mark and range(chat.bufnr, mark)
+  if not first then
+    return
+  end
+  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+    api.nvim_win_call(win, function()
+      pcall(vim.cmd, first .. (open and 'foldopen!' or 'foldclose'))
+    end)
+  end
+end
+
+return M
