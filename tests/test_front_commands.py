@@ -132,7 +132,8 @@ def test_comment_takes_its_text_and_place(front: Editor) -> None:
 def test_attach_takes_names_with_spaces(front: Editor) -> None:
     path = front.write("my file.txt", "")
     front.cmd(r"Acp attach my\ file.txt")
-    assert last(front) == ["attach", {"paths": [str(path)], "cwd": str(front.work)}]
+    front.cmd("AcpPrompt look")
+    assert last(front)[1]["attach"] == [str(path)]
     front.cmd("Acp attach -")
     assert last(front)[1]["clipboard"] is True
 

@@ -15,6 +15,7 @@ import anyio
 import msgspec
 
 from acp_nvim.agent.endpoint import IncomingCall
+from acp_nvim.agent.extensions import Extensions, session_of
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.settings import Settings
 from acp_nvim.protocol import codec, schema
@@ -121,6 +122,8 @@ class Client:
         self._gone: set[str] = set()
         self.translate: Callable[[msgspec.Raw], list[msgspec.Raw]] = lambda _: []
         """What an update that cannot be read stands for in v1 (`protocol/dialects.py`)."""
+        self.extensions = Extensions()
+        """Handlers of the user, for what the protocol does not know."""
         self.on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None
         self._settings = settings
         self._files = files
@@ -162,7 +165,9 @@ class Client:
             if status is not None:
                 self.on_auth_status(status)
             return
-        if not method.startswith("_") and not method.startswith("$/"):
+        if self.extensions.knows(method):
+            self.extensions.told(method, params, self.name, self._number(params))
+        elif not method.startswith("_") and not method.startswith("$/"):
             self.oddities.count("unknown notification", method)
 
     def _decode(self, method: str, params: msgspec.Raw) -> Any:
@@ -230,6 +235,8 @@ class Client:
     def request(self, method: str, params: msgspec.Raw, call: IncomingCall) -> Awaitable[Any]:
         """Start answering a request; what is returned is awaited in a task of its own."""
         handler = self._handlers().get(method)
+        if handler is None and self.extensions.knows(method):
+            return self.extensions.asked(method, params, self.name, self._number(params), call)
         if handler is None:
             self.oddities.count("unknown request", method)
             raise RequestError(METHOD_NOT_FOUND, f"method not found: {method}")
@@ -250,6 +257,11 @@ class Client:
             "fs/read_text_file": lambda session, params, _: self._files.read(session, params),
             "fs/write_text_file": lambda session, params, _: self._files.write(session, params),
         }
+
+    def _number(self, params: msgspec.Raw) -> int | None:
+        """Our number of the session that an extension's params name."""
+        session = self.sessions.get(session_of(params) or "")
+        return session.n if session else None
 
     def _session(self, session_id: str) -> Session:
         session = self.sessions.get(session_id)

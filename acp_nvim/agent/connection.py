@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -16,6 +16,7 @@ from acp_nvim.agent import auth, setup
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.client import Client, FileServer
 from acp_nvim.agent.endpoint import ConnectionClosed, Endpoint
+from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.process import AgentProcess, Exit
 from acp_nvim.agent.pty import AVAILABLE
@@ -52,6 +53,7 @@ class Surroundings:
     authenticated: Callable[[Connection], None]
     cwd: Callable[[], str]
     env: Callable[[], Mapping[str, str]]
+    extensions: Extensions = field(default_factory=Extensions)
 
 
 class Connection:
@@ -82,6 +84,7 @@ class Connection:
         self._authenticating = anyio.Lock()
         self._configured: bool | None = None
         self.client.on_auth_status = self._auth_status
+        self.client.extensions = around.extensions
 
     @property
     def agent(self) -> Agent:

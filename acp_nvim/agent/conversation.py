@@ -12,6 +12,7 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.endpoint import ConnectionClosed
 from acp_nvim.agent.opening import NEW, Opening, Origin
 from acp_nvim.agent.settings import Settings
+from acp_nvim.agent.setup import trace
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
 from acp_nvim.session.prompts import Prompt
@@ -139,19 +140,31 @@ class Conversation:
         connection = self.connection
         assert connection is not None
         session = self.session
+        await prompt.complete()
         blocks = prompt.build(connection.agent.prompt_capabilities)
+        for remark in prompt.left_out:
+            session.remark("warning", remark)
+        if not connection.alive or not blocks:
+            self._front.give_back(session, prompt.text)
+            return
         self.running, self._answered, self._refused = prompt, False, False
         self.topic = self.topic or prompt.text
         self.turn += 1
         session.begin_turn(prompt, connection.title)
         try:
-            await connection.agent.prompt(session.id, blocks, self._on_response)
+            await connection.agent.prompt(session.id, blocks, self._on_response, self._meta(prompt))
         except (RequestError, RemoteProtocolError):
             pass  # told by _on_response, in wire order
         except ConnectionClosed:
             await connection.ended()
         finally:
             self.running = None
+
+    def _meta(self, prompt: Prompt) -> dict[str, Any]:
+        """`_meta` of a prompt: its own, and the configured trace (rfds/meta-propagation)."""
+        assert self.connection is not None
+        configured = trace(self._front.settings(), self.connection.spec)
+        return {**configured, **(prompt.meta or {})}
 
     def _on_response(self, result: Any, error: Exception | None) -> None:
         """Called in wire order, so nothing that came before the answer is drawn after the end of

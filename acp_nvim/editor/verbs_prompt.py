@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-import msgspec
-
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import Args, verb
-from acp_nvim.protocol import codec, schema
-from acp_nvim.protocol.errors import RemoteProtocolError
-from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Prompt
+from acp_nvim.editor.verbs_attach import is_empty, prompt_of
+from acp_nvim.session.prompts import Prompt
 
 
 @verb("prompt")
 def prompt(host: Host, args: Args) -> None:
     """Send a prompt, in a new session where none is or one is asked for."""
+    sent = prompt_of(host, args)
+    if is_empty(sent):
+        host.echo("warn", "an empty prompt is not sent")
+        return
     conversation = None if args.get("new") else host.conversation(args.get("session"))
     wanted = args.get("agent")
     if (
@@ -26,46 +24,9 @@ def prompt(host: Host, args: Args) -> None:
         or (wanted and conversation.session.agent != wanted)
     ):
         conversation = host.new_session(args["cwd"], wanted)
-    blocks = [_block(block) for block in args.get("blocks") or ()]
-    text = args.get("text") or " ".join(b.text for b in blocks if isinstance(b, schema.TextContent))
-    given = blocks if args.get("blocks") else ()
-    sent = Prompt(text if not given else "", _attachments(args), given=given)
-    if not sent.text and not sent.given and not sent.attachments:
-        host.echo("warn", "an empty prompt is not sent")
-        return
     conversation.submit(sent)
     if host.settings().chat.open:
         host.screen.push("open_chat", conversation.session.n)
-
-
-def _block(block: Args) -> Any:
-    try:
-        return codec.decode(schema.ContentBlock, msgspec.json.encode(block))  # type: ignore[arg-type]
-    except RemoteProtocolError as error:
-        raise msgspec.ValidationError(f"not a content block: {error}") from error
-
-
-def _attachments(args: Args) -> list[Attachment]:
-    """The range that the command was given, then files."""
-    found: list[Attachment] = []
-    lines = args.get("range")
-    if lines:
-        found.append(
-            Excerpt(_path(lines, args), lines["text"], lines.get("first"), lines.get("last"))
-        )
-    found += [_file(path) for path in args.get("attach") or ()]
-    return found
-
-
-def _path(lines: Args, args: Args) -> str:
-    """A buffer without a name still needs an absolute path."""
-    path = lines.get("path") or f"buffer-{lines.get('bufnr', 0)}"
-    return str(Path(args["cwd"]) / path)
-
-
-def _file(path: str) -> FileLink:
-    file = Path(path)
-    return FileLink(path, file.stat().st_size if file.is_file() else None)
 
 
 @verb("cancel")

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
@@ -49,19 +48,14 @@ def commands(available: Iterable[schema.AvailableCommand]) -> list[dict[str, Any
     ]
 
 
-def modes(state: schema.SessionModeState | None, current: str | None) -> dict[str, Any] | None:
+def modes(state: schema.SessionModeState | None) -> dict[str, Any] | None:
     """`{current, available}`; None where the session has no modes."""
     if state is None:
         return None
     available = [
         compact(id=m.id, name=m.name, description=m.description) for m in state.available_modes
     ]
-    return {"current": current or state.current_mode_id, "available": available}
-
-
-def options(available: Iterable[schema.SessionConfigOption]) -> list[Any]:
-    """Config options as on the wire."""
-    return [msgspec.to_builtins(option) for option in available]
+    return {"current": state.current_mode_id, "available": available}
 
 
 def usage(update: schema.UsageUpdate | None) -> dict[str, Any] | None:

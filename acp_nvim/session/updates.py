@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
+from acp_nvim.session import options
 from acp_nvim.session.entries import Compaction, Part, PlanEntry, Role, Unknown
 from acp_nvim.session.session import Session
 
@@ -27,7 +28,9 @@ def _part(content: Any) -> Part:
 
 
 def _agent_message(session: Session, update: schema.AgentMessageChunk) -> None:
-    session.transcript.stream("agent", _part(update.content), update.message_id or None)
+    content = update.content
+    part = content.text if content.__class__ is schema.TextContent else content
+    session.transcript.stream("agent", part, update.message_id or None)
     session.on_change()
 
 
@@ -91,13 +94,12 @@ def _commands(session: Session, update: schema.AvailableCommandsUpdate) -> None:
 
 
 def _mode(session: Session, update: schema.CurrentModeUpdate) -> None:
-    session.mode = update.current_mode_id
-    session.change("modes")
+    options.mode_changed(session, update.current_mode_id)
 
 
 def _options(session: Session, update: schema.ConfigOptionUpdate) -> None:
     session.options = tuple(update.config_options)
-    session.change("options")
+    session.change("options", "modes")
 
 
 def _info(session: Session, update: schema.SessionInfoUpdate) -> None:

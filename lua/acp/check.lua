@@ -133,7 +133,11 @@ local agent_fields = {
   mode = text,
   options = map_of(anything),
   mcp_servers = list_of(named),
-  system_prompt = text,
+  system_prompt = either(
+    text,
+    record({ text = text, mode = one_of('append', 'override') }, { 'text' })
+  ),
+  meta = map_of(anything),
   protocol = one_of(1, 2),
 }
 
@@ -152,6 +156,7 @@ local checks = {
   ['agents_file'] = text,
   ['python'] = text,
   ['mcp_servers'] = list_of(named),
+  ['meta'] = map_of(anything),
   ['files.outside'] = one_of('ask', 'deny', 'allow'),
   ['files.secret'] = texts,
   ['files.directories'] = texts,

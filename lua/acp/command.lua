@@ -36,10 +36,13 @@ local function prompt(opts)
   end
   local context = require('acp.context')
   local chips = range and { context.chip(range.bufnr, range.first, range.last) } or {}
-  local args = context.prompt(opts.args, chips)
+  local n = require('acp.composer').default()
+  local args = context.prompt(opts.args, chips, n)
   args.new = new
   require('acp.history').add(opts.args)
-  require('acp.host').notify('prompt', args)
+  if require('acp.host').notify('prompt', args) then
+    require('acp.media').remove(n)
+  end
 end
 
 --- `:[range]AcpPrompt[!] [text]`. The text is taken as it was typed.

@@ -9,6 +9,8 @@ M.defaults = {
   agents_file = nil,
   python = nil,
   mcp_servers = {},
+  -- `_meta` of every session; `traceparent`, `tracestate` and `baggage` go with prompts, too.
+  meta = {},
   files = {
     outside = 'ask',
     secret = {
@@ -195,9 +197,12 @@ function M.for_host()
   for name, agent in pairs(args.agents) do
     args.agents[name] = map(agent)
     agent.env = agent.env and map(agent.env)
+    agent.meta = agent.meta and map(agent.meta)
     agent.options = agent.options and map(agent.options)
   end
-  args.agents = map(args.agents)
+  args.agents, args.meta = map(args.agents), map(args.meta)
+  local extensions = package.loaded['acp.extensions']
+  args.extensions = extensions and extensions.names() or {}
   args.stdpath = {}
   for _, what in ipairs({ 'cache', 'data', 'log', 'state' }) do
     args.stdpath[what] = vim.fn.stdpath(what)

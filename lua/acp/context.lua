@@ -97,7 +97,7 @@ function M.label(range)
   return name .. ':' .. lines
 end
 
---- Files named as `@path` in a text, absolute; only those that exist.
+--- Files and directories named as `@path` in a text, absolute; only those that exist.
 ---@param text string
 ---@param cwd string
 ---@return string[]
@@ -108,7 +108,7 @@ function M.mentions(text, cwd)
     for _, try in ipairs({ name, (name:gsub('[.,:;!?)%]]+$', '')) }) do
       local path = vim.fs.normalize(try:match('^[/~]') and try or cwd .. '/' .. try)
       local stat = not seen[path] and vim.uv.fs_stat(path)
-      if stat and stat.type == 'file' then
+      if stat and (stat.type == 'file' or stat.type == 'directory') then
         seen[path] = true
         found[#found + 1] = path
         break
@@ -121,18 +121,24 @@ end
 --- Everything the verb `prompt` carries for a text, but the session.
 ---@param text string
 ---@param chips? acp.Chip[]
+---@param n? integer the composer whose attachments go along
 ---@return table args
-function M.prompt(text, chips)
+function M.prompt(text, chips, n)
   local cwd = M.cwd()
   local ranges = vim.tbl_map(M.resolve, chips or {})
-  local attach = M.mentions(text, cwd)
+  local paths = n and require('acp.media').list(n) or {}
+  for _, path in ipairs(M.mentions(text, cwd)) do
+    if not vim.tbl_contains(paths, path) then
+      paths[#paths + 1] = path
+    end
+  end
   local variables = require('acp.variables').used(text)
   return {
     text = text,
     cwd = cwd,
     range = ranges[#ranges],
     ranges = #ranges > 1 and ranges or nil,
-    attach = #attach > 0 and attach or nil,
+    attach = #paths > 0 and require('acp.media').carried(paths) or nil,
     variables = #variables > 0 and variables or nil,
   }
 end

@@ -12,15 +12,29 @@ end
 ---@param opts? acp.PromptOpts
 function M.prompt(text_or_blocks, opts)
   opts = opts or {}
-  local args = {
-    session = opts.session,
-    new = opts.new,
-    agent = opts.agent,
-    attach = opts.attach and require('acp.context').absolute(opts.attach) or nil,
-    cwd = require('acp.context').cwd(),
-  }
-  args[type(text_or_blocks) == 'table' and 'blocks' or 'text'] = text_or_blocks
-  require('acp.host').notify('prompt', args)
+  local context, media = require('acp.context'), require('acp.media')
+  local n = opts.session or require('acp.composer').default()
+  local blocks = type(text_or_blocks) == 'table'
+  local args = context.prompt(blocks and '' or text_or_blocks --[[@as string]], nil, n)
+  for _, path in ipairs(media.carried(context.absolute(opts.attach or {}))) do
+    args.attach = args.attach or {}
+    table.insert(args.attach, path)
+  end
+  args.session, args.new, args.agent, args.meta = opts.session, opts.new, opts.agent, opts.meta
+  if blocks then
+    args.text, args.blocks = nil, text_or_blocks
+  end
+  if require('acp.host').notify('prompt', args) then
+    media.remove(n)
+  end
+end
+
+--- Answer an agent's own requests and hear its own notifications, those whose name starts with
+--- `_` (`:help acp.on_extension()`). One handler a name; nil takes it away.
+---@param name string
+---@param handler acp.ExtensionHandler|nil
+function M.on_extension(name, handler)
+  require('acp.extensions').on(name, handler)
 end
 
 --- Cancel the running turn of a session (default: the current one).

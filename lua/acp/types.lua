@@ -9,6 +9,23 @@
 ---@field new? boolean in a new session
 ---@field agent? string
 ---@field attach? string[] paths
+---@field meta? table<string, any> `_meta` of the request, `traceparent` and the like
+
+---@class acp.ExtensionContext
+---@field agent string
+---@field method string
+---@field session? integer our number, where the params name a session
+---@field request boolean whether an answer is expected
+
+--- What it returns is the result; `nil, { code, message, data }` refuses. A function that is
+--- returned is called with `reply(result, err)`, for handlers that answer later. An error in it is
+--- told to the agent as -32603.
+---@alias acp.ExtensionHandler fun(params: any, context: acp.ExtensionContext): any, any
+
+---@class acp.ExtensionError
+---@field code? integer -32603 by default
+---@field message? string
+---@field data? any
 
 ---@class acp.State
 ---@field host 'stopped'|'starting'|'running'|'failed'
@@ -94,7 +111,8 @@
 ---@field mode? string
 ---@field options? table<string, string|boolean>
 ---@field mcp_servers? table[]
----@field system_prompt? string
+---@field system_prompt? string|{ text: string, mode?: 'append'|'override' }
+---@field meta? table<string, any> `_meta` of its sessions
 ---@field protocol? 1|2
 
 ---@class acp.Rule
@@ -110,6 +128,7 @@
 ---@field agents_file? string
 ---@field python? string
 ---@field mcp_servers table[]
+---@field meta table<string, any>
 ---@field files acp.FilesConfig
 ---@field permission { rules: acp.Rule[] }
 ---@field terminal { enabled: boolean, output_limit: integer }

@@ -1,5 +1,5 @@
---- `@{name}` in a prompt: what the editor knows, resolved when the prompt is sent. The text
---- itself is never changed; each variable goes along as a text of its own.
+--- `{name}` (or `@{name}`) in a prompt: what the editor knows, resolved when the prompt is sent.
+--- The text itself is never changed; each variable goes along as a text of its own.
 local M = {}
 
 ---@class acp.Variable
@@ -68,8 +68,14 @@ function resolve.selection(_, bufnr)
   if first == 0 or last < first then
     return ''
   end
-  local range = require('acp.context').range(bufnr, first, last)
-  return require('acp.context').label(range) .. '\n' .. range.text
+  local context = require('acp.context')
+  local range = context.range(bufnr, first, last)
+  local text = vim.api.nvim_buf_call(bufnr, function()
+    local kind = vim.fn.visualmode()
+    local from, to = vim.fn.getpos("'<"), vim.fn.getpos("'>")
+    return kind ~= '' and table.concat(vim.fn.getregion(from, to, { type = kind }), '\n')
+  end)
+  return context.label(range) .. '\n' .. (text or range.text)
 end
 
 resolve['function'] = function(win, bufnr)
@@ -98,6 +104,31 @@ function resolve.buffers()
   return table.concat(lines, '\n')
 end
 
+--- What buffers have that their files have not: a unified diff each. What git knows of the files
+--- the host adds when it sends.
+function resolve.diff()
+  local found = {}
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    local path = vim.api.nvim_buf_is_loaded(bufnr) and require('acp.context').path(bufnr) or ''
+    if path ~= '' and vim.bo[bufnr].modified then
+      local file = io.open(path, 'rb')
+      local before = file and file:read('*a') or ''
+      if file then
+        file:close()
+      end
+      local after = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
+      local diff = vim.diff(before, after, { ctxlen = 3 })
+      if diff ~= '' then
+        found[#found + 1] = ('unsaved: %s\n%s'):format(path, diff)
+      end
+    end
+  end
+  return table.concat(found, '\n')
+end
+
+--- Variables that the host knows more of.
+local late = { diff = true }
+
 --- Names of all variables, sorted.
 ---@return string[]
 function M.names()
@@ -106,18 +137,19 @@ function M.names()
   return names
 end
 
---- The variables that a text names, each once, in the text's order; empty ones are left out.
+--- The variables that a text names, each once, in the text's order; those that stand for nothing
+--- are left out.
 ---@param text string
 ---@return acp.Variable[]
 function M.used(text)
   local found, seen = {}, {}
   local win ---@type integer|nil
-  for name in text:gmatch('@{(%l+)}') do
+  for name in text:gmatch('{(%l+)}') do
     if resolve[name] and not seen[name] then
       seen[name] = true
       win = win or work_window()
       local value = resolve[name](win, vim.api.nvim_win_get_buf(win))
-      if value ~= '' then
+      if value ~= '' or late[name] then
         found[#found + 1] = { name = name, text = value }
       end
     end

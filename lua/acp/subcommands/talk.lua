@@ -78,13 +78,16 @@ end
 
 list.attach = {
   max = -1,
-  need = 'a file, or - for the clipboard image',
   values = function(_, lead)
     return vim.list_extend(lead == '' and { '-' } or {}, require('acp.known').files(lead))
   end,
   run = function(args)
-    if #args == 1 and args[1] == '-' then
-      notify('attach', { clipboard = true, cwd = require('acp.context').cwd() })
+    local media = require('acp.media')
+    if #args == 0 then
+      media.manage()
+      return
+    elseif #args == 1 and args[1] == '-' then
+      media.from_clipboard()
       return
     end
     local paths, missing = readable(args)
@@ -96,7 +99,7 @@ list.attach = {
       require('acp.notify').error(require('acp.nearest').message('file', missing[1], siblings))
       return
     end
-    notify('attach', { paths = paths, cwd = require('acp.context').cwd() })
+    media.add(nil, paths)
   end,
 }
 

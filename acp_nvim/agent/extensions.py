@@ -1,0 +1,101 @@
+"""What agents ask and tell beyond the protocol, in names that start with `_`, handed to handlers of
+the user (v1/extensibility).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable, Container
+from typing import Any
+
+import anyio
+import msgspec
+from msgspec import UNSET
+
+from acp_nvim.agent.endpoint import IncomingCall
+from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
+
+Context = dict[str, Any]
+"""`{agent, method, session, request}`; `session` is our number, None where the params name none."""
+Ask = Callable[[int, Any, Context], Awaitable[Any]]
+"""Calls the user's handler: `{result}`, `{error: {code, message, data}}`, or `{later: true}`."""
+Tell = Callable[[Any, Context], None]
+
+
+async def _nobody(number: int, params: Any, context: Context) -> Any:
+    raise RequestError(INTERNAL_ERROR, f"nobody handles {context['method']}")
+
+
+class Extensions:
+    """The handlers of a host, by name; agents share them."""
+
+    def __init__(
+        self,
+        names: Callable[[], Container[str]] = tuple,
+        ask: Ask = _nobody,
+        tell: Tell = lambda _, __: None,
+    ) -> None:
+        """`names` says what has a handler now."""
+        self._names = names
+        self._ask = ask
+        self._tell = tell
+        self._numbers = itertools.count(1)
+        self._open: dict[int, tuple[anyio.Event, list[Any]]] = {}
+
+    def knows(self, method: str) -> bool:
+        """Whether a handler of that name is there."""
+        return method.startswith("_") and method in self._names()
+
+    def told(self, method: str, params: msgspec.Raw, agent: str, session: int | None) -> None:
+        """Pass a notification on."""
+        context = {"agent": agent, "method": method, "session": session, "request": False}
+        self._tell(_decoded(params), context)
+
+    async def asked(
+        self, method: str, params: msgspec.Raw, agent: str, session: int | None, call: IncomingCall
+    ) -> Any:
+        """Return a handler's result, however long it takes. Raises `RequestError` for what it
+        refuses and for its errors.
+        """
+        context = {"agent": agent, "method": method, "session": session, "request": True}
+        number = next(self._numbers)
+        event, answers = self._open[number] = anyio.Event(), []
+        try:
+            answer = await self._ask(number, _decoded(params), context)
+            if isinstance(answer, dict) and answer.get("later"):
+                await event.wait()
+                answer = answers[0]
+        finally:
+            del self._open[number]
+        return _result(answer)
+
+    def replied(self, number: int, answer: Any) -> None:
+        """A handler that wanted to answer later does so now; after a cancel nobody listens."""
+        event, answers = self._open.get(number, (anyio.Event(), []))
+        if not answers:
+            answers.append(answer)
+            event.set()
+
+
+def session_of(params: msgspec.Raw) -> str | None:
+    """Return the session id in the params of an extension, where they have one."""
+    value = _decoded(params)
+    found = value.get("sessionId") if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _decoded(params: msgspec.Raw) -> Any:
+    return msgspec.json.decode(params) if bytes(params) else None
+
+
+def _result(answer: Any) -> Any:
+    if not isinstance(answer, dict):
+        raise RequestError(INTERNAL_ERROR, "the handler's answer cannot be read")
+    error = answer.get("error")
+    if error is None:
+        return answer.get("result", {})
+    raise RequestError(
+        int(error.get("code", INTERNAL_ERROR)),
+        str(error.get("message", "refused")),
+        UNSET if error.get("data") is None else error["data"],
+    )
