@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,7 @@ from acp_nvim.protocol.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND, Request
 from acp_nvim.session.terminal import Launch
 
 SHELLS: Final = {"sh", "ash", "bash", "dash", "ksh", "mksh", "yash", "zsh"}
-"""Shells that read what agents write; a user's shell of another kind is passed over for `/bin/sh`."""
+"""Shells that read what agents write. Where the user's is none of these, `/bin/sh` is taken."""
 
 _PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./-]+")
 _FIXED: Final = {"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"}
@@ -107,7 +108,7 @@ def _script(argv: Sequence[str]) -> str | None:
     """Return the line that `sh -c` (`bash -lc` …) is given."""
     if len(argv) < 3 or Path(argv[0]).name not in SHELLS:
         return None
-    for option, value in zip(argv[1:], argv[2:], strict=False):
+    for option, value in pairwise(argv[1:]):
         if re.fullmatch(r"-[a-z]*c", option):
             return value
         if not option.startswith("-"):

@@ -66,8 +66,8 @@ class PtyProcess:
     ) -> Self:
         """Start `argv` (never a shell) in `cwd` with exactly the environment `env`.
 
-        `feed` and `on_end` are called on the loop, not before this returns (`feed` perhaps just
-        before). `kill_s` is the time in seconds between SIGTERM and SIGKILL. Raises AgentStartError.
+        `feed` may be called just before this returns. `kill_s` is the time in seconds between
+        SIGTERM and SIGKILL. Raises AgentStartError.
         """
         program = find_program(argv, cwd, env)
         device = _Device(feed)
@@ -122,7 +122,9 @@ class PtyProcess:
         return self._ending
 
     def _watch(self) -> None:
-        if self._tree.alive():
+        # While a program is replaced by the next one the process table may not show it: not known
+        # to be gone counts as there.
+        if self._device.exit is None or self._tree.alive():
             self._reaper.add(self.pid)
         self._device.on_exit = self._exited
         if self._device.exit is not None:

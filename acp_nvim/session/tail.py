@@ -14,6 +14,8 @@ KEPT: Final = 200
 """Lines kept."""
 BACKLOG: Final = 8192
 """Characters that may wait to be looked at; of a flood only the end is."""
+LINE: Final = 4000
+"""Characters after which a line goes on in the next one."""
 SCREEN: Final = 48
 """Rows that positions on the screen are counted in: the height of our terminals."""
 
@@ -63,6 +65,14 @@ class Tail:
         return shown
 
     def _print(self, text: str) -> None:
+        while self._column + len(text) > LINE:
+            room = LINE - self._column
+            self._put(text[:room])
+            text = text[room:]
+            self._control("\n")
+        self._put(text)
+
+    def _put(self, text: str) -> None:
         line = self._lines[self._row]
         if self._column > len(line):
             line = line.ljust(self._column)
@@ -125,9 +135,9 @@ class Tail:
 
     def _erase_line(self, how: int) -> None:
         line = self._lines[self._row]
-        before = line[: self._column] if how == 0 else ""
-        after = line[self._column :] if how == 1 else ""
-        self._lines[self._row] = before if how != 1 else " " * self._column + after
+        after = self._column + 1
+        cleared = {0: line[: self._column], 1: " " * after + line[after:]}
+        self._lines[self._row] = cleared.get(how, "")
 
     def _erase_screen(self, how: int) -> None:
         if how == 0:

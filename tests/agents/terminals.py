@@ -88,7 +88,7 @@ def term_release_while_waiting(agent: Agent, name: str) -> None:
 
 @scenario
 def term_told(agent: Agent, id: str, text: str) -> None:
-    """An update of tool call ID whose `_meta` is given as JSON, without a terminal of the client."""
+    """An update of tool call ID with `_meta` given as JSON, without a terminal of the client."""
     agent.update(update_of("tool_call_update", toolCallId=id, _meta=json.loads(text)))
 
 
