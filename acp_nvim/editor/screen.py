@@ -118,7 +118,7 @@ class Screen:
                 ops += self._views(session, str(path[0]))
         for event in session.take_events(drawn):
             if event.name == "AcpLocation":
-                ops.append(["location", session.n, event.data["path"], event.data["line"]])
+                ops.append(["location", session.n, event.data["path"], event.data.get("line")])
             ops.append(["event", event.name, plain(event.data)])
         return ops
 
