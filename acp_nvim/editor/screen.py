@@ -138,8 +138,9 @@ class Screen:
         return []
 
     def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
-        call = session.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
-        entry = session.entries.get(call) if call else None
+        asker = decision.asker or session
+        call = asker.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
+        entry = asker.entries.get(call) if call else None
         rows = float_rows(
             entry, decision, Look(self._settings().chat.tool_lines, self.terminal_view)
         )

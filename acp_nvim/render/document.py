@@ -14,6 +14,7 @@ from acp_nvim.render.batch import Batch, Op
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.rows import Row, decor, row
 from acp_nvim.render.stream import Stream
+from acp_nvim.render.text import one_line
 from acp_nvim.session.entries import Entry, Message, ToolEntry
 from acp_nvim.session.transcript import Transcript
 
@@ -203,7 +204,7 @@ class Document:
 
 def _head(message: Message) -> list[Row]:
     if message.role == "user":
-        return [row("## You", "AcpUser", {"kind": "turn"})]
+        return [row("## " + one_line(message.author or "You"), "AcpUser", {"kind": "turn"})]
     if message.role == "thought":
         return [row("▸ Thought", "AcpThoughtHead", {"kind": "fold"})]
     return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from acp_nvim.render import subagents
 from acp_nvim.render.content import describe
 from acp_nvim.render.rows import Row, indent, pieces, row
 from acp_nvim.render.terminals import terminal_rows
@@ -13,9 +14,12 @@ from acp_nvim.session.entries import (
     Compaction,
     Entry,
     Heading,
+    Letter,
     Line,
+    PlanDocument,
     PlanEntry,
     Question,
+    Subagent,
     TerminalEntry,
     Unknown,
 )
@@ -39,6 +43,8 @@ def draw_entry(entry: Entry, lines: int | None = None) -> list[Row]:
             return _compaction(entry)
         case TerminalEntry():
             return [] if entry.embedded else terminal_rows(entry.terminal, lines)
+        case Subagent() | Letter() | PlanDocument():
+            return subagents.draw(entry)
         case Unknown():
             return _unknown(entry)
         case _:

@@ -153,6 +153,9 @@ def _content(item: Any, entry: ToolEntry, limit: int | None) -> list[Row]:
             return diff_rows(item, limit)
         case schema.Terminal():
             return _terminal(item.terminal_id, entry, limit)
+        case schema.SessionLink():
+            target = {"kind": "session", "id": item.session_id}
+            return [row(f"→ subagent {one_line(item.session_id, 60)}", "AcpLink", target)]
         case schema.Content():
             return _block(item.content, call, limit)
         case _:
@@ -230,8 +233,4 @@ def _locations(call: ToolCall) -> list[Row]:
 
 
 def _decided(decision: Decision) -> Row:
-    outcome = decision.outcome
-    assert outcome is not None
-    answer = outcome.option.name if outcome.option else outcome.kind
-    by = "" if decision.by == "user" else f" ({decision.by})"
-    return row(f"↳ {one_line(answer)}{by}", "AcpMuted")
+    return row(f"↳ {one_line(decision.answer)}", "AcpMuted")

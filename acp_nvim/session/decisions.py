@@ -59,6 +59,12 @@ class Decision:
     request: Any = None
     outcome: Outcome | None = None
     by: str = ""
+    asker: Any = None
+    """The child session that asks through its parent's list (`session/subagents.py`)."""
+    completed: bool = False
+    """What the user agreed to open has been done (v1/elicitation#url-mode)."""
+    redraw: Callable[[], None] = lambda: None
+    """Draw the place where it stands again."""
     waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
 
     def resolve(self, outcome: Outcome, by: str = "user") -> bool:
@@ -70,6 +76,15 @@ class Decision:
         for waiter in waiters:
             waiter(outcome)
         return True
+
+    @property
+    def answer(self) -> str:
+        """How it was decided, in a few words; empty while it is open."""
+        if self.outcome is None:
+            return ""
+        words = self.outcome.option.name if self.outcome.option else self.outcome.kind
+        words += ", completed" if self.completed else ""
+        return words if self.by == "user" else f"{words} ({self.by})"
 
     def option(self, option_id: str) -> Option | None:
         """Return the option of that id."""

@@ -31,6 +31,8 @@ class Message:
     message_id: str | None = None
     parts: list[Part] = field(default_factory=list)
     closed: bool = False
+    author: str | None = None
+    """Who says it where that is not the user or the agent: a parent to its subagent."""
 
     def text(self) -> str:
         """Return the text parts joined."""
@@ -100,6 +102,52 @@ class Compaction:
 
 
 @dataclass(slots=True, eq=False)
+class Subagent:
+    """A child session, at the place where it was first told of (v1/subagents). `n` is our number of
+    it, under which it has a chat of its own; `state` is the agent's word for it.
+    """
+
+    id: str
+    n: int | None = None
+    title: str | None = None
+    description: str | None = None
+    state: str = "unknown"
+    stop_reason: str | None = None
+    error: str | None = None
+    cancellable: bool = False
+    calls: int = 0
+    latest: str = ""
+    decisions: list[Decision] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """What to call it."""
+        return self.title or f"subagent {self.id[-8:]}"
+
+
+@dataclass(slots=True, eq=False)
+class Letter:
+    """A message between two sessions (`session_message`); `sender` and `recipient` are ids."""
+
+    id: str
+    sender: str | None = None
+    recipient: str | None = None
+    parts: list[Part] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    """What the sessions are called, by id, as far as that is known."""
+
+
+@dataclass(slots=True, eq=False)
+class PlanDocument:
+    """A plan that is a text or a file (rfds/plan-operations). `removed`: it holds no more."""
+
+    id: str
+    text: str | None = None
+    uri: str | None = None
+    removed: bool = False
+
+
+@dataclass(slots=True, eq=False)
 class Unknown:
     """An update of a kind that this client does not know, kept as it came."""
 
@@ -116,5 +164,8 @@ Entry = (
     | PlanEntry
     | Line
     | Compaction
+    | Subagent
+    | Letter
+    | PlanDocument
     | Unknown
 )

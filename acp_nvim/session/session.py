@@ -15,7 +15,17 @@ from typing import Any, Literal
 from acp_nvim.protocol import schema
 from acp_nvim.session import options, snapshot
 from acp_nvim.session.decisions import Decision, Decisions, Outcome
-from acp_nvim.session.entries import Heading, Line, Message, Part, PlanEntry, Question, ToolEntry
+from acp_nvim.session.entries import (
+    Entry,
+    Heading,
+    Line,
+    Message,
+    Part,
+    PlanEntry,
+    Question,
+    Subagent,
+    ToolEntry,
+)
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.terminals import Terminals
 from acp_nvim.session.tool_calls import ToolCall, ToolCalls
@@ -63,6 +73,10 @@ class Session:
         self.usage: schema.UsageUpdate | None = None
         self.edits: list[dict[str, Any]] = []
         self.decisions = Decisions()
+        self.subagents: dict[str, Subagent] = {}
+        self.children: dict[str, Session] = {}
+        self.root: Session = self
+        """The session that the user talks to; of a subagent the one above all."""
         self.transcript = Transcript()
         self.terminals = Terminals(cwd, self.transcript)
         self.entries: dict[ToolCall, ToolEntry] = {}
@@ -159,6 +173,8 @@ class Session:
                 return snapshot.usage(self.usage)
             case "permissions" | "elicitations":
                 return self._pending(name == "elicitations")
+            case "subagents":
+                return [snapshot.subagent(it) for it in self.subagents.values()]
             case _:
                 return getattr(self, name)
 
@@ -273,6 +289,7 @@ class Session:
         else:
             entry = Question(decision)
             self.transcript.add(entry)
+        decision.redraw = lambda: self._redraw(entry)
         if decision.outcome is not None:
             return
         decision.waiters.append(lambda outcome: self._decided(decision, entry, outcome))
@@ -288,6 +305,10 @@ class Session:
             title=decision.title,
             options=options,
         )
+
+    def _redraw(self, entry: Entry) -> None:
+        self.transcript.touch(entry)
+        self.on_change()
 
     def _decided(self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome) -> None:
         self.transcript.touch(entry)

@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from acp_nvim.protocol import schema
 from acp_nvim.session.decisions import Decision
+from acp_nvim.session.entries import Subagent
 from acp_nvim.session.tool_calls import ToolCall
 
 
@@ -72,8 +73,12 @@ def usage(update: schema.UsageUpdate | None) -> dict[str, Any] | None:
 
 
 def permission(decision: Decision) -> dict[str, Any]:
-    """`{id, tool_call, title, kind, options}` of a pending question with options."""
+    """`{id, tool_call, title, kind, options}` of a pending question with options; `subagent`
+    where a child session asks: `{session, id, title}`.
+    """
+    asker = decision.asker
     return compact(
+        subagent=compact(session=asker.n, id=asker.id, title=asker.title) if asker else None,
         id=decision.id,
         tool_call=decision.tool_call_id,
         title=decision.title,
@@ -83,5 +88,21 @@ def permission(decision: Decision) -> dict[str, Any]:
 
 
 def elicitation(decision: Decision) -> dict[str, Any]:
-    """`{id, mode, message}`."""
-    return {"id": decision.id, "mode": decision.kind or "form", "message": decision.title}
+    """`{id, mode, message}`; of mode url also `url`."""
+    asked = decision.request
+    message = asked.message if asked is not None else decision.title
+    url = getattr(asked, "url", None)
+    return compact(id=decision.id, mode=decision.kind or "form", message=message, url=url)
+
+
+def subagent(link: Subagent) -> dict[str, Any]:
+    """`{id, session, title, description, state, stop_reason, error}`; `session` is our number."""
+    return compact(
+        id=link.id,
+        session=link.n,
+        title=link.title,
+        description=link.description,
+        state=link.state,
+        stop_reason=link.stop_reason,
+        error=link.error,
+    )

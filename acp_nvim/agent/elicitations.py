@@ -1,0 +1,121 @@
+"""`elicitation/create` and `elicitation/complete`: what an agent asks the user beyond permissions
+(v1/elicitation).
+
+A question becomes a `Decision` of the session it belongs to, or of none when its scope is a request
+(a login, say). It is answered exactly once, whoever resolves it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from acp_nvim.agent.calls import IncomingCall
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
+from acp_nvim.protocol.schema import given
+from acp_nvim.session import addresses, forms
+from acp_nvim.session.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.session import Session
+
+_DECLINE: Final = Option("decline", "Decline", "reject_once")
+_DISMISS: Final = Option("cancel", "Dismiss without an answer", "dismiss")
+
+_ids = itertools.count(1)
+
+Wait = Callable[[Decision], Awaitable[Outcome]]
+
+
+class Elicitations:
+    """The questions of one connection."""
+
+    def __init__(self, title: Callable[[], str], desk: Callable[[Decision], None]) -> None:
+        """`title` is the agent's name for people; `desk` shows questions that have no session."""
+        self._title = title
+        self._desk = desk
+        self._opened: dict[str, tuple[Session | None, Decision]] = {}
+
+    def create(
+        self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
+    ) -> Decision:
+        """Show a question; whoever asked waits for the decision. Raises RequestError for a mode
+        that was not advertised, and without a scope.
+        """
+        decision = self._decision(params)
+        if session is None and isinstance(params.request_id, schema.UnsetType):
+            raise RequestError(INVALID_PARAMS, "neither sessionId nor requestId")
+        if session is not None and session.root.status == "cancelling":
+            decision.resolve(CANCELLED, "cancel")
+        if session is None:
+            self._desk(decision)
+        else:
+            tool_call_id = given(params.tool_call_id)
+            session.ask(decision, session.tool_calls.get(tool_call_id) if tool_call_id else None)
+        if isinstance(params, schema.ElicitationUrlMode):
+            self._opened[params.elicitation_id] = (session, decision)
+        call.on_cancel = lambda: _take_back(decision)
+        return decision
+
+    def complete(self, params: schema.CompleteElicitationNotification) -> bool:
+        """What was opened in the browser is done; False for ids that are unknown or finished."""
+        session, decision = self._opened.pop(params.elicitation_id, (None, None))
+        if decision is None or decision.outcome is None or decision.outcome.kind != "accept":
+            return False
+        decision.completed = True
+        if session is not None:
+            session.decided_again(decision)
+        return True
+
+    def _decision(self, params: schema.ElicitationRequest) -> Decision:
+        match params:
+            case schema.ElicitationFormMode():
+                kind, options = "form", [_open(params), _DECLINE, _DISMISS]
+                details = _fields(params)
+            case schema.ElicitationUrlMode():
+                kind, details = "url", addresses.described(params.url)
+                options = [_DECLINE, _DISMISS]
+                if addresses.safe(params.url):
+                    options = [Option("accept", "Open it in the browser", "allow_once"), *options]
+            case _:
+                mode = getattr(params, "mode", "?")
+                raise RequestError(
+                    INVALID_PARAMS, f"elicitation mode {mode} was not advertised", {"mode": mode}
+                )
+        return Decision(
+            f"e{next(_ids)}",
+            "elicitation",
+            f"{self._title()} asks: {params.message}",
+            kind=kind,
+            tool_call_id=given(params.tool_call_id),
+            options=options,
+            details=details,
+            request=params,
+        )
+
+
+def _open(params: schema.ElicitationFormMode) -> Option:
+    if forms.fields(params.requested_schema):
+        return Option("open", "Fill in the form", "allow_once")
+    return Option("accept", "Accept", "allow_once")
+
+
+def _fields(params: schema.ElicitationFormMode) -> list[str]:
+    form = params.requested_schema
+    about = [text for text in (given(form.title), given(form.description)) if text]
+    return [*about, *(f"{it.label}: {forms.wanted(it)}" for it in forms.fields(form))]
+
+
+def _take_back(decision: Decision) -> None:
+    decision.resolve(CANCELLED, "agent")
+
+
+def response(outcome: Outcome) -> Any:
+    """The answer on the wire: accept, decline or cancel."""
+    if outcome.kind == "accept":
+        if outcome.content is None:
+            return schema.ElicitationAcceptAction()
+        return schema.ElicitationAcceptAction(content=dict(outcome.content))
+    if outcome.kind == "decline":
+        return schema.ElicitationDeclineAction()
+    return schema.ElicitationCancelAction()

@@ -1,0 +1,101 @@
+"""Child sessions, messages between sessions, and plans that are texts, as rows of the chat."""
+
+from __future__ import annotations
+
+from acp_nvim.render.content import describe, link_target
+from acp_nvim.render.rows import Row, Target, indent, pieces, row
+from acp_nvim.render.text import one_line, visible
+from acp_nvim.render.tools import card
+from acp_nvim.session.entries import Letter, Part, PlanDocument, Subagent
+
+_LOOKS = {
+    "running": ("◐", "AcpToolRunning", "running"),
+    "requires_action": ("◐", "AcpPermission", "waits for you"),
+    "idle": ("✓", "AcpToolCompleted", "done"),
+    "gone": ("✗", "AcpToolFailed", "gone with its agent"),
+    "unknown": ("○", "AcpMuted", "state unknown"),
+}
+"""Sign, group and words of a state; any other is neither idle nor known to run (v1/subagents)."""
+
+
+def draw(entry: Subagent | Letter | PlanDocument) -> list[Row]:
+    """The rows of one such entry."""
+    match entry:
+        case Subagent():
+            return _subagent(entry)
+        case Letter():
+            return _letter(entry)
+        case _:
+            return _plan(entry)
+
+
+def _subagent(link: Subagent) -> list[Row]:
+    """Its line, what it is for, what it did last, and what it asks; `<CR>` opens its own chat."""
+    target: Target = {"kind": "session", "id": link.id}
+    sign, group, words = _look(link)
+    head: list[tuple[str, str | None]] = [
+        (sign + " ", group),
+        ("subagent", "AcpToolKind"),
+        (" · ", "AcpMuted"),
+        (one_line(link.label), "AcpToolTitle"),
+        (" · ", "AcpMuted"),
+        (words, group),
+    ]
+    below: list[Row] = []
+    if link.description:
+        below.append(row(one_line(link.description, 400), "AcpMuted", target))
+    if link.error:
+        below.append(row(one_line(link.error, 400), "AcpError", target))
+    if link.calls:
+        count = f"{link.calls} tool call{'' if link.calls == 1 else 's'}"
+        below.append(row(f"{count}, latest: {one_line(link.latest)}", "AcpMuted", target))
+    for decision in link.decisions:
+        if decision.outcome is None:
+            below += card(decision)
+    return [pieces(head, target), *indent(below, "  ")]
+
+
+def _look(link: Subagent) -> tuple[str, str, str]:
+    if any(decision.outcome is None for decision in link.decisions):
+        return "◐", "AcpPermission", "permission needed"
+    sign, group, words = _LOOKS.get(link.state, ("○", "AcpMuted", one_line(link.state, 40)))
+    if link.state == "idle" and link.stop_reason not in (None, "end_turn"):
+        return "⊘", "AcpToolFailed", one_line(str(link.stop_reason), 60).replace("_", " ")
+    return sign, group, words
+
+
+def _letter(letter: Letter) -> list[Row]:
+    sender = _name(letter, letter.sender)
+    recipient = _name(letter, letter.recipient)
+    return [row(f"✉ {sender} → {recipient}", "AcpNotice"), *indent(_parts(letter.parts), "  ")]
+
+
+def _name(letter: Letter, session_id: str | None) -> str:
+    if session_id is None:
+        return "unknown"
+    return one_line(letter.names.get(session_id) or session_id, 60)
+
+
+def _parts(parts: list[Part]) -> list[Row]:
+    """Text that came in pieces is one text."""
+    rows: list[Row] = []
+    text = ""
+    for part in [*parts, None]:
+        if isinstance(part, str):
+            text += part
+            continue
+        if text:
+            rows += [row(line) for line in visible(text.rstrip("\n")).split("\n")]
+            text = ""
+        if part is not None:
+            rows += describe(part, None)
+    return rows
+
+
+def _plan(plan: PlanDocument) -> list[Row]:
+    if plan.removed:
+        return [row("— a plan was withdrawn", "AcpMuted")]
+    head = row("Plan", "AcpPlanHead")
+    if plan.uri is not None:
+        return [head, row(f"→ {one_line(plan.uri)}", "AcpLink", link_target(plan.uri))]
+    return [head, *(row(line) for line in visible(plan.text or "").rstrip("\n").split("\n"))]

@@ -1,0 +1,92 @@
+"""Addresses that an agent wants opened: what a user has to see before he says yes
+(v1/elicitation#url-mode).
+"""
+
+from __future__ import annotations
+
+from urllib.parse import SplitResult, urlsplit
+
+from acp_nvim.render.text import visible
+
+
+def described(url: str) -> list[str]:
+    """The whole address, its host, and what is suspicious about them; a line each."""
+    parts = _split(url)
+    lines = [visible(url)]
+    if parts is None or not parts.hostname:
+        return [*lines, "⚠ no host can be read out of this address"]
+    return [*lines, f"host: {visible(_host(parts))}", *(f"⚠ {it}" for it in warnings(url))]
+
+
+def safe(url: str) -> bool:
+    """Whether it may be given to the browser: a web address with a host and nothing unseen."""
+    parts = _split(url)
+    return (
+        parts is not None
+        and parts.scheme in ("https", "http")
+        and bool(parts.hostname)
+        and visible(url) == url
+        and not any(character.isspace() for character in url)
+    )
+
+
+def warnings(url: str) -> list[str]:
+    """What may deceive: punycode, letters of other scripts, a name before the host, no TLS."""
+    parts = _split(url)
+    if parts is None:
+        return []
+    host = _host(parts)
+    found: list[str] = []
+    if not host.isascii():
+        found.append(f"the host has letters beyond ASCII; its real name is {_ascii(host)}")
+    if any(label.startswith("xn--") for label in host.lower().split(".")):
+        found.append(f"the host is punycode and may imitate another: it reads {_unicode(host)}")
+    if parts.username is not None:
+        found.append(f"what stands before the @ is no host; the host is {host}")
+    if parts.scheme == "http":
+        found.append("not encrypted (http)")
+    elif parts.scheme != "https":
+        found.append(f"no web address ({parts.scheme or 'no scheme'}): it is not opened from here")
+    if not safe(url) and parts.scheme in ("http", "https"):
+        found.append("it holds characters that can't be seen: it is not opened from here")
+    return found
+
+
+def _split(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises for a port that is none
+    except ValueError:
+        return None
+    return parts
+
+
+def _host(parts: SplitResult) -> str:
+    """The host and the port as they are written, without a user's name before them."""
+    return parts.netloc.rpartition("@")[2]
+
+
+def _ascii(host: str) -> str:
+    """The name that is looked up, label by label as far as that can be told."""
+    return ".".join(_encoded(label) for label in host.split("."))
+
+
+def _encoded(label: str) -> str:
+    try:
+        return label.encode("idna").decode()
+    except UnicodeError:
+        return "?"
+
+
+def _unicode(host: str) -> str:
+    return visible(".".join(_decoded(label) for label in host.split(".")))
+
+
+def _decoded(label: str) -> str:
+    name, colon, port = label.partition(":")
+    if not name.lower().startswith("xn--"):
+        return label
+    try:
+        return name[4:].encode().decode("punycode") + colon + port
+    except UnicodeError:
+        return label

@@ -1,0 +1,351 @@
+"""Forms of an elicitation: their fields, and whether values are right (v1/elicitation#form-mode).
+
+What is wrong is said by field and in words for people. A `pattern` is only held against a value
+where that is sure to end soon; the agent checks anyway.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.schema import given
+
+Kind = Literal["text", "choice", "integer", "number", "boolean", "choices", "unknown"]
+
+PATTERN_STEPS: Final = 5_000_000
+"""What matching a pattern may cost at worst, in steps of the matcher."""
+
+
+_FORMATS: Final = {
+    "email": "an e-mail address",
+    "uri": "a URI",
+    "date": "a date (2026-01-31)",
+    "date-time": "a date with time and zone (2026-01-31T12:00:00Z)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the values that a field offers."""
+
+    value: str
+    title: str
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One property of a form. `schema` is its own part of the requested schema."""
+
+    name: str
+    kind: Kind
+    schema: Any
+    title: str
+    description: str | None = None
+    required: bool = False
+    choices: Sequence[Choice] = ()
+    default: Any = None
+
+    @property
+    def label(self) -> str:
+        """What to call it: the title, and the name where that is another."""
+        return self.name if self.title in ("", self.name) else f"{self.title} ({self.name})"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with the value of a field."""
+
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}"
+
+
+def fields(form: schema.ElicitationSchema) -> list[Field]:
+    """The fields of a form, in its order."""
+    required = given(form.required) or ()
+    found = (given(form.properties) or {}).items()
+    return [_field(name, property_, name in required) for name, property_ in found]
+
+
+def _field(name: str, found: Any, required: bool) -> Field:
+    title, text = given(getattr(found, "title", None)), given(getattr(found, "description", None))
+    kind, choices = _kind(found)
+    default = given(getattr(found, "default", None))
+    return Field(name, kind, found, title or name, text, required, choices, default)
+
+
+def _kind(found: Any) -> tuple[Kind, Sequence[Choice]]:
+    match found:
+        case schema.StringPropertySchema():
+            choices = _choices(given(found.enum), given(found.one_of))
+            return ("choice", choices) if choices else ("text", ())
+        case schema.MultiSelectPropertySchema():
+            return _items(found.items)
+        case schema.IntegerPropertySchema():
+            return "integer", ()
+        case schema.NumberPropertySchema():
+            return "number", ()
+        case schema.BooleanPropertySchema():
+            return "boolean", ()
+        case _:
+            return "unknown", ()
+
+
+def _items(items: Any) -> tuple[Kind, Sequence[Choice]]:
+    match items:
+        case schema.StringMultiSelectItems():
+            return "choices", _choices(items.enum, None)
+        case schema.TitledMultiSelectItems():
+            return "choices", _choices(None, items.any_of)
+        case _:
+            return "unknown", ()
+
+
+def _choices(
+    values: Sequence[str] | None, titled: Sequence[schema.EnumOption] | None
+) -> list[Choice]:
+    if titled:
+        return [Choice(it.const, it.title, given(it.description)) for it in titled]
+    return [Choice(value, value) for value in values or ()]
+
+
+def complete(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values, and the default of each required field that has none."""
+    missing = {it.name: it.default for it in form if it.required and it.default is not None}
+    return missing | {name: _plain(value) for name, value in values.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """A table without entries may arrive as a map: Lua cannot tell."""
+    return [] if value == {} else value
+
+
+def check(form: Sequence[Field], values: Mapping[str, Any]) -> list[Problem]:
+    """What is wrong with these values, in the order of the form; nothing when they may be sent."""
+    names = {it.name for it in form}
+    strange = [
+        Problem(name, f"no such field; there are: {', '.join(names) or 'none'}")
+        for name in values
+        if name not in names
+    ]
+    return [*(problem for it in form for problem in _check(it, values)), *strange]
+
+
+def _check(it: Field, values: Mapping[str, Any]) -> Iterator[Problem]:
+    if it.name not in values:
+        if it.required:
+            yield Problem(it.name, "is required")
+        return
+    yield from (Problem(it.name, text) for text in _CHECKS[it.kind](it, values[it.name]))
+
+
+def _text(it: Field, value: Any) -> Iterator[str]:
+    if not isinstance(value, str):
+        yield "a text is wanted"
+        return
+    found = it.schema
+    least, most = given(found.min_length), given(found.max_length)
+    if least is not None and len(value) < least:
+        yield f"at least {_count(least, 'character')}, not {len(value)}"
+    if most is not None and len(value) > most:
+        yield f"at most {_count(most, 'character')}, not {len(value)}"
+    pattern = given(found.pattern)
+    if pattern is not None and matches(pattern, value) is False:
+        yield f"does not match {pattern}"
+    format_ = given(found.format)
+    if format_ in _FORMATS and not _IS[format_](value):
+        yield f"is not {_FORMATS[format_]}"
+
+
+def _choice(it: Field, value: Any) -> Iterator[str]:
+    if value not in [choice.value for choice in it.choices]:
+        yield f"{value!r} is none of {', '.join(choice.value for choice in it.choices)}"
+
+
+def _number(it: Field, value: Any) -> Iterator[str]:
+    whole = it.kind == "integer"
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or (whole and value != int(value)):
+        yield "a whole number is wanted" if whole else "a number is wanted"
+        return
+    least, most = given(it.schema.minimum), given(it.schema.maximum)
+    if least is not None and value < least:
+        yield f"at least {_plainly(least)}"
+    if most is not None and value > most:
+        yield f"at most {_plainly(most)}"
+
+
+def _boolean(_: Field, value: Any) -> Iterator[str]:
+    if not isinstance(value, bool):
+        yield "true or false is wanted"
+
+
+def _many(it: Field, value: Any) -> Iterator[str]:
+    if not isinstance(value, list | tuple):
+        yield "a list is wanted"
+        return
+    offered = [choice.value for choice in it.choices]
+    yield from (f"{one!r} is none of {', '.join(offered)}" for one in value if one not in offered)
+    least, most = given(it.schema.min_items), given(it.schema.max_items)
+    if least is not None and len(value) < least:
+        yield f"at least {least} of them"
+    if most is not None and len(value) > most:
+        yield f"at most {most} of them"
+
+
+def _unknown(_: Field, value: Any) -> Iterator[str]:
+    simple = isinstance(value, str | bool | int | float)
+    many = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+    if not simple and not many:
+        yield "no value that a form can hold"
+
+
+_CHECKS: Final = {
+    "text": _text,
+    "choice": _choice,
+    "integer": _number,
+    "number": _number,
+    "boolean": _boolean,
+    "choices": _many,
+    "unknown": _unknown,
+}
+
+
+def wire(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Checked values as they are sent: whole numbers as such."""
+    kinds = {it.name: it.kind for it in form}
+    return {
+        name: int(value) if kinds[name] == "integer" else value for name, value in values.items()
+    }
+
+
+def wanted(it: Field) -> str:
+    """What a value has to be, in a few words."""
+    words = [_WORDS[it.kind], *_bounds(it)]
+    return ", ".join([*words, "required" if it.required else "optional"])
+
+
+_WORDS: Final = {
+    "text": "text",
+    "choice": "one of these",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "yes or no",
+    "choices": "any of these",
+    "unknown": "of a kind that is not known here",
+}
+
+
+def _bounds(it: Field) -> Iterator[str]:
+    found = it.schema
+    match it.kind:
+        case "text":
+            if (format_ := given(found.format)) in _FORMATS:
+                yield _FORMATS[format_]
+            yield from _range(given(found.min_length), given(found.max_length), "character")
+            if (pattern := given(found.pattern)) is not None:
+                yield f"matches {pattern}"
+        case "integer" | "number":
+            yield from _range(given(found.minimum), given(found.maximum), "")
+        case "choices":
+            yield from _range(given(found.min_items), given(found.max_items), "of them")
+        case _:
+            return
+
+
+def _range(least: float | None, most: float | None, unit: str) -> Iterator[str]:
+    if least is not None:
+        yield f"at least {_amount(least, unit)}"
+    if most is not None:
+        yield f"at most {_amount(most, unit)}"
+
+
+def _amount(number: float, unit: str) -> str:
+    if unit == "character":
+        return _count(int(number), unit)
+    return f"{_plainly(number)} {unit}".strip()
+
+
+def _plainly(number: float) -> str:
+    """`5` and `0.5`, never `5.0` or `1e+06`."""
+    return str(int(number)) if number == int(number) else repr(number)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+# -- patterns and formats -------------------------------------------------------------------------
+
+
+def matches(pattern: str, value: str) -> bool | None:
+    """Whether a pattern is found in a value; None where that can't be told in bounded time, or
+    where Python does not understand the pattern.
+    """
+    if _steps(pattern, len(value)) > PATTERN_STEPS:
+        return None
+    try:
+        return re.search(pattern, value) is not None
+    except (re.error, RecursionError, OverflowError):
+        return None
+
+
+def _steps(pattern: str, length: int) -> float:
+    """A bound for the steps of a backtracking matcher.
+
+    A repeated group may take exponential time, as may a back reference in one; otherwise each
+    quantifier multiplies the ways by at most the length of the text.
+    """
+    bare = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "x", pattern)
+    if re.search(r"\)[*+{]", bare) or len(pattern) > 1000 or re.search(r"\\\d", pattern):
+        return math.inf
+    ways = len(re.findall(r"[*+?{|]", bare))
+    return float(max(length, 2)) ** min(ways + 1, 60)
+
+
+def _is_email(value: str) -> bool:
+    local, _, domain = value.rpartition("@")
+    return bool(local and domain) and not re.search(r"\s", value) and domain.strip(".") == domain
+
+
+def _is_uri(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return False
+    return bool(parts.scheme and (parts.netloc or parts.path)) and not re.search(r"\s", value)
+
+
+def _is_date(value: str) -> bool:
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        return False
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_date_time(value: str) -> bool:
+    """RFC 3339."""
+    shape = r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)"
+    if not re.fullmatch(shape, value):
+        return False
+    try:
+        datetime.fromisoformat(re.sub(r"\.\d+", "", value.upper()))
+    except ValueError:
+        return False
+    return True
+
+
+_IS: Final = {"email": _is_email, "uri": _is_uri, "date": _is_date, "date-time": _is_date_time}

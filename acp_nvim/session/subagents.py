@@ -1,0 +1,190 @@
+"""Child sessions of a session: what they are called, what they do, and what they ask
+(v1/subagents).
+
+A child has a transcript and a number of its own; what it asks stands in the list of the session
+that the user talks to, under the child's name. It is never opened, prompted or closed by us.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.schema import given
+from acp_nvim.session.decisions import CANCELLED, Decision
+from acp_nvim.session.entries import Heading, Letter, Subagent
+from acp_nvim.session.session import Session, Status
+from acp_nvim.session.tool_calls import ToolCall
+
+_ASKED = ("permissions", "elicitations")
+_ASKING = ("AcpPermission", "AcpPermissionDone", "AcpElicitation")
+
+_STATUS: dict[str, Status] = {
+    "running": "running",
+    "requires_action": "running",
+    "gone": "failed",
+}
+"""Status of a child by its state; whatever is not known to run is idle."""
+
+
+class Child(Session):
+    """A session that another session's agent has started."""
+
+    def __init__(self, n: int, parent: Session, link: Subagent) -> None:
+        """`link` is where the parent's transcript tells of it."""
+        super().__init__(n, parent.agent, parent.root.cwd, parent.root.directories)
+        self.id = link.id
+        self.above = parent
+        self.parent = parent.n
+        self.link = link
+        self.root = parent.root
+        self.decisions = parent.root.decisions
+        self.status = "idle"
+        self._changed -= set(_ASKED)
+        self.change("id", "parent")
+        self.transcript.add(Heading(f"{link.label} (subagent of session {parent.n})"))
+        link.n = n
+        parent.root.children[link.id] = self
+        self.follow()
+
+    def follow(self) -> None:
+        """Title and status as the parent was told."""
+        link = self.link
+        self.title, self.status = link.title, _STATUS.get(link.state, "idle")
+        self.stop_reason, self.error = link.stop_reason, link.error
+        self.change("title", "status", "stop_reason", "error")
+
+    def change(self, *names: str) -> None:
+        """What is asked is told by the session above all."""
+        mine = [name for name in names if name not in _ASKED]
+        super().change(*mine)
+        if len(mine) < len(names):
+            self.root.change(*(name for name in names if name in _ASKED))
+
+    def event(self, name: str, **data: Any) -> None:
+        """The same for events."""
+        if name in _ASKING:
+            self.root.event(name, subagent=self.n, **data)
+        else:
+            super().event(name, **data)
+
+    def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
+        """Ask here and above, under the child's name."""
+        decision.asker = self
+        decision.title = f"{self.link.label} › {decision.title}"
+        super().ask(decision, call)
+        self.link.decisions.append(decision)
+        self._told()
+        decision.waiters.append(lambda _: self._told())
+
+    def touch_call(self, call: ToolCall) -> None:
+        """What it does shows in a line above as well."""
+        super().touch_call(call)
+        self.link.calls, self.link.latest = len(self.tool_calls), call.title or call.name or call.id
+        self._told()
+
+    def _told(self) -> None:
+        self.above.transcript.touch(self.link)
+        self.above.on_change()
+
+    def cancel_asked(self) -> None:
+        """What it asks is answered as cancelled: it was cancelled by itself."""
+        for decision in self.decisions:
+            if decision.asker is self:
+                decision.resolve(CANCELLED, "cancel")
+
+
+def told(session: Session, update: schema.SubagentUpdate) -> Subagent:
+    """A session tells of a child: absent keeps, null clears, the first word announces it."""
+    link = session.subagents.get(update.session_id)
+    if link is None:
+        link = session.subagents[update.session_id] = Subagent(update.session_id)
+        session.transcript.add(link)
+    if update.title is not UNSET:
+        link.title = update.title
+    if update.description is not UNSET:
+        link.description = update.description
+    if update.capabilities is not UNSET:
+        capabilities = given(update.capabilities)
+        link.cancellable = capabilities is not None and given(capabilities.cancel) is not None
+    if update.state is not UNSET:
+        _state(link, update.state)
+    session.transcript.touch(link)
+    session.change("subagents")
+    return link
+
+
+def _state(link: Subagent, state: schema.StateUpdate | None) -> None:
+    link.stop_reason = link.error = None
+    match state:
+        case schema.RunningStateUpdate():
+            link.state = "running"
+        case schema.RequiresActionStateUpdate():
+            link.state = "requires_action"
+        case schema.IdleStateUpdate():
+            link.state, link.stop_reason = "idle", given(state.stop_reason)
+            error = given(state.error)
+            link.error = error.message if error is not None else None
+        case schema.OtherStateUpdate():
+            link.state = state.state
+        case _:
+            link.state = "unknown"
+
+
+def abandon(session: Session) -> None:
+    """The agent is gone, and every child with it."""
+    for child in session.children.values():
+        assert isinstance(child, Child)
+        child.close_calls("failed")
+        if child.link.state != "idle":
+            child.link.state = "gone"
+        child.follow()
+        child.above.transcript.touch(child.link)
+        child.above.change("subagents")
+
+
+# -- messages between sessions --------------------------------------------------------------------
+
+
+def message(session: Session, update: schema.SessionMessage) -> None:
+    """A message between sessions, upserted by its id; null clears."""
+    letter = _letter(session, update.message_id)
+    if update.sender_session_id is not UNSET:
+        letter.sender = update.sender_session_id
+    if update.recipient_session_id is not UNSET:
+        letter.recipient = update.recipient_session_id
+    if update.content is not UNSET:
+        letter.parts = [_part(block) for block in update.content or ()]
+    letter.names = _names(session)
+    session.on_change()
+
+
+def message_chunk(session: Session, update: schema.SessionMessageChunk) -> None:
+    """One more piece of such a message."""
+    _letter(session, update.message_id).parts.append(_part(update.content))
+    session.on_change()
+
+
+def _letter(session: Session, message_id: str) -> Letter:
+    for entry in reversed(session.transcript.entries):
+        if isinstance(entry, Letter) and entry.id == message_id:
+            session.transcript.touch(entry)
+            return entry
+    letter = Letter(message_id, names=_names(session))
+    session.transcript.add(letter)
+    return letter
+
+
+def _names(session: Session) -> dict[str, str]:
+    """What the sessions around are called."""
+    root = session.root
+    names = {child.id: child.title or "" for child in root.children.values()}
+    names |= {link.id: link.label for link in session.subagents.values()}
+    names[root.id] = root.title or root.agent
+    return {**names, session.id: "this session"}
+
+
+def _part(block: Any) -> Any:
+    return block.text if isinstance(block, schema.TextContent) else block
