@@ -4,6 +4,9 @@ local M = {}
 local channel
 local stderr = {}
 local classic = false
+--- Verbs that wait until the process has been started, nil when nothing does.
+---@type { [1]: string, [2]: table|nil }[]|nil
+local waiting
 
 --- The repository this file belongs to.
 ---@return string
@@ -11,7 +14,8 @@ function M.root()
   return vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2))))
 end
 
---- The interpreter, in the order of the manual: option, the repository's `.venv`, `g:python3_host_prog`, `python3`.
+--- The interpreter, in the order of the manual: option, the repository's `.venv`,
+--- `g:python3_host_prog`, `python3`.
 ---@return string
 function M.python()
   local configured = require('acp.config').get().python
@@ -34,7 +38,7 @@ end
 
 ---@return boolean
 function M.running()
-  return channel ~= nil
+  return channel ~= nil or waiting ~= nil
 end
 
 ---@return integer? channel of the host, nil while none runs
@@ -77,11 +81,20 @@ local function gone(code)
   end
 end
 
-local function start_own()
+--- Why no host of our own can be started, nil when one can.
+local function unusable()
   local python = M.python()
   if vim.fn.executable(python) == 0 then
-    return nil, ('no Python at %s: run :Acp install or set the option `python`'):format(python)
+    return ('no Python at %s: run :Acp install or set the option `python`'):format(python)
   end
+end
+
+local function start_own()
+  local reason = unusable()
+  if reason then
+    return nil, reason
+  end
+  local python = M.python()
   stderr = {}
   local ok, job = pcall(vim.fn.jobstart, { python, '-m', 'acp_nvim' }, {
     rpc = true,
@@ -100,7 +113,8 @@ local function start_own()
   return job
 end
 
---- The classic route: only where no interpreter of our own is there and `:UpdateRemotePlugins` was run.
+--- The classic route: only where no interpreter of our own is there and `:UpdateRemotePlugins` was
+--- run.
 local function start_classic()
   local ok, id = pcall(vim.fn._AcpClassicStart)
   if not ok then
@@ -140,20 +154,8 @@ function M.start()
   return id
 end
 
---- Send a verb to the host, starting it on first use. Returns at once.
----@param verb string
----@param args? table all that the host needs to know
----@return boolean sent
-function M.notify(verb, args)
-  if verb == 'prompt' and require('acp.config').get().follow then
-    require('acp.follow').begin()
-  end
-  local id, reason = M.start()
-  if not id then
-    require('acp.notify').echo('error', reason or 'the acp host cannot be started')
-    return false
-  end
-  local ok, err = pcall(vim.rpcnotify, id, 'acp', verb, args or vim.empty_dict())
+local function deliver(verb, args)
+  local ok, err = pcall(vim.rpcnotify, channel, 'acp', verb, args or vim.empty_dict())
   if not ok then
     if classic then
       gone(0)
@@ -161,6 +163,51 @@ function M.notify(verb, args)
     require('acp.notify').echo('error', ('the acp host did not take %s: %s'):format(verb, err))
   end
   return ok
+end
+
+--- Start the process and hand over what waits; prompts that cannot be sent go back.
+local function launch()
+  local verbs = waiting or {}
+  local id, reason = M.start()
+  waiting = nil
+  if not id then
+    require('acp.notify').echo('error', reason or 'the acp host cannot be started')
+  end
+  for _, verb in ipairs(verbs) do
+    local name, args = unpack(verb, 1, 2)
+    if id then
+      deliver(name, args)
+    elseif name == 'prompt' and args and args.text then
+      require('acp.composer').give_back(args.session or require('acp.state').next(), args.text)
+    end
+  end
+end
+
+--- Send a verb to the host, starting it on first use. Returns at once: a process takes longer to
+--- start than a key may wait, so that is done as soon as what the user did is over.
+---@param verb string
+---@param args? table all that the host needs to know
+---@return boolean sent
+function M.notify(verb, args)
+  if verb == 'prompt' and require('acp.config').get().follow then
+    require('acp.follow').begin()
+  end
+  if not M.running() then
+    local reason = not wants_classic() and unusable()
+    if reason then
+      require('acp.state').host_gone('failed', reason)
+      require('acp.notify').echo('error', reason)
+      return false
+    end
+    waiting = {}
+    require('acp.state').set({ 'host' }, 'starting')
+    vim.schedule(launch)
+  end
+  if waiting then
+    waiting[#waiting + 1] = { verb, args }
+    return true
+  end
+  return deliver(verb, args)
 end
 
 return M
