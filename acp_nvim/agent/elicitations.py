@@ -11,6 +11,8 @@ import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from acp_nvim.agent.calls import IncomingCall
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
@@ -34,7 +36,7 @@ class Elicitations:
         """`title` is the agent's name for people; `desk` shows questions that have no session."""
         self._title = title
         self._desk = desk
-        self._opened: dict[str, tuple[Session | None, Decision]] = {}
+        self._opened: dict[str, Decision] = {}
 
     def create(
         self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
@@ -43,7 +45,7 @@ class Elicitations:
         that was not advertised, and without a scope.
         """
         decision = self._decision(params)
-        if session is None and isinstance(params.request_id, schema.UnsetType):
+        if session is None and params.request_id is UNSET:
             raise RequestError(INVALID_PARAMS, "neither sessionId nor requestId")
         if session is not None and session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
@@ -53,19 +55,19 @@ class Elicitations:
             tool_call_id = given(params.tool_call_id)
             session.ask(decision, session.tool_calls.get(tool_call_id) if tool_call_id else None)
         if isinstance(params, schema.ElicitationUrlMode):
-            self._opened[params.elicitation_id] = (session, decision)
+            self._opened[params.elicitation_id] = decision
         call.on_cancel = lambda: _take_back(decision)
         return decision
 
     def complete(self, params: schema.CompleteElicitationNotification) -> bool:
         """What was opened in the browser is done; False for ids that are unknown or finished."""
-        session, decision = self._opened.pop(params.elicitation_id, (None, None))
-        if decision is None or decision.outcome is None or decision.outcome.kind != "accept":
+        decision = self._opened.get(params.elicitation_id)
+        if decision is None or decision.outcome is None:
             return False
-        decision.completed = True
-        if session is not None:
-            session.decided_again(decision)
-        return True
+        del self._opened[params.elicitation_id]
+        decision.completed = decision.outcome.kind == "accept"
+        decision.redraw()
+        return decision.completed
 
     def _decision(self, params: schema.ElicitationRequest) -> Decision:
         match params:

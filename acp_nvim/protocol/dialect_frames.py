@@ -183,7 +183,8 @@ def initialized(result: JSON) -> tuple[JSON, list[str]]:
     """The answer to `initialize`. A version that is no number is never a version of the real
     protocol: it is read as 1.
     """
-    changed, traits = dict(result), []
+    traits: list[str] = []
+    changed = dict(result)
     if isinstance(changed.get("protocolVersion"), str):
         changed["protocolVersion"] = 1
         traits.append("string protocolVersion")
@@ -198,7 +199,8 @@ def initialized(result: JSON) -> tuple[JSON, list[str]]:
 
 def opened(result: JSON) -> tuple[JSON, list[str]]:
     """The answer to `session/new` and its kind."""
-    changed, traits = dict(result), []
+    traits: list[str] = []
+    changed = dict(result)
     session = changed.get("session")
     if "sessionId" not in changed and isinstance(session, dict) and "id" in session:
         changed = {**{key: it for key, it in session.items() if key != "id"}, **changed}

@@ -73,7 +73,8 @@ class Session:
         self.usage: schema.UsageUpdate | None = None
         self.edits: list[dict[str, Any]] = []
         self.decisions = Decisions()
-        self.subagents: dict[str, Subagent] = {}
+        self.links: dict[str, Subagent] = {}
+        """Children that this session has told of, by the agent's id."""
         self.children: dict[str, Session] = {}
         self.root: Session = self
         """The session that the user talks to; of a subagent the one above all."""
@@ -106,6 +107,11 @@ class Session:
     def roots(self) -> list[str]:
         """Directories that belong to the session: `cwd` and `additionalDirectories`."""
         return [self.cwd, *self.directories]
+
+    @property
+    def subagents(self) -> list[dict[str, Any]]:
+        """Its children as `state()` shows them."""
+        return [snapshot.subagent(link) for link in self.links.values()]
 
     # -- what changed -----------------------------------------------------------------------------
 
@@ -173,8 +179,6 @@ class Session:
                 return snapshot.usage(self.usage)
             case "permissions" | "elicitations":
                 return self._pending(name == "elicitations")
-            case "subagents":
-                return [snapshot.subagent(it) for it in self.subagents.values()]
             case _:
                 return getattr(self, name)
 

@@ -98,9 +98,9 @@ class Child(Session):
 
 def told(session: Session, update: schema.SubagentUpdate) -> Subagent:
     """A session tells of a child: absent keeps, null clears, the first word announces it."""
-    link = session.subagents.get(update.session_id)
+    link = session.links.get(update.session_id)
     if link is None:
-        link = session.subagents[update.session_id] = Subagent(update.session_id)
+        link = session.links[update.session_id] = Subagent(update.session_id)
         session.transcript.add(link)
     if update.title is not UNSET:
         link.title = update.title
@@ -181,7 +181,7 @@ def _names(session: Session) -> dict[str, str]:
     """What the sessions around are called."""
     root = session.root
     names = {child.id: child.title or "" for child in root.children.values()}
-    names |= {link.id: link.label for link in session.subagents.values()}
+    names |= {link.id: link.label for link in session.links.values()}
     names[root.id] = root.title or root.agent
     return {**names, session.id: "this session"}
 
