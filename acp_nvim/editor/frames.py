@@ -57,13 +57,25 @@ class Frames:
             self._wake.clear()
             self._urgent = False
             started = loop.time()
-            ops, more = self._collect(self._budget)
+            try:
+                ops, more = self._next()
+            except Exception as error:  # what cannot be drawn must not stop the rest
+                self._failed(f"a frame could not be made: {type(error).__name__}: {error}")
+                continue
             took = await self._send(ops) if ops else 0.0
             if more:
                 self._wake.set()
                 await asyncio.sleep(max(2 * took, LEAST_GAP_S) - (loop.time() - started))
             elif ops:
                 await self._pause(started + GAP_S)
+
+    def _next(self) -> tuple[list[Op], bool]:
+        """Return the next frame. One that cannot be made must not be the last one: it is told."""
+        try:
+            return self._collect(self._budget)
+        except Exception as error:
+            self._failed(f"frame: {type(error).__name__}: {error}")
+            return [], False
 
     async def _pause(self, until: float) -> None:
         """Wait until that time of the loop, or until something urgent comes."""
