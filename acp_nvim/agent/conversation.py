@@ -30,6 +30,14 @@ class Front(Protocol):
         """The agent refuses until the user logs in."""
         ...
 
+    async def turn_began(self, session: Session, prompt: Prompt) -> None:
+        """A prompt is about to be sent; what is to go with it may be added."""
+        ...
+
+    async def turn_ended(self, session: Session) -> None:
+        """A turn is over; the next one begins when this returns."""
+        ...
+
     def remember(self, session: Session, connection: Connection, topic: str) -> None:
         """The session can be found again by these."""
         ...
@@ -136,7 +144,14 @@ class Conversation:
         return prompt
 
     async def _turn(self, prompt: Prompt) -> None:
-        """Send one prompt and wait for the end of its turn."""
+        """Send one prompt and wait for the end of its turn and of what is to be done then."""
+        await self._front.turn_began(self.session, prompt)
+        try:
+            await self._exchange(prompt)
+        finally:
+            await self._front.turn_ended(self.session)
+
+    async def _exchange(self, prompt: Prompt) -> None:
         connection = self.connection
         assert connection is not None
         session = self.session

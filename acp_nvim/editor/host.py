@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -25,13 +26,13 @@ from acp_nvim.agent.tasks import Tasks
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
 from acp_nvim.editor.bridge import Bridge
-from acp_nvim.editor.buffers import Buffers
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.live_terminals import TerminalViews
+from acp_nvim.editor.reviewing import Reviewing
 from acp_nvim.editor.screen import Screen
-from acp_nvim.edits.text import Text
 from acp_nvim.session.decisions import Decision
+from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 
@@ -51,7 +52,16 @@ class Host:
         self.current: int | None = None
         self.problems: list[str] = []
         self.access = Access()
-        self.files = Files(Buffers(bridge), FileOptions(), self.access, self.worked_at, self.wrote)
+        self.review = Reviewing(
+            bridge, self.screen.push, lambda: self.files.options, self.sessions, self.notice
+        )
+        self.files = Files(
+            self.review.edits.mirrors,
+            FileOptions(),
+            self.access,
+            self.worked_at,
+            self.review.wrote,
+        )
         self.reaper = Reaper()
         self.asking = Asking(self.screen.push)
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
@@ -79,6 +89,7 @@ class Host:
                 self.tasks = Tasks(group, self.failed)
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.tasks.start_soon(self.frames.run)
+                self.review.start(self.tasks)
                 await verbs(self)
         finally:
             with anyio.CancelScope(shield=True):
@@ -124,6 +135,8 @@ class Host:
         self.files.options = FileOptions(
             files.outside, files.secret, files.save, files.autocmds, options.limits.message_bytes
         )
+        self.review.data = Path(data) / "acp" if data else None
+        self.review.checkpoints = options.checkpoints
         self.screen.state(["host"], "running")
 
     def spec(self, name: str) -> AgentSettings | None:
@@ -162,6 +175,7 @@ class Host:
         session = Session(self._next, agent or self.options.agent, cwd, directories)
         session.title = title
         self._next += 1
+        session.on_call = partial(self.review.tool_call, session)
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
         self.conversations[session.n] = conversation
         self.screen.add(session)
@@ -181,6 +195,10 @@ class Host:
         rest = [c for c in others if c.session.status != "closed"]
         if self.current == n and rest:
             self.make_current(max(rest, key=lambda c: c.used).session.n)
+
+    def sessions(self) -> list[Session]:
+        """All sessions of this host, ended ones included."""
+        return [conversation.session for conversation in self.conversations.values()]
 
     def conversation(self, n: int | None) -> Conversation | None:
         """Return a session's conversation; without a number the current one's."""
@@ -233,17 +251,19 @@ class Host:
         """An agent reads or writes here (follow-along)."""
         session.event("AcpLocation", path=path, line=line)
 
-    def wrote(
-        self, session: Session, path: str, before: Text | None, after: Text, kind: str
-    ) -> None:
-        """An agent's write has landed."""
-        session.event("AcpEdit", path=path, kind=kind, source="fs", conflict=False)
-
     # -- Front ------------------------------------------------------------------------------------
 
     def give_back(self, session: Session, text: str) -> None:
         """A prompt that was not taken goes back where it was written."""
         self.screen.push("composer", session.n, text)
+
+    async def turn_began(self, session: Session, prompt: Prompt) -> None:
+        """A prompt is about to be sent: remarks go with it, the files' state is kept."""
+        await self.review.turn_began(session, prompt)
+
+    async def turn_ended(self, session: Session) -> None:
+        """A turn is over: what it changed on disk is taken up before the next one."""
+        await self.review.turn_ended(session)
 
     def login_needed(self, connection: Connection, session: Session | None) -> None:
         """Say that the agent wants a login; what waits goes on afterwards."""
@@ -290,6 +310,15 @@ class Host:
             self.index.remember(session.agent, session.id, session.cwd, session.title or topic)
 
     # -- words to the user ------------------------------------------------------------------------
+
+    def notice(self, text: str) -> None:
+        """Something is not kept or not seen, by a limit or because it cannot be."""
+        conversation = self.conversation(None)
+        if conversation is None:
+            self.screen.event("AcpNotice", severity="warning", title=text)
+            return
+        conversation.session.remark("warning", text)
+        conversation.session.event("AcpNotice", severity="warning", title=text)
 
     def echo(self, level: str, message: str) -> None:
         """One line to the user."""

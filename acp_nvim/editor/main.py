@@ -12,6 +12,7 @@ import anyio
 from acp_nvim.editor import verbs
 from acp_nvim.editor.bridge import Bridge, Verb
 from acp_nvim.editor.host import Host
+from acp_nvim.editor.reviewing import HEARD
 
 Letter = tuple[str, dict[str, Any]]
 
@@ -27,7 +28,10 @@ def core(bridge: Bridge) -> tuple[Coroutine[Any, Any, None], Verb]:
                 verbs.run(host, name, args)
 
     def deliver(name: str, args: dict[str, Any]) -> None:
-        send.send_nowait((name, args))
+        if name in HEARD:
+            host.review.heard(name, args)
+        else:
+            send.send_nowait((name, args))
 
     return host.run(dispatch), deliver
 

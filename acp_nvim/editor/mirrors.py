@@ -58,6 +58,10 @@ class Mirrors:
         """The loaded buffer of a file as far as it is known."""
         return self._known.get(path)
 
+    def path(self, live: BufferText) -> str:
+        """Whose buffer this is; empty when it is known no more."""
+        return next((path for path, known in self._known.items() if known is live), "")
+
     # ---- what agents do
 
     async def read(self, place: Place) -> BufferText | Closed:
@@ -70,9 +74,9 @@ class Mirrors:
 
     async def write(self, live: BufferText, change: Change) -> Written:
         """See `LiveBuffers`."""
-        path = next((path for path, known in self._known.items() if known is live), None)
+        path = self.path(live)
         written = await self._inner.write(live, change)
-        if written.live is not None and path is not None:
+        if written.live is not None and path:
             self._known[path] = written.live
             if written.outcome == "done":
                 asked = clean(Text(tuple(apply(live.raw.lines, change.hunks)), change.eol))

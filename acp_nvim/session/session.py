@@ -100,6 +100,8 @@ class Session:
         self._changed_calls: set[int] = set()
         self._events: list[Event] = []
         self.on_change: Callable[[], None] = lambda: None
+        self.on_call: Callable[[ToolCall], None] = lambda _: None
+        """Told of each tool call that was announced or changed, in wire order."""
         self.terminals.on_output = self._terminal_output
         self.terminals.on_status = self._terminal_status
 
@@ -261,6 +263,7 @@ class Session:
         if entry.told != call.status:
             entry.told = call.status
             self.event("AcpToolCall", id=call.id, status=call.status)
+        self.on_call(call)
         self.on_change()
 
     def upsert_call(

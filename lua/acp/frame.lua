@@ -34,6 +34,8 @@ M.ops = {
   propose = { 'acp.review.proposal', 'open' },
   quickfix = { 'acp.review.list', 'quickfix' },
   location = { 'acp.follow', 'show' },
+  pending = { 'acp.watch', 'pending' },
+  turns = { 'acp.watch', 'turns' },
 }
 
 local functions = {}

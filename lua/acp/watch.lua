@@ -164,7 +164,9 @@ local function on_saved(args)
   local own = uv.fs_realpath(args.match) == path
   if not (watch and watch.held) and own and (watch or M.at_work(path)) then
     M.flush(args.buf)
-    tell('saved', { path = path, bufnr = args.buf })
+    local saved = { path = path, bufnr = args.buf, eol = require('acp.buffers').ends(args.buf) }
+    saved.lines = not watch and api.nvim_buf_get_lines(args.buf, 0, -1, false) or nil
+    tell('saved', saved)
   end
   look()
 end

@@ -1,0 +1,42 @@
+"""A commit accepts the pending hunks that it contains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from acp_nvim.agent.decode import BinaryError, decode, decode_as
+from acp_nvim.agent.snapshots import Snapshots, below
+from acp_nvim.agent.store import StoreError
+from acp_nvim.editor.edits import Edits
+
+
+class Commits:
+    """Remembers where the HEADs of work trees stood."""
+
+    def __init__(self, edits: Edits, snapshots: Snapshots) -> None:
+        self._edits = edits
+        self._snapshots = snapshots
+        self._heads: dict[str, str] = {}
+
+    async def check(self, roots: Iterable[str]) -> None:
+        """Accept what was committed below these directories (real paths) since the last check."""
+        for root in roots:
+            paths = [e.path for e in self._edits.ledger.files() if below(e.path, root)]
+            try:
+                head, texts = await self._snapshots.committed(root, paths, self._heads.get(root))
+            except StoreError:
+                continue  # an unborn or broken HEAD has committed nothing
+            self._heads[root] = head
+            for path, data in texts.items():
+                self._committed(path, data)
+
+    def _committed(self, path: str, data: bytes | None) -> None:
+        live = self._edits.mirrors.get(path)
+        try:
+            text = None
+            if data is not None:
+                text = (decode_as(data, live.format) if live else decode(data)).text
+        except BinaryError:
+            return
+        self._edits.ledger.committed(path, text)
+        self._edits.changed(path)

@@ -1,0 +1,300 @@
+"""Edits that agents make on disk by themselves: found, attributed, brought to the buffers.
+
+While a turn runs, what changes in the session's directories is its agent's, unless the user saved
+it. Files that a tool call names are looked at as soon as it ends, the work tree soon after, and
+once more when the turn ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Any, Final
+
+import anyio
+
+from acp_nvim.agent.decode import BinaryError, Format, decode, decode_as
+from acp_nvim.agent.live import BufferText
+from acp_nvim.agent.named import READING, named
+from acp_nvim.agent.paths import Place
+from acp_nvim.agent.snapshots import FileChange, Snapshots, below
+from acp_nvim.agent.tasks import Tasks
+from acp_nvim.editor.edits import Edits
+from acp_nvim.edits.merge import Conflict, merge
+from acp_nvim.edits.text import Text
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
+
+ATTEMPTS: Final = 5
+"""How often a changed file is brought to a buffer that keeps moving."""
+PAUSE_S: Final = 0.05
+SHARE: Final = 4.0
+"""A look at the whole tree is followed by a pause of so many times its length."""
+
+
+class Turn:
+    """One session at work."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.roots = [Place(root, root).real for root in session.roots]
+        self.named: set[str] = set()
+        """Files of tool calls that have ended, to be looked at."""
+        self.seen: dict[int, tuple[Any, ...]] = {}
+        """What was known of each tool call when it was looked at last."""
+        self.looking = False
+        self.again = False
+        self.over = anyio.Event()
+        self.ended = anyio.Event()
+        """Set when a tool call has ended that names files."""
+
+
+class DiskEdits:
+    """Watches over all sessions whose turn runs."""
+
+    def __init__(self, edits: Edits, snapshots: Snapshots, tasks: Tasks) -> None:
+        self._edits = edits
+        self._snapshots = snapshots
+        self._tasks = tasks
+        self._turns: dict[int, Turn] = {}
+        self._bases: dict[str, Text | None] = {}
+        self._lock = anyio.Lock()
+        edits.reread_by_agent = self._reread
+        edits.look_first = self._before_use
+
+    # ---- turns
+
+    async def begin(self, session: Session) -> None:
+        """A turn is about to start: what changed so far is nobody's, unless another turn runs."""
+        turn = Turn(session)
+        await self.look(turn.roots)
+        if not self._turns:
+            self._edits.known.clear()
+        self._turns[session.n] = turn
+        self._tell_roots()
+
+    async def end(self, session: Session) -> None:
+        """A turn is over: the last look that counts as its agent's."""
+        turn = self._turns.get(session.n)
+        if turn is None:
+            return
+        try:
+            await self.look([*turn.roots], sorted(turn.named))
+            await self.look(turn.roots)
+        finally:
+            self._turns.pop(session.n, None)
+            turn.over.set()
+            self._tell_roots()
+
+    async def over(self, session: Session) -> None:
+        """Wait until the last look of a turn that has ended is done."""
+        turn = self._turns.get(session.n)
+        if turn is not None:
+            await turn.over.wait()
+
+    def _tell_roots(self) -> None:
+        self._edits.push("turns", sorted({r for turn in self._turns.values() for r in turn.roots}))
+
+    # ---- tool calls
+
+    def tool_call(self, session: Session, call: ToolCall) -> None:
+        """A tool call was announced or changed; called in wire order, so it must not wait."""
+        turn = self._turns.get(session.n)
+        if turn is None or call.kind in READING:
+            return
+        state = (call.status, call.locations, call.content, call.raw_input)
+        if turn.seen.get(call.index) == state:
+            return
+        turn.seen[call.index] = state
+        paths = named(call, session.cwd)
+        if call.finished:
+            turn.named.update(paths)
+            turn.again = True
+            if paths:
+                turn.ended.set()
+            if not turn.looking:
+                turn.looking = True
+                self._tasks.start_soon(self._after_calls, turn)
+        elif paths:
+            self._tasks.start_soon(self._note, turn, paths)
+
+    async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
+        await self._snapshots.note(turn.roots, paths)
+
+    async def _after_calls(self, turn: Turn) -> None:
+        """Look until no tool call has ended meanwhile; one task for each turn."""
+        try:
+            while turn.again and turn.session.n in self._turns:
+                turn.again, turn.ended = False, anyio.Event()
+                paths, turn.named = sorted(turn.named), set()
+                if paths:
+                    await self.look(turn.roots, paths)
+                started = anyio.current_time()
+                await self.look(turn.roots)
+                with anyio.move_on_after(SHARE * (anyio.current_time() - started)):
+                    await turn.ended.wait()
+        finally:
+            turn.looking = False
+
+    # ---- looking
+
+    def _before_use(self, path: str) -> Awaitable[None] | None:
+        """A decision is about to be made on a file that an agent may have changed just now."""
+        if not self._turns or self._at_work(path) is None:
+            return None
+        return self.look([r for turn in self._turns.values() for r in turn.roots], [path])
+
+    async def look(self, roots: Sequence[str], paths: Sequence[str] | None = None) -> None:
+        """Take up what changed: below these directories, or of these files only."""
+        if paths is not None and not paths:
+            return
+        async with self._lock:
+            changes = await self._snapshots.look(roots, paths)
+            moved = _renames(changes)
+            for change in changes:
+                session = self._at_work(change.path)
+                if session is None:
+                    await self._foreign(change)
+                elif change.path in moved.values():
+                    continue
+                else:
+                    await self._take(session, change, moved.get(change.path))
+
+    def _at_work(self, path: str) -> Session | None:
+        """Whose turn runs where the file lies, or has named it."""
+        for turn in self._turns.values():
+            if any(below(path, root) for root in turn.roots):
+                return turn.session
+        return next((turn.session for turn in self._turns.values()), None)
+
+    async def _foreign(self, change: FileChange) -> None:
+        """No agent's doing."""
+        if self._edits.ledger.get(change.path) is not None:
+            await self._edits.sync(change.path)
+
+    def _reread(self, path: str, before: Text, after: Text) -> bool:
+        """Neovim read a file again by itself."""
+        session = next(
+            (t.session for t in self._turns.values() if any(below(path, r) for r in t.roots)), None
+        )
+        if session is None or self._edits.known.get(path) == after:
+            return False
+        self._edits.known[path] = after
+        self._edits.ledger.agent_wrote(path, before, after, session.n)
+        self._edits.told(session, path, "modified", "disk")
+        return True
+
+    async def _take(self, session: Session, change: FileChange, source: str | None) -> None:
+        """Enter one change of an agent's into buffer and ledger."""
+        for _ in range(ATTEMPTS):
+            place = Place(change.path, change.path)
+            found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
+            live = found if isinstance(found, BufferText) else None
+            try:
+                before, after = self._texts(change, live)
+            except BinaryError:
+                kind = _kind(change.before, change.after)
+                session.event("AcpEdit", path=place.real, kind=kind, source="disk", conflict=False)
+                return
+            if before == after:
+                return
+            if await self._enter(session, place.real, before, after, live, source):
+                self._edits.known[place.real] = after
+                return
+            await anyio.sleep(PAUSE_S)
+        session.remark("warning", f"{change.path} changed on disk, its buffer could not follow")
+
+    def _texts(self, change: FileChange, live: BufferText | None) -> tuple[Text | None, ...]:
+        """The file before and after, as its buffer shows it or Neovim would. BinaryError."""
+        known = self._edits.known
+        after = _text(change.after, live.format if live else None)
+        if change.path in known:
+            return known[change.path], after
+        return _text(change.before, live.format if live else None), after
+
+    async def _enter(
+        self,
+        session: Session,
+        path: str,
+        before: Text | None,
+        after: Text | None,
+        live: BufferText | None,
+        source: str | None,
+    ) -> bool:
+        """Buffer first, then ledger; False when the buffer moved meanwhile."""
+        base, text, conflict = before, after, False
+        if live is not None and live.modified:
+            base = live.text
+            start = self._bases.get(path, before)
+            text = _merged(start, live.text, after)
+            conflict = text is None
+            if conflict:
+                self._bases[path] = start
+                await self._edits.bridge.call("acp.outside", "part", live.bufnr)
+            else:
+                self._bases.pop(path, None)
+        if live is not None and not conflict:
+            outcome = await self._edits.bring(live, text or live.text, modified=text != after)
+            if outcome != "done":
+                return False
+        self._record(session, path, base, text, after, conflict, source)
+        kind = _kind(before, after)
+        self._edits.told(session, path, kind, "disk", conflict)
+        return True
+
+    def _record(
+        self,
+        session: Session,
+        path: str,
+        base: Text | None,
+        text: Text | None,
+        theirs: Text | None,
+        conflict: bool,
+        source: str | None,
+    ) -> None:
+        ledger = self._edits.ledger
+        if conflict and base is not None:
+            ledger.conflicted(path, base, theirs, session.n)
+        elif text is None and base is not None:
+            ledger.agent_deleted(path, base, session.n)
+        elif text is not None and source is not None:
+            ledger.agent_renamed(source, path, text, session.n)
+            self._edits.known[source] = None
+            self._edits.changed(source)
+        elif text is not None:
+            ledger.agent_wrote(path, base, text, session.n)
+
+
+def _merged(base: Text | None, live: Text, theirs: Text | None) -> Text | None:
+    """Both sides' changes; None when they overlap."""
+    if live == theirs:
+        return live
+    if base is None or theirs is None:
+        return None
+    result = merge(base, live, theirs)
+    return None if isinstance(result, Conflict) else result.text
+
+
+def _text(data: bytes | None, layout: Format | None) -> Text | None:
+    """A file's text; BinaryError where it is none."""
+    if data is None:
+        return None
+    return (decode_as(data, layout) if layout else decode(data)).text
+
+
+def _kind(before: object, after: object) -> str:
+    if after is None:
+        return "deleted"
+    return "created" if before is None else "modified"
+
+
+def _renames(changes: Sequence[FileChange]) -> dict[str, str]:
+    """New path -> old path, where one file vanished and one of the same content came."""
+    gone: dict[bytes, list[str]] = {}
+    for change in changes:
+        if change.after is None and change.before:
+            gone.setdefault(change.before, []).append(change.path)
+    found: dict[str, str] = {}
+    for change in changes:
+        if change.before is None and change.after and len(gone.get(change.after, ())) == 1:
+            found[change.path] = gone.pop(change.after)[0]
+    return found

@@ -1,0 +1,131 @@
+"""All that has to do with agents' edits, wired together: what the host calls, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from anyio import to_thread
+
+from acp_nvim.agent.checkpoints import prune
+from acp_nvim.agent.live import FileOptions
+from acp_nvim.agent.paths import Place
+from acp_nvim.agent.snapshots import Snapshots
+from acp_nvim.agent.tasks import Tasks
+from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.comments import Comments
+from acp_nvim.editor.commits import Commits
+from acp_nvim.editor.decide import Decide
+from acp_nvim.editor.disk_edits import DiskEdits
+from acp_nvim.editor.edits import Edits
+from acp_nvim.editor.rewind import Rewind
+from acp_nvim.edits.text import Text
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
+
+PATIENCE_S: Final = 2.0
+"""How long a prompt waits for the first look at a large work tree."""
+HEARD: Final = frozenset({"edited", "saved"})
+"""Verbs that are taken in at once, before the answers to requests that were sent after them."""
+
+Notice = Callable[[str], None]
+
+
+class Reviewing:
+    """Pending edits, edits on disk, decisions, checkpoints and remarks of all sessions."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        push: Callable[..., None],
+        options: Callable[[], FileOptions],
+        sessions: Callable[[], Iterable[Session]],
+        notice: Notice,
+    ) -> None:
+        self.data: Path | None = None
+        """`stdpath('data')/acp`, once Lua has told it."""
+        self.checkpoints = True
+        self.edits = Edits(bridge, push, options, sessions)
+        self.snapshots = Snapshots(self._home, notice)
+        self.decide = Decide(self.edits)
+        self.commits = Commits(self.edits, self.snapshots)
+        self.comments = Comments()
+        self.disk: DiskEdits
+        self.rewind: Rewind
+        self._notice = notice
+        self._run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+        self._pruned = False
+
+    def start(self, tasks: Tasks) -> None:
+        """The loop runs now."""
+        self._tasks = tasks
+        self.disk = DiskEdits(self.edits, self.snapshots, tasks)
+        self.rewind = Rewind(self.edits, self.decide, self.disk, self.snapshots)
+        tasks.start_soon(self.edits.run)
+
+    def _home(self) -> Path:
+        """Where this run keeps its copies."""
+        base = self.data or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "acp"
+        return base / "checkpoints" / self._run
+
+    # ---- hooks
+
+    def heard(self, name: str, args: dict[str, Any]) -> None:
+        """One of the verbs `HEARD`."""
+        if name == "edited":
+            self.edits.mirrors.heard(args)
+        else:
+            self.edits.saved(str(args["path"]), args.get("lines"), bool(args.get("eol", True)))
+
+    def wrote(
+        self, session: Session, path: str, before: Text | None, after: Text, kind: str
+    ) -> None:
+        """A write through the editor has landed (`OnWrite`)."""
+        self.rewind.checkpoints.touched(session.n, path, before)
+        self.edits.wrote(session, path, before, after)
+
+    def tool_call(self, session: Session, call: ToolCall) -> None:
+        """A tool call was announced or changed."""
+        self.disk.tool_call(session, call)
+
+    async def turn_began(self, session: Session, prompt: Prompt) -> None:
+        """A prompt is about to be sent: what files hold now is what they held before it."""
+        n = self.rewind.number(session, prompt)
+        label = prompt.text
+        self.comments.join(prompt)
+        done = anyio.Event()
+        self._tasks.start_soon(self._begin, session, n, label, done)
+        with anyio.move_on_after(PATIENCE_S) as scope:
+            await done.wait()
+        if scope.cancelled_caught:
+            self._notice("the work tree is large: its state before this prompt is still being kept")
+
+    async def _begin(self, session: Session, n: int, label: str, done: anyio.Event) -> None:
+        try:
+            await self.disk.begin(session)
+            if self.checkpoints:
+                await self.rewind.keep(session, n, label)
+        finally:
+            done.set()
+        await self.commits.check(Place(root, root).real for root in session.roots)
+        if not self._pruned:
+            self._pruned = True
+            home = self._home()
+            await to_thread.run_sync(prune, home.parent, home)
+
+    async def turn_ended(self, session: Session) -> None:
+        """The agent has answered the prompt, or is gone."""
+        await self.disk.end(session)
+        await self.commits.check(Place(root, root).real for root in session.roots)
+
+    async def refresh(self, sessions: Iterable[Session]) -> None:
+        """Files may have changed while nobody looked: commits, edits by other programs."""
+        roots = {Place(root, root).real for session in sessions for root in session.roots}
+        await self.commits.check(sorted(roots))
+        for entry in self.edits.ledger.files():
+            await self.edits.sync(entry.path)

@@ -1,0 +1,80 @@
+"""Agents that change files by themselves, past the client, as many real ones do."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+from pathlib import Path
+
+from tests.agents.agent import Agent, Frame
+from tests.agents.loop import scenario, update_of
+
+
+def announced(agent: Agent, id: str, kind: str, command: str, paths: list[str]) -> None:
+    """A tool call that runs now."""
+    locations: list[Frame] = [{"path": path} for path in paths]
+    agent.update(
+        update_of(
+            "tool_call",
+            toolCallId=id,
+            title=command,
+            kind=kind,
+            status="in_progress",
+            locations=locations,
+            rawInput={"command": command},
+        )
+    )
+
+
+COUNT = itertools.count(1)
+
+
+def spoken(command: str) -> str:
+    """A command that was given as a JSON string, or as it is."""
+    return str(json.loads(command)) if command.startswith('"') else command
+
+
+@scenario
+def runs(agent: Agent, *words: str) -> None:
+    """Run a shell command (the last word) within a tool call of kind execute that names PATHS."""
+    *paths, command = words
+    command = spoken(command)
+    id = f"runs {next(COUNT)}"
+    announced(agent, id, "execute", command, paths)
+    subprocess.run(["sh", "-c", command], check=False)
+    agent.note(f"ran {command}")
+    agent.update(update_of("tool_call_update", toolCallId=id, status="completed"))
+
+
+@scenario
+def silently(agent: Agent, command: str) -> None:
+    """Run a shell command that no tool call tells of."""
+    subprocess.run(["sh", "-c", spoken(command)], check=False)
+    agent.note(f"ran {command}")
+
+
+@scenario
+def edits_disk(agent: Agent, path: str, *text: str) -> None:
+    """Write PATH by itself within a tool call of kind edit that gives the diff."""
+    content = json.loads(" ".join(text))
+    file = Path(path)
+    old = file.read_text(encoding="utf-8") if file.exists() else None
+    announced(agent, f"edit {path}", "edit", f"edit {path}", [path])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content, encoding="utf-8")
+    diff: Frame = {"type": "diff", "path": path, "newText": content}
+    if old is not None:
+        diff["oldText"] = old
+    update = update_of("tool_call_update", toolCallId=f"edit {path}", status="completed")
+    agent.update(update | {"content": [diff]})
+
+
+@scenario
+def until_there(agent: Agent, path: str, seconds: str = "20") -> None:
+    """Work on without a word until a file is there; honours a cancel."""
+    agent.note("waiting")
+    for _ in range(int(float(seconds) / 0.01)):
+        if Path(path).exists():
+            return
+        agent.check_cancel(0.01)
