@@ -134,11 +134,7 @@ class Document:
             at = self._place(entry, block)
         found = self._blocks[at]
         assert isinstance(found, Static)
-        drawn = (
-            tools.draw(entry, self._look)
-            if isinstance(entry, ToolEntry)
-            else draw_entry(entry, self._look.tool_lines)
-        )
+        drawn = self._rows(entry)
         rows = [row("")] * (found.separated and bool(drawn)) + drawn
         folds = isinstance(entry, ToolEntry) and len(drawn) > 1
         if folds or found.folded:
@@ -149,6 +145,15 @@ class Document:
         if isinstance(entry, ToolEntry) and (folds or found.folded):
             ops += self._fold(found, at, start, entry)
         return ops
+
+    def _rows(self, entry: Entry) -> list[Row]:
+        """What cannot be drawn says so in its place; the chat goes on."""
+        try:
+            if isinstance(entry, ToolEntry):
+                return tools.draw(entry, self._look)
+            return draw_entry(entry, self._look.tool_lines)
+        except Exception as error:
+            return [row(f"[cannot be drawn: {type(error).__name__}: {error}]", "AcpError")]
 
     def _fold(self, block: Static, at: int, start: int, entry: ToolEntry) -> list[Op]:
         """A tool call folds as soon as it has content; it is open while it asks."""

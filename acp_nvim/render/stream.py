@@ -7,7 +7,7 @@ from typing import Any
 
 from acp_nvim.render.content import describe
 from acp_nvim.render.markdown import LONGEST, Highlighter
-from acp_nvim.render.rows import Row, decor, width
+from acp_nvim.render.rows import Row, decor, row, width
 from acp_nvim.render.text import visible
 from acp_nvim.session.entries import Message, Part
 
@@ -130,7 +130,10 @@ class Stream:
     def _block(self, part: Part, targets: list[Any]) -> str:
         """A content block within the text stands on rows of its own."""
         before = "\n" if self._tail else ""
-        rows = describe(part, self._part)
+        try:
+            rows = describe(part, self._part)
+        except Exception as error:
+            rows = [row(f"[cannot be drawn: {type(error).__name__}: {error}]", "AcpError")]
         offset = len(before)
         targets.extend(
             [at + offset, at + offset, target] for at, (_, _, target) in enumerate(rows) if target
