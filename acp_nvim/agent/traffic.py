@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
 from typing import Final, Literal, TypeAlias
 
-from acp_nvim.agent.redact import Redactor
+from acp_nvim.agent.redact import Redactor, SecretsOnly
 from acp_nvim.agent.traffic_view import Level, Line, render
 
 Direction = Literal["in", "out", "err"]
@@ -66,8 +66,13 @@ class Traffic:
     def lines(self, *, redact: bool = False) -> list[str]:
         """The log as shown: one line a message, answers with their request's method and the
         milliseconds they took.
+
+        What is configured as secret is never shown, whatever `redact` says.
         """
-        return list(render(self._lines(), self.level, Redactor(self.secrets) if redact else None))
+        redactor = Redactor(self.secrets) if redact else None
+        if redactor is None and self.secrets:
+            redactor = SecretsOnly(self.secrets)
+        return list(render(self._lines(), self.level, redactor))
 
     def redacted(self) -> Iterator[str]:
         """The log in full and without its secrets, as `:Acp log save` writes it.
