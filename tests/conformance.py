@@ -118,6 +118,7 @@ class _Run:
         self.initialize: str | None = None
         self.agent: Frame = {}  # the agent's initialize result
         self.sessions: set[str] = set()
+        self.models = False  # the agent offered the models that left the protocol
         self.ids: dict[str, str] = {}  # the client's open requests: id -> method
 
     def check(self, entries: Iterable[Entry]) -> list[str]:
@@ -140,6 +141,8 @@ class _Run:
             result = frame.get("result")
             if method == "initialize" and isinstance(result, dict):
                 self.agent = result
+            if isinstance(result, dict) and result.get("models"):
+                self.models = True
             if isinstance(result, dict) and isinstance(result.get("sessionId"), str):
                 self.sessions.add(result["sessionId"])
 
@@ -178,8 +181,17 @@ class _Run:
         name = types().get((side, method, shape))
         if name is not None:
             yield from against(name, frame.get("params", {}))
+        elif method == "session/set_model":
+            yield from self._set_model(frame.get("params", {}))
         elif not method.startswith("_"):
             yield f"no such {shape.lower()}"
+
+    def _set_model(self, params: Frame) -> Iterator[str]:
+        """Left the protocol; only for agents that name models as they did before that."""
+        if not self.models:
+            yield "set_model although the agent named no models"
+        if params.keys() - {"_meta"} != {"sessionId", "modelId"}:
+            yield f"set_model with {sorted(params)}"
 
     def _response(self, frame: Frame) -> Iterator[str]:
         yield from (f"strange key {key}" for key in frame.keys() - ANSWERING)

@@ -13,10 +13,11 @@ from tests.editor import Editor
 def answer(editor: Editor, line: str) -> dict[str, Any]:
     """What the agent got for a request, as it says itself."""
     agent = editor.traffic[-1]
-    count = len(agent.answers(line.split()[0]))
+    method = line.partition(" ")[0]
+    count = len(agent.answers(method))
     editor.turn(f"extension {line}")
-    frame = agent.answers(line.split()[0])[count]
-    found: dict[str, Any] = frame.get("result", frame.get("error"))
+    frame = agent.answers(method)[count]
+    found: dict[str, Any] = frame["result"] if "result" in frame else frame["error"]
     return found
 
 

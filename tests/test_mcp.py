@@ -83,7 +83,7 @@ def test_remote_servers_with_headers_of_either_shape() -> None:
 def test_a_mistake_is_one_line_and_leaves_the_others(entry: dict[str, Any], why: str) -> None:
     good = {"name": "good", "command": "sh"}
     result = found(entry, good, capabilities=NONE)
-    assert [server.name for server in result.servers] == ["good"]  # type: ignore[attr-defined]
+    assert [server.name for server in result.servers] == ["good"]
     [line] = result.left_out
     assert why in line
     assert "\n" not in line

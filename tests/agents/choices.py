@@ -1,4 +1,4 @@
-"""Agents that let one choose: config options, modes and models; and what lies beyond the protocol."""
+"""Agents that let one choose (config options, modes, models), and what is beyond the protocol."""
 
 from __future__ import annotations
 
