@@ -128,6 +128,7 @@ class Conversation:
                 self._woken = False
                 going = await self._ensure_open()
                 while going and (prompt := self._next()) is not None:
+                    self._woken = False  # whatever was asked for before this turn is under way
                     await self._turn(prompt)
                     going = (not self._refused or await self._login()) and self.is_open
         finally:

@@ -1,0 +1,169 @@
+"""An agent ends, or everything around it does: what the user sees, and what is left (nothing)."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.editor import Editor
+from tests.until import until
+
+
+def cut(editor: Editor, text: str) -> None:
+    """Send a prompt whose turn the agent does not survive, with another one queued behind it."""
+    editor.lua("for _, p in ipairs({ ... }) do require('acp').prompt(p) end", text, "say queued")
+    editor.wait_event("AcpAgentExit")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "words"),
+    [
+        ("exit 3", "exit code 3", ["last words 0", "last words 1", "last words 2"]),
+        ("die SIGKILL", "killed by SIGKILL", ["killed"]),
+        ("die SIGSEGV", "killed by SIGSEGV", ["killed"]),
+        ("exit 0", "exit code 0", ["last words 2"]),
+    ],
+)
+def test_an_exit_in_the_middle_of_a_turn(
+    editor: Editor, text: str, how: str, words: list[str]
+) -> None:
+    editor.agent("script")
+    cut(editor, text)
+    chat = editor.chat(1)
+    assert "before the end" in chat
+    assert any(how in line and ":Acp restart" in line for line in chat)
+    for word in words:
+        assert any(word in line for line in chat)
+    end = editor.events("AcpTurnEnd")[0]["data"]
+    assert how in end["error"]
+    assert "stop_reason" not in end
+    data = editor.wait_event("AcpAgentExit")
+    assert (data.get("code"), data.get("signal")) == (
+        (int(text[5:]), None) if text.startswith("exit") else (None, text[4:])
+    )
+    assert words[-1] in data["stderr"]
+    session = editor.session(1)
+    assert all(call["status"] == "failed" for call in session["tool_calls"])
+    assert session["queue"] == ["say queued"]
+    assert editor.lines("acp://composer/1") == [text]
+    agent = editor.state()["agents"]["script"]
+    assert agent["status"] == "exited"
+    assert how in agent["error"]
+    assert "pid" not in agent
+
+
+def test_restart_goes_on_in_the_same_window(editor: Editor) -> None:
+    traffic = editor.agent("exit_once", str(editor.home / "mark"), "echo")
+    editor.prompt("say it")
+    editor.wait_event("AcpAgentExit")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    window = editor.lua("return vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))")
+    editor.cmd("Acp restart")
+    editor.wait("require('acp').state().sessions[1].status == 'idle'")
+    editor.lua("require('acp.composer').open({ session = 1 })")
+    editor.keys("<Esc><CR>")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert window == editor.lua("return vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))")
+    assert editor.chat(1).count("say it") == 3
+    assert len(traffic.pids()) == 2
+
+
+def test_the_next_prompt_starts_an_agent_that_has_ended(editor: Editor) -> None:
+    traffic = editor.agent("exit_once", str(editor.home / "mark"), "echo")
+    editor.prompt("say it")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
+    assert len(traffic.pids()) == 1
+    editor.prompt("again")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert "again" in editor.chat(1)
+    assert editor.session(1)["status"] == "idle"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "reason"),
+    [
+        (["exit_at_once"], "exit code 7"),
+        (["exit_in_handshake"], "exit code 8"),
+        (["wrong_version"], "protocol 99"),
+        (["refuses_initialize"], "not today"),
+        (["refuses_session"], "no session for you"),
+    ],
+)
+def test_an_agent_that_does_not_come_up(editor: Editor, scenario: list[str], reason: str) -> None:
+    editor.agent(scenario[0])
+    editor.prompt("keep these words")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
+    editor.wait("vim.fn.bufnr('acp://composer/1') > 0")
+    assert editor.lines("acp://composer/1") == ["keep these words"]
+    assert any(reason in line for line in editor.chat(1))
+    assert not editor.session(1)["queue"]
+
+
+def test_a_program_that_is_not_there(editor: Editor) -> None:
+    editor.setup({"agent": "none", "agents": {"none": {"command": ["no-such-program-at-all"]}}})
+    editor.prompt("keep these words")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
+    assert any("no-such-program-at-all: not found on PATH" in line for line in editor.chat(1))
+    assert editor.state()["agents"]["none"]["status"] == "failed"
+
+
+def busy(editor: Editor, kind: str = "deaf") -> None:
+    """An agent with a child of its own, in the middle of a turn."""
+    traffic = editor.agent("grandchildren", kind)
+    editor.prompt("wait_for_cancel")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'running'")
+    traffic.wait_note("child")
+
+
+def gone(editor: Editor) -> None:
+    """Wait until nothing of an editor is left."""
+    until(lambda: not editor.processes(), 10, "the end of all processes")
+
+
+def test_qall_leaves_nothing(editor: Editor) -> None:
+    busy(editor)
+    editor.quit()
+    gone(editor)
+
+
+def test_a_neovim_that_is_killed_leaves_nothing(edit: Callable[..., Editor]) -> None:
+    editor = edit()
+    busy(editor)
+    editor.kill()
+    gone(editor)
+
+
+def test_a_host_that_is_killed_leaves_nothing_and_is_reported_in_one_line(editor: Editor) -> None:
+    busy(editor)
+    before = {process.pid for process in editor.processes()}
+    host = editor.lua("return vim.fn.jobpid(require('acp.host').channel())")
+    os.kill(host, signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+    until(lambda: {p.pid for p in editor.processes()} <= before - {host}, 10)
+    until(lambda: len(editor.processes()) == 1, 10, "only Neovim is left")
+    assert editor.session(1)["status"] == "failed"
+    assert len([line for line in editor.messages().split("\n") if "host ended" in line]) == 1
+    assert editor.turn("say here again")["session"] == 2
+    editor.errors_expected = True
+
+
+def test_restart_ends_the_whole_tree_first(editor: Editor) -> None:
+    busy(editor)
+    before = {p.pid for p in editor.processes() if "time.sleep(600)" in p.command}
+    editor.cmd("Acp restart")
+    editor.wait_event("AcpAgentReady", 2, timeout=20)
+    assert not before & {p.pid for p in editor.processes()}
+
+
+def test_what_an_agent_wrote_to_stderr_is_in_the_log(editor: Editor, tmp_path: Path) -> None:
+    editor.agent("script")
+    editor.turn("stderr 2")
+    file = tmp_path / "log"
+    editor.cmd(f"Acp log save {file}")
+    until(file.exists)
+    until(lambda: "noise 1" in file.read_text())
