@@ -131,8 +131,20 @@ class Conversation:
                     self._woken = False  # whatever was asked for before this turn is under way
                     await self._turn(prompt)
                     going = (not self._refused or await self._login()) and self.is_open
+        except Exception as error:  # a fault of ours must not end the host
+            self._faulted(error)
         finally:
             self._busy = False
+
+    def _faulted(self, error: Exception) -> None:
+        if self.connection is not None:
+            self.connection.client.failed(error)
+        reason = f"internal error: {type(error).__name__}: {error}"
+        if self.running is None:
+            self._not_opened(reason, ())
+        else:
+            self.session.end_turn(None, reason)
+            self._front.give_back(self.session, self.running.text)
 
     def _next(self) -> Prompt | None:
         """Take the next prompt that may go."""

@@ -78,7 +78,7 @@ class Files(Generic[S]):
         """The live text, or the lines asked for; never the middle of a write."""
         where = await self._allowed(session, "read", params.path)
         if where.real in self._turns:
-            async with self._turn(where.real):
+            async with self.turn(where.real):
                 text = await self._text(where)
         else:
             text = await self._text(where)
@@ -96,7 +96,7 @@ class Files(Generic[S]):
         where = await self._allowed(session, "write", params.path)
         if params.path.endswith("/"):
             raise refusal("directory", where.path, "names a directory")
-        async with self._turn(where.real):
+        async with self.turn(where.real):
             read = self._reads.get(session.id, where.real)
             work = Write(self._buffers, self.options, where, parse(params.content), read)
             made = await work.run()
@@ -133,7 +133,7 @@ class Files(Generic[S]):
             raise refusal("denied", path, f"the user did not allow to {verb} {about[reason]}")
 
     @asynccontextmanager
-    async def _turn(self, real: str) -> AsyncIterator[None]:
+    async def turn(self, real: str) -> AsyncIterator[None]:
         """One at a time for each file."""
         lock, waiting = self._turns.get(real, (anyio.Lock(), 0))
         self._turns[real] = lock, waiting + 1

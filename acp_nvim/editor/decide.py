@@ -38,6 +38,11 @@ class Decide:
 
     async def hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
         """Decide the hunk at a 0-based row of the live text."""
+        await self._edits.look(path)
+        async with self._edits.alone(path):
+            return await self._hunk(verdict, path, row)
+
+    async def _hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
         await self._edits.sync(path)
         entry = self._ledger.get(path)
         if entry is None:
@@ -53,6 +58,13 @@ class Decide:
 
     async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
         """Decide all that is pending in these files."""
+        paths = [path for entry in entries for path in (entry.path, entry.origin) if path]
+        for path in paths:
+            await self._edits.look(path)
+        async with self._edits.alone(*paths):
+            return await self._files(verdict, entries)
+
+    async def _files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
         for entry in entries:
             await self._edits.sync(entry.path)
         found = [now for entry in entries if (now := self._ledger.get(entry.path)) is not None]
@@ -66,13 +78,15 @@ class Decide:
     async def unreject(self) -> list[str]:
         """Take the last reject back."""
         paths = self._ledger.unreject_paths()
-        if not paths:
-            return ["nothing was rejected"]
-        present: dict[str, Text | None] = {}
         for path in paths:
-            present[path] = await self._edits.sync(path)
-        steps = self._ledger.unreject(present)
-        return await self._carry_out(steps, [])
+            await self._edits.look(path)
+        async with self._edits.alone(*paths):
+            if not paths or paths != self._ledger.unreject_paths():
+                return ["nothing was rejected"]
+            present: dict[str, Text | None] = {}
+            for path in paths:
+                present[path] = await self._edits.sync(path)
+            return await self._carry_out(self._ledger.unreject(present), [])
 
     async def _file(self, verdict: Verdict, entry: Pending, hunk: Hunk | None) -> list[str]:
         decide = self._ledger.accept if verdict == "accept" else self._ledger.reject
@@ -114,7 +128,7 @@ class Decide:
         elif step.after is None:
             await self._remove(step.path)
         else:
-            await self.put(step.path, step.after)
+            await self.put(step.path, step.before, step.after)
 
     async def _remove(self, path: str) -> None:
         """Delete the file; its buffer is emptied, and gone unless a window shows it."""
@@ -128,9 +142,10 @@ class Decide:
             await self._edits.bridge.call("acp.outside", "vacate", live.bufnr)
             await self._edits.mirrors.read(Place(path, path))
 
-    async def put(self, path: str, after: Text) -> None:
+    async def put(self, path: str, before: Text | None, after: Text) -> None:
         """Make this the text of the file, by hunks in its buffer, saved as after an agent's write.
 
+        ``before`` is what a file that exists must hold.
         Raises Refused and RequestError; nothing has changed then.
         """
         place = Place(path, path)
@@ -139,6 +154,8 @@ class Decide:
             if isinstance(live, Closed):
                 await self._put_on_disk(place, after, stored, live)
                 return
+            if before is not None and live.text != before:
+                raise Refused("it has changed meanwhile")
             there = await to_thread.run_sync(Path(path).exists)
             if await self._write(live, after, fresh=stored is not None, there=there):
                 saving = self._edits.mirrors.saving.pop(path, None)

@@ -149,15 +149,18 @@ class DiskEdits:
             return
         async with self._lock:
             changes = await self._snapshots.look(roots, paths)
-            moved = _renames(changes)
-            for change in changes:
-                session = self._at_work(change.path)
-                if session is None:
-                    await self._foreign(change)
-                elif change.path in moved.values():
-                    continue
-                else:
-                    await self._take(session, change, moved.get(change.path))
+            if changes:
+                async with self._edits.alone(*(change.path for change in changes)):
+                    await self._take_up(changes)
+
+    async def _take_up(self, changes: Sequence[FileChange]) -> None:
+        moved = _renames(changes)
+        for change in changes:
+            session = self._at_work(change.path)
+            if session is None:
+                await self._foreign(change)
+            elif change.path not in moved.values():
+                await self._take(session, change, moved.get(change.path))
 
     def _at_work(self, path: str) -> Session | None:
         """Whose turn runs where the file lies, or has named it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,6 +55,9 @@ class Edits:
         """Asked when Neovim read a file again; true when it was an agent's change, then told."""
         self.look_first: Callable[[str], Any] = lambda _: None
         """Told of a path whose file may have been changed by an agent at work."""
+        self.exclusive: Callable[[str], AbstractAsyncContextManager[None]] = lambda _: nullcontext()
+        """Holds off agents' requests for a file (`Files.turn`)."""
+        self._lock = anyio.Lock()
         self._sessions = sessions
         self._dirty: set[str] = set()
         self._told: dict[int, list[Any]] = {}
@@ -69,8 +73,17 @@ class Edits:
             self._wake = anyio.Event()
             lost, self._lost = self._lost, set()
             for path in lost:
-                await self.sync(path)
+                async with self.alone(path):
+                    await self.sync(path)
             self.flush()
+
+    @asynccontextmanager
+    async def alone(self, *paths: str) -> AsyncIterator[None]:
+        """Nobody but the user changes these files, and no other decision is carried out."""
+        async with self._lock, AsyncExitStack() as stack:
+            for path in sorted(set(paths)):
+                await stack.enter_async_context(self.exclusive(path))
+            yield
 
     # ---- what agents did
 
@@ -130,9 +143,14 @@ class Edits:
             self.ledger.resolved(path, text)
             self.changed(path)
 
+    async def look(self, path: str) -> None:
+        """Take up what an agent at work may have done to the file just now; not while `alone`."""
+        looking = self.look_first(path)
+        if looking is not None:
+            await looking
+
     async def sync(self, path: str) -> Text | None:
         """Bring the ledger up to date with the file as it is; returns its live text."""
-        await self._look(path)
         try:
             text = await self.live(path)
         except RequestError:
@@ -142,11 +160,6 @@ class Edits:
             self.ledger.user_edited(path, text)
             self.changed(path)
         return text
-
-    async def _look(self, path: str) -> None:
-        looking = self.look_first(path)
-        if looking is not None:
-            await looking
 
     async def live(self, path: str) -> Text | None:
         """The text of a file as buffer or disk have it; None where there is none. RequestError."""

@@ -62,6 +62,7 @@ class Host:
             self.worked_at,
             self.review.wrote,
         )
+        self.review.edits.exclusive = self.files.turn
         self.reaper = Reaper()
         self.asking = Asking(self.screen.push)
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text

@@ -127,5 +127,11 @@ class Reviewing:
         """Files may have changed while nobody looked: commits, edits by other programs."""
         roots = {Place(root, root).real for session in sessions for root in session.roots}
         await self.commits.check(sorted(roots))
+        await self.sync_all()
+
+    async def sync_all(self) -> None:
+        """Bring all entries up to date with their files."""
         for entry in self.edits.ledger.files():
-            await self.edits.sync(entry.path)
+            await self.edits.look(entry.path)
+            async with self.edits.alone(entry.path):
+                await self.edits.sync(entry.path)

@@ -115,11 +115,16 @@ class Rewind:
         if session.status in ("running", "cancelling"):
             return ["a turn is running: cancel it before files are restored"]
         await self._disk.over(session)
+        await self._disk.look(session.roots)
+        async with self._edits.alone():
+            return await self._restore(session, n)
+
+    async def _restore(self, session: Session, n: int | None) -> list[str]:
         undone = self.checkpoints.take_undo(session.n) if n is None else None
         checkpoint = undone if n is None else self.checkpoints.get(session.n, n)
         if checkpoint is None:
             return [NOTHING if n is None else self._missing(session, n)]
-        await self._disk.look(session.roots)
+        await self._snapshots.look(session.roots)
         present = await self._present(session, checkpoint.n, f"before restore {checkpoint.n}")
         plan = await self.checkpoints.plan(session.n, checkpoint, present.trees)
         for path in plan.touched:

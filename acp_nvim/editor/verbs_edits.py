@@ -40,7 +40,8 @@ def heard(host: Host, args: Args) -> None:
 async def opened(host: Host, args: Args) -> None:
     """A buffer shows a file with pending edits: watch it and show them."""
     edits = host.review.edits
-    await edits.sync(str(args["path"]))
+    async with edits.alone(str(args["path"])):
+        await edits.sync(str(args["path"]))
     edits.show(str(args["path"]))
 
 
@@ -129,8 +130,7 @@ async def review(host: Host, args: Args) -> None:
 async def _fresh(host: Host) -> list[Pending]:
     """All entries, as files and buffers are now."""
     ledger = host.review.edits.ledger
-    for entry in ledger.files():
-        await host.review.edits.sync(entry.path)
+    await host.review.sync_all()
     return ledger.files()
 
 
