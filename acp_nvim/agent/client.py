@@ -13,7 +13,9 @@ from typing import Any, Protocol
 
 import anyio
 import msgspec
+from msgspec import UNSET
 
+from acp_nvim.agent.elicitations import Elicitations, response
 from acp_nvim.agent.endpoint import IncomingCall
 from acp_nvim.agent.extensions import Extensions, session_of
 from acp_nvim.agent.oddities import Oddities
@@ -30,7 +32,7 @@ from acp_nvim.session import rules
 from acp_nvim.session.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
-from acp_nvim.session.updates import apply
+from acp_nvim.session.updates import apply, said
 
 _read_update = codec.reader("session/update", "client")
 
@@ -124,6 +126,15 @@ class Client:
         """What an update that cannot be read stands for in v1 (`protocol/dialects.py`)."""
         self.extensions = Extensions()
         """Handlers of the user, for what the protocol does not know."""
+        self.title: Callable[[], str] = lambda: name
+        """The agent's name for people."""
+        self.new_child: Callable[[Session, str], Session] | None = None
+        """Makes the session of a child that a session has told of, or finds it."""
+        self.desk: Callable[[Decision], None] = lambda decision: None
+        """Asks what belongs to no session."""
+        self.elicitations = Elicitations(
+            lambda: self.title(), lambda decision: self.desk(decision)
+        )
         self.on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None
         self._settings = settings
         self._files = files
@@ -136,7 +147,7 @@ class Client:
         self.sessions[session_id] = session
         self._gone.discard(session_id)
         for update in self.early.pop(session_id, ()):
-            apply(session, update)
+            self._apply(session, update)
 
     def forget(self, session: Session) -> None:
         """Stop routing to a session; what it runs in terminals is ended."""
@@ -144,6 +155,13 @@ class Client:
         for session_id in [key for key, value in self.sessions.items() if value is session]:
             del self.sessions[session_id]
             self._gone.add(session_id)
+        for child in session.children.values():
+            self.forget(child)
+
+    def said(self, session_id: str) -> str:
+        """What the agent has said in the running turn of a session."""
+        session = self.sessions.get(session_id)
+        return said(session) if session is not None else ""
 
     def mute(self, session_id: str) -> None:
         """Do not apply what tells of the past: messages, tool calls, plan."""
@@ -165,6 +183,11 @@ class Client:
             if status is not None:
                 self.on_auth_status(status)
             return
+        if method == "elicitation/complete":
+            done = self._decode(method, params)
+            if done is not None and not self.elicitations.complete(done):
+                self.oddities.count("elicitation/complete ignored", done.elicitation_id)
+            return
         if self.extensions.knows(method):
             self.extensions.told(method, params, self.name, self._number(params))
         elif not method.startswith("_") and not method.startswith("$/"):
@@ -185,6 +208,10 @@ class Client:
         try:
             message = _read_update(params)
         except (msgspec.DecodeError, RecursionError):
+            if stands_for := self.translate(params):
+                for translated in stands_for:
+                    self._update(translated)
+                return
             message = self._decode("session/update", params)
             if message is None:
                 return
@@ -193,9 +220,11 @@ class Client:
             if self.muted and self._is_muted(message):
                 return
             update = message.update
-            if update.__class__ is not schema.AgentMessageChunk or session.status == "idle":
+            if update.__class__ is schema.AgentMessageChunk and session.status != "idle":
+                apply(session, update)
+            else:
                 self._note(session, update)
-            apply(session, update)
+                self._apply(session, update)
             return
         if message.session_id in self._gone:
             return
@@ -203,6 +232,15 @@ class Client:
         self.oddities.count("update for a session not known yet", message.session_id[-8:])
         if len(waiting) < EARLY:
             waiting.append(message.update)
+
+    def _apply(self, session: Session, update: Any) -> None:
+        """Apply an update; a child that it tells of is routed from then on (v1/subagents)."""
+        apply(session, update)
+        if isinstance(update, schema.SubagentUpdate) and self.new_child is not None:
+            child = self.new_child(session, update.session_id)
+            if self.sessions.get(update.session_id) is not child:
+                self.adopt(update.session_id, child)
+            child.follow()
 
     def _is_muted(self, message: schema.SessionNotification) -> bool:
         if message.session_id not in self.muted or not isinstance(message.update, PAST):
@@ -217,7 +255,7 @@ class Client:
             self.oddities.count("tool_call_update for an unknown id", update.tool_call_id)
         elif kind is schema.UnknownUpdate:
             self.oddities.count("unknown update", update.session_update)
-        elif kind is schema.AgentMessageChunk and session.status == "idle":
+        elif kind is schema.AgentMessageChunk and session.root is session:
             self.oddities.count("update outside of a turn", "agent_message_chunk")
 
     def violation(self, violation: Violation) -> None:
@@ -248,15 +286,24 @@ class Client:
             raise RequestError(INVALID_PARAMS, str(error)) from error
         for note in notes:
             self.oddities.count("forgiven", f"{method}: {note}")
-        return handler(self._session(decoded.session_id), decoded, call)
+        return handler(self._addressed(decoded), decoded, call)
 
     def _handlers(self) -> Mapping[str, Handler]:
         return {
             **self._terminals.handlers,
             "session/request_permission": self._permission,
-            "fs/read_text_file": lambda session, params, _: self._files.read(session, params),
-            "fs/write_text_file": lambda session, params, _: self._files.write(session, params),
+            "elicitation/create": self._elicitation,
+            "fs/read_text_file": lambda session, params, _: self._files.read(session.root, params),
+            "fs/write_text_file": lambda session, params, _: self._files.write(
+                session.root, params
+            ),
         }
+
+    def _addressed(self, params: Any) -> Any:
+        """The session of a request; None where an elicitation is about a request of ours."""
+        if isinstance(params, schema.CreateElicitationRequest) and params.session_id is UNSET:
+            return None
+        return self._session(params.session_id)
 
     def _number(self, params: msgspec.Raw) -> int | None:
         """Our number of the session that an extension's params name."""
@@ -278,7 +325,7 @@ class Client:
         tool_call = session.upsert_call(params.tool_call, announces=False)
         decision = permission_decision(decision_id(), tool_call, params)
         action = rules.decide(self._settings().permission.rules, rule_case(tool_call, self.name))
-        if session.status == "cancelling":
+        if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         elif action in ("allow", "deny"):
             option = decision.first("allow_once" if action == "allow" else "reject_once")
@@ -287,6 +334,15 @@ class Client:
         session.ask(decision, tool_call)
         call.on_cancel = partial(_take_back, decision)
         return self._answer(decision)
+
+    def _elicitation(
+        self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
+    ) -> Awaitable[Any]:
+        """v1/elicitation: the user fills in, agrees or declines."""
+        return self._answer_elicitation(self.elicitations.create(session, params, call))
+
+    async def _answer_elicitation(self, decision: Decision) -> Any:
+        return response(await wait(decision))
 
     async def _answer(self, decision: Decision) -> schema.RequestPermissionResponse:
         outcome = await wait(decision)

@@ -28,8 +28,11 @@ from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.traffic import Traffic
 from acp_nvim.agent.traffic_view import Level
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.dialects import Dialect
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Peer
+from acp_nvim.session.decisions import Decision
+from acp_nvim.session.session import Session
 
 EXIT_S = 0.25
 """How long the end of the output waits for the exit that explains it, in seconds."""
@@ -54,6 +57,8 @@ class Surroundings:
     cwd: Callable[[], str]
     env: Callable[[], Mapping[str, str]]
     extensions: Extensions = field(default_factory=Extensions)
+    desk: Callable[[Decision], None] = lambda decision: None
+    child: Callable[[Session, str], Session] | None = None
 
 
 class Connection:
@@ -85,6 +90,11 @@ class Connection:
         self._configured: bool | None = None
         self.client.on_auth_status = self._auth_status
         self.client.extensions = around.extensions
+        self.client.desk, self.client.new_child = around.desk, around.child
+        self.client.title = lambda: self.title
+        self.dialect = Dialect()
+        """What the agent speaks, learned as it speaks."""
+        self.client.translate, self.dialect.said = self.dialect.odd, self.client.said
 
     @property
     def agent(self) -> Agent:
@@ -177,6 +187,7 @@ class Connection:
             gate=self._around.gate,
             last_words=self._last_words,
             noted=lambda note: self.oddities.count("forgiven", note),
+            dialect=self.dialect,
         )
 
     async def _last_words(self) -> str:
@@ -293,6 +304,7 @@ class Connection:
             "capabilities": agent.capabilities if agent else None,
             "auth_methods": list(agent.auth_methods) if agent else [],
             "auth": self.auth,
+            "dialect": self.dialect.name,
         }
 
 
@@ -307,6 +319,10 @@ def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
             ),
             notices=schema.NoticeCapabilities(),
             compaction=schema.CompactionCapabilities(),
+        ),
+        subagents=schema.SubagentCapabilities(),
+        elicitation=schema.ElicitationCapabilities(
+            form=schema.ElicitationFormCapabilities(), url=schema.ElicitationUrlCapabilities()
         ),
         auth=schema.AuthCapabilities(terminal=True),
         meta={"terminal-auth": True, "terminal_output": True},

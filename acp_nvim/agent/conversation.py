@@ -15,6 +15,7 @@ from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.setup import trace
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
+from acp_nvim.session import subagents
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 
@@ -395,6 +396,7 @@ class Conversation:
             return
         session.decisions.cancel_all("agent exit")
         session.close_calls("failed")
+        subagents.abandon(session)
         if self.running is not None and not self._answered:
             self._answered = True
             self._died()

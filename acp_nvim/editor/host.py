@@ -26,7 +26,9 @@ from acp_nvim.agent.tasks import Tasks
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
 from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.desk import Desk
 from acp_nvim.editor.extending import in_lua
+from acp_nvim.editor.family import Family
 from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.live_terminals import TerminalViews
 from acp_nvim.editor.reviewing import Reviewing
@@ -64,6 +66,10 @@ class Host:
         )
         self.review.edits.exclusive = self.files.turn
         self.reaper = Reaper()
+        self.desk = Desk(self.screen.push, self.screen.state)
+        self.family = Family(self.screen, self._number)
+        self.reviewed: dict[str, dict[str, Any]] = {}
+        """Values of forms that wait for the user's last word, by id of the decision."""
         self.asking = Asking(self.screen.push)
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
@@ -119,6 +125,8 @@ class Host:
             cwd=lambda: self.cwd,
             env=agent_environment,
             extensions=self.extensions,
+            desk=self.desk,
+            child=self.family,
         )
 
     # -- options ----------------------------------------------------------------------------------
@@ -173,15 +181,19 @@ class Host:
         directories = [
             str(Path(cwd, Path(path).expanduser())) for path in self.options.files.directories
         ]
-        session = Session(self._next, agent or self.options.agent, cwd, directories)
+        session = Session(self._number(), agent or self.options.agent, cwd, directories)
         session.title = title
-        self._next += 1
         session.on_call = partial(self.review.tool_call, session)
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
         self.conversations[session.n] = conversation
         self.screen.add(session)
         self.make_current(session.n)
         return conversation
+
+    def _number(self) -> int:
+        """The next number of a session."""
+        self._next += 1
+        return self._next - 1
 
     def make_current(self, n: int) -> None:
         """The session that commands without a number mean."""
@@ -202,9 +214,11 @@ class Host:
         return [conversation.session for conversation in self.conversations.values()]
 
     def conversation(self, n: int | None) -> Conversation | None:
-        """Return a session's conversation; without a number the current one's."""
+        """Return a session's conversation (a child's is its parent's); without a number the
+        current one's.
+        """
         key = self.current if n is None else n
-        return None if key is None else self.conversations.get(key)
+        return None if key is None else self.conversations.get(self.family.root(key))
 
     def terminal(self, n: int, id: str) -> Terminal | None:
         """Return a terminal of a session."""
@@ -217,13 +231,11 @@ class Host:
         output, waits = self.terminal_views.collect(budget)
         return ops + output, more or waits
 
-    def decision(self, decision_id: str) -> tuple[Conversation, Decision] | None:
-        """Find a pending decision in all sessions."""
-        for conversation in self.conversations.values():
-            decision = conversation.session.decisions.get(decision_id)
-            if decision is not None:
-                return conversation, decision
-        return None
+    def decision(self, decision_id: str) -> Decision | None:
+        """Find a pending decision, in all sessions and beyond."""
+        asked = [session.decisions for session in self.sessions()]
+        found = (decisions.get(decision_id) for decisions in [*asked, self.desk.decisions])
+        return next((decision for decision in found if decision is not None), None)
 
     # -- what agents do ---------------------------------------------------------------------------
 

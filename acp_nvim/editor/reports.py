@@ -40,7 +40,8 @@ def _agent(connection: Connection) -> list[str]:
         + (f" ({connection.error})" if connection.error else "")
     ]
     lines.append(f"  command: {' '.join(connection.spec.command)}")
-    lines += [f"  {key}: {known[key]}" for key in ("pid", "protocol") if known[key] is not None]
+    told = ("pid", "protocol", "dialect")
+    lines += [f"  {key}: {known[key]}" for key in told if known[key] is not None]
     lines += [
         f"  {key}: {msgspec.json.encode(known[key]).decode()}"
         for key in ("info", "capabilities", "auth_methods")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acp_nvim.editor import verbs_forms
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import Args, verb
 from acp_nvim.session.decisions import CANCELLED, Decision, Outcome
@@ -10,15 +11,15 @@ from acp_nvim.session.decisions import CANCELLED, Decision, Outcome
 @verb("answer")
 def answer(host: Host, args: Args) -> None:
     """Answer a pending decision by our id; no choice means cancelled."""
-    found = host.decision(str(args.get("id")))
-    if found is None:
+    decision = host.decision(str(args.get("id")))
+    if decision is None:
         host.echo("warn", f"no pending decision {args.get('id')}")
         return
-    decision, choice = found[1], args.get("choice")
+    choice = args.get("choice")
     if choice is None:
         decision.resolve(CANCELLED)
-    elif decision.subject == "elicitation" and choice in ("accept", "decline"):
-        decision.resolve(Outcome(choice, content=args.get("content") or None))
+    elif decision.subject == "elicitation":
+        verbs_forms.answer(host, decision, str(choice), args.get("content"))
     else:
         _choose(host, decision, str(choice))
 

@@ -33,6 +33,10 @@ def prompt(host: Host, args: Args) -> None:
 def cancel(host: Host, args: Args) -> None:
     """Cancel the running turn; with `clear` the queue is dropped as well."""
     conversation = host.conversation(args.get("session"))
+    child = host.family.get(args.get("session"))
+    if child is not None and conversation is not None:
+        host.echo("info", host.family.cancel(child, conversation))
+        return
     cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
     if conversation is None or not conversation.cancel():
         host.echo("info", "the queue is empty now" if cleared else "nothing to cancel")

@@ -8,6 +8,7 @@ from acp_nvim.editor import reports
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import Args, verb
 from acp_nvim.editor.verbs_agents import agent_name
+from acp_nvim.editor.verbs_forms import open_decision
 from acp_nvim.editor.verbs_terminals import open_terminal
 
 
@@ -64,6 +65,15 @@ def export(host: Host, args: Args) -> None:
         host.screen.push("show", f"acp://export/{conversation.session.n}", "markdown", lines)
 
 
+def _open_child(host: Host, session: Session, session_id: str) -> None:
+    """The chat of a subagent."""
+    child = session.root.children.get(session_id)
+    if child is None:
+        host.echo("info", "nothing is known of this subagent")
+    else:
+        host.screen.push("open_chat", child.n)
+
+
 @verb("permissions")
 def permissions(host: Host, args: Args) -> None:
     """All pending decisions, of all sessions, with what each would do."""
@@ -77,13 +87,20 @@ def open_target(host: Host, args: Args) -> None:
     target = args.get("target") or {}
     if conversation is None:
         return
-    if target.get("kind") == "terminal":
-        open_terminal(host, conversation.session, str(target["id"]))
+    session = host.family.get(args.get("session")) or conversation.session
+    if "decision" in target:
+        open_decision(host, {"id": target["decision"]})
         return
-    lines = reports.whole(conversation.session, target)
+    if target.get("kind") == "session":
+        _open_child(host, session, str(target["id"]))
+        return
+    if target.get("kind") == "terminal":
+        open_terminal(host, session, str(target["id"]))
+        return
+    lines = reports.whole(session, target)
     host.screen.push(
         "show",
-        f"acp://content/{conversation.session.n}",
+        f"acp://content/{session.n}",
         "markdown",
         lines or ["nothing more is known of it"],
     )

@@ -21,6 +21,7 @@ from acp_nvim.session.entries import (
     Line,
     Message,
     Part,
+    PlanDocument,
     PlanEntry,
     Question,
     Subagent,
@@ -82,6 +83,10 @@ class Session:
         self.terminals = Terminals(cwd, self.transcript)
         self.entries: dict[ToolCall, ToolEntry] = {}
         self.plan_entry: PlanEntry | None = None
+        self.plans: dict[str, PlanDocument | None] = {}
+        """Plans with an id (rfds/plan-operations); None for the one that is `plan`."""
+        self.user: str | None = None
+        """Who speaks as the user here, where that is not the user."""
         self.echo = ""
         self.replaying = False
         """The agent tells what was said and done in the past: nothing of it is an event now."""
@@ -265,6 +270,9 @@ class Session:
             self.event("AcpToolCall", id=call.id, status=call.status)
         self.on_call(call)
         self.on_change()
+
+    def follow(self) -> None:
+        """A child takes over what its parent was told of it (`session/subagents.py`)."""
 
     def upsert_call(
         self, update: schema.ToolCall | schema.ToolCallUpdate, *, announces: bool

@@ -37,6 +37,7 @@ class Child(Session):
         super().__init__(n, parent.agent, parent.root.cwd, parent.root.directories)
         self.id = link.id
         self.above = parent
+        self.user = "Task"
         self.parent = parent.n
         self.link = link
         self.root = parent.root

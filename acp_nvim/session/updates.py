@@ -10,17 +10,28 @@ from typing import Any, Literal
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
-from acp_nvim.session import options
-from acp_nvim.session.entries import Compaction, Part, PlanEntry, Role, Unknown
+from acp_nvim.session import options, subagents
+from acp_nvim.session.entries import Compaction, Message, Part, PlanDocument, PlanEntry, Role, Unknown
 from acp_nvim.session.session import Session
 
 Update = Any
-Apply = Callable[[Session, Any], None]
+Apply = Callable[[Session, Any], Any]
 
 
 def apply(session: Session, update: Update) -> None:
     """Apply one update; whatever it is, it is applied or shown, never lost."""
     _APPLY.get(update.__class__, _unknown)(session, update)
+
+
+def said(session: Session) -> str:
+    """What the agent has said since the user's last message."""
+    texts: list[str] = []
+    for entry in reversed(session.transcript.entries):
+        if isinstance(entry, Message) and entry.role == "user":
+            break
+        if isinstance(entry, Message) and entry.role == "agent":
+            texts.append(entry.text())
+    return "".join(reversed(texts))
 
 
 def _part(content: Any) -> Part:
@@ -48,7 +59,8 @@ def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
         session.echo = session.echo[len(part) :]
         return
     role: Role = "user"
-    session.transcript.stream(role, part, update.message_id or None)
+    message = session.transcript.stream(role, part, update.message_id or None)
+    message.author = session.user
     session.on_change()
 
 
@@ -86,6 +98,49 @@ def _show_plan(session: Session) -> None:
         session.plan_entry = None
     session.change("plan")
     session.event("AcpPlan")
+
+
+def _plan_update(session: Session, update: schema.PlanUpdate) -> None:
+    """One of several plans (rfds/plan-operations): items are the plan, a text or a file is shown
+    where it was first told of.
+    """
+    plan = update.plan
+    if isinstance(plan, schema.UnknownPlan):
+        session.transcript.add(Unknown(f"plan_update {plan.type}", plan.raw))
+        session.on_change()
+        return
+    if isinstance(plan, schema.PlanItems):
+        session.plans[plan.plan_id] = None
+        session.plan = tuple(plan.entries)
+        _show_plan(session)
+        return
+    document = session.plans.get(plan.plan_id)
+    if document is None:
+        document = session.plans[plan.plan_id] = PlanDocument(plan.plan_id)
+        session.transcript.add(document)
+    document.text = plan.content if isinstance(plan, schema.PlanMarkdown) else None
+    document.uri = plan.uri if isinstance(plan, schema.PlanFile) else None
+    document.removed = False
+    session.transcript.touch(document)
+    session.event("AcpPlan")
+
+
+def _plan_removed(session: Session, update: schema.PlanRemoved) -> None:
+    """A plan holds no more; what was said of it stays."""
+    if update.plan_id not in session.plans:
+        return
+    document = session.plans.pop(update.plan_id)
+    if document is None:
+        session.plan = ()
+        _show_plan(session)
+    else:
+        document.removed = True
+        session.transcript.touch(document)
+        session.event("AcpPlan")
+
+
+def _suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
+    """Not asked for (`session.promptSuggestions` is not advertised) and not shown."""
 
 
 def _commands(session: Session, update: schema.AvailableCommandsUpdate) -> None:
@@ -184,4 +239,10 @@ _APPLY: dict[type, Apply] = {
     schema.Notice: _notice,
     schema.CompactionUpdate: _compaction,
     schema.CompactionSummaryChunk: _compaction_chunk,
+    schema.PlanUpdate: _plan_update,
+    schema.PlanRemoved: _plan_removed,
+    schema.PromptSuggestionsUpdate: _suggestions,
+    schema.SubagentUpdate: subagents.told,
+    schema.SessionMessage: subagents.message,
+    schema.SessionMessageChunk: subagents.message_chunk,
 }

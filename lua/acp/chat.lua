@@ -313,6 +313,7 @@ function M.action()
   elseif target.kind == 'url' then
     vim.ui.open(target.url)
   else
+    require('acp.show').expect()
     require('acp.host').notify('open', { session = chat.n, target = target })
   end
 end

@@ -377,7 +377,9 @@ end
 --- From the chat: go to its composer and type.
 ---@param n? integer
 function M.open_insert(n)
-  M.open({ session = n, insert = true })
+  local session = n and require('acp.state').get().sessions[n]
+  -- A subagent takes no prompts of ours; the session above it does.
+  M.open({ session = session and session.parent or n, insert = true })
 end
 
 return M

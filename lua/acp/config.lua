@@ -77,6 +77,7 @@ M.defaults = {
       ['Y'] = 'allow_always',
       ['n'] = 'reject_once',
       ['N'] = 'reject_always',
+      ['<CR>'] = 'open',
       ['g?'] = 'help',
     },
     -- A buffer with pending edits.
@@ -85,6 +86,12 @@ M.defaults = {
       ['[h'] = 'previous_hunk',
       ['<localleader>a'] = 'accept_hunk',
       ['<localleader>r'] = 'reject_hunk',
+    },
+    -- A form that an agent asks to be filled in.
+    form = {
+      ['<CR>'] = 'choose',
+      ['<C-s>'] = { 'review', mode = { 'i', 'n' } },
+      ['g?'] = 'help',
     },
     -- Plan, info, log and other windows one only reads.
     view = { ['q'] = 'close', ['g?'] = 'help' },

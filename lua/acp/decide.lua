@@ -101,6 +101,15 @@ function M.kind(kind)
   end
 end
 
+--- Open the decision under the cursor: a form to fill in.
+function M.open()
+  local id = M.here()
+  if id then
+    require('acp.show').expect()
+    require('acp.host').notify('open_decision', { id = id })
+  end
+end
+
 --- Answer the decision under the cursor with its option number `i`.
 ---@param i integer
 function M.option(i)

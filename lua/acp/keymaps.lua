@@ -57,6 +57,7 @@ local actions = {
     allow_always = { desc = 'allow always', run = call('acp.decide', 'kind', 'allow_always') },
     reject_once = { desc = 'reject once', run = call('acp.decide', 'kind', 'reject_once') },
     reject_always = { desc = 'reject always', run = call('acp.decide', 'kind', 'reject_always') },
+    open = { desc = 'open the form', run = call('acp.decide', 'open') },
   },
   edits = {
     next_hunk = {
@@ -73,6 +74,16 @@ local actions = {
     },
     accept_hunk = { desc = 'accept the hunk', run = hunk('accept') },
     reject_hunk = { desc = 'reject the hunk', run = hunk('reject') },
+  },
+  form = {
+    choose = { desc = 'tick the box', run = call('acp.form', 'choose') },
+    review = {
+      desc = 'review and send',
+      run = function()
+        vim.cmd.stopinsert()
+        vim.cmd.write()
+      end,
+    },
   },
   view = { close = close },
   terminal = {
@@ -270,7 +281,7 @@ function M.attach(window, bufnr, n)
   end
   if window == 'chat' then
     for _, key in ipairs(M.list('permission')) do
-      if key.action ~= 'help' then
+      if key.action ~= 'help' and key.action ~= 'open' then
         map_on_card(key, bufnr)
       end
     end

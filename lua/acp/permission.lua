@@ -101,7 +101,7 @@ local function page()
     end
     local first = #lines
     if several then
-      local label = 'session ' .. card.session
+      local label = card.session == 0 and 'no session' or 'session ' .. card.session
       spans[#spans + 1] = { #lines, 0, #label, 'AcpMuted' }
       lines[#lines + 1] = label
     end

@@ -1,0 +1,53 @@
+"""Child sessions in the editor: a number and a chat of their own, and nothing else of their own
+(v1/subagents).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from acp_nvim.agent.conversation import Conversation
+from acp_nvim.editor.screen import Screen
+from acp_nvim.session.session import Session
+from acp_nvim.session.subagents import Child
+
+
+class Family:
+    """Makes children and finds them by our number."""
+
+    def __init__(self, screen: Screen, number: Callable[[], int]) -> None:
+        """`number` gives the next number of a session."""
+        self._screen = screen
+        self._number = number
+
+    def __call__(self, parent: Session, session_id: str) -> Session:
+        """The child of that id, new when it is first told of."""
+        known = parent.root.children.get(session_id)
+        if known is not None:
+            return known
+        child = Child(self._number(), parent, parent.links[session_id])
+        child.on_call = parent.on_call
+        self._screen.add(child)
+        return child
+
+    def get(self, n: object) -> Child | None:
+        """The child of that number."""
+        found = self._screen.sessions.get(n) if isinstance(n, int) else None
+        return found if isinstance(found, Child) else None
+
+    def root(self, n: int) -> int:
+        """The number of the session that the user talks to."""
+        found = self._screen.sessions.get(n)
+        return found.root.n if found is not None else n
+
+    def cancel(self, child: Child, conversation: Conversation) -> str:
+        """Cancel a child by itself, where its agent lets one; says what happened."""
+        connection = conversation.connection
+        if not child.link.cancellable or connection is None or not connection.alive:
+            return (
+                f"{child.link.label} cannot be cancelled by itself; "
+                f":AcpCancel in session {child.root.n} cancels the turn"
+            )
+        child.cancel_asked()
+        connection.agent.cancel(child.id)
+        return f"asked {child.link.label} to stop"
