@@ -17,6 +17,7 @@ from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.client import Client, FileServer
 from acp_nvim.agent.endpoint import ConnectionClosed, Endpoint
 from acp_nvim.agent.extensions import Extensions
+from acp_nvim.agent.launch import ProgramMissing
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.process import AgentProcess, Exit
 from acp_nvim.agent.pty import AVAILABLE
@@ -148,6 +149,9 @@ class Connection:
     async def _run(self) -> None:
         try:
             await self._launch()
+        except ProgramMissing as error:
+            hint = f"; to install it: {self.spec.install}" if self.spec.install else ""
+            self._fail(f"{error}{hint}")
         except Exception as error:
             self._fail(str(error) or type(error).__name__)
             if self.process is not None:

@@ -13,6 +13,10 @@ class AgentStartError(Exception):
     """
 
 
+class ProgramMissing(AgentStartError):
+    """There is no such program here: it has to be installed."""
+
+
 def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -> str:
     """The file that `argv[0]` names: by the PATH of `env`, or by `cwd` when it holds a slash.
 
@@ -32,7 +36,7 @@ def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -
     blocked = shutil.which(name, os.F_OK, env.get("PATH", os.defpath))
     if blocked is not None:
         raise AgentStartError(f"cannot start {name}: {blocked} is not executable")
-    raise AgentStartError(f"cannot start {name}: not found on PATH")
+    raise ProgramMissing(f"cannot start {name}: not found on PATH")
 
 
 def explain(error: OSError | ValueError, argv: Sequence[str], cwd: str | Path) -> str:
@@ -58,4 +62,4 @@ def _by_path(name: str, cwd: Path) -> str:
         raise AgentStartError(f"cannot start {name}: it is a directory")
     if path.exists():
         raise AgentStartError(f"cannot start {name}: {path} is not executable")
-    raise AgentStartError(f"cannot start {name}: no such file")
+    raise ProgramMissing(f"cannot start {name}: no such file")

@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 import anyio
 
+from acp_nvim.agent import registry
 from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.connection import Connection, Surroundings, level
 from acp_nvim.agent.conversation import Conversation
@@ -157,7 +158,11 @@ class Host:
                 env={"PYTHONPATH": str(Path.cwd())},
                 title="Tutor",
             )
-        return spec
+        try:
+            return registry.lookup(self.options, name)
+        except registry.RegistryError as error:
+            self.echo("error", f"agents_file: {error}")
+            return None
 
     def cache(self, name: str) -> Path:
         """A directory of ours for files that may go at any time; only the user may look into

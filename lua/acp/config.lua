@@ -203,7 +203,7 @@ function M.for_host()
   args.agents_file = args.agents_file and vim.fn.expand(args.agents_file) or nil
   for name, agent in pairs(args.agents) do
     args.agents[name] = map(agent)
-    agent.env = agent.env and map(agent.env)
+    agent.env = agent.env and map(vim.tbl_map(tostring, agent.env))
     agent.meta = agent.meta and map(agent.meta)
     agent.options = agent.options and map(agent.options)
   end

@@ -122,7 +122,8 @@ local function one_agent(name, agent, chosen)
   elseif path ~= '' then
     health.ok(('%s: %s'):format(label, path))
   elseif chosen then
-    local advice = { 'install it, or choose another with :Acp agent' }
+    local how = agent.install and ('install it: ' .. agent.install) or 'install it'
+    local advice = { how .. ', or choose another with :Acp agent' }
     health.error(('%s: %s is not on PATH'):format(label, program), advice)
   elseif not vim.deep_equal(agent, require('acp.config').defaults.agents[name]) then
     health.warn(('%s: %s is not on PATH'):format(label, program))
