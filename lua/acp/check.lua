@@ -139,6 +139,8 @@ local agent_fields = {
   ),
   meta = map_of(anything),
   protocol = one_of(1, 2),
+  title = text,
+  install = text,
 }
 
 local rule = record({
@@ -203,9 +205,10 @@ end
 --- User's agents over the presets, field by field; `false` removes one.
 ---@param base table<string, acp.AgentConfig>
 ---@param value any
+---@param further boolean names without a command may stand in `agents_file`
 ---@param say fun(message: string)
 ---@return table<string, acp.AgentConfig>
-local function agents(base, value, say)
+local function agents(base, value, further, say)
   local result = vim.deepcopy(base)
   local wrong = map_of(anything)(value)
   if wrong then
@@ -215,7 +218,7 @@ local function agents(base, value, say)
   for name, entry in pairs(value) do
     local known = result[name]
     local should = entry ~= false
-      and record(agent_fields, not known and { 'command' } or nil)(entry)
+      and record(agent_fields, not (known or further) and { 'command' } or nil)(entry)
     if should then
       say(("option 'agents.%s' should be %s"):format(name, should))
     elseif entry == false then
@@ -238,7 +241,7 @@ local function level(base, given, prefix, say)
   for name, value in pairs(given) do
     local path = prefix .. tostring(name)
     if path == 'agents' then
-      result.agents = agents(base.agents, value, say)
+      result.agents = agents(base.agents, value, given.agents_file ~= nil, say)
     elseif path == 'keymaps' then
       result.keymaps = require('acp.keymaps').merge(base.keymaps, value, say)
     elseif checks[path] then

@@ -114,6 +114,8 @@
 ---@field system_prompt? string|{ text: string, mode?: 'append'|'override' }
 ---@field meta? table<string, any> `_meta` of its sessions
 ---@field protocol? 1|2
+---@field title? string what people call it, until it says so itself
+---@field install? string how to get it, said when its program is missing
 
 ---@class acp.Rule
 ---@field action 'allow'|'deny'|'ask'
