@@ -9,6 +9,7 @@ from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import Args, verb
 from acp_nvim.editor.verbs_agents import agent_name
 from acp_nvim.editor.verbs_forms import open_decision
+from acp_nvim.session.session import Session
 from acp_nvim.editor.verbs_terminals import open_terminal
 
 

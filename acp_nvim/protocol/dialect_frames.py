@@ -217,7 +217,8 @@ def opened(result: JSON) -> tuple[JSON, list[str]]:
 
 def ended(result: JSON) -> End:
     """The answer to `session/prompt`."""
-    reason, traits = result.get("stopReason"), []
+    traits: list[str] = []
+    reason = result.get("stopReason")
     end = End(result, traits)
     if isinstance(reason, str) and reason != (plain := _snake(reason)):
         end.result = {**result, "stopReason": plain}

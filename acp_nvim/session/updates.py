@@ -15,7 +15,7 @@ from acp_nvim.session.entries import Compaction, Message, Part, PlanDocument, Pl
 from acp_nvim.session.session import Session
 
 Update = Any
-Apply = Callable[[Session, Any], Any]
+Apply = Callable[[Session, Any], None]
 
 
 def apply(session: Session, update: Update) -> None:
@@ -139,6 +139,10 @@ def _plan_removed(session: Session, update: schema.PlanRemoved) -> None:
         session.event("AcpPlan")
 
 
+def _subagent(session: Session, update: schema.SubagentUpdate) -> None:
+    subagents.told(session, update)
+
+
 def _suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
     """Not asked for (`session.promptSuggestions` is not advertised) and not shown."""
 
@@ -242,7 +246,7 @@ _APPLY: dict[type, Apply] = {
     schema.PlanUpdate: _plan_update,
     schema.PlanRemoved: _plan_removed,
     schema.PromptSuggestionsUpdate: _suggestions,
-    schema.SubagentUpdate: subagents.told,
+    schema.SubagentUpdate: _subagent,
     schema.SessionMessage: subagents.message,
     schema.SessionMessageChunk: subagents.message_chunk,
 }
