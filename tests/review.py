@@ -34,7 +34,7 @@ end, vim.api.nvim_buf_get_extmarks(buffer, ns, 0, -1, { details = true }))
 def apply(editor: Editor, *ops: list[Any]) -> int:
     """Apply a frame as the host sends it; microseconds that it took. Fails on any error."""
     answer = editor.lua("return require('acp.frame').apply(...)", list(ops))
-    assert answer["errors"] == []
+    assert answer["errors"] == [], answer["errors"]
     return int(answer["us"])
 
 
@@ -77,3 +77,52 @@ def changed(editor: Editor, name: str = "a.txt") -> Path:
     """A file of 40 lines: 3 is changed, two are new after 9, 20 and 21 are gone."""
     live = [*LINES[:3], "line three", *LINES[4:10], "new 1", "new 2", *LINES[10:20], *LINES[22:]]
     return editor.write(name, "\n".join(live) + "\n")
+
+
+BUFFERS = "return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())"
+TABS = "return #vim.api.nvim_list_tabpages()"
+DIFFS = """
+return vim.tbl_filter(function(w)
+  local o = vim.wo[w]
+  return o.diff or o.scrollbind or o.cursorbind or o.foldmethod == 'diff' or o.winbar ~= ''
+end, vim.api.nvim_list_wins())
+"""
+SIDES = """
+local t = vim.api.nvim_tabpage_list_wins(0)
+return vim.tbl_map(function(w)
+  return { vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(w)), vim.wo[w].diff }
+end, t)
+"""
+
+
+def entry(path: Path, base: list[str], kind: str = "modified", **more: Any) -> dict[str, Any]:
+    """A file of the operation `review`."""
+    real = str(path.resolve())
+    counts = {"hunks": 3, "added": 3, "removed": 3, "conflict": False, "theirs": None}
+    return (
+        {"path": real, "base": base, "base_eol": True, "live": None, "kind": kind} | counts | more
+    )
+
+
+def edits(editor: Editor, *entries: dict[str, Any]) -> None:
+    """The snapshot's pending edits, as they come along with the operation."""
+    names = ("path", "hunks", "added", "removed", "kind", "conflict")
+    found = [{name: one[name] for name in names} for one in entries]
+    state = {"agent": "a", "status": "idle", "cwd": "/", "edits": found}
+    apply(editor, ["state", ["sessions", 1], state], ["state", ["current"], 1])
+
+
+def review(editor: Editor, *entries: dict[str, Any]) -> None:
+    """`:Acp review`, and the host's answer."""
+    edits(editor, *entries)
+    editor.cmd("Acp review")
+    apply(editor, ["review", list(entries)])
+
+
+def opened(editor: Editor, name: str = "a.txt") -> Path:
+    """The review of one file with three hunks."""
+    path = changed(editor, name)
+    editor.open(path)
+    pend(editor, path, LINES)
+    review(editor, entry(path, LINES))
+    return path

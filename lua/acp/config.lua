@@ -78,6 +78,7 @@ M.defaults = {
       ['n'] = 'reject_once',
       ['N'] = 'reject_always',
       ['<CR>'] = 'open',
+      ['d'] = 'review',
       ['g?'] = 'help',
     },
     -- A buffer with pending edits.
@@ -86,6 +87,25 @@ M.defaults = {
       ['[h'] = 'previous_hunk',
       ['<localleader>a'] = 'accept_hunk',
       ['<localleader>r'] = 'reject_hunk',
+    },
+    -- The two sides of the review, in their windows only.
+    review = {
+      [']f'] = 'next_file',
+      ['[f'] = 'previous_file',
+      ['<localleader>A'] = 'accept_file',
+      ['<localleader>R'] = 'reject_file',
+      ['<localleader>q'] = 'close',
+      ['g?'] = 'help',
+    },
+    -- The list of files below them.
+    review_files = {
+      ['<CR>'] = 'open',
+      [']f'] = 'next_file',
+      ['[f'] = 'previous_file',
+      ['a'] = 'accept_file',
+      ['r'] = 'reject_file',
+      ['q'] = 'close',
+      ['g?'] = 'help',
     },
     -- A form that an agent asks to be filled in.
     form = {

@@ -56,7 +56,12 @@ end
 ---@param id integer|string
 ---@param choice string
 local function answer(id, choice)
-  require('acp.host').notify('answer', { id = id, choice = choice })
+  local args = { id = id, choice = choice }
+  local proposal = package.loaded['acp.review.proposal']
+  args.amended = proposal and proposal.amended(id) or nil
+  -- The answer may be to show more, a form say.
+  require('acp.show').expect()
+  require('acp.host').notify('answer', args)
 end
 
 ---@param id integer|string
@@ -84,7 +89,7 @@ end
 
 --- The decision whose card is under the cursor, in the float or in the chat.
 ---@return integer|string|nil
-local function here()
+function M.here()
   local float = require('acp.permission')
   if float.is_current() then
     return float.card_at_cursor()
@@ -95,7 +100,7 @@ end
 --- Answer the decision under the cursor with its first option of `kind`.
 ---@param kind string
 function M.kind(kind)
-  local id = here()
+  local id = M.here()
   if id then
     answer_kind(id, options_of(id), kind)
   end
@@ -113,12 +118,20 @@ end
 --- Answer the decision under the cursor with its option number `i`.
 ---@param i integer
 function M.option(i)
-  local id = here()
+  local id = M.here()
   local option = id and options_of(id)[i]
   if id and option then
     answer(id, option.id)
   elseif id then
     require('acp.notify').error(('no option %d; options: %s'):format(i, names(options_of(id))))
+  end
+end
+
+--- Show what the decision under the cursor would write, side by side.
+function M.review()
+  local id = M.here()
+  if id then
+    require('acp.review.proposal').ask(id)
   end
 end
 

@@ -48,8 +48,8 @@ end
 ---@param path string
 ---@param row integer 0-based
 function M.visit(path, row)
-  local tab = package.loaded['acp.review.tab']
-  if tab and tab.visit(path, row) then
+  local review = package.loaded['acp.review']
+  if review and review.visit(path, row) then
     return
   end
   edit(path)
@@ -122,7 +122,9 @@ function M.here()
   local path = side and vim.fs.normalize(side)
     or require('acp.review.inline').path(bufnr)
     or require('acp.context').path(bufnr)
-  return { path = path, line = api.nvim_win_get_cursor(0)[1], bufnr = bufnr }
+  local review = package.loaded['acp.review']
+  local line = review and review.line() or api.nvim_win_get_cursor(0)[1]
+  return { path = path, line = line, bufnr = bufnr }
 end
 
 ---@class acp.DecidedAt

@@ -25,6 +25,16 @@ local function hunk(name)
   end
 end
 
+--- Steps in the review count: `3]f`.
+---@param name string
+---@param arg? any
+local function review(name, arg)
+  return function()
+    local steps = name == 'go' and arg * vim.v.count1 or arg
+    require('acp.review')[name](steps)
+  end
+end
+
 local cancel = { desc = 'cancel the turn', run = call('acp.command', 'cancel_session') }
 
 local close = {
@@ -58,6 +68,7 @@ local actions = {
     reject_once = { desc = 'reject once', run = call('acp.decide', 'kind', 'reject_once') },
     reject_always = { desc = 'reject always', run = call('acp.decide', 'kind', 'reject_always') },
     open = { desc = 'open the form', run = call('acp.decide', 'open') },
+    review = { desc = 'show its edits side by side', run = call('acp.decide', 'review') },
   },
   edits = {
     next_hunk = {
@@ -96,6 +107,18 @@ local actions = {
     },
   },
 }
+
+-- The two sides of the review, and the list of files below them.
+actions.review = {
+  next_file = { desc = 'next file', run = review('go', 1) },
+  previous_file = { desc = 'previous file', run = review('go', -1) },
+  accept_file = { desc = 'accept the file', run = review('decide', 'accept') },
+  reject_file = { desc = 'reject the file', run = review('decide', 'reject') },
+  close = { desc = 'close the review', run = review('close') },
+}
+actions.review_files = vim.tbl_extend('error', {
+  open = { desc = 'show the file', run = review('pick') },
+}, actions.review)
 
 for i = 1, 9 do
   actions.permission['option_' .. i] =

@@ -22,7 +22,24 @@ local function pending(sessions)
   return count
 end
 
---- Such as `claude running 2? 34k/200k`; '' before first use. Holds no `%`.
+--- Pending hunks of all files; sessions may share a file.
+---@param sessions table<integer, acp.Session>
+---@return integer
+local function hunks(sessions)
+  local seen, count = {}, 0
+  for _, session in pairs(sessions) do
+    for _, edit in ipairs(session.edits or {}) do
+      if not seen[edit.path] then
+        seen[edit.path] = true
+        -- A deletion, a renaming and a conflict are one thing to decide, whatever their hunks.
+        count = count + math.max(edit.hunks, 1)
+      end
+    end
+  end
+  return count
+end
+
+--- Such as `claude running 2? 5± 34k/200k`; '' before first use. Holds no `%`.
 ---@return string
 function M.text()
   local state = require('acp.state').get()
@@ -34,6 +51,10 @@ function M.text()
   local count = pending(state.sessions)
   if count > 0 then
     parts[#parts + 1] = count .. '?'
+  end
+  local edits = hunks(state.sessions)
+  if edits > 0 then
+    parts[#parts + 1] = edits .. '±'
   end
   local usage = session.usage
   if usage and usage.used and usage.size then

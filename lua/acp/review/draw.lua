@@ -24,6 +24,8 @@ local LINE, WORD = 90, 95
 ---@field fine? boolean its words and colours are drawn
 ---@field text? string[] the lines of which the words were drawn
 ---@field words? integer[] extmarks
+---@field below? boolean its lines were removed after the last one
+---@field bare? boolean nothing of it is to be seen
 
 local looks = {
   added = { line = 'AcpHunkAdd', sign = 'AcpSignAdd', text = '┃' },
@@ -69,18 +71,19 @@ local function end_row(hunk, count)
   return last > M.row(hunk, count) and last or nil
 end
 
---- The extmark's options without the removed lines; nothing to see where the option is off.
----@param hunk acp.Hunk
----@param count integer
+--- The extmark's options without the removed lines.
+---@param entry acp.Entry
+---@param place integer[] `{row, end_row}`, inclusive
 ---@return vim.api.keyset.set_extmark
-local function options(hunk, count)
-  local review = require('acp.config').get().review
-  local opts = { end_row = end_row(hunk, count), end_col = end_row(hunk, count) and 0 }
-  opts.priority = LINE
-  if review.inline then
-    local look = looks[hunk.kind]
+local function options(entry, place)
+  local opts = { id = entry.id, priority = LINE }
+  if place[2] > place[1] then
+    opts.end_row, opts.end_col = place[2], 0
+  end
+  if not entry.bare then
+    local look = looks[entry.hunk.kind]
     opts.line_hl_group = look.line
-    if review.signs then
+    if require('acp.config').get().review.signs then
       opts.sign_text, opts.sign_hl_group = look.text, look.sign
     end
   end
@@ -89,29 +92,32 @@ end
 
 ---@param bufnr integer
 ---@param entry acp.Entry
----@param virtual? acp.Chunk[][] removed lines
----@param row integer
-local function mark(bufnr, entry, virtual, row)
-  local count = api.nvim_buf_line_count(bufnr)
-  local opts = options(entry.hunk, count)
-  if virtual and #virtual > 0 then
+---@param virtual acp.Chunk[][] removed lines
+---@param place integer[]
+local function mark(bufnr, entry, virtual, place)
+  local opts = options(entry, place)
+  if #virtual > 0 and not entry.bare then
     opts.virt_lines = virtual
-    opts.virt_lines_above = entry.hunk.first < count
+    opts.virt_lines_above = not entry.below
     if vim.fn.has('nvim-0.11') == 1 then
       opts.virt_lines_overflow = 'scroll'
     end
   end
-  opts.id = entry.id
-  entry.id = api.nvim_buf_set_extmark(bufnr, M.ns, row, 0, opts)
+  entry.id = api.nvim_buf_set_extmark(bufnr, M.ns, place[1], 0, opts)
 end
 
 --- Draw a hunk, its removed lines without colours.
 ---@param bufnr integer
 ---@param entry acp.Entry
-function M.place(bufnr, entry)
-  local inline = require('acp.config').get().review.inline
-  local virtual = inline and require('acp.review.virtual').plain(entry.hunk.removed) or nil
-  mark(bufnr, entry, virtual, M.row(entry.hunk, api.nvim_buf_line_count(bufnr)))
+---@param place? integer[] where it stands now; default: where the host said
+function M.place(bufnr, entry, place)
+  local hunk, count = entry.hunk, api.nvim_buf_line_count(bufnr)
+  if not place then
+    local row = M.row(hunk, count)
+    place = { row, end_row(hunk, count) or row }
+    entry.below = hunk.first >= count
+  end
+  mark(bufnr, entry, entry.bare and {} or require('acp.review.virtual').plain(hunk.removed), place)
 end
 
 ---@param bufnr integer
@@ -153,8 +159,9 @@ end
 ---@param bufnr integer
 ---@param before acp.Entry[]
 ---@param hunks acp.Hunk[]
+---@param bare boolean nothing is to be seen of them
 ---@return acp.Entry[]
-function M.compare(bufnr, before, hunks)
+function M.compare(bufnr, before, hunks, bare)
   local count = api.nvim_buf_line_count(bufnr)
   local at = M.positions(bufnr)
   local by_row = {}
@@ -171,11 +178,12 @@ function M.compare(bufnr, before, hunks)
     local row = M.row(hunk, count)
     local old = by_row[row]
     local last = old and at[old.id][2]
-    if old and last == (end_row(hunk, count) or row) and same(old.hunk, hunk) then
+    local there = old and old.bare == bare and last == (end_row(hunk, count) or row)
+    if old and there and same(old.hunk, hunk) then
       old.hunk, by_row[row] = hunk, nil
       result[i] = old
     else
-      result[i] = { hunk = hunk }
+      result[i] = { hunk = hunk, bare = bare }
     end
   end
   for _, entry in pairs(by_row) do
@@ -213,6 +221,17 @@ local function draw_words(bufnr, entry, row, words)
   end
 end
 
+--- Show nothing of a hunk any more, or show it again, where it stands now.
+---@param bufnr integer
+---@param entry acp.Entry
+---@param place integer[]
+---@param bare boolean
+function M.toggle(bufnr, entry, place, bare)
+  drop_words(bufnr, entry)
+  entry.bare, entry.fine = bare, nil
+  M.place(bufnr, entry, place)
+end
+
 --- Draw the words and colours of a hunk that somebody looks at, unless they are drawn already.
 ---@param bufnr integer
 ---@param entry acp.Entry
@@ -229,7 +248,7 @@ function M.refine(bufnr, entry, place)
   drop_words(bufnr, entry)
   local old, new = require('acp.review.words').hunk(hunk.removed, text)
   if #hunk.removed > 0 then
-    mark(bufnr, entry, require('acp.review.virtual').coloured(bufnr, hunk.removed, old), place[1])
+    mark(bufnr, entry, require('acp.review.virtual').coloured(bufnr, hunk.removed, old), place)
   end
   draw_words(bufnr, entry, place[1], hunk.words and told(hunk) or new)
   entry.fine, entry.text = true, text

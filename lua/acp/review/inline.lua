@@ -21,6 +21,7 @@ local SLICE_NS = 5e6
 ---@field bufnr? integer where it is shown
 ---@field count? integer lines of the buffer that the rows belonged to
 ---@field entries acp.Entry[]
+---@field bare? boolean only where hunks are is kept: diff mode shows them
 ---@field round integer grows with each drawing: what an older one has left to do is void
 
 local files = {} ---@type table<string, acp.InlineFile>
@@ -74,8 +75,13 @@ local function refine(bufnr, from, to)
 end
 
 ---@param file acp.InlineFile
+local function plain(file)
+  return file.bare or not require('acp.config').get().review.inline
+end
+
+---@param file acp.InlineFile
 local function refine_visible(file)
-  if require('acp.config').get().review.inline then
+  if not plain(file) then
     for _, rows in ipairs(visible(file.bufnr)) do
       refine(file.bufnr, rows[1], rows[2] + 1)
     end
@@ -142,7 +148,7 @@ end
 ---@param file acp.InlineFile
 local function note(file)
   api.nvim_buf_clear_namespace(file.bufnr, notes_ns, 0, -1)
-  if file.meta.conflict and require('acp.config').get().review.inline then
+  if file.meta.conflict and not plain(file) then
     api.nvim_buf_set_extmark(file.bufnr, notes_ns, 0, 0, {
       virt_text = {
         { ' conflict with the text on disk, :Acp review shows both ', 'AcpConflict' },
@@ -164,7 +170,7 @@ local function draw_file(file)
   local bufnr = file.bufnr --[[@as integer]]
   file.round = file.round + 1
   file.count = api.nvim_buf_line_count(bufnr)
-  file.entries = draw.compare(bufnr, file.entries, file.hunks)
+  file.entries = draw.compare(bufnr, file.entries, file.hunks, plain(file))
   local missing = vim.tbl_filter(function(entry)
     return not entry.id
   end, file.entries)
@@ -257,7 +263,7 @@ end
 ---@param bottom integer
 local function on_win(_, _, bufnr, top, bottom)
   local file = by_buffer[bufnr]
-  if file and require('acp.config').get().review.inline and coarse(file, top, bottom) then
+  if file and not plain(file) and coarse(file, top, bottom) then
     vim.schedule(function()
       refine(bufnr, top, bottom)
     end)
@@ -303,6 +309,27 @@ function M.set(path, hunks, meta)
   local tick = not absent(meta.tick) and meta.tick or nil
   if bufnr and (not tick or tick == api.nvim_buf_get_changedtick(bufnr)) then
     show(file, bufnr)
+  end
+end
+
+--- Show nothing of a buffer's hunks while it is in diff mode, whose lines would not stand side by
+--- side with virtual ones between them; or show them again.
+---@param bufnr integer
+---@param bare boolean
+function M.bare(bufnr, bare)
+  local file = by_buffer[bufnr]
+  if file and api.nvim_buf_is_loaded(bufnr) and (file.bare or false) ~= bare then
+    file.bare = bare
+    local at = draw.positions(bufnr)
+    for _, entry in ipairs(file.entries) do
+      if entry.id and at[entry.id] then
+        draw.toggle(bufnr, entry, at[entry.id], plain(file))
+      else
+        entry.bare = plain(file)
+      end
+    end
+    refine_visible(file)
+    note(file)
   end
 end
 

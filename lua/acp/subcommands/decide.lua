@@ -33,7 +33,7 @@ list.review = {
   max = 1,
   values = known('files'),
   run = when_running('no pending edits', function(args)
-    notify('review', { path = absolute(args[1]) })
+    require('acp.review').ask(absolute(args[1]))
   end),
 }
 
@@ -64,9 +64,7 @@ list.comment = {
   max = -1,
   need = 'text',
   run = function(_, opts)
-    local args = require('acp.hunk').here()
-    args.text = opts.rest
-    notify('comment', args)
+    require('acp.review.comment').add(opts.rest)
   end,
 }
 

@@ -1,0 +1,206 @@
+--- The left side of the review: the text as last accepted, in a buffer that one may write into.
+--- Whatever is put there is told to the host, for that is accepting.
+local M = {}
+
+local api = vim.api
+local diff = vim.text and vim.text.diff or vim.diff
+
+--- After our own change the host's word of the state before it may still be on its way.
+local ECHO_MS = 1500
+
+---@class acp.Base
+---@field path string
+---@field bufnr integer
+---@field eol boolean
+---@field told string[] as the host knows it
+---@field sent? string[] told to the host, not yet confirmed
+---@field held? { lines: string[], eol: boolean } the host's word that came before the confirmation
+---@field applying? boolean
+---@field scheduled? boolean
+
+local bases = {} ---@type table<integer, acp.Base> by buffer
+
+---@param bufnr integer
+---@return string[]
+local function text(bufnr)
+  return api.nvim_buf_get_lines(bufnr, 0, -1, false)
+end
+
+---@param base acp.Base
+local function confirmed(base)
+  local held = base.held
+  base.sent, base.held = nil, nil
+  if held then
+    M.put(base, held.lines, held.eol)
+  end
+end
+
+--- Tell the host what is in the buffer, unless it knows.
+---@param bufnr integer
+function M.flush(bufnr)
+  local base = bases[bufnr]
+  if not base or not api.nvim_buf_is_loaded(bufnr) then
+    return
+  end
+  local lines = text(bufnr)
+  vim.bo[bufnr].modified = false
+  if vim.deep_equal(lines, base.told) then
+    return
+  end
+  base.told, base.sent, base.held = lines, lines, nil
+  require('acp.host').notify('base_written', { path = base.path, lines = lines, eol = base.eol })
+  vim.defer_fn(function()
+    if base.sent == lines then
+      confirmed(base)
+    end
+  end, ECHO_MS)
+end
+
+--- Changed by a command, `do` or `dp`: told at once. While the user types there it is told when he
+--- has done.
+---@param base acp.Base
+local function changed(base)
+  if base.applying or base.scheduled then
+    return
+  end
+  base.scheduled = true
+  vim.schedule(function()
+    base.scheduled = false
+    local typing = api.nvim_get_current_buf() == base.bufnr
+      and api.nvim_get_mode().mode:match('^[iR]')
+    if not typing then
+      M.flush(base.bufnr)
+    end
+  end)
+end
+
+---@param base acp.Base
+local function watch(base)
+  local bufnr = base.bufnr
+  api.nvim_buf_attach(bufnr, false, {
+    on_lines = function()
+      if not bases[bufnr] then
+        return true
+      end
+      changed(base)
+    end,
+  })
+  local on = function(events, callback)
+    api.nvim_create_autocmd(events, { buffer = bufnr, callback = callback })
+  end
+  on({ 'BufWriteCmd', 'InsertLeave', 'BufLeave' }, function()
+    M.flush(bufnr)
+  end)
+  on('BufWipeout', function()
+    bases[bufnr] = nil
+  end)
+  -- A name with a scheme and no file behind it is not for language servers.
+  on('LspAttach', function(args)
+    vim.schedule(function()
+      if api.nvim_buf_is_loaded(bufnr) then
+        vim.lsp.buf_detach_client(bufnr, args.data.client_id)
+      end
+    end)
+  end)
+end
+
+--- Replace a buffer's text by hunks, so that marks and view stay in the rest.
+---@param bufnr integer
+---@param lines string[]
+local function replace(bufnr, lines)
+  local old = table.concat(text(bufnr), '\n') .. '\n'
+  local hunks = diff(old, table.concat(lines, '\n') .. '\n', { result_type = 'indices' })
+  for i = #hunks, 1, -1 do
+    local a, count, b, new_count = unpack(hunks[i] --[[@as integer[] ]])
+    local first = count == 0 and a or a - 1
+    local new = vim.list_slice(lines, b, b + new_count - 1)
+    api.nvim_buf_set_lines(bufnr, first, first + count, false, new_count > 0 and new or {})
+  end
+end
+
+--- The host's text into the buffer.
+---@param base acp.Base
+---@param lines string[]
+---@param eol boolean
+function M.put(base, lines, eol)
+  lines = #lines > 0 and lines or { '' }
+  base.applying = true
+  replace(base.bufnr, lines)
+  base.applying = false
+  base.told, base.eol = text(base.bufnr), eol
+  vim.bo[base.bufnr].modified = false
+end
+
+---@param path string
+---@return acp.Base|nil
+local function of(path)
+  for bufnr, base in pairs(bases) do
+    if base.path == path and api.nvim_buf_is_loaded(bufnr) then
+      return base
+    end
+  end
+end
+
+--- The base of a file changed at the host.
+---@param path string
+---@param lines string[]
+---@param eol boolean
+function M.set(path, lines, eol)
+  local base = of(path)
+  if not base then
+    return
+  end
+  if not base.sent then
+    M.put(base, lines, eol)
+  elseif vim.deep_equal(base.sent, #lines > 0 and lines or { '' }) then
+    base.held = nil
+    confirmed(base)
+  else
+    base.held = { lines = lines, eol = eol }
+  end
+end
+
+--- The buffer of a file's base, filled.
+---@param n integer session
+---@param file acp.ReviewFile
+---@param filetype string
+---@return integer bufnr
+function M.ensure(n, file, filetype)
+  local known = of(file.path)
+  if known then
+    M.set(file.path, file.base, file.base_eol)
+    return known.bufnr
+  end
+  local name = ('acp://base/%d//%s'):format(n, file.path)
+  local bufnr = require('acp.buffer').find(name) or api.nvim_create_buf(false, true)
+  api.nvim_buf_set_name(bufnr, name)
+  require('acp.buffer').set_options(bufnr, {
+    buftype = 'acwrite',
+    bufhidden = 'hide',
+    swapfile = false,
+    modeline = false,
+    fixendofline = false,
+    endofline = file.base_eol,
+  })
+  api.nvim_buf_set_lines(bufnr, 0, -1, false, file.base)
+  vim.bo[bufnr].modified = false
+  local base = { path = file.path, bufnr = bufnr, eol = file.base_eol, told = text(bufnr) }
+  bases[bufnr] = base
+  watch(base)
+  vim.bo[bufnr].filetype = filetype
+  require('acp.keymaps').attach('review', bufnr) -- after a filetype plugin's own
+  return bufnr
+end
+
+--- Tell what is left to tell, and take all base buffers away.
+function M.wipe()
+  for bufnr in pairs(bases) do
+    M.flush(bufnr)
+    bases[bufnr] = nil
+    if api.nvim_buf_is_valid(bufnr) then
+      api.nvim_buf_delete(bufnr, { force = true })
+    end
+  end
+end
+
+return M

@@ -1,0 +1,217 @@
+--- Review of pending edits: what the host tells, and what commands and keys do in it.
+local M = {}
+
+local api = vim.api
+local tab = require('acp.review.tab')
+local sides = require('acp.review.sides')
+
+local asked ---@type { win: integer, buf: integer }|nil
+local wanted ---@type string|nil path to begin with
+
+---@param value any
+local function absent(value)
+  return value == nil or value == vim.NIL
+end
+
+---@param action string
+---@return string
+local function key(action)
+  for _, one in ipairs(require('acp.keymaps').list('review')) do
+    if one.action == action then
+      return one.key
+    end
+  end
+  return ''
+end
+
+---@param file acp.ReviewFile
+---@param count integer
+---@return string
+local function hint(file, count)
+  local words = file.conflict and { ':w when it is as it should be' }
+    or { 'do reject', 'dp accept' }
+  local next_file, help = key('next_file'), key('help')
+  if count > 1 and next_file ~= '' then
+    words[#words + 1] = next_file .. ' next file'
+  end
+  if help ~= '' then
+    words[#words + 1] = help .. ' keys'
+  end
+  return table.concat(words, ' · ')
+end
+
+---@type acp.ReviewSource
+local edits = {
+  left = sides.left,
+  right = sides.right,
+  hint = hint,
+  decide = function(verb, file)
+    require('acp.host').notify(verb, { scope = 'file', path = file.path })
+  end,
+  closed = function() end,
+}
+
+---@param file table as the host sends it
+---@return acp.ReviewFile
+local function known(file)
+  for _, name in ipairs({ 'live', 'theirs', 'base' }) do
+    file[name] = not absent(file[name]) and file[name] or nil
+  end
+  file.base = file.base or {}
+  file.base_eol = file.base_eol ~= false
+  return file
+end
+
+--- The user has asked for the review: where he is now, for the answer takes a moment.
+---@param path? string
+function M.expect(path)
+  asked = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
+  wanted = path or require('acp.review.inline').path(asked.buf)
+end
+
+--- `:Acp review`: the pending edits, or with the cursor on a pending permission what that would
+--- write.
+---@param path? string to begin with
+function M.ask(path)
+  local id = not path and require('acp.decide').here()
+  if id then
+    require('acp.review.proposal').ask(id)
+  else
+    M.expect(path)
+    require('acp.host').notify('review', path and { path = path } or vim.empty_dict())
+  end
+end
+
+--- Whether what the user asked for may open now; where he went on meanwhile he is told instead.
+---@return boolean
+function M.awaited()
+  local here = asked
+  asked = nil
+  local moved = here
+    and not (here.win == api.nvim_get_current_win() and here.buf == api.nvim_get_current_buf())
+  if moved or api.nvim_get_mode().mode:match('^[iRt]') then
+    require('acp.notify').echo('info', 'the review is ready, :Acp review opens it')
+    return false
+  end
+  return true
+end
+
+--- Open the review, or bring it up to date.
+---@param files table[]
+function M.open(files)
+  if #files == 0 then
+    require('acp.notify').echo('info', 'no pending edits')
+  elseif M.awaited() then
+    tab.present(vim.tbl_map(known, files), edits, wanted)
+  end
+end
+
+--- The base of a file changed at the host.
+---@param path string
+---@param lines string[]
+---@param eol? boolean
+function M.base(path, lines, eol)
+  local review = tab.state()
+  if not review then
+    return
+  end
+  for _, file in ipairs(review.files) do
+    if file.path == path then
+      file.base, file.base_eol = lines, eol ~= false
+      require('acp.review.base').set(path, lines, file.base_eol)
+    end
+  end
+end
+
+-- What keys do ------------------------------------------------------------------------------------
+
+--- Whether the user looks at the review.
+---@return boolean
+function M.current()
+  local review = tab.state()
+  return review ~= nil and api.nvim_get_current_tabpage() == review.tab
+end
+
+--- The file that is shown, or in the list the one under the cursor.
+---@return acp.ReviewFile|nil
+function M.file()
+  local review = tab.state()
+  if not review then
+    return nil
+  end
+  local win = api.nvim_get_current_win()
+  return review.files[win == review.list and api.nvim_win_get_cursor(win)[1] or review.at]
+end
+
+--- Line of the live buffer that the cursor is at, seen from either side.
+---@return integer|nil 1-based; nil outside of the review
+function M.line()
+  local review = tab.state()
+  if review and api.nvim_get_current_win() == review.base then
+    return api.nvim_win_get_cursor(review.live)[1]
+  end
+end
+
+--- Go to a row of a file in the review. False when the user does not look at it.
+---@param path string
+---@param row integer 0-based
+---@return boolean
+function M.visit(path, row)
+  if not M.current() then
+    return false
+  end
+  local state = tab.state() --[[@as acp.Review]]
+  local i = tab.position(state.files, path)
+  if state.files[i].path ~= path then
+    M.expect(path) -- pending since the review was opened
+    require('acp.host').notify('review', vim.empty_dict())
+    return true
+  end
+  tab.show(i, row)
+  if api.nvim_get_current_win() ~= state.list then
+    api.nvim_set_current_win(state.live)
+  end
+  return true
+end
+
+--- Show the file `step` places further, going round; those with something left come first.
+---@param step integer
+function M.go(step)
+  local review = tab.state()
+  if not review then
+    return
+  end
+  local count = #review.files
+  local i = (review.at - 1 + step) % count + 1
+  for _ = 1, count - 1 do
+    if review.files[i].hunks > 0 or review.files[i].conflict then
+      break
+    end
+    i = (i - 1 + (step > 0 and 1 or -1)) % count + 1
+  end
+  tab.show(i)
+end
+
+--- Show the file under the list's cursor.
+function M.pick()
+  local review = tab.state()
+  if review and api.nvim_get_current_win() == review.list then
+    tab.show(api.nvim_win_get_cursor(review.list)[1])
+    api.nvim_set_current_win(review.live)
+  end
+end
+
+--- Decide a file as a whole: the one shown, or in the list the one under the cursor.
+---@param verb 'accept'|'reject'
+function M.decide(verb)
+  local file = M.file()
+  local review = tab.state()
+  if file and review then
+    review.source.decide(verb, file)
+  end
+end
+
+--- Close the review.
+M.close = tab.close
+
+return M

@@ -1,0 +1,75 @@
+--- Lists of pending edits: of hunks in the quickfix list, of files below the review.
+local M = {}
+
+local api = vim.api
+local ns = api.nvim_create_namespace('acp.review.list')
+
+--- Pending hunks into the quickfix list, which is opened; the focus stays.
+---@param items { filename: string, lnum: integer, text: string }[]
+---@param title? string
+function M.quickfix(items, title)
+  title = type(title) == 'string' and title or 'acp edits'
+  -- Our own list is replaced where it is the one shown; other people's are kept in the history.
+  local mine = vim.fn.getqflist({ title = 0 }).title == title
+  vim.fn.setqflist({}, mine and 'r' or ' ', { items = items, title = title })
+  if #items == 0 then
+    require('acp.notify').echo('info', 'no pending edits')
+    return
+  end
+  require('acp.window').when_free(function()
+    local win = api.nvim_get_current_win()
+    vim.cmd(('botright copen %d'):format(math.min(#items, 10)))
+    if api.nvim_win_is_valid(win) then
+      api.nvim_set_current_win(win)
+    end
+  end)
+end
+
+local signs = { created = 'A', deleted = 'D', modified = 'M' }
+
+---@param file acp.ReviewFile
+---@param current boolean
+---@return string line
+---@return acp.Span[] spans
+local function row(file, current)
+  local sides = require('acp.review.sides')
+  local path = vim.fn.fnamemodify(file.path, ':~:.')
+  local count = file.hunks == 1 and '1 hunk' or ('%d hunks'):format(file.hunks)
+  local tail = file.hunks > 0 and not file.label and ('  %s'):format(count) or ''
+  local head = ('%s %s '):format(current and '▸' or ' ', signs[file.kind] or 'M')
+  local line = ('%s%s  %s%s'):format(head, path, sides.counts(file), tail)
+  local group = file.conflict and 'AcpConflict'
+    or file.hunks == 0 and not file.label and 'AcpMuted'
+    or 'AcpPath'
+  local at = #head + #path
+  return line, { { 0, #head, at, group }, { 0, at, #line, 'AcpMuted' } }
+end
+
+--- Draw the list of the review's files.
+---@param bufnr integer
+---@param files acp.ReviewFile[]
+---@param current integer
+function M.draw(bufnr, files, current)
+  local lines, spans = {}, {}
+  for i, file in ipairs(files) do
+    local line, marks = row(file, i == current)
+    lines[i] = line
+    for _, span in ipairs(marks) do
+      span[1] = i - 1
+      spans[#spans + 1] = span
+    end
+  end
+  require('acp.buffer').fill(bufnr, lines, spans, ns)
+end
+
+--- The buffer of that list.
+---@return integer bufnr
+function M.buffer()
+  local bufnr, created = require('acp.buffer').ensure('acp://review', 'acpreview')
+  if created then
+    require('acp.keymaps').attach('review_files', bufnr)
+  end
+  return bufnr
+end
+
+return M

@@ -1,0 +1,126 @@
+--- The two windows of the review: in diff mode with each other, by options that are theirs alone.
+--- Set one by one and not by `:diffthis`, which would change 'scrollopt' for all windows.
+local M = {}
+
+local api = vim.api
+
+--- What diff mode and our own windows set; a window that is given back has the user's values.
+local RESET = {
+  'diff',
+  'scrollbind',
+  'cursorbind',
+  'foldmethod',
+  'foldlevel',
+  'foldenable',
+  'foldcolumn',
+  'wrap',
+  'winbar',
+  'winfixbuf',
+  'winfixwidth',
+  'winfixheight',
+  'winhighlight',
+}
+
+--- What a window of ours that the tab was opened from may have passed on.
+local LOOKS = {
+  'number',
+  'relativenumber',
+  'signcolumn',
+  'statuscolumn',
+  'colorcolumn',
+  'list',
+  'spell',
+  'linebreak',
+  'breakindent',
+  'cursorline',
+  'conceallevel',
+}
+
+---@param win integer
+---@param name string
+---@param value any
+local function set(win, name, value)
+  api.nvim_set_option_value(name, value, { scope = 'local', win = win })
+end
+
+---@param win integer
+---@param names string[]
+local function reset(win, names)
+  for _, name in ipairs(names) do
+    set(win, name, api.nvim_get_option_value(name, { scope = 'global' }))
+  end
+end
+
+--- Out of diff mode, as a window of the user's is.
+---@param win integer
+function M.plain(win)
+  set(win, 'diff', false)
+  reset(win, RESET)
+end
+
+--- Into diff mode.
+---@param win integer
+function M.arm(win)
+  local diffopt = vim.opt.diffopt:get()
+  if not vim.list_contains(diffopt, 'followwrap') then
+    set(win, 'wrap', false)
+  end
+  local column = vim.o.diffopt:match('foldcolumn:(%d+)')
+  set(win, 'foldcolumn', column or '2')
+  set(win, 'foldmethod', 'diff')
+  set(win, 'foldlevel', 0)
+  set(win, 'foldenable', true)
+  set(win, 'scrollbind', true)
+  set(win, 'cursorbind', true)
+  set(win, 'diff', true)
+end
+
+--- Make a fresh window one of the review's.
+---@param win integer
+function M.adopt(win)
+  vim.w[win].acp_review = true
+  M.plain(win)
+  reset(win, LOOKS)
+end
+
+--- Show a buffer in a window of the review. It is out of diff mode meanwhile: a buffer that leaves
+--- a window in diff mode goes on being compared while it is hidden.
+---@param win integer
+---@param bufnr integer
+function M.show(win, bufnr)
+  M.plain(win)
+  if api.nvim_win_get_buf(win) ~= bufnr then
+    local shortmess = vim.go.shortmess
+    vim.go.shortmess = shortmess .. 'A'
+    local ok, why = pcall(api.nvim_win_set_buf, win, bufnr)
+    vim.go.shortmess = shortmess
+    if not ok then
+      error(why, 0)
+    end
+  end
+  M.arm(win)
+end
+
+---@param text string
+---@return string
+local function literal(text)
+  return (text:gsub('%%', '%%%%'))
+end
+
+--- A winbar of a title on the left and hints on the right.
+---@param win integer
+---@param title string
+---@param hint string
+function M.bar(win, title, hint)
+  local bar = ('%%#AcpTitle# %s %%*%%<%%=%%#AcpMuted# %s %%*'):format(literal(title), literal(hint))
+  set(win, 'winbar', bar)
+end
+
+--- Leave a window to the user: whatever he came to show in it.
+---@param win integer
+function M.release(win)
+  vim.w[win].acp_review = nil
+  M.plain(win)
+end
+
+return M

@@ -1,0 +1,179 @@
+--- What a permission would write, before it is answered: the present text on the left, on the right
+--- the proposal, which may be edited. Allowed from here, the edited text is what gets written.
+local M = {}
+
+local api = vim.api
+local sides = require('acp.review.sides')
+local tab = require('acp.review.tab')
+
+---@class acp.Proposal: acp.ReviewFile
+---@field proposal string[]
+---@field proposal_eol boolean
+---@field bufnr? integer
+
+---@class acp.Proposed
+---@field id integer|string of the permission
+---@field files acp.Proposal[]
+---@field options acp.PermissionOption[]
+
+local open ---@type acp.Proposed|nil
+
+---@param file acp.Proposal
+---@return string[]
+local function text(file)
+  local bufnr = file.bufnr
+  if not bufnr or not api.nvim_buf_is_loaded(bufnr) then
+    return file.proposal
+  end
+  return api.nvim_buf_get_lines(bufnr, 0, -1, false)
+end
+
+--- What the user made of the proposals, by path; nil where he left them as they were.
+---@return table<string, string>|nil
+local function amended()
+  local found = {}
+  for _, file in ipairs(open and open.files or {}) do
+    local lines = text(file)
+    if not vim.deep_equal(lines, file.proposal) then
+      found[file.path] = table.concat(lines, '\n') .. (file.proposal_eol and '\n' or '')
+    end
+  end
+  return next(found) and found or nil
+end
+
+---@param file acp.ReviewFile
+local function left(file)
+  local id = open and open.id or 0
+  local name = ('acp://present/%s//%s'):format(id, file.path)
+  return sides.scratch(name, file.base, sides.filetype(file)), 'as it is'
+end
+
+---@param file acp.Proposal
+local function right(file)
+  local id = open and open.id or 0
+  if not file.bufnr or not api.nvim_buf_is_loaded(file.bufnr) then
+    local name = ('acp://proposal/%s//%s'):format(id, file.path)
+    file.bufnr = sides.scratch(name, file.proposal, sides.filetype(file), true)
+    local bufnr = file.bufnr
+    -- `:w` says that the text is as it should be; it is sent with the answer.
+    api.nvim_create_autocmd('BufWriteCmd', {
+      buffer = bufnr,
+      callback = function()
+        vim.bo[bufnr].modified = false
+        require('acp.notify').echo('info', 'sent with the answer, :Acp allow or the key of g?')
+      end,
+    })
+  end
+  return file.bufnr, 'proposed, may be edited'
+end
+
+--- Option of the first kind that there is.
+---@param kind string
+---@return string|nil id
+local function option(kind)
+  for _, one in ipairs(open and open.options or {}) do
+    if one.kind == kind then
+      return one.id
+    end
+  end
+end
+
+--- Answer a permission that is open here; `choice` is an option's id. What was edited goes along.
+---@param verb 'accept'|'reject'
+local function decide(verb)
+  local choice = option(verb == 'accept' and 'allow_once' or 'reject_once')
+  if not open or not choice then
+    require('acp.notify').error('there is no such option, see :Acp permissions')
+    return
+  end
+  require('acp.host').notify('answer', {
+    id = open.id,
+    choice = choice,
+    amended = verb == 'accept' and amended() or nil,
+  })
+  tab.close()
+end
+
+---@type acp.ReviewSource
+local source = {
+  left = left,
+  right = right,
+  hint = function()
+    local keys = {}
+    for _, key in ipairs(require('acp.keymaps').list('review')) do
+      keys[key.action] = key.key
+    end
+    local words = {
+      keys.accept_file and keys.accept_file .. ' allow',
+      keys.reject_file and keys.reject_file .. ' deny',
+    }
+    return table.concat(vim.tbl_values(words), ' · ')
+  end,
+  decide = decide,
+  closed = function()
+    open = nil
+  end,
+}
+
+--- What the user made of a permission's proposals, for an answer that is given elsewhere.
+---@param id integer|string
+---@return table<string, string>|nil
+function M.amended(id)
+  return open and open.id == id and amended() or nil
+end
+
+local watching = false
+
+local function watch()
+  if watching then
+    return
+  end
+  watching = true
+  api.nvim_create_autocmd('User', {
+    group = api.nvim_create_augroup('acp.proposal', {}),
+    pattern = 'AcpPermissionDone',
+    callback = function(args)
+      if open and args.data and args.data.id == open.id then
+        tab.close()
+      end
+    end,
+  })
+end
+
+---@param file table
+---@return acp.Proposal
+local function known(file)
+  file.base = type(file.base) == 'table' and file.base or {}
+  file.proposal = #file.proposal > 0 and file.proposal or { '' }
+  file.proposal_eol = file.proposal_eol ~= false
+  file.kind = file.kind or (#file.base == 0 and 'created' or 'modified')
+  file.hunks, file.label = 1, 'proposed'
+  return file
+end
+
+--- Ask for the texts of a pending permission; the answer is the frame operation `propose`.
+---@param id integer|string
+function M.ask(id)
+  require('acp.review').expect()
+  require('acp.host').notify('review', { permission = id })
+end
+
+--- Show what a permission would write.
+---@param id integer|string
+---@param files table[] `{path, base, proposal, proposal_eol}`: lines; no base: no such file yet
+---@param options acp.PermissionOption[]
+function M.open(id, files, options)
+  if not require('acp.review').awaited() then
+    return
+  end
+  if #files == 0 then
+    require('acp.notify').echo('info', 'this permission shows no edits')
+    return
+  end
+  watch()
+  tab.close()
+  open = { id = id, files = vim.tbl_map(known, files), options = options }
+  tab.present(open.files, source)
+end
+
+return M

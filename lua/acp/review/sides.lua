@@ -1,0 +1,164 @@
+--- What stands on either side of a file's review, and what it says over it.
+local M = {}
+
+local api = vim.api
+
+---@class acp.ReviewFile
+---@field path string absolute, real
+---@field base string[] the text as last accepted
+---@field base_eol boolean
+---@field live? string[] where no buffer is loaded
+---@field kind 'modified'|'created'|'deleted'
+---@field hunks integer
+---@field added integer
+---@field removed integer
+---@field conflict boolean
+---@field theirs? string[] with a conflict: the agent's text, on disk
+---@field label? string shown instead of its counts
+
+local made = {} ---@type table<integer, true> scratch buffers of ours
+
+---@param path string
+---@return integer session whose pending edit it is; 0 where none is known
+function M.session(path)
+  local state = require('acp.state').get()
+  for n, session in pairs(state.sessions) do
+    for _, edit in ipairs(session.edits or {}) do
+      if edit.path == path then
+        return n
+      end
+    end
+  end
+  return state.current or 0
+end
+
+---@param file acp.ReviewFile
+---@return string
+function M.filetype(file)
+  local bufnr = require('acp.review.inline').buffer(file.path)
+  local known = bufnr and vim.bo[bufnr].filetype or ''
+  return known ~= '' and known
+    or vim.filetype.match({ filename = file.path, contents = file.live or file.base })
+    or ''
+end
+
+--- A buffer that is no file, with these lines.
+---@param name string
+---@param lines string[]
+---@param filetype string
+---@param modifiable? boolean
+---@return integer bufnr
+function M.scratch(name, lines, filetype, modifiable)
+  local bufnr = require('acp.buffer').find(name) or api.nvim_create_buf(false, true)
+  api.nvim_buf_set_name(bufnr, name)
+  require('acp.buffer').set_options(bufnr, {
+    buftype = modifiable and 'acwrite' or 'nofile',
+    bufhidden = 'hide',
+    swapfile = false,
+    modeline = false,
+    modifiable = true,
+  })
+  api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
+  vim.bo[bufnr].modified = false
+  vim.bo[bufnr].modifiable = modifiable or false
+  if vim.bo[bufnr].filetype ~= filetype then
+    vim.bo[bufnr].filetype = filetype
+  end
+  if not made[bufnr] then
+    require('acp.keymaps').attach('review', bufnr)
+  end
+  made[bufnr] = true
+  return bufnr
+end
+
+--- In place of a text that is not there, diff mode's keys decide the file as a whole.
+---@param bufnr integer
+---@param obtain 'accept'|'reject'
+---@param put 'accept'|'reject'
+local function whole(bufnr, obtain, put)
+  for key, verb in pairs({ ['do'] = obtain, ['dp'] = put }) do
+    vim.keymap.set('n', key, function()
+      require('acp.hunk').decide(verb, 'file')
+    end, { buffer = bufnr, nowait = true, desc = ('acp: %s the file'):format(verb) })
+  end
+end
+
+---@param file acp.ReviewFile
+---@return integer bufnr
+---@return string title
+function M.left(file)
+  local n = M.session(file.path)
+  if file.conflict and file.theirs then
+    local name = ('acp://theirs/%d//%s'):format(n, file.path)
+    return M.scratch(name, file.theirs, M.filetype(file)), "the agent's, on disk"
+  end
+  if file.kind == 'deleted' then
+    local name = ('acp://was/%d//%s'):format(n, file.path)
+    local bufnr = M.scratch(name, file.base, M.filetype(file))
+    whole(bufnr, 'accept', 'reject')
+    return bufnr, 'accepted'
+  end
+  return require('acp.review.base').ensure(n, file, M.filetype(file)), 'accepted'
+end
+
+---@param file acp.ReviewFile
+---@return integer bufnr
+---@return string title
+function M.right(file)
+  if file.kind == 'deleted' then
+    local name = ('acp://deleted/%d//%s'):format(M.session(file.path), file.path)
+    local bufnr = M.scratch(name, {}, M.filetype(file))
+    whole(bufnr, 'reject', 'accept')
+    return bufnr, 'deleted by the agent'
+  end
+  local bufnr = require('acp.review.inline').buffer(file.path)
+  if not bufnr then
+    bufnr = vim.fn.bufadd(file.path)
+    vim.bo[bufnr].buflisted = true
+  end
+  local title = file.conflict and 'yours, not saved' or file.kind == 'created' and 'new' or ''
+  return bufnr, title
+end
+
+--- Counts of a file as they are now.
+---@param file acp.ReviewFile
+function M.refresh(file)
+  if file.label then
+    return
+  end
+  local found
+  for _, session in pairs(require('acp.state').get().sessions) do
+    for _, edit in ipairs(session.edits or {}) do
+      found = edit.path == file.path and edit or found
+    end
+  end
+  file.hunks = found and found.hunks or 0
+  file.added, file.removed = found and found.added or 0, found and found.removed or 0
+  file.conflict = found and found.conflict or false
+end
+
+--- Such as `+3 -1`, or that nothing is left.
+---@param file acp.ReviewFile
+---@return string
+function M.counts(file)
+  if file.label then
+    return file.label
+  elseif file.conflict then
+    return 'conflict'
+  elseif file.hunks == 0 then
+    return 'done'
+  end
+  return ('+%d -%d'):format(file.added, file.removed)
+end
+
+--- Take the scratch buffers away.
+function M.wipe()
+  for bufnr in pairs(made) do
+    if api.nvim_buf_is_valid(bufnr) then
+      api.nvim_buf_delete(bufnr, { force = true })
+    end
+  end
+  made = {}
+end
+
+return M

@@ -1,0 +1,318 @@
+--- The review: a tab page of its own, on the left the text as last accepted, on the right the live
+--- buffer, both in diff mode; below them the files. It closes without a trace.
+local M = {}
+
+local api = vim.api
+local panes = require('acp.review.panes')
+local sides = require('acp.review.sides')
+
+---@class acp.Review
+---@field tab integer
+---@field from integer the tab page that the user came from
+---@field base integer window
+---@field live integer window
+---@field list? integer window
+---@field files acp.ReviewFile[]
+---@field at integer which of them is shown
+---@field shown? integer the live side's buffer
+---@field source acp.ReviewSource
+
+--- Where the texts come from: pending edits, or what a permission would write.
+---@class acp.ReviewSource
+---@field left fun(file: acp.ReviewFile): integer, string
+---@field right fun(file: acp.ReviewFile): integer, string
+---@field hint fun(file: acp.ReviewFile, count: integer): string `count` files in all
+---@field decide fun(verb: 'accept'|'reject', file: acp.ReviewFile)
+---@field closed fun()
+
+local review ---@type acp.Review|nil
+
+-- Keys and titles ---------------------------------------------------------------------------------
+
+local keyed ---@type integer|nil live buffer that has the review's keys
+local bared ---@type integer|nil live buffer whose own marks are hidden
+
+--- In the live window its buffer has the review's keys, while the user is there; in the tab page it
+--- has no marks of ours, because diff mode shows the same.
+local function sync()
+  local state = review
+  local here = state and api.nvim_get_current_tabpage() == state.tab and state.shown or nil
+  local there = here and api.nvim_get_current_win() == state.live and here or nil
+  local keys, inline = require('acp.review.keys'), require('acp.review.inline')
+  if keyed ~= there then
+    if keyed then
+      keys.detach('review', keyed)
+    end
+    keyed = there
+    if keyed then
+      keys.attach('review', keyed)
+    end
+  end
+  if bared ~= here then
+    if bared then
+      inline.bare(bared, false)
+    end
+    bared = here
+    if bared then
+      inline.bare(bared, true)
+    end
+  end
+end
+
+---@param state acp.Review
+---@param left string
+---@param right string
+local function bars(state, left, right)
+  local file = state.files[state.at]
+  local path = vim.fn.fnamemodify(file.path, ':~:.')
+  local number = #state.files > 1 and ('%d/%d '):format(state.at, #state.files) or ''
+  panes.bar(state.base, left, '')
+  local words = { number .. path, sides.counts(file), right ~= '' and right or nil }
+  panes.bar(state.live, table.concat(words, ' · '), state.source.hint(file, #state.files))
+end
+
+---@param state acp.Review
+local function draw_list(state)
+  if state.list and api.nvim_win_is_valid(state.list) then
+    require('acp.review.list').draw(api.nvim_win_get_buf(state.list), state.files, state.at)
+  end
+end
+
+-- Showing files -----------------------------------------------------------------------------------
+
+--- The cursor to the first change of the live side; the other side goes along by 'cursorbind'.
+---@param state acp.Review
+---@param row? integer 0-based: there instead
+local function aim(state, row)
+  vim.cmd('diffupdate')
+  api.nvim_win_call(state.live, function()
+    local last = api.nvim_buf_line_count(0)
+    api.nvim_win_set_cursor(0, { row and math.min(row + 1, last) or 1, 0 })
+    if not row and vim.fn.diff_hlID(1, 1) == 0 and vim.fn.diff_filler(1) == 0 then
+      vim.cmd('silent! normal! ]c')
+    end
+    vim.cmd('silent! normal! zv')
+    vim.cmd('syncbind')
+  end)
+end
+
+--- Show a file of the review.
+---@param i integer
+---@param row? integer 0-based: the cursor goes there, else to the first change
+function M.show(i, row)
+  local state = review --[[@as acp.Review]]
+  local file = state.files[i]
+  state.at = i
+  local left, left_title = state.source.left(file)
+  local right, right_title = state.source.right(file)
+  state.shown = right
+  panes.show(state.base, left)
+  panes.show(state.live, right)
+  file.titles = { left_title, right_title }
+  bars(state, left_title, right_title)
+  draw_list(state)
+  aim(state, row)
+  sync()
+end
+
+--- Counts changed.
+local function refresh()
+  local state = review
+  if not state then
+    return
+  end
+  for _, file in ipairs(state.files) do
+    sides.refresh(file)
+  end
+  local titles = state.files[state.at].titles
+  bars(state, titles[1], titles[2])
+  draw_list(state)
+end
+
+-- Opening and closing -----------------------------------------------------------------------------
+
+---@param open boolean
+local function announce(open)
+  require('acp.frame').apply({ { 'event', 'AcpReview', { open = open } } })
+end
+
+--- Windows that the user split off ours leave diff mode with them.
+---@param state acp.Review
+local function plain_others(state)
+  if not api.nvim_tabpage_is_valid(state.tab) then
+    return
+  end
+  for _, win in ipairs(api.nvim_tabpage_list_wins(state.tab)) do
+    if not vim.w[win].acp and (vim.wo[win].diff or vim.w[win].acp_review) then
+      panes.release(win)
+    end
+  end
+end
+
+---@param state acp.Review
+---@param keep? integer a window that stays, as the user's
+local function close_windows(state, keep)
+  for _, win in pairs({ state.list, state.base, state.live }) do
+    local valid = win ~= keep and api.nvim_win_is_valid(win)
+    local alone = #api.nvim_list_tabpages() == 1 and #api.nvim_tabpage_list_wins(0) == 1
+    if valid and not (alone and win == state.live) then
+      require('acp.window').close(win)
+    end
+  end
+  plain_others(state)
+end
+
+--- End the review. `keep` stays as a window of the user's: he has closed the others.
+---@param state acp.Review
+---@param keep? integer
+local function finish(state, keep)
+  if review ~= state then
+    return
+  end
+  local here = api.nvim_get_current_tabpage() == state.tab
+  review = nil
+  pcall(api.nvim_del_augroup_by_name, 'acp.review.tab')
+  close_windows(state, keep)
+  if here and not keep and api.nvim_tabpage_is_valid(state.from) then
+    api.nvim_set_current_tabpage(state.from)
+  end
+  sync()
+  state.source.closed()
+  require('acp.review.base').wipe()
+  sides.wipe()
+  announce(false)
+end
+
+---@param args { match: string }
+local function on_closed(args)
+  local state, win = review, tonumber(args.match)
+  if not state or (win ~= state.base and win ~= state.live) then
+    return
+  end
+  -- `:q` in one side ends the review; `:only` in the other keeps that as an ordinary window.
+  local quit = api.nvim_get_current_win() == win
+  local other = win == state.base and state.live or state.base
+  vim.schedule(function()
+    local keep = not quit and other == state.live and api.nvim_win_is_valid(other) and other or nil
+    require('acp.window').when_free(function()
+      finish(state, keep)
+    end)
+  end)
+end
+
+--- The user shows something else on the live side: then the window is his.
+local function on_buffer()
+  local state = review
+  if not state or api.nvim_get_current_win() ~= state.live then
+    return
+  end
+  if api.nvim_win_get_buf(state.live) == state.shown then
+    return
+  end
+  vim.schedule(function()
+    if api.nvim_win_is_valid(state.live) then
+      finish(state, state.live)
+    end
+  end)
+end
+
+local function watch()
+  local group = api.nvim_create_augroup('acp.review.tab', {})
+  local on = function(events, callback, pattern)
+    api.nvim_create_autocmd(events, { group = group, pattern = pattern, callback = callback })
+  end
+  on('WinClosed', on_closed)
+  on('BufWinEnter', on_buffer)
+  on('WinEnter', sync)
+  on('User', refresh, 'AcpState')
+end
+
+---@param state acp.Review
+local function open_list(state)
+  if #state.files < 2 or (state.list and api.nvim_win_is_valid(state.list)) then
+    return
+  end
+  state.list = api.nvim_open_win(require('acp.review.list').buffer(), false, {
+    split = 'below',
+    win = -1,
+    height = math.min(#state.files, 6),
+  })
+  require('acp.window').adopt(state.list, { winfixheight = true, cursorline = true, wrap = false })
+  draw_list(state)
+end
+
+---@param files acp.ReviewFile[]
+---@param source acp.ReviewSource
+local function open_tab(files, source)
+  local from = api.nvim_get_current_tabpage()
+  local first = source.left(files[1])
+  vim.cmd(('tab sbuffer %d'):format(first))
+  local base = api.nvim_get_current_win()
+  panes.adopt(base)
+  local live = api.nvim_open_win(first, true, { split = 'right', win = base })
+  panes.adopt(live)
+  review = {
+    tab = api.nvim_get_current_tabpage(),
+    from = from,
+    base = base,
+    live = live,
+    files = files,
+    at = 1,
+    source = source,
+  }
+  watch()
+  open_list(review)
+  announce(true)
+end
+
+--- Index of a path among files, 1 where it is not among them.
+---@param files acp.ReviewFile[]
+---@param path string|nil
+---@return integer
+function M.position(files, path)
+  for i, file in ipairs(files) do
+    if file.path == path then
+      return i
+    end
+  end
+  return 1
+end
+
+--- Show files in the review's tab page, opened where it is not.
+---@param files acp.ReviewFile[]
+---@param source acp.ReviewSource
+---@param path? string to begin with
+function M.present(files, source, path)
+  require('acp.highlights').define()
+  require('acp.window').when_free(function()
+    if review and review.source ~= source then
+      finish(review)
+    end
+    if review then
+      review.files = files
+      api.nvim_set_current_tabpage(review.tab)
+      open_list(review)
+    else
+      open_tab(files, source)
+    end
+    M.show(M.position(files, path))
+  end)
+end
+
+--- The review that is open. Only |acp.review| may change what `at` is, by `show`.
+---@return acp.Review|nil
+function M.state()
+  return review
+end
+
+--- Close the review.
+function M.close()
+  local state = review
+  if state then
+    require('acp.window').when_free(function()
+      finish(state)
+    end)
+  end
+end
+
+return M
