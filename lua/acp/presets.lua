@@ -94,6 +94,10 @@ return {
     command = { 'pi-acp' },
     install = npm('pi-acp') .. ', and pi itself: https://pi.dev',
   },
-  qwen = { title = 'Qwen Code', command = { 'qwen', '--acp' }, install = npm('@qwen-code/qwen-code') },
+  qwen = {
+    title = 'Qwen Code',
+    command = { 'qwen', '--acp' },
+    install = npm('@qwen-code/qwen-code'),
+  },
   vibe = { title = 'Mistral Vibe', command = { 'vibe-acp' }, install = uv('mistral-vibe') },
 }
