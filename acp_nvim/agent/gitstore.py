@@ -11,7 +11,8 @@ import os
 import shutil
 import struct
 import subprocess
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,8 +22,9 @@ TIMEOUT_S: Final = 30.0
 _QUIET: Final = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0"),
     *("-c", "core.untrackedCache=false", "-c", "core.splitIndex=false", "-c", "core.safecrlf=0"),
-    "--literal-pathspecs",
 )
+_LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
+ANY: Final = range(256)
 _NO_FILE: Final = "0" * 6
 
 
@@ -39,6 +41,7 @@ class GitStore:
             [*where, "--git-path", "index", "--git-path", "objects"], cwd=self._root
         ).split(b"\n")
         self._top, index, objects = (os.fsdecode(part) for part in found[:3])
+        self._home = home
         self._index = home / "index"
         self._user_index = Path(index)
         self._env |= {
@@ -75,7 +78,7 @@ class GitStore:
     def unkept(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root) that are there and that `scan` passes over."""
         there = [name for name in self._inside(paths) if os.path.lexists(Path(self._top, name))]
-        listed = self._run(["ls-files", "-z", "--", *there]) if there else b""
+        listed = self._run(["ls-files", "-z", "--", *there], env=_LITERAL) if there else b""
         held = {os.fsdecode(name) for name in listed.split(b"\0")}
         asked = b"".join(os.fsencode(name) + b"\0" for name in there if name not in held)
         if not asked:
@@ -99,22 +102,18 @@ class GitStore:
         """The kept bytes by absolute path, as the work tree has them; those that are gone lack."""
         if not wanted:
             return {}
-        asked = b"".join(
-            f"{blob.id} ".encode() + os.fsencode(self._name(path).replace("\n", "_")) + b"\n"
+        listed = b"".join(
+            f"{blob.mode:o} {blob.id}\t".encode() + os.fsencode(self._name(path)) + b"\0"
             for path, blob in wanted
         )
-        found = self._run(["cat-file", "--batch", "--filters"], given=asked)
-        result: dict[str, bytes] = {}
-        at = 0
-        for path, _ in wanted:
-            end = found.index(b"\n", at)
-            header = found[at:end].split(b" ")
-            at = end + 1
-            if header[-1] != b"missing":
-                size = int(header[-1])
-                result[path] = found[at : at + size]
-                at += size + 1
-        return result
+        # By way of a checkout elsewhere: only that applies line ends and filters as git does.
+        with tempfile.TemporaryDirectory(dir=self._home) as scratch:
+            index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
+            self._run(["update-index", "-z", "--index-info"], listed, env=index)
+            out = Path(scratch, "out")
+            self._run(["checkout-index", "-a", "-q", f"--prefix={out}/"], fine=ANY, env=index)
+            found = {path: _content(out / self._name(path)) for path, _ in wanted}
+        return {path: data for path, data in found.items() if data is not None}
 
     def head(self) -> str:
         """The commit that HEAD names; empty before the first one."""
@@ -125,7 +124,9 @@ class GitStore:
 
     def committed(self, paths: Sequence[str]) -> dict[str, bytes | None]:
         """The contents of these files in HEAD; None for those that it has not."""
-        listed = self._run(["ls-tree", "-z", "--full-tree", "HEAD", *map(self._name, paths)])
+        listed = self._run(
+            ["ls-tree", "-z", "--full-tree", "HEAD", *map(self._name, paths)], env=_LITERAL
+        )
         blobs: dict[str, Blob] = {}
         for line in filter(None, listed.split(b"\0")):
             meta, _, name = line.partition(b"\t")
@@ -149,8 +150,12 @@ class GitStore:
 
     def _changed(self) -> list[str]:
         """Files that are not as the index has them, and new ones, relative to the top."""
-        differing = self._run(["diff-files", "--name-only", "-z", "--no-renames", *self._where()])
-        new = self._run(["ls-files", "--others", "--exclude-standard", "-z", *self._where()])
+        differing = self._run(
+            ["diff-files", "--name-only", "-z", "--no-renames", *self._where()], env=_LITERAL
+        )
+        new = self._run(
+            ["ls-files", "--others", "--exclude-standard", "-z", *self._where()], env=_LITERAL
+        )
         found = [os.fsdecode(name) for part in (differing, new) for name in part.split(b"\0")]
         return sorted({name for name in found if name and not name.endswith("/")})
 
@@ -173,13 +178,14 @@ class GitStore:
         args: Sequence[str],
         given: bytes = b"",
         cwd: str = "",
-        fine: Sequence[int] = (0,),
+        fine: Container[int] = (0,),
+        env: Mapping[str, str] | None = None,
     ) -> bytes:
         try:
             done = subprocess.run(
                 ["git", *_QUIET, *args],
                 cwd=cwd or self._top,
-                env=self._env,
+                env={**self._env, **(env or {})},
                 input=given,
                 capture_output=True,
                 timeout=TIMEOUT_S,
@@ -198,6 +204,14 @@ def _entries(index: Path) -> int:
     with index.open("rb") as file:
         header = file.read(12)
     return struct.unpack(">4sII", header)[2] if len(header) == 12 else 0
+
+
+def _content(path: Path) -> bytes | None:
+    """The bytes of a file, or where a link points to; None where there is neither."""
+    try:
+        return os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 def _raw(found: bytes) -> Iterable[tuple[tuple[str, str], tuple[str, str], str]]:
