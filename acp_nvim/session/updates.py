@@ -5,13 +5,21 @@ the rest).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
 from acp_nvim.session import options, subagents
-from acp_nvim.session.entries import Compaction, Message, Part, PlanDocument, PlanEntry, Role, Unknown
+from acp_nvim.session.entries import (
+    Compaction,
+    Message,
+    Part,
+    PlanDocument,
+    PlanEntry,
+    Role,
+    Unknown,
+)
 from acp_nvim.session.session import Session
 
 Update = Any
@@ -35,7 +43,12 @@ def said(session: Session) -> str:
 
 
 def _part(content: Any) -> Part:
-    return content.text if content.__class__ is schema.TextContent else content
+    """Text that streams, or a block of its own: what is no text, or no text for the user."""
+    if content.__class__ is not schema.TextContent:
+        return cast("Part", content)
+    if content.annotations and content.annotations.audience == ["assistant"]:
+        return cast("Part", content)
+    return str(content.text)
 
 
 def _agent_message(session: Session, update: schema.AgentMessageChunk) -> None:

@@ -1,0 +1,101 @@
+"""Agents built to other descriptions of ACP."""
+
+from __future__ import annotations
+
+from tests.agents.agent import Agent, Frame
+from tests.agents.loop import handshake, prompt_text, whole_life
+
+MODELS: Frame = {
+    "currentModelId": "small",
+    "availableModels": [
+        {"modelId": "small", "name": "Small"},
+        {"modelId": "large", "name": "Large"},
+    ],
+}
+
+
+@whole_life
+def dialect_message(agent: Agent, *_args: str) -> None:
+    """`serverInfo`, updates of kind `message`, `content` beside the stop reason."""
+    request = agent.expect("initialize")
+    server = {"name": "messenger", "title": "Messenger", "version": "3"}
+    agent.reply(request, {"protocolVersion": 1, "serverInfo": server, "capabilities": {}})
+    agent.reply(agent.expect("session/new"), {"sessionId": "m1"})
+    agent.session = "m1"
+    while True:
+        prompt = agent.expect("session/prompt")
+        text = prompt_text(prompt)
+        said = [{"type": "text", "text": f"You said {text}."}]
+        if text != "silent":
+            agent.update({"sessionUpdate": "message", "role": "assistant", "content": said})
+        agent.reply(prompt, {"stopReason": "end_turn", "content": said})
+
+
+@whole_life
+def dialect_typed(agent: Agent, *_args: str) -> None:
+    """A string version, `session.id`, updates with a `type`; cancel is a request."""
+    request = agent.expect("initialize")
+    info = {"name": "typed", "version": "1"}
+    capabilities = {"promptCapabilities": {"embeddedContext": True}}
+    agent.reply(
+        request, {"protocolVersion": "1.0", "agentInfo": info, "capabilities": capabilities}
+    )
+    agent.reply(agent.expect("session/new"), {"session": {"id": "t1"}})
+    agent.session = "t1"
+    while True:
+        prompt = agent.expect("session/prompt")
+        _typed_turn(agent, prompt, prompt_text(prompt))
+
+
+def _typed_turn(agent: Agent, prompt: Frame, text: str) -> None:
+    if text == "wait":
+        agent.update({"type": "messageChunk", "role": "assistant", "chunk": "waiting\n"})
+        cancel = agent.expect("session/cancel")
+        agent.reply(cancel, {})
+        agent.reply(prompt, {"stopReason": "cancelled"})
+        return
+    if text == "fail":
+        agent.reply(prompt, {"stopReason": "error", "error": {"message": "out of tokens"}})
+        return
+    agent.update({"type": "planUpdate", "entries": [{"title": "Search", "status": "running"}]})
+    call = {"id": "g1", "name": "grep", "status": "running", "input": {"pattern": "x"}}
+    agent.update({"type": "toolCall", "toolCall": call})
+    done = {"id": "g1", "name": "grep", "status": "completed", "output": "three hits"}
+    agent.update({"type": "toolCall", "toolCall": done})
+    failed = {"id": "g2", "name": "sed", "status": "error", "error": "no such file"}
+    agent.update({"type": "toolCall", "toolCall": failed})
+    for word in ("Typed ", "words."):
+        chunk = {"type": "text", "text": word}
+        agent.update({"type": "messageChunk", "role": "assistant", "chunk": chunk})
+    agent.reply(prompt, {"stopReason": "endTurn"})
+
+
+@whole_life
+def dialect_late(agent: Agent, *_args: str) -> None:
+    """Right in the handshake, odd from the first update on."""
+    handshake(agent)
+    agent.reply(agent.expect("session/new"), {"sessionId": "l1"})
+    agent.session = "l1"
+    while True:
+        prompt = agent.expect("session/prompt")
+        for word in ("late ", "words"):
+            agent.update({"type": "messageChunk", "role": "assistant", "chunk": word})
+        agent.reply(prompt, {"stopReason": "end_turn"})
+
+
+@whole_life
+def dialect_models(agent: Agent, *_args: str) -> None:
+    """The removed `models`, set by `session/set_model`; modes with `modeId`."""
+    handshake(agent)
+    modes = {"modeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}]}
+    agent.reply(agent.expect("session/new"), {"sessionId": "o1", "models": MODELS, "modes": modes})
+    agent.session = "o1"
+    while True:
+        frame = agent.expect("session/prompt", "session/set_model")
+        if frame["method"] == "session/set_model":
+            agent.note(f"model {frame['params']['modelId']}")
+            agent.reply(frame, {})
+            agent.update({"sessionUpdate": "current_mode_update", "modeId": "ask"})
+        else:
+            agent.say("old words")
+            agent.reply(frame, {"stopReason": "end_turn"})

@@ -1,0 +1,158 @@
+"""Child sessions, and messages between sessions (v1/subagents)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.agents.agent import Agent, Frame
+from tests.agents.loop import scenario, update_of
+from tests.agents.permissions import METHOD, chosen, question
+
+CHILD = "child-session-1"
+
+
+def child(agent: Agent, *, id: str = CHILD, **fields: Any) -> None:
+    """Tell of a child on the current session."""
+    agent.update(update_of("subagent_update", sessionId=id, **fields))
+
+
+def child_says(agent: Agent, text: str, id: str = CHILD) -> None:
+    """A message of the child."""
+    content = {"type": "text", "text": text}
+    agent.update(update_of("agent_message_chunk", content=content), id)
+
+
+def announced(agent: Agent, title: str = "Explorer", **capabilities: Frame) -> None:
+    """A running child."""
+    told = {"description": "looks around", "state": {"state": "running"}}
+    child(agent, title=title, capabilities=capabilities, **told)
+
+
+def done(agent: Agent, reason: str = "end_turn") -> None:
+    """The child works no more."""
+    child(agent, state={"state": "idle", "stopReason": reason})
+
+
+@scenario
+def subagent(agent: Agent) -> None:
+    """A child from its announcement to its end, with all it does; the tool call links to it."""
+    link = [{"type": "session", "sessionId": CHILD}]
+    agent.update(
+        update_of("tool_call", toolCallId="task", title="Task", kind="think", content=link)
+    )
+    announced(agent)
+    task = {"type": "text", "text": "Find the bug"}
+    agent.update(update_of("user_message_chunk", content=task), CHILD)
+    child_says(agent, "I am ")
+    child_says(agent, "looking.\n")
+    call = update_of("tool_call", toolCallId="c1", title="Grep", kind="search", status="completed")
+    agent.update(call, CHILD)
+    done(agent)
+    agent.update(update_of("tool_call_update", toolCallId="task", status="completed"))
+    agent.say("The child is done.\n")
+
+
+@scenario
+def subagent_asks(agent: Agent) -> None:
+    """A child asks for a permission; the answer is said by the parent."""
+    announced(agent)
+    params = {"sessionId": CHILD, **question("c1")}
+    choice = chosen(agent.ask(METHOD, params))
+    agent.note(f"chosen {choice}")
+    agent.say(f"child: {choice}\n")
+    done(agent)
+
+
+@scenario
+def subagent_reads(agent: Agent, path: str) -> None:
+    """A child reads a file through the client."""
+    announced(agent)
+    response = agent.ask("fs/read_text_file", {"sessionId": CHILD, "path": path})
+    agent.say(f"child read: {response['result']['content']}\n")
+    done(agent)
+
+
+@scenario
+def subagent_form(agent: Agent) -> None:
+    """A child asks with a form."""
+    announced(agent)
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    params = {"mode": "form", "message": "Who?", "requestedSchema": schema, "sessionId": CHILD}
+    agent.say(f"child: {json.dumps(agent.ask('elicitation/create', params)['result'])}\n")
+
+
+@scenario
+def subagent_waits(agent: Agent) -> None:
+    """A child with an open permission, and a turn that waits for a cancel."""
+    announced(agent)
+    id = agent.request(METHOD, {"sessionId": CHILD, **question("c1")})
+    agent.note(f"chosen {chosen(agent.answer(id))}")
+    agent.wait_for_cancel()
+
+
+@scenario
+def subagent_stays(agent: Agent, cancel: str = "yes") -> None:
+    """A child that goes on after the turn; `yes`: it can be cancelled by itself."""
+    announced(agent, **({"cancel": {}} if cancel == "yes" else {}))
+    agent.say("The child goes on.\n")
+
+
+@scenario
+def subagent_states(agent: Agent, text: str) -> None:
+    """One child for each state in a list of JSON; null is a state that is cleared."""
+    for number, state in enumerate(json.loads(text)):
+        told = {} if state == "unset" else {"state": state}
+        child(agent, id=f"kid-{number}", title=f"Kid {number}", **told)
+
+
+@scenario
+def subagent_early(agent: Agent) -> None:
+    """A child speaks before it is announced; another session never is."""
+    child_says(agent, "early words\n")
+    child_says(agent, "lost words\n", "nobody")
+    announced(agent)
+
+
+@scenario
+def subagent_patch(agent: Agent) -> None:
+    """Absent keeps, null clears; a child has a child."""
+    announced(agent, cancel={})
+    child(agent, description=None)
+    child(agent, title="Renamed")
+    grand = update_of("subagent_update", sessionId="grand", title="Grandchild")
+    agent.update(grand, CHILD)
+    child_says(agent, "deep words\n", "grand")
+
+
+@scenario
+def subagent_and_exit(agent: Agent) -> None:
+    """A running child with an open permission, and the end of the process."""
+    announced(agent)
+    agent.request(METHOD, {"sessionId": CHILD, **question("c1")})
+    agent.exit(3)
+
+
+@scenario
+def letters(agent: Agent) -> None:
+    """Messages between the session and its child: upserted, cleared, in chunks."""
+    announced(agent)
+    text = {"type": "text", "text": "first draft"}
+    agent.update(
+        update_of(
+            "session_message",
+            messageId="l1",
+            senderSessionId=agent.session,
+            recipientSessionId=CHILD,
+            content=[text],
+        )
+    )
+    agent.say("between\n")
+    final = [{"type": "text", "text": "Look at main.py"}]
+    agent.update(update_of("session_message", messageId="l1", content=final))
+    for word in ("It ", "is ", "fine."):
+        chunk = {"type": "text", "text": word}
+        agent.update(update_of("session_message_chunk", messageId="l2", content=chunk))
+    agent.update(update_of("session_message", messageId="l2", senderSessionId=CHILD))
+    agent.update(update_of("session_message", messageId="l3", content=[text]))
+    agent.update(update_of("session_message", messageId="l3", content=None))
