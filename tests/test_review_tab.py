@@ -59,7 +59,7 @@ def test_base_left_live_right_in_a_tab_of_its_own(front: Editor) -> None:
 def test_obtaining_rejects_and_putting_accepts(front: Editor) -> None:
     path = opened(front)
     front.keys("do")
-    assert path.read_text().splitlines()[3] == "line three"
+    assert path.read_text().splitlines()[3] == "line 3"
     assert front.lua("return vim.api.nvim_buf_get_lines(0, 3, 4, false)") == ["line 3"]
     front.keys("]cdp")
     front.wait("#vim.tbl_filter(function(s) return s[1] == 'base_written' end, _G.sent) == 1")
@@ -67,6 +67,14 @@ def test_obtaining_rejects_and_putting_accepts(front: Editor) -> None:
     assert args["lines"] == [*LINES[:10], "new 1", "new 2", *LINES[10:]]
     assert (verb, args["path"], args["eol"]) == ("base_written", str(path.resolve()), True)
     assert not front.lua("return vim.bo[vim.fn.bufnr('acp://base')].modified")
+
+
+def test_a_reject_saves_nothing_else_of_the_users(front: Editor) -> None:
+    path = opened(front)
+    before = path.read_text()
+    front.keys("ggOunsaved<Esc>]cdo")
+    assert front.lua("return vim.bo.modified")
+    assert path.read_text() == before
 
 
 def test_an_undo_in_the_base_takes_the_accept_back(front: Editor) -> None:

@@ -90,6 +90,8 @@ M.defaults = {
     },
     -- The two sides of the review, in their windows only.
     review = {
+      ['do'] = 'obtain',
+      ['dp'] = 'put',
       [']f'] = 'next_file',
       ['[f'] = 'previous_file',
       ['<localleader>A'] = 'accept_file',

@@ -116,9 +116,14 @@ actions.review = {
   reject_file = { desc = 'reject the file', run = review('decide', 'reject') },
   close = { desc = 'close the review', run = review('close') },
 }
+local files = vim.deepcopy(actions.review)
+actions.review.obtain =
+  { desc = 'obtain the other side: in the live text, reject', run = review('obtain') }
+actions.review.put =
+  { desc = 'put into the other side: into the base, accept', run = review('put') }
 actions.review_files = vim.tbl_extend('error', {
   open = { desc = 'show the file', run = review('pick') },
-}, actions.review)
+}, files)
 
 for i = 1, 9 do
   actions.permission['option_' .. i] =

@@ -59,6 +59,7 @@ local function known(file)
   end
   file.base = file.base or {}
   file.base_eol = file.base_eol ~= false
+  file.pending = true
   return file
 end
 
@@ -184,12 +185,62 @@ function M.go(step)
   local count = #review.files
   local i = (review.at - 1 + step) % count + 1
   for _ = 1, count - 1 do
-    if review.files[i].hunks > 0 or review.files[i].conflict then
+    if sides.open(review.files[i]) then
       break
     end
     i = (i - 1 + (step > 0 and 1 or -1)) % count + 1
   end
   tab.show(i)
+end
+
+---@param bufnr integer
+local function save(bufnr)
+  local outcome, why = require('acp.save').check(bufnr, true)
+  if not outcome then
+    local ok, err = require('acp.save').write(bufnr, require('acp.config').get().files.autocmds)
+    outcome, why = not ok and 'failed' or nil, err
+  end
+  if outcome then
+    require('acp.notify').echo('warn', 'not saved: ' .. tostring(why))
+  end
+end
+
+--- Diff mode's own key, with its count. A deleted file has no text to write into: there the key
+--- decides the file as a whole.
+---@param command 'do'|'dp'
+local function diff_mode(command)
+  local review, file = tab.state(), M.file()
+  if review and file and file.kind == 'deleted' then
+    local live = api.nvim_get_current_win() == review.live
+    M.decide((command == 'do') == live and 'reject' or 'accept')
+    return
+  end
+  local count = vim.v.count > 0 and vim.v.count or ''
+  local ok, why = pcall(vim.cmd, ('normal! %s%s'):format(count, command))
+  if not ok then
+    require('acp.notify').error(require('acp.save').reason(why))
+  end
+end
+
+--- Diff mode's own `do`: the hunk as it was accepted, back into the live text. To reject is to save
+--- as well, by option `files.save`: with `auto` where the buffer had nothing else to save.
+function M.obtain()
+  local review = tab.state()
+  local bufnr = api.nvim_get_current_buf()
+  local tick, clean = api.nvim_buf_get_changedtick(bufnr), not vim.bo[bufnr].modified
+  diff_mode('do')
+  local live = review and bufnr == review.shown and vim.bo[bufnr].buftype == ''
+  if live and tick ~= api.nvim_buf_get_changedtick(bufnr) then
+    local policy = require('acp.config').get().files.save
+    if policy == 'always' or (policy == 'auto' and clean) then
+      save(bufnr)
+    end
+  end
+end
+
+--- Diff mode's own `dp`: the live text of the hunk into the base, which accepts it.
+function M.put()
+  diff_mode('dp')
 end
 
 --- Show the file under the list's cursor.

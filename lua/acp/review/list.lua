@@ -39,7 +39,7 @@ local function row(file, current)
   local head = ('%s %s '):format(current and '▸' or ' ', signs[file.kind] or 'M')
   local line = ('%s%s  %s%s'):format(head, path, sides.counts(file), tail)
   local group = file.conflict and 'AcpConflict'
-    or file.hunks == 0 and not file.label and 'AcpMuted'
+    or not require('acp.review.sides').open(file) and 'AcpMuted'
     or 'AcpPath'
   local at = #head + #path
   return line, { { 0, #head, at, group }, { 0, at, #line, 'AcpMuted' } }

@@ -14,6 +14,7 @@ local api = vim.api
 ---@field removed integer
 ---@field conflict boolean
 ---@field theirs? string[] with a conflict: the agent's text, on disk
+---@field pending boolean
 ---@field label? string shown instead of its counts
 
 local made = {} ---@type table<integer, true> scratch buffers of ours
@@ -71,18 +72,6 @@ function M.scratch(name, lines, filetype, modifiable)
   return bufnr
 end
 
---- In place of a text that is not there, diff mode's keys decide the file as a whole.
----@param bufnr integer
----@param obtain 'accept'|'reject'
----@param put 'accept'|'reject'
-local function whole(bufnr, obtain, put)
-  for key, verb in pairs({ ['do'] = obtain, ['dp'] = put }) do
-    vim.keymap.set('n', key, function()
-      require('acp.hunk').decide(verb, 'file')
-    end, { buffer = bufnr, nowait = true, desc = ('acp: %s the file'):format(verb) })
-  end
-end
-
 ---@param file acp.ReviewFile
 ---@return integer bufnr
 ---@return string title
@@ -94,9 +83,7 @@ function M.left(file)
   end
   if file.kind == 'deleted' then
     local name = ('acp://was/%d//%s'):format(n, file.path)
-    local bufnr = M.scratch(name, file.base, M.filetype(file))
-    whole(bufnr, 'accept', 'reject')
-    return bufnr, 'accepted'
+    return M.scratch(name, file.base, M.filetype(file)), 'accepted'
   end
   return require('acp.review.base').ensure(n, file, M.filetype(file)), 'accepted'
 end
@@ -107,9 +94,7 @@ end
 function M.right(file)
   if file.kind == 'deleted' then
     local name = ('acp://deleted/%d//%s'):format(M.session(file.path), file.path)
-    local bufnr = M.scratch(name, {}, M.filetype(file))
-    whole(bufnr, 'reject', 'accept')
-    return bufnr, 'deleted by the agent'
+    return M.scratch(name, {}, M.filetype(file)), 'deleted by the agent'
   end
   local bufnr = require('acp.review.inline').buffer(file.path)
   if not bufnr then
@@ -132,9 +117,17 @@ function M.refresh(file)
       found = edit.path == file.path and edit or found
     end
   end
+  file.pending = found ~= nil
   file.hunks = found and found.hunks or 0
   file.added, file.removed = found and found.added or 0, found and found.removed or 0
   file.conflict = found and found.conflict or false
+end
+
+--- Whether something is left to decide.
+---@param file acp.ReviewFile
+---@return boolean
+function M.open(file)
+  return file.pending or file.label ~= nil
 end
 
 --- Such as `+3 -1`, or that nothing is left.
@@ -145,7 +138,7 @@ function M.counts(file)
     return file.label
   elseif file.conflict then
     return 'conflict'
-  elseif file.hunks == 0 then
+  elseif not file.pending then
     return 'done'
   end
   return ('+%d -%d'):format(file.added, file.removed)

@@ -14,6 +14,7 @@ local sides = require('acp.review.sides')
 ---@field list? integer window
 ---@field files acp.ReviewFile[]
 ---@field at integer which of them is shown
+---@field left boolean something is not decided yet
 ---@field shown? integer the live side's buffer
 ---@field source acp.ReviewSource
 
@@ -66,9 +67,9 @@ local function bars(state, left, right)
   local file = state.files[state.at]
   local path = vim.fn.fnamemodify(file.path, ':~:.')
   local number = #state.files > 1 and ('%d/%d '):format(state.at, #state.files) or ''
-  panes.bar(state.base, left, '')
+  panes.bar(state.base, left, state.source.hint(file, #state.files))
   local words = { number .. path, sides.counts(file), right ~= '' and right or nil }
-  panes.bar(state.live, table.concat(words, ' · '), state.source.hint(file, #state.files))
+  panes.bar(state.live, table.concat(words, ' · '), '')
 end
 
 ---@param state acp.Review
@@ -115,15 +116,21 @@ function M.show(i, row)
   sync()
 end
 
---- Counts changed.
+--- Counts changed; when the last one is nothing, the user is told once.
 local function refresh()
   local state = review
   if not state then
     return
   end
+  local left = false
   for _, file in ipairs(state.files) do
     sides.refresh(file)
+    left = left or sides.open(file)
   end
+  if state.left and not left then
+    require('acp.notify').echo('info', 'nothing is left to review')
+  end
+  state.left = left
   local titles = state.files[state.at].titles
   bars(state, titles[1], titles[2])
   draw_list(state)
@@ -258,6 +265,7 @@ local function open_tab(files, source)
     live = live,
     files = files,
     at = 1,
+    left = true,
     source = source,
   }
   watch()
