@@ -126,15 +126,9 @@ class Client:
         """What an update that cannot be read stands for in v1 (`protocol/dialects.py`)."""
         self.extensions = Extensions()
         """Handlers of the user, for what the protocol does not know."""
-        self.title: Callable[[], str] = lambda: name
-        """The agent's name for people."""
         self.new_child: Callable[[Session, str], Session] | None = None
         """Makes the session of a child that a session has told of, or finds it."""
-        self.desk: Callable[[Decision], None] = lambda decision: None
-        """Asks what belongs to no session."""
-        self.elicitations = Elicitations(
-            lambda: self.title(), lambda decision: self.desk(decision)
-        )
+        self.elicitations = Elicitations(name)
         self.on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None
         self._settings = settings
         self._files = files

@@ -91,8 +91,9 @@ class Connection:
         self._configured: bool | None = None
         self.client.on_auth_status = self._auth_status
         self.client.extensions = around.extensions
-        self.client.desk, self.client.new_child = around.desk, around.child
-        self.client.title = lambda: self.title
+        self.client.new_child = around.child
+        self.client.elicitations.desk = around.desk
+        self.client.elicitations.title = lambda: self.title
         self.dialect = Dialect()
         """What the agent speaks, learned as it speaks."""
         self.client.translate, self.dialect.said = self.dialect.odd, self.client.said

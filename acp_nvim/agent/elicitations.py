@@ -32,10 +32,12 @@ Wait = Callable[[Decision], Awaitable[Outcome]]
 class Elicitations:
     """The questions of one connection."""
 
-    def __init__(self, title: Callable[[], str], desk: Callable[[Decision], None]) -> None:
-        """`title` is the agent's name for people; `desk` shows questions that have no session."""
-        self._title = title
-        self._desk = desk
+    def __init__(self, name: str) -> None:
+        """`name` is the agent's in the configuration."""
+        self.title: Callable[[], str] = lambda: name
+        """The agent's name for people."""
+        self.desk: Callable[[Decision], None] = lambda decision: None
+        """Shows a question that has no session."""
         self._opened: dict[str, Decision] = {}
 
     def create(
@@ -50,7 +52,7 @@ class Elicitations:
         if session is not None and session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         if session is None:
-            self._desk(decision)
+            self.desk(decision)
         else:
             tool_call_id = given(params.tool_call_id)
             session.ask(decision, session.tool_calls.get(tool_call_id) if tool_call_id else None)
@@ -87,7 +89,7 @@ class Elicitations:
         return Decision(
             f"e{next(_ids)}",
             "elicitation",
-            f"{self._title()} asks: {params.message}",
+            f"{self.title()} asks: {params.message}",
             kind=kind,
             tool_call_id=given(params.tool_call_id),
             options=options,

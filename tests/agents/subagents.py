@@ -23,10 +23,12 @@ def child_says(agent: Agent, text: str, id: str = CHILD) -> None:
     agent.update(update_of("agent_message_chunk", content=content), id)
 
 
-def announced(agent: Agent, title: str = "Explorer", **capabilities: Frame) -> None:
-    """A running child."""
-    told = {"description": "looks around", "state": {"state": "running"}}
-    child(agent, title=title, capabilities=capabilities, **told)
+def announced(agent: Agent, title: str = "Explorer", *, cancel: bool = False) -> None:
+    """A running child; `cancel`: it can be cancelled by itself."""
+    capabilities: Frame = {"cancel": {}} if cancel else {}
+    state = {"state": "running"}
+    text = "looks around"
+    child(agent, title=title, capabilities=capabilities, description=text, state=state)
 
 
 def done(agent: Agent, reason: str = "end_turn") -> None:
@@ -94,7 +96,7 @@ def subagent_waits(agent: Agent) -> None:
 @scenario
 def subagent_stays(agent: Agent, cancel: str = "yes") -> None:
     """A child that goes on after the turn; `yes`: it can be cancelled by itself."""
-    announced(agent, **({"cancel": {}} if cancel == "yes" else {}))
+    announced(agent, cancel=cancel == "yes")
     agent.say("The child goes on.\n")
 
 
@@ -117,7 +119,7 @@ def subagent_early(agent: Agent) -> None:
 @scenario
 def subagent_patch(agent: Agent) -> None:
     """Absent keeps, null clears; a child has a child."""
-    announced(agent, cancel={})
+    announced(agent, cancel=True)
     child(agent, description=None)
     child(agent, title="Renamed")
     grand = update_of("subagent_update", sessionId="grand", title="Grandchild")
