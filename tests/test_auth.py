@@ -187,6 +187,13 @@ def test_the_list_of_sessions_goes_on_after_the_login(picker: Editor) -> None:
     assert [f["params"]["sessionId"] for f in traffic.received("session/load")] == ["x"]
 
 
+def test_the_configured_method_also_opens_the_list(picker: Editor) -> None:
+    agent(picker, "a", "session/list", auth_method="account")
+    questions = pick(picker, "Acp sessions")
+    assert questions[0]["items"][0].startswith("Behind")
+    assert not picker.events("AcpAuthRequired")
+
+
 def test_an_agent_that_says_it_is_logged_in_now(picker: Editor) -> None:
     mark = picker.home / "logged-in"
     traffic = picker.agent("tells_login", str(mark))

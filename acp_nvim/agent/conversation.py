@@ -3,49 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.endpoint import ConnectionClosed
+from acp_nvim.agent.front import Front
 from acp_nvim.agent.opening import NEW, Opening, Origin
-from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.setup import trace
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
 from acp_nvim.session import subagents
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
-
-
-class Front(Protocol):
-    """What a conversation tells the editor's side."""
-
-    def give_back(self, session: Session, text: str) -> None:
-        """Put a prompt that could not be sent back into the composer."""
-        ...
-
-    def login_needed(self, connection: Connection, session: Session) -> None:
-        """The agent refuses until the user logs in."""
-        ...
-
-    async def turn_began(self, session: Session, prompt: Prompt) -> None:
-        """A prompt is about to be sent; what is to go with it may be added."""
-        ...
-
-    async def turn_ended(self, session: Session) -> None:
-        """A turn is over; the next one begins when this returns."""
-        ...
-
-    def remember(self, session: Session, connection: Connection, topic: str) -> None:
-        """The session can be found again by these."""
-        ...
-
-    def settings(self) -> Settings:
-        """The user's options."""
-        ...
 
 
 class Conversation:
@@ -129,23 +101,17 @@ class Conversation:
                 self._woken = False
                 going = await self._ensure_open()
                 while going and (prompt := self._next()) is not None:
-                    self._woken = False  # whatever was asked for before this turn is under way
                     await self._turn(prompt)
                     going = (not self._refused or await self._login()) and self.is_open
         except Exception as error:  # a fault of ours must not end the host
-            self._faulted(error)
+            self._not_opened(self._fault(error), ())
         finally:
             self._busy = False
 
-    def _faulted(self, error: Exception) -> None:
+    def _fault(self, error: Exception) -> str:
         if self.connection is not None:
             self.connection.client.failed(error)
-        reason = f"internal error: {type(error).__name__}: {error}"
-        if self.running is None:
-            self._not_opened(reason, ())
-        else:
-            self.session.end_turn(None, reason)
-            self._front.give_back(self.session, self.running.text)
+        return f"internal error: {type(error).__name__}: {error}"
 
     def _next(self) -> Prompt | None:
         """Take the next prompt that may go."""
@@ -159,11 +125,15 @@ class Conversation:
 
     async def _turn(self, prompt: Prompt) -> None:
         """Send one prompt and wait for the end of its turn and of what is to be done then."""
-        await self._front.turn_began(self.session, prompt)
         try:
-            await self._exchange(prompt)
-        finally:
-            await self._front.turn_ended(self.session)
+            await self._front.turn_began(self.session, prompt)
+            try:
+                await self._exchange(prompt)
+            finally:
+                await self._front.turn_ended(self.session)
+        except Exception as error:
+            self.session.end_turn(None, self._fault(error))
+            self._front.give_back(self.session, prompt.text)
 
     async def _exchange(self, prompt: Prompt) -> None:
         connection = self.connection
@@ -177,6 +147,7 @@ class Conversation:
             self._front.give_back(session, prompt.text)
             return
         self.running, self._answered, self._refused = prompt, False, False
+        self._woken = False  # whatever was asked for before is under way now
         self.topic = self.topic or prompt.text
         self.turn += 1
         session.begin_turn(prompt, connection.title)

@@ -273,7 +273,8 @@ class Host:
 
     def give_back(self, session: Session, text: str) -> None:
         """A prompt that was not taken goes back where it was written."""
-        self.screen.push("composer", session.n, text)
+        if text:
+            self.screen.push("composer", session.n, text)
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: remarks go with it, the files' state is kept."""

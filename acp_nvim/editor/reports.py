@@ -10,8 +10,8 @@ from acp_nvim import __version__
 from acp_nvim.agent.connection import Connection
 from acp_nvim.protocol import schema
 from acp_nvim.render.margin import draw_entry
-from acp_nvim.render.text import size, visible
-from acp_nvim.render.tools import Look, card, draw
+from acp_nvim.render.text import one_line, size, visible
+from acp_nvim.render.tools import WHOLE, Look, card, draw
 from acp_nvim.session.entries import Message, Part, ToolEntry
 from acp_nvim.session.session import Session
 
@@ -44,7 +44,7 @@ def _agent(connection: Connection) -> list[str]:
     lines += [f"  {key}: {known[key]}" for key in told if known[key] is not None]
     lines += [
         f"  {key}: {msgspec.json.encode(known[key]).decode()}"
-        for key in ("info", "capabilities", "auth_methods")
+        for key in ("info", "capabilities", "auth_methods", "auth")
         if known[key]
     ]
     lines.append(f"  traffic kept: {size(connection.traffic.size)}")
@@ -95,7 +95,7 @@ def markdown(session: Session) -> list[str]:
         if isinstance(entry, Message):
             lines += [*_message(entry), ""]
         elif isinstance(entry, ToolEntry):
-            lines += [*_texts(draw(entry, Look(tool_lines=1 << 30))), ""]
+            lines += [*_texts(draw(entry, Look(tool_lines=WHOLE))), ""]
         else:
             lines += [*_texts(draw_entry(entry)), ""]
     return lines
@@ -127,12 +127,19 @@ def whole(session: Session, target: dict[str, Any]) -> list[str]:
     call = next((call for call in session.tool_calls if call.index == index), None)
     if call is None:
         return []
-    lines = _texts(draw(session.entries[call], Look(tool_lines=1 << 30)))
-    for name, value in (("raw input", call.raw_input), ("raw output", call.raw_output)):
+    lines = _texts(draw(session.entries[call], Look(tool_lines=WHOLE)))
+    tool = f", tool {one_line(call.name)}" if call.name else ""
+    lines.insert(1, f"  id {one_line(call.id)}{tool}")
+    raw = (("raw input", call.raw_input), ("raw output", call.raw_output), ("_meta", call.meta))
+    for name, value in raw:
         if value is not None:
-            text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+            text = value if isinstance(value, str) else _pretty(value)
             lines += ["", f"### {name}", *visible(text).split("\n")]
     return lines
+
+
+def _pretty(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
 def _texts(rows: list[Any]) -> list[str]:

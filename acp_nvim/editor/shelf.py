@@ -65,12 +65,7 @@ async def _list(host: Host, name: str, lists: list[list[Stored]]) -> None:
     try:
         with anyio.fail_after(LIST_S):
             lists.append(await _listed(host, name))
-    except RequestError as error:
-        if error.code == AUTH_REQUIRED:
-            host.login_needed(host.agents.connections[name], None)
-        else:
-            host.echo("warn", f"{name} does not list its sessions: {error}")
-    except (ConnectionClosed, RemoteProtocolError, UnknownAgent) as error:
+    except (RequestError, ConnectionClosed, RemoteProtocolError, UnknownAgent) as error:
         host.echo("warn", f"{name} does not list its sessions: {error}")
     except TimeoutError:
         host.echo("warn", f"{name} has not listed its sessions within {LIST_S:g} s")
@@ -80,9 +75,18 @@ async def _listed(host: Host, name: str) -> list[Stored]:
     connection = await host.agents.get(name)
     if not connection.alive:
         host.echo("warn", connection.error or connection.epitaph())
-    elif connection.agent.session_capabilities.list:
+        return []
+    if not connection.agent.session_capabilities.list:
+        return []
+    try:
         return await listed(name, connection.agent)
-    return []
+    except RequestError as error:
+        if error.code != AUTH_REQUIRED:
+            raise
+        if await connection.try_configured():
+            return await listed(name, connection.agent)
+        host.login_needed(connection, None)
+        return []
 
 
 def waits_for_login(host: Host) -> bool:

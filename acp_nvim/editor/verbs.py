@@ -56,7 +56,12 @@ def run(host: Host, name: str, args: Args) -> None:
         host.echo("error", f"{name}: {error}")
         return
     if waiting is not None:
-        host.tasks.start_soon(_finish, host, name, waiting)
+        spawn(host, name, waiting)
+
+
+def spawn(host: Host, name: str, waiting: Awaitable[None]) -> None:
+    """Go on in a task of its own; what goes wrong is told under the verb's name."""
+    host.tasks.start_soon(_finish, host, name, waiting)
 
 
 async def _finish(host: Host, name: str, waiting: Awaitable[None]) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from acp_nvim.agent.stored import Stored
 from acp_nvim.editor import shelf
 from acp_nvim.editor.host import Host
-from acp_nvim.editor.verbs import Args, verb
+from acp_nvim.editor.verbs import Args, run, spawn, verb
+from acp_nvim.protocol.errors import AUTH_REQUIRED, RequestError
 
 
 @verb("new")
@@ -49,11 +50,7 @@ async def sessions(host: Host, args: Args) -> None:
         if not shelf.waits_for_login(host):
             host.echo("info", "no sessions; :AcpPrompt starts one")
             return
-
-        def again() -> None:
-            host.tasks.start_soon(sessions, host, args)
-
-        host.after_login.append((shelf.default_agent(host), again))
+        host.after_login.append((shelf.default_agent(host), lambda: run(host, "sessions", args)))
         return
     at = await host.choose("Sessions", [shelf.label(entry, cwd) for entry in entries], "session")
     if at is not None:
@@ -72,4 +69,19 @@ async def _act(host: Host, entry: shelf.Entry, cwd: str) -> None:
     prompt = shelf.name(entry) + (f" ({status})" if status else "")
     at = await host.choose(prompt, actions, "session_action")
     if at is not None:
-        await shelf.act(host, entry, actions[at])
+        await _do(host, entry, actions[at])
+
+
+async def _do(host: Host, entry: shelf.Entry, action: str) -> None:
+    """Do it; where the agent wants a login first, after that."""
+    try:
+        await shelf.act(host, entry, action)
+    except RequestError as error:
+        name = entry.agent if isinstance(entry, Stored) else entry.session.agent
+        connection = host.agents.connections.get(name)
+        if error.code != AUTH_REQUIRED or connection is None:
+            raise
+        host.login_needed(connection, None)
+        host.after_login.append(
+            (name, lambda: spawn(host, "sessions", shelf.act(host, entry, action)))
+        )

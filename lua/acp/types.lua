@@ -40,6 +40,7 @@
 ---@field info? table
 ---@field capabilities? table
 ---@field auth_methods? { id: string, name: string, description?: string }[]
+---@field auth? { state: string, accounts?: table[] } what the agent says about the login
 ---@field error? string
 
 ---@class acp.Session

@@ -1,0 +1,38 @@
+"""What a conversation tells the editor's side, and asks of it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.settings import Settings
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+
+
+class Front(Protocol):
+    """What a conversation tells the editor's side."""
+
+    def give_back(self, session: Session, text: str) -> None:
+        """Put a prompt that could not be sent back into the composer."""
+        ...
+
+    def login_needed(self, connection: Connection, session: Session) -> None:
+        """The agent refuses until the user logs in."""
+        ...
+
+    async def turn_began(self, session: Session, prompt: Prompt) -> None:
+        """A prompt is about to be sent; what is to go with it may be added."""
+        ...
+
+    async def turn_ended(self, session: Session) -> None:
+        """A turn is over; the next one begins when this returns."""
+        ...
+
+    def remember(self, session: Session, connection: Connection, topic: str) -> None:
+        """The session can be found again by these."""
+        ...
+
+    def settings(self) -> Settings:
+        """The user's options."""
+        ...
