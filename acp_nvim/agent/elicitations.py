@@ -8,7 +8,7 @@ A question becomes a `Decision` of the session it belongs to, or of none when it
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -25,8 +25,6 @@ _DECLINE: Final = Option("decline", "Decline", "reject_once")
 _DISMISS: Final = Option("cancel", "Dismiss without an answer", "dismiss")
 
 _ids = itertools.count(1)
-
-Wait = Callable[[Decision], Awaitable[Outcome]]
 
 
 class Elicitations:
