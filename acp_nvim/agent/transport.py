@@ -61,7 +61,8 @@ class ByteQueue:
 
         Always lets other tasks run, so that a flood can't starve them.
         """
-        await anyio.lowlevel.checkpoint()
+        if self._chunks or self.ended:
+            await anyio.lowlevel.checkpoint()
         while not self._chunks and not self.ended:
             self._news = anyio.Event()
             await self._news.wait()

@@ -13,8 +13,10 @@ from typing import Any
 
 from acp_nvim.editor.bridge import Bridge, NvimError
 
-GAP_S, LEAST_GAP_S = 0.03, 0.004
+GAP_S, LEAST_GAP_S = 0.033, 0.004
 """Seconds between the starts of two frames; the second while text waits that did not fit."""
+QUICK = 3
+"""Frames after a rest that follow each other at the least gap: what begins is seen at once."""
 TARGET_US = 3000
 """Main-loop time of Neovim that a frame aims at."""
 SMALLEST, LARGEST = 4_000, 400_000
@@ -38,6 +40,7 @@ class Frames:
         self._wake = asyncio.Event()
         self._due = asyncio.Event()
         self._urgent = False
+        self._quick = QUICK
         self._budget = 32_000
         self.sent = 0
         """Frames sent so far."""
@@ -53,21 +56,21 @@ class Frames:
         """Send frames until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
+            rested = loop.time()
             await self._wake.wait()
+            if loop.time() - rested > GAP_S:
+                self._quick = QUICK
             self._wake.clear()
             self._urgent = False
             started = loop.time()
-            try:
-                ops, more = self._next()
-            except Exception as error:  # what cannot be drawn must not stop the rest
-                self._failed(f"a frame could not be made: {type(error).__name__}: {error}")
-                continue
+            ops, more = self._next()
             took = await self._send(ops) if ops else 0.0
             if more:
                 self._wake.set()
                 await asyncio.sleep(max(2 * took, LEAST_GAP_S) - (loop.time() - started))
             elif ops:
-                await self._pause(started + GAP_S)
+                await self._pause(started + (LEAST_GAP_S if self._quick else GAP_S))
+                self._quick = max(0, self._quick - 1)
 
     def _next(self) -> tuple[list[Op], bool]:
         """Return the next frame. One that cannot be made must not be the last one: it is told."""

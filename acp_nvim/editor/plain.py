@@ -15,10 +15,11 @@ def plain(value: Any) -> Any:
 
 
 def _strip(value: Any) -> Any:
-    if isinstance(value, dict):
+    kind = value.__class__
+    if kind is str:
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+    if kind is dict:
         return {key: _strip(item) for key, item in value.items() if item is not None}
-    if isinstance(value, (list, tuple)):
+    if kind is list or kind is tuple:
         return [_strip(item) for item in value if item is not None]
-    if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-8", "replace").decode("utf-8")
     return value

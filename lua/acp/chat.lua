@@ -135,14 +135,21 @@ local function edit(chat, change)
   end
 end
 
+--- Group names to ids: a name would be looked up again for each of many spans.
+local groups = setmetatable({}, {
+  __index = function(self, name)
+    local id = api.nvim_get_hl_id_by_name(name)
+    self[name] = id
+    return id
+  end,
+})
+
 local function draw_spans(bufnr, row, spans)
-  for _, span in ipairs(spans) do
-    api.nvim_buf_set_extmark(bufnr, ns, row + span[1], span[2], {
-      end_row = row + span[1],
-      end_col = span[3],
-      hl_group = span[4],
-      strict = false,
-    })
+  local set_extmark, options = api.nvim_buf_set_extmark, { strict = false }
+  for i = 1, #spans do
+    local span = spans[i]
+    options.end_col, options.hl_group = span[3], groups[span[4]]
+    set_extmark(bufnr, ns, row + span[1], span[2], options)
   end
 end
 

@@ -1,0 +1,153 @@
+"""Which parts of a line get which highlight, by the table."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_nvim.render.markdown import LONGEST, Highlighter
+
+PLAIN = ["", "just words", "2 * 3 * 4", "snake_case_name", "a-b", "#hashtag", "1.5 of 2", "x > y"]
+
+LINES = [
+    ("# Title", [("# Title", "AcpHeading")]),
+    ("###### deep", [("###### deep", "AcpHeading")]),
+    ("   ## by three", [("   ## by three", "AcpHeading")]),
+    ("#", [("#", "AcpHeading")]),
+    ("# with `code`", [("# with `code`", "AcpHeading")]),
+    ("---", [("---", "AcpRule")]),
+    ("* * *", [("* * *", "AcpRule")]),
+    ("___", [("___", "AcpRule")]),
+    ("> quoted", [("> quoted", "AcpQuote")]),
+    ("> with `code`", [("> with `code`", "AcpQuote"), ("`code`", "AcpCode")]),
+    ("- item", [("-", "AcpListMarker")]),
+    ("  * item", [("*", "AcpListMarker")]),
+    ("+ item", [("+", "AcpListMarker")]),
+    ("12. item", [("12.", "AcpListMarker")]),
+    ("3) **bold**", [("3)", "AcpListMarker"), ("**bold**", "AcpStrong")]),
+    ("a `b` c", [("`b`", "AcpCode")]),
+    ("a ``b ` c`` d", [("``b ` c``", "AcpCode")]),
+    ("an open ` tick", []),
+    ("`a` and `b`", [("`a`", "AcpCode"), ("`b`", "AcpCode")]),
+    ("`*a*`", [("`*a*`", "AcpCode")]),
+    ("so **very** so", [("**very**", "AcpStrong")]),
+    ("so __very__ so", [("__very__", "AcpStrong")]),
+    ("** not **", []),
+    ("an *emphasis* here", [("*emphasis*", "AcpEmphasis")]),
+    ("an _emphasis_ here", [("_emphasis_", "AcpEmphasis")]),
+    ("see [this](there) now", [("[this](there)", "AcpLink")]),
+    ("[open](no", []),
+    ("https://a.b/c?d", [("https://a.b/c?d", "AcpLink")]),
+    ("(http://a.b)", [("http://a.b", "AcpLink")]),
+    ("<https://a.b>", [("<https://a.b>", "AcpLink")]),
+    ("é中 `code` é", [("`code`", "AcpCode")]),
+    ("中 **é** `x`", [("**é**", "AcpStrong"), ("`x`", "AcpCode")]),
+]
+
+
+def shown(line: str, marks: list[tuple[int, int, int, str]]) -> list[tuple[str, str]]:
+    """What is under each mark, by bytes as Neovim counts."""
+    raw = line.encode()
+    return [(raw[a:b].decode(), group) for _, a, b, group in marks]
+
+
+@pytest.mark.parametrize("line", PLAIN)
+def test_plain(line: str) -> None:
+    assert Highlighter().lines([line]) == []
+
+
+@pytest.mark.parametrize(("line", "expected"), LINES, ids=[line for line, _ in LINES])
+def test_line(line: str, expected: list[tuple[str, str]]) -> None:
+    assert shown(line, Highlighter().lines([line])) == expected
+    assert shown(line, Highlighter().peek(line)) == expected
+
+
+FENCES = [
+    (["```", "# no", "```", "# yes"], ["AcpFence", "AcpCodeBlock", "AcpFence", "AcpHeading"]),
+    (["~~~ lua", "```", "~~~"], ["AcpFence", "AcpCodeBlock", "AcpFence"]),
+    (["````", "```", "`````"], ["AcpFence", "AcpCodeBlock", "AcpFence"]),
+    (["```", "x ```", "``` x", "  ```  "], ["AcpFence", *["AcpCodeBlock"] * 2, "AcpFence"]),
+    (["```py", "```", "```py", "```"], ["AcpFence"] * 4),
+    (["``` no ` fence"], []),
+    (["    ```"], []),
+    (["```", "", "x"], ["AcpFence", "AcpCodeBlock"]),
+]
+
+
+@pytest.mark.parametrize(("lines", "groups"), FENCES)
+def test_fences(lines: list[str], groups: list[str]) -> None:
+    assert [group for *_, group in Highlighter().lines(lines)] == groups
+
+
+def test_marks_know_their_row() -> None:
+    lines = ["words", "# a", "", "`b`", "```", "c", "```", "- d"]
+    rows = [(row, group) for row, _, _, group in Highlighter().lines(lines)]
+    assert rows == [
+        (1, "AcpHeading"),
+        (3, "AcpCode"),
+        (4, "AcpFence"),
+        (5, "AcpCodeBlock"),
+        (6, "AcpFence"),
+        (7, "AcpListMarker"),
+    ]
+
+
+def test_to_peek_changes_nothing() -> None:
+    highlighter = Highlighter()
+    assert highlighter.peek("```") != []
+    assert highlighter.lines(["# still prose"])[0][3] == "AcpHeading"
+
+
+def test_a_very_long_line_stays_plain() -> None:
+    assert Highlighter().lines(["# " + "x" * LONGEST, "# y"]) == [(1, 0, 3, "AcpHeading")]
+
+
+PIECES = [
+    "`",
+    "```",
+    "~~~",
+    "*",
+    "**",
+    "_",
+    "# ",
+    "- ",
+    "> ",
+    "[a](b)",
+    "https://x",
+    "é",
+    "a ",
+    "中",
+]
+LINE = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
+
+
+@given(st.lists(LINE, max_size=12), st.lists(st.integers(0, 12), max_size=4))
+def test_lines_in_any_portions_get_the_same(lines: list[str], cuts: list[int]) -> None:
+    whole, parts = Highlighter(), Highlighter()
+    found: list[tuple[int, int, int, str]] = []
+    edges = sorted({0, len(lines), *(cut for cut in cuts if cut < len(lines))})
+    for start, end in pairwise(edges):
+        portion = parts.lines(lines[start:end])
+        found += [(row + start, a, b, group) for row, a, b, group in portion]
+    assert sorted(found) == sorted(whole.lines(lines))
+
+
+@given(st.lists(LINE, max_size=12))
+def test_marks_lie_within_their_line(lines: list[str]) -> None:
+    for row, a, b, _ in Highlighter().lines(lines):
+        raw = lines[row].encode()
+        assert 0 <= a < b <= len(raw)
+        raw[a:b].decode()
+
+
+@pytest.mark.parametrize("piece", ["*", "`", "[", "_", "**a", "[a](", "<", "h", "`` ` "])
+def test_no_line_takes_long(piece: str) -> None:
+    """The worst that a line of the greatest length can do to the patterns."""
+    line = (piece * LONGEST)[:LONGEST]
+    start = time.perf_counter()
+    Highlighter().lines([line])
+    assert time.perf_counter() - start < 1

@@ -1,0 +1,74 @@
+"""What an agent sends cannot disturb the screen or pretend to be something else."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_nvim.render.text import one_line, size, visible
+
+SPELLED = [
+    ("\x00", "^@"),
+    ("\x07", "^G"),
+    ("\x1b[31mred\x1b[0m", "^[[31mred^[[0m"),
+    ("\x7f", "^?"),
+    ("\x80", "<U+0080>"),
+    ("\x9b", "<U+009B>"),
+    ("a\rb", "a^Mb"),
+    ("a\r\nb", "a\nb"),
+    ("\x0b\x0c", "^K^L"),
+    ("\u202eevil", "<U+202E>evil"),
+    ("\u2066a\u2069", "<U+2066>a<U+2069>"),
+    ("\u200e\u200f\u061c", "<U+200E><U+200F><U+061C>"),
+    ("a\u200bb", "a<U+200B>b"),
+    ("\u2028\u2029", "<U+2028><U+2029>"),
+    ("\ufeffbom", "<U+FEFF>bom"),
+    ("\ud800", "\ufffd"),
+]
+
+KEPT = ["", "plain", "tab\there", "line\nline", "é中🙂", "👩\u200d🚀", "می\u200cخواهم", "\u00a0"]
+
+
+@pytest.mark.parametrize(("text", "shown"), SPELLED)
+def test_spelled_out(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_kept(text: str) -> None:
+    assert visible(text) == text
+
+
+@given(st.text(st.characters()))
+def test_nothing_unsafe_is_left(text: str) -> None:
+    shown = visible(text)
+    assert all(unicodedata.category(c) != "Cc" or c in "\t\n" for c in shown)
+    assert all(unicodedata.bidirectional(c) not in BIDI for c in shown)
+    shown.encode()
+
+
+BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+@given(st.text(st.characters()))
+def test_twice_is_once(text: str) -> None:
+    assert visible(visible(text)) == visible(text)
+
+
+@given(st.text(st.characters(), max_size=400), st.integers(2, 300))
+def test_one_line_is_one_short_line(text: str, limit: int) -> None:
+    line = one_line(text, limit)
+    assert len(line) <= limit
+    assert "\n" not in line
+    assert line == line.strip()
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (12_000, "12 KiB"), (3_565_158, "3.4 MiB")],
+)
+def test_size(count: int, shown: str) -> None:
+    assert size(count) == shown
