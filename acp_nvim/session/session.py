@@ -32,6 +32,12 @@ from acp_nvim.session.terminals import Terminals
 from acp_nvim.session.tool_calls import ToolCall, ToolCalls
 from acp_nvim.session.transcript import Transcript
 
+FROM_THE_START = (
+    *("agent", "cwd", "status", "title", "tool_calls", "queue", "plan", "commands", "options"),
+    *("permissions", "elicitations", "edits", "terminals"),
+)
+"""State that is told of a session as soon as there is one."""
+
 CALLS_AT_ONCE = 200
 """Tool calls told in one frame; a replay may bring any number."""
 
@@ -91,17 +97,7 @@ class Session:
         self.replaying = False
         """The agent tells what was said and done in the past: nothing of it is an event now."""
         self.state_mark = 0
-        self._changed: set[str] = {
-            "agent",
-            "cwd",
-            "status",
-            "tool_calls",
-            "queue",
-            "plan",
-            "permissions",
-            "elicitations",
-        }
-        self._changed |= {"edits", "terminals", "commands", "options"}
+        self._changed = set(FROM_THE_START)
         self._changed_calls: set[int] = set()
         self._events: list[Event] = []
         self.on_change: Callable[[], None] = lambda: None
