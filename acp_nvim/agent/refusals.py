@@ -39,9 +39,16 @@ CODES: Final[dict[Reason, int]] = {
 """The code of the JSON-RPC error for each reason."""
 
 
+WORDS: Final[dict[Reason, str]] = {"missing": "Resource not found: "}
+"""How the official SDKs begin the message: some agents know the error by these words alone, and
+write no new file when they are missing.
+"""
+
+
 def refusal(reason: Reason, path: str, why: str) -> RequestError:
     """The error that answers a refused request: one line, and `data = {path, reason}`."""
-    message = one_line(f"{path}: {why}")
+    words = WORDS.get(reason, "")
+    message = one_line(f"{words}{path}: {why}")
     return RequestError(CODES[reason], message, {"path": path, "reason": reason})
 
 
