@@ -33,6 +33,19 @@ def named(call: ToolCall, cwd: str) -> list[str]:
     return [path for path in dict.fromkeys(whole) if not os.path.isdir(path)][:MAX_NAMED]  # noqa: PTH112
 
 
+def diffs(call: ToolCall, cwd: str) -> list[tuple[str, str | None, str]]:
+    """Real path, old and new text of each diff that the call gives (v1/tool-calls#content)."""
+    return [
+        (
+            os.path.realpath(os.path.join(cwd, item.path)),  # noqa: PTH118
+            item.old_text if isinstance(item.old_text, str) else None,
+            item.new_text,
+        )
+        for item in call.content
+        if isinstance(item, schema.Diff)
+    ]
+
+
 def _inside(value: Any, depth: int, key: str = "") -> Iterator[str]:
     if isinstance(value, str):
         if key in KEYS and "\0" not in value and "\n" not in value and "://" not in value:

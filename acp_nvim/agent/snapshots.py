@@ -76,6 +76,10 @@ class Snapshots:
         if rest:
             await to_thread.run_sync(self._read_single, rest)
 
+    def single(self, path: str) -> bytes | None:
+        """What a file that no store keeps holds as far as is known; None also for any other."""
+        return self._single.get(path)
+
     def trees(self, roots: Sequence[str]) -> dict[str, str]:
         """The trees of the last look, by real path of the directory; what has no store lacks."""
         found = {root: self._trees.get(root) for root in map(os.path.realpath, roots)}
@@ -119,6 +123,7 @@ class Snapshots:
             if paths is not None:
                 inside = [path for path in paths if below(path, root) and path not in self._single]
                 unkept = set(store.unkept(inside))
+                self._read_single(unkept)
                 paths = [path for path in inside if path not in unkept]
                 if not paths:
                     return []

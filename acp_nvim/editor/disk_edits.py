@@ -14,7 +14,7 @@ import anyio
 
 from acp_nvim.agent.decode import BinaryError, Format, decode, decode_as
 from acp_nvim.agent.live import BufferText
-from acp_nvim.agent.named import READING, named
+from acp_nvim.agent.named import READING, diffs, named
 from acp_nvim.agent.paths import Place
 from acp_nvim.agent.snapshots import FileChange, Snapshots, below
 from acp_nvim.agent.tasks import Tasks
@@ -39,6 +39,8 @@ class Turn:
         self.roots = [Place(root, root).real for root in session.roots]
         self.named: set[str] = set()
         """Files of tool calls that have ended, to be looked at."""
+        self.diffs: list[tuple[str, str | None, str]] = []
+        """What such tool calls say they changed."""
         self.seen: dict[int, tuple[Any, ...]] = {}
         """What was known of each tool call when it was looked at last."""
         self.looking = False
@@ -108,6 +110,7 @@ class DiskEdits:
         paths = named(call, session.cwd)
         if call.finished:
             turn.named.update(paths)
+            turn.diffs += diffs(call, session.cwd)
             turn.again = True
             if paths:
                 turn.ended.set()
@@ -120,6 +123,19 @@ class DiskEdits:
     async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
         await self._snapshots.note(turn.roots, paths)
 
+    async def _believe(self, turn: Turn) -> None:
+        """Files that no store keeps, named when they had changed already: a diff of the whole file
+        tells what they held before.
+        """
+        given, turn.diffs = turn.diffs, []
+        for path, old, new in given:
+            data = self._snapshots.single(path)
+            if data is None or path in self._edits.known or data != new.encode():
+                continue
+            change = FileChange(path, None if old is None else old.encode(), data)
+            async with self._lock, self._edits.alone(path):
+                await self._take_up([change])
+
     async def _after_calls(self, turn: Turn) -> None:
         """Look until no tool call has ended meanwhile; one task for each turn."""
         try:
@@ -128,6 +144,7 @@ class DiskEdits:
                 paths, turn.named = sorted(turn.named), set()
                 if paths:
                     await self.look(turn.roots, paths)
+                    await self._believe(turn)
                 started = anyio.current_time()
                 await self.look(turn.roots)
                 with anyio.move_on_after(SHARE * (anyio.current_time() - started)):
