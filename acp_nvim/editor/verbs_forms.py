@@ -88,8 +88,8 @@ def open_form(host: Host, decision: Decision) -> None:
     about = [decision.title, *_about(decision.request.requested_schema)]
     about.append("Edit, then :w reviews it; nothing is sent before you say so. <CR> ticks a box.")
     lines = form_page.lines(form, defaults, about)
-    first = next((at + 1 for at, line in enumerate(lines) if line.startswith(form_page.HEAD)), 0)
-    host.screen.push("form", decision.id, {"lines": lines, "cursor": first})
+    cursor = form_page.first_value(lines)
+    host.screen.push("form", decision.id, {"lines": lines, "cursor": cursor})
     decision.waiters.append(
         lambda outcome: host.screen.push("form_closed", decision.id, outcome.kind, decision.by)
     )

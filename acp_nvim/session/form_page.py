@@ -39,6 +39,13 @@ def lines(form: Sequence[Field], values: Mapping[str, Any], above: Sequence[str]
     return page
 
 
+def first_value(page: Sequence[str]) -> int:
+    """The row where one starts to fill in; 0-based."""
+    heads = [row for row, line in enumerate(page) if line.startswith(HEAD)]
+    below = range(heads[0] + 1, len(page)) if heads else range(0)
+    return next((row for row in below if not page[row].startswith(HELP)), 0)
+
+
 def head(number: int, it: Field) -> str:
     """The line a field is known by: its place in the form comes first, for two may look alike."""
     return f"{HEAD}{number + 1}. {one_line(it.label, 120)} · {one_line(wanted(it), 200)}"
