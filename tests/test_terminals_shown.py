@@ -89,7 +89,7 @@ async def test_an_unknown_terminal_is_no_error_and_gets_its_output(served: Serve
     assert served.rows()[1:] == ["  [terminal c1]"]
     told(served, "c1", terminal_info={"terminal_id": "c1", "cwd": "/src"})
     told(served, "c1", terminal_output={"terminal_id": "c1", "data": "one\n\x1b[31mtw"})
-    assert served.rows()[1:] == ["  $ bash -lc make", "  in /src", "  one", "  tw"]
+    assert served.rows()[1:] == ["  $ make", "  in /src", "  one", "  tw"]
     told(served, "c1", terminal_output_delta={"data": "o\n"})
     told(served, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 3, "signal": None})
     assert served.rows()[-2:] == ["  two", "  ↳ exit code 3"]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import shlex
+from pathlib import PurePosixPath
+from typing import Any, Final
 
 from acp_nvim.protocol import schema
 from acp_nvim.session.decisions import Decision, Option
 from acp_nvim.session.rules import Case
 from acp_nvim.session.tool_calls import ToolCall
+
+
+SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 
 
 def permission_decision(
@@ -68,5 +73,26 @@ def command_of(raw_input: Any) -> str | None:
         return None
     command = raw_input.get("command") or raw_input.get("cmd")
     if isinstance(command, list):
-        return " ".join(str(word) for word in command)
+        return _line([str(word) for word in command])
     return command if isinstance(command, str) else None
+
+
+def _line(argv: list[str]) -> str:
+    """Return words as one command line. What is handed to a shell as a line is the line itself:
+    rules are written for that.
+    """
+    match argv:
+        case [shell, "-c" | "-lc", line] if PurePosixPath(shell).name in SHELLS:
+            return line
+    return shlex.join(argv)
+
+
+def output_of(raw_output: Any) -> str:
+    """Return what a command printed, by its tool call's raw output; empty where it does not say."""
+    if not isinstance(raw_output, dict):
+        return raw_output if isinstance(raw_output, str) else ""
+    for keys in (("aggregated_output",), ("stdout", "stderr"), ("output",)):
+        texts = [text for key in keys if isinstance(text := raw_output.get(key), str)]
+        if any(texts):
+            return "".join(texts)
+    return ""

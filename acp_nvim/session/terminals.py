@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from acp_nvim.protocol import schema
 from acp_nvim.session.entries import TerminalEntry, ToolEntry
-from acp_nvim.session.questions import command_of
+from acp_nvim.session.questions import command_of, output_of
 from acp_nvim.session.terminal import Launch, Terminal
 from acp_nvim.session.transcript import Transcript
 
@@ -100,6 +100,8 @@ class Terminals:
             terminal = Terminal(id, Launch(command), 0, ours=False)
             self.add(terminal)
         if not terminal.ours:
+            if "terminal_exit" in found and not found.keys() & _OUTPUT and not terminal.line_count:
+                terminal.tell(output_of(entry.call.raw_output))
             for key, value in found.items():
                 _TOLD[key](self, terminal, value)
 
@@ -149,3 +151,6 @@ _TOLD: Final[dict[str, Callable[[Terminals, Terminal, Mapping[str, Any]], None]]
     "terminal_exit": _exit,
 }
 """In the order in which they are applied when one update carries several."""
+
+_OUTPUT: Final = {"terminal_output", "terminal_output_delta"}
+"""Of a command that was quick some agents tell the output in `rawOutput` alone."""
