@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from acp_nvim.session.ansi import Ansi, Newlines
+from acp_nvim.session.ansi import Ansi, Newlines, plain
 from acp_nvim.session.output import Output
 from acp_nvim.session.tail import KEPT, LINE, SCREEN, Tail
 
@@ -47,36 +47,40 @@ def split(text: str, cuts: list[int]) -> list[str]:
 # -- the filter
 
 
-@pytest.mark.parametrize("colours", [True, False])
 @given(OUTPUT, CUTS)
-def test_where_pieces_end_makes_no_difference(colours: bool, text: str, cuts: list[int]) -> None:
-    whole, parts = Ansi(colours=colours), Ansi(colours=colours)
+def test_where_pieces_end_makes_no_difference(text: str, cuts: list[int]) -> None:
+    whole, parts = Ansi(), Ansi()
     assert "".join(parts.feed(piece) for piece in split(text, cuts)) == whole.feed(text)
+
+
+@given(OUTPUT, CUTS)
+def test_text_alone_is_the_same_in_pieces(text: str, cuts: list[int]) -> None:
+    parts = Ansi()
+    pieces = [plain(parts.feed(piece)) for piece in split(text, cuts)]
+    assert "".join(pieces) == plain(Ansi().feed(text))
 
 
 @given(OUTPUT)
 def test_only_what_is_known_to_be_harmless_comes_through(text: str) -> None:
-    safe = Ansi(colours=True).feed(text)
+    safe = Ansi().feed(text)
     assert SAFE.sub("", safe) == ""
     assert "\x1b]" not in safe
 
 
 @given(OUTPUT)
 def test_what_is_safe_stays_as_it_is(text: str) -> None:
-    safe = Ansi(colours=True).feed(text)
-    assert Ansi(colours=True).feed(safe) == safe
+    safe = Ansi().feed(text)
+    assert Ansi().feed(safe) == safe
 
 
 @given(OUTPUT)
-def test_without_colours_no_sequence_is_left(text: str) -> None:
-    plain = Ansi(colours=False).feed(text)
-    assert "\x1b" not in plain
-    assert plain == Ansi(colours=False).feed(Ansi(colours=True).feed(text))
+def test_no_sequence_is_left_in_plain_text(text: str) -> None:
+    assert re.search("[\x00-\x07\x0e-\x1f\x7f-\x9f]", plain(Ansi().feed(text))) is None
 
 
 @given(st.text(st.characters(blacklist_categories=("Cc", "Cs")) | st.just("\n")))
 def test_text_without_controls_is_not_touched(text: str) -> None:
-    assert Ansi(colours=True).feed(text) == Ansi(colours=False).feed(text) == text
+    assert plain(text) == Ansi().feed(text) == text
 
 
 @pytest.mark.parametrize(
@@ -104,7 +108,7 @@ def test_text_without_controls_is_not_touched(text: str) -> None:
     ],
 )
 def test_what_reaches_beyond_the_screen_is_removed(sequence: str) -> None:
-    assert Ansi(colours=True).feed(f"before{sequence}after") == "beforeafter"
+    assert Ansi().feed(f"before{sequence}after") == "beforeafter"
 
 
 @pytest.mark.parametrize(
@@ -120,12 +124,12 @@ def test_what_reaches_beyond_the_screen_is_removed(sequence: str) -> None:
     ],
 )
 def test_what_draws_is_kept(sequence: str) -> None:
-    assert Ansi(colours=True).feed(f"a{sequence}b") == f"a{sequence}b"
-    assert Ansi(colours=False).feed(f"a{sequence}b") == "ab"
+    assert Ansi().feed(f"a{sequence}b") == f"a{sequence}b"
+    assert plain(f"a{sequence}b") == "ab"
 
 
 def test_a_string_without_end_swallows_no_memory() -> None:
-    ansi = Ansi(colours=True)
+    ansi = Ansi()
     assert [ansi.feed("\x1b]52;c;" + "A" * 100_000) for _ in range(3)] == ["", "", ""]
     assert len(ansi._carry) == 0
     assert ansi.feed("\x07b") == "b"
@@ -241,7 +245,7 @@ def test_short_output_looks_as_in_a_real_terminal(text: str, cuts: list[int]) ->
     shown = [line.rstrip() for line in screen.display]
     while shown and not shown[-1]:
         shown.pop()
-    tail, ansi = Tail(), Ansi(colours=True)
+    tail, ansi = Tail(), Ansi()
     for piece in split(text, cuts):
         tail.add(ansi.feed(piece))
         tail.lines()

@@ -15,31 +15,27 @@ _HAS_C1: Final = re.compile("[\x80-\x9f]")
 _SPECIAL: Final = re.compile("[\x00-\x07\x0e-\x1f\x7f\x80-\x9f]")
 
 _TOKEN: Final = re.compile(
-    "(?P<text>[^\x1b]+)"
-    r"|(?P<csi>\x1b\[(?P<args>[0-?]{0,64})(?P<between>[ -/]{0,4})(?P<final>[@-~]))"
+    "(?P<run>(?:[^\x00-\x07\x10-\x1f\x7f]++"
+    r"|\x1b\[[0-9;:]{0,64}[@-HJKLMPSTXZ`abdefghlmrsu]|\x1b\[\?[0-9;]{0,63}[hlJK])++)"
+    r"|(?P<csi>\x1b\[[0-?]{0,64}(?P<between>[ -/]{0,4})(?P<final>[@-~]))"
     r"|(?P<string>\x1b[\]PX^_])"
-    r"|(?P<charset>\x1b[()*+][0-~])"
-    r"|(?P<simple>\x1b[78DEMHc=>])"
+    r"|(?P<drawing>\x1b(?:[()*+][0-~]|[78DEMHc=>]))"
+    r"|(?P<noise>[^\x1b])"
     r"|(?P<other>\x1b[ -/]{1,4}[0-~])"
     r"|(?P<bad>\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[0-~]|[ -/]{0,4}))"
 )
+"""A run is text, and sequences that only draw: no query, no window, printer or keyboard control."""
 _UNFINISHED: Final = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[ -/]{0,4})\Z")
 _STRING_END: Final = re.compile("[\x07\x18\x1a\x1b]")
-_NOISE: Final = re.compile("[\x00-\x07\x10-\x1a\x1c-\x1f\x7f]")
-
-_FINALS: Final = frozenset("@ABCDEFGHIJKLMPSTXZ`abdefghlmrsu")
-_WITH_BETWEEN: Final = {" ": "q", "!": "p"}
-"""Intermediate -> final: the shape of the cursor, the soft reset."""
+_DRAWING: Final = {" ": "q", "!": "p"}
+"""Intermediate and final of two more that draw: the shape of the cursor, the soft reset."""
+_SAFE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()*+].|.)|[\x0e\x0f]")
 
 
 class Ansi:
-    """A filter for text that comes in pieces; where the pieces end makes no difference.
+    """A filter for text that comes in pieces; where the pieces end makes no difference."""
 
-    `colours`: keep harmless sequences; without it the text alone is left.
-    """
-
-    def __init__(self, *, colours: bool) -> None:
-        self._colours = colours
+    def __init__(self) -> None:
         self._carry = ""
         self._in_string = False
 
@@ -78,33 +74,25 @@ class Ansi:
 
     def _keep(self, found: re.Match[str]) -> str:
         match found.lastgroup:
-            case "text":
-                return _NOISE.sub("", found.group())
+            case "run" | "drawing":
+                return found.group()
             case "string":
                 self._in_string = True
                 return ""
-            case "bad" | "other":
-                return ""
-            case "charset" | "simple":
-                return found.group() if self._colours else ""
+            case "csi":
+                between, final = found.group("between", "final")
+                return found.group() if _DRAWING.get(between) == final else ""
             case _:
-                return found.group() if self._colours and _harmless(found) else ""
+                return ""
 
 
-def _harmless(found: re.Match[str]) -> bool:
-    """Whether a control sequence only draws: no query, window, printer or keyboard control."""
-    args, between, final = found.group("args", "between", "final")
-    if between:
-        return _WITH_BETWEEN.get(between) == final
-    if args[:1] == "?":
-        return final in "hlJK"
-    return args[:1] not in ("<", "=", ">") and final in _FINALS
+def plain(safe: str) -> str:
+    """Return the text alone of what the filter let through."""
+    return safe if _SPECIAL.search(safe) is None else _SAFE.sub("", safe)
 
 
 class Newlines:
     """`\\r\\n` as a terminal device writes it back into `\\n`, in text that comes in pieces."""
-
-    _CRLF: Final = re.compile("\r+\n")
 
     def __init__(self) -> None:
         self._carry = ""
@@ -113,7 +101,9 @@ class Newlines:
         """Return `text` with plain newlines; carriage returns at its end wait for what follows."""
         if "\r" not in text and not self._carry:
             return text
-        text = self._CRLF.sub("\n", self._carry + text)
+        text = self._carry + text
+        while "\r\n" in text:
+            text = text.replace("\r\n", "\n")
         rest = text.rstrip("\r")
         self._carry = text[len(rest) :]
         return rest

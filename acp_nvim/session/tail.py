@@ -12,7 +12,7 @@ from typing import Final
 
 KEPT: Final = 200
 """Lines kept."""
-BACKLOG: Final = 8192
+BACKLOG: Final = 16 << 10
 """Characters that may wait to be looked at; of a flood only the end is."""
 LINE: Final = 4000
 """Characters after which a line goes on in the next one."""
@@ -160,6 +160,9 @@ _MOVES: Final[dict[str, Callable[[Tail, int], None]]] = {
 
 def _newest(text: str) -> str:
     """Return the end of a flood, from the beginning of a line where there is one."""
+    lines = text.rsplit("\n", KEPT + SCREEN)
+    if len(lines) > KEPT + SCREEN:
+        text = text[len(lines[0]) + 1 :]
     if len(text) <= BACKLOG:
         return text
     at = text.find("\n", len(text) - BACKLOG)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from acp_nvim.session.ansi import Ansi, Newlines
+from acp_nvim.session.ansi import Ansi, Newlines, plain
 from acp_nvim.session.output import Output
 from acp_nvim.session.tail import Tail
 
@@ -46,8 +46,7 @@ class Terminal:
         self.on_status: Callable[[Terminal], None] = lambda _: None
         self._tail = Tail()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._safe = Ansi(colours=True)
-        self._plain = Ansi(colours=False)
+        self._ansi = Ansi()
         self._newlines = Newlines()
 
     def feed(self, data: bytes) -> None:
@@ -107,9 +106,9 @@ class Terminal:
     def _take(self, text: str) -> None:
         if not text:
             return
+        safe = self._ansi.feed(text)
         if self.ours and not self.released:
-            self.output.add(self._newlines.feed(self._plain.feed(text)))
-        safe = self._safe.feed(text)
+            self.output.add(self._newlines.feed(plain(safe)))
         self.replay.add(safe)
         self._tail.add(safe)
         self.on_output(self)
