@@ -179,7 +179,10 @@ function M.closed(id, outcome, by)
   end
   vim.bo[bufnr].modified = false
   vim.bo[bufnr].bufhidden = 'wipe'
-  show_review(bufnr, { ('nothing: the question is %s (%s)'):format(outcome, by) })
+  forget(bufnr)
+  local why = ('nothing is sent: the question is %s (%s)'):format(outcome, by)
+  vim.api.nvim_buf_set_extmark(bufnr, ns_review, 0, 0, { virt_text = { { why, 'AcpWarning' } } })
+  require('acp.notify').echo('warn', why)
 end
 
 ---@param line string
