@@ -123,10 +123,10 @@ def test_a_user_edit_within_a_hunk_shows_new_words(front: Editor) -> None:
     path = changed(front)
     front.open(path)
     pend(front, path, LINES)
-    front.keys("4ggA more<Esc>")
+    front.keys("4gg0cwrow<Esc>")
     front.cmd("silent write")
-    pend(front, path, LINES)
-    assert words(front) == ["three more"]
+    pend(front, path, [*LINES[:3], "line three", *LINES[4:]])
+    assert words(front) == ["row"]
 
 
 def test_a_file_that_is_opened_later_or_read_again_gets_its_marks(front: Editor) -> None:

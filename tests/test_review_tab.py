@@ -117,6 +117,16 @@ def test_the_hosts_base_comes_in_but_not_over_what_was_just_put(front: Editor) -
     assert front.lua(base) == LINES
 
 
+def test_the_hunks_told_say_what_the_left_side_is(front: Editor) -> None:
+    path = opened(front)
+    real = str(path.resolve())
+    pend(front, path, ["first", *LINES], tick=front.lua("return vim.b.changedtick"))
+    assert front.lua(text("//" + real)) == ["first", *LINES]
+    apply(front, ["hunks", real, [], {"kind": "modified"}])
+    assert front.lua(text("//" + real)) == path.read_text().splitlines()
+    assert [verb for verb, _ in sent(front)] == ["review"]
+
+
 def test_a_word_of_the_host_that_is_never_confirmed_comes_in_later(front: Editor) -> None:
     path = opened(front)
     real = str(path.resolve())
@@ -216,6 +226,21 @@ def test_files_are_listed_and_one_key_leads_on(front: Editor) -> None:
     front.wait_screen("b.txt  done")
     front.keys("]f]f]f")
     assert front.lua("return vim.fn.expand('%:t')") == "c.txt"
+
+
+def test_what_the_agent_edits_meanwhile_is_listed_and_nothing_moves(front: Editor) -> None:
+    first = opened(front)
+    second = changed(front, "b.txt")
+    front.cmd("tabprevious")
+    edits(front, entry(first, LINES), entry(second, LINES))
+    front.wait("#_G.sent == 2")
+    assert last(front) == ["review", {}]
+    apply(front, ["review", [entry(first, LINES), entry(second, LINES)]])
+    assert front.lua("return vim.fn.tabpagenr()") == 1
+    front.cmd("tabnext")
+    front.wait_screen("▸ M a.txt")
+    front.keys("]f")
+    assert front.lua("return vim.fn.expand('%:t')") == "b.txt"
 
 
 def test_the_list_picks_and_decides(front: Editor) -> None:

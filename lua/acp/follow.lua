@@ -162,7 +162,7 @@ local function readable(path)
   if stat then
     return stat.type == 'file' and vim.uv.fs_access(path, 'R') == true
   end
-  return require('acp.review.inline').buffer(path) ~= nil
+  return require('acp.review.live').buffer(path) ~= nil
 end
 
 --- Light the line for a moment.
@@ -196,7 +196,7 @@ end
 ---@param state acp.Followed
 ---@param location acp.Location
 local function edit(state, location)
-  local bufnr = require('acp.review.inline').buffer(location.path) or vim.fn.bufadd(location.path)
+  local bufnr = require('acp.review.live').buffer(location.path) or vim.fn.bufadd(location.path)
   if bufnr ~= api.nvim_get_current_buf() or (location.line or 0) ~= vim.fn.line('.') then
     vim.cmd("mark '")
   end

@@ -31,7 +31,7 @@ end
 ---@return integer bufnr
 ---@return integer row
 local function place(here)
-  local bufnr = require('acp.review.inline').buffer(here.path) or here.bufnr
+  local bufnr = require('acp.review.live').buffer(here.path) or here.bufnr
   return bufnr, math.min(here.line, api.nvim_buf_line_count(bufnr)) - 1
 end
 

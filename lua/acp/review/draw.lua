@@ -16,7 +16,6 @@ local LINE, WORD = 90, 95
 ---@field last integer
 ---@field removed string[] the base's lines that it replaced
 ---@field kind 'added'|'changed'|'removed'
----@field words? any[] `{row, {{col, end_col}…}}…`; computed here when absent
 
 ---@class acp.Entry
 ---@field hunk acp.Hunk
@@ -192,16 +191,6 @@ function M.compare(bufnr, before, hunks, bare)
   return result
 end
 
----@param hunk acp.Hunk
----@return acp.Words
-local function told(hunk)
-  local words = {}
-  for _, one in ipairs(hunk.words) do
-    words[one[1] - hunk.first + 1] = one[2]
-  end
-  return words
-end
-
 ---@param bufnr integer
 ---@param entry acp.Entry
 ---@param row integer
@@ -250,7 +239,7 @@ function M.refine(bufnr, entry, place)
   if #hunk.removed > 0 then
     mark(bufnr, entry, require('acp.review.virtual').coloured(bufnr, hunk.removed, old), place)
   end
-  draw_words(bufnr, entry, place[1], hunk.words and told(hunk) or new)
+  draw_words(bufnr, entry, place[1], new)
   entry.fine, entry.text = true, text
 end
 

@@ -7,6 +7,7 @@ local sides = require('acp.review.sides')
 
 local asked ---@type { win: integer, buf: integer }|nil
 local wanted ---@type string|nil path to begin with
+local requested = {} ---@type table<string, true> asked for while the review was open
 
 ---@param value any
 local function absent(value)
@@ -48,7 +49,20 @@ local edits = {
   decide = function(verb, file)
     require('acp.host').notify(verb, { scope = 'file', path = file.path })
   end,
-  closed = function() end,
+  closed = function()
+    requested = {}
+  end,
+  more = function(paths)
+    local new = vim.tbl_filter(function(path)
+      return not requested[path]
+    end, paths)
+    for _, path in ipairs(new) do
+      requested[path] = true
+    end
+    if #new > 0 then
+      require('acp.host').notify('review', vim.empty_dict())
+    end
+  end,
 }
 
 ---@param file table as the host sends it
@@ -100,10 +114,40 @@ end
 --- Open the review, or bring it up to date.
 ---@param files table[]
 function M.open(files)
-  if #files == 0 then
+  if not asked and tab.state() then
+    tab.update(vim.tbl_map(known, files))
+  elseif #files == 0 then
     require('acp.notify').echo('info', 'no pending edits')
   elseif M.awaited() then
     tab.present(vim.tbl_map(known, files), edits, wanted)
+  end
+end
+
+--- The base that lies under a text with these hunks.
+---@param bufnr integer
+---@param hunks acp.Hunk[]
+---@return string[]
+local function beneath(bufnr, hunks)
+  local result, row = {}, 0
+  for _, hunk in ipairs(hunks) do
+    vim.list_extend(result, api.nvim_buf_get_lines(bufnr, row, hunk.first, false))
+    vim.list_extend(result, hunk.removed)
+    row = hunk.last
+  end
+  return vim.list_extend(result, api.nvim_buf_get_lines(bufnr, row, -1, false))
+end
+
+--- The hunks of a file are told anew: by them and the buffer's text the left side is known, too.
+---@param path string
+---@param bufnr integer whose text the rows belong to
+---@param hunks acp.Hunk[]
+function M.told(path, bufnr, hunks)
+  local review = tab.state()
+  for _, file in ipairs(review and review.files or {}) do
+    if file.path == path and file.kind ~= 'deleted' then
+      file.base = beneath(bufnr, hunks)
+      require('acp.review.base').set(path, file.base, file.base_eol)
+    end
   end
 end
 

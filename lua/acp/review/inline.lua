@@ -4,6 +4,7 @@ local M = {}
 
 local api = vim.api
 local draw = require('acp.review.draw')
+local live = require('acp.review.live')
 
 --- Hunks that are drawn at once; of more, those on the screen first and the rest in slices.
 local AT_ONCE = 100
@@ -28,24 +29,6 @@ local files = {} ---@type table<string, acp.InlineFile>
 local by_buffer = {} ---@type table<integer, acp.InlineFile>
 local notes_ns = api.nvim_create_namespace('acp.hunks.notes')
 local watching = false
-
---- The loaded buffer of a file, however it is spelled.
----@param path string
----@return integer|nil
-function M.buffer(path)
-  if vim.fn.bufexists(path) == 1 then
-    local bufnr = vim.fn.bufadd(path)
-    if api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == '' then
-      return bufnr
-    end
-  end
-  for _, bufnr in ipairs(api.nvim_list_bufs()) do
-    local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
-    if name ~= '' and vim.bo[bufnr].buftype == '' and vim.uv.fs_realpath(name) == path then
-      return bufnr
-    end
-  end
-end
 
 --- Rows that some window shows of the buffer, as `{first, last}`, inclusive.
 ---@param bufnr integer
@@ -291,6 +274,17 @@ local function absent(value)
   return value == nil or value == vim.NIL
 end
 
+--- The review shows the other side of the same hunks.
+---@param path string
+---@param bufnr integer|nil
+---@param hunks acp.Hunk[]
+local function pass_on(path, bufnr, hunks)
+  local review = package.loaded['acp.review']
+  if review and bufnr then
+    review.told(path, bufnr, hunks)
+  end
+end
+
 --- Pending hunks of a file, all of them; an empty list clears. `path` is absolute and real.
 ---@param path string
 ---@param hunks acp.Hunk[]
@@ -299,16 +293,18 @@ function M.set(path, hunks, meta)
   meta = absent(meta) and {} or meta --[[@as acp.HunksMeta]]
   if #hunks == 0 and not meta.conflict then
     clear(path)
+    pass_on(path, live.buffer(path), hunks)
     return
   end
   watch()
   local file = files[path] or { path = path, entries = {}, round = 0 }
   files[path] = file
   file.hunks, file.meta = hunks, meta
-  local bufnr = M.buffer(path)
+  local bufnr = live.buffer(path)
   local tick = not absent(meta.tick) and meta.tick or nil
   if bufnr and (not tick or tick == api.nvim_buf_get_changedtick(bufnr)) then
     show(file, bufnr)
+    pass_on(path, tick and not meta.conflict and bufnr or nil, hunks)
   end
 end
 

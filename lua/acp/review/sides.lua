@@ -36,7 +36,7 @@ end
 ---@param file acp.ReviewFile
 ---@return string
 function M.filetype(file)
-  local bufnr = require('acp.review.inline').buffer(file.path)
+  local bufnr = require('acp.review.live').buffer(file.path)
   local known = bufnr and vim.bo[bufnr].filetype or ''
   return known ~= '' and known
     or vim.filetype.match({ filename = file.path, contents = file.live or file.base })
@@ -96,7 +96,7 @@ function M.right(file)
     local name = ('acp://deleted/%d//%s'):format(M.session(file.path), file.path)
     return M.scratch(name, {}, M.filetype(file)), 'deleted by the agent'
   end
-  local bufnr = require('acp.review.inline').buffer(file.path)
+  local bufnr = require('acp.review.live').buffer(file.path)
   if not bufnr then
     bufnr = vim.fn.bufadd(file.path)
     vim.bo[bufnr].buflisted = true
@@ -121,6 +121,25 @@ function M.refresh(file)
   file.hunks = found and found.hunks or 0
   file.added, file.removed = found and found.added or 0, found and found.removed or 0
   file.conflict = found and found.conflict or false
+end
+
+--- Paths that are pending and not among files.
+---@param files acp.ReviewFile[]
+---@return string[]
+function M.unlisted(files)
+  local seen, found = {}, {}
+  for _, file in ipairs(files) do
+    seen[file.path] = true
+  end
+  for _, session in pairs(require('acp.state').get().sessions) do
+    for _, edit in ipairs(session.edits or {}) do
+      if not seen[edit.path] then
+        seen[edit.path] = true
+        found[#found + 1] = edit.path
+      end
+    end
+  end
+  return found
 end
 
 --- Whether something is left to decide.

@@ -25,6 +25,7 @@ local sides = require('acp.review.sides')
 ---@field hint fun(file: acp.ReviewFile, count: integer): string `count` files in all
 ---@field decide fun(verb: 'accept'|'reject', file: acp.ReviewFile)
 ---@field closed fun()
+---@field more? fun(paths: string[]) these came to be pending meanwhile
 
 local review ---@type acp.Review|nil
 
@@ -131,6 +132,10 @@ local function refresh()
     require('acp.notify').echo('info', 'nothing is left to review')
   end
   state.left = left
+  local others = sides.unlisted(state.files)
+  if #others > 0 and state.source.more then
+    state.source.more(others)
+  end
   local titles = state.files[state.at].titles
   bars(state, titles[1], titles[2])
   draw_list(state)
@@ -223,21 +228,10 @@ local function on_buffer()
   end)
 end
 
-local function watch()
-  local group = api.nvim_create_augroup('acp.review.tab', {})
-  local on = function(events, callback, pattern)
-    api.nvim_create_autocmd(events, { group = group, pattern = pattern, callback = callback })
-  end
-  on('WinClosed', on_closed)
-  on('BufWinEnter', on_buffer)
-  on('WinEnter', sync)
-  on('User', refresh, 'AcpState')
-end
-
 ---@param state acp.Review
 local function open_list(state)
-  if #state.files < 2 or (state.list and api.nvim_win_is_valid(state.list)) then
-    return
+  if #state.files < 2 or state.list then
+    return -- one that the user has closed stays closed
   end
   state.list = api.nvim_open_win(require('acp.review.list').buffer(), false, {
     split = 'below',
@@ -246,6 +240,22 @@ local function open_list(state)
   })
   require('acp.window').adopt(state.list, { winfixheight = true, cursorline = true, wrap = false })
   draw_list(state)
+end
+
+local function watch()
+  local group = api.nvim_create_augroup('acp.review.tab', {})
+  local on = function(events, callback, pattern)
+    api.nvim_create_autocmd(events, { group = group, pattern = pattern, callback = callback })
+  end
+  on('WinClosed', on_closed)
+  on('BufWinEnter', on_buffer)
+  on('WinEnter', sync)
+  on('TabEnter', function()
+    if review and api.nvim_get_current_tabpage() == review.tab then
+      open_list(review)
+    end
+  end)
+  on('User', refresh, 'AcpState')
 end
 
 ---@param files acp.ReviewFile[]
@@ -299,6 +309,9 @@ function M.present(files, source, path)
     if review then
       review.files = files
       api.nvim_set_current_tabpage(review.tab)
+      if review.list and not api.nvim_win_is_valid(review.list) then
+        review.list = nil
+      end
       open_list(review)
     else
       open_tab(files, source)
@@ -311,6 +324,32 @@ end
 ---@return acp.Review|nil
 function M.state()
   return review
+end
+
+--- Bring the list of files up to date; what is shown stays. Files that are decided stay listed.
+---@param files acp.ReviewFile[]
+function M.update(files)
+  local state = review --[[@as acp.Review]]
+  local new = {}
+  for _, file in ipairs(files) do
+    new[file.path] = file
+  end
+  for i, file in ipairs(state.files) do
+    local now = new[file.path]
+    if now then
+      now.titles, new[file.path] = file.titles, nil
+      state.files[i] = now
+    end
+  end
+  for _, file in ipairs(files) do
+    if new[file.path] then
+      table.insert(state.files, file)
+    end
+  end
+  if api.nvim_get_current_tabpage() == state.tab then
+    open_list(state)
+  end
+  refresh()
 end
 
 --- Close the review.

@@ -9,7 +9,7 @@ local diff = vim.text and vim.text.diff or vim.diff
 M.MAX_LINES, M.MAX_BYTES = 60, 1000
 
 --- Two lines with less in common than this part of their words are simply two lines.
-local COMMON = 0.3
+local COMMON = 0.5
 
 ---@alias acp.Words table<integer, integer[][]> index of a line (from 1) -> `{col, end_col}`, bytes
 
@@ -23,19 +23,16 @@ local function joined(lines)
   return #lines > 0 and table.concat(lines, '\n') .. '\n' or ''
 end
 
---- Which old line became which new one. Equal numbers go together in their order; else Neovim's
---- linematch says, which is affordable in hunks of this size.
+--- Which old line became which new one: Neovim's linematch says, which is affordable in hunks of
+--- this size.
 ---@param old string[]
 ---@param new string[]
 ---@return acp.Pair[]
 local function pairs_of(old, new)
-  local found = {}
-  if #old == #new then
-    for i = 1, #old do
-      found[i] = { i, i }
-    end
-    return found
+  if #old == 1 and #new == 1 then
+    return { { 1, 1 } }
   end
+  local found = {}
   local blocks = diff(joined(old), joined(new), {
     result_type = 'indices',
     linematch = M.MAX_LINES,
