@@ -78,6 +78,12 @@ class Decision:
         return True
 
     @property
+    def refused(self) -> bool:
+        """Whether the answer was no, or none."""
+        option = self.outcome and self.outcome.option
+        return self.outcome is not None and (option is None or option.kind.startswith("reject"))
+
+    @property
     def answer(self) -> str:
         """How it was decided, in a few words; empty while it is open."""
         if self.outcome is None:

@@ -221,6 +221,8 @@ class Session:
             self.close_calls("cancelled")
         elif error is not None:
             self.close_calls("failed")
+        else:
+            self._close_refused()
         self.stop_reason, self.error = stop_reason, error
         if self.status in ("running", "cancelling"):
             self.status = "idle"
@@ -243,6 +245,16 @@ class Session:
         for call in self.tool_calls.open():
             call.status = status
             self.touch_call(call)
+
+    def _close_refused(self) -> None:
+        """Close what waits for a permission that was not given: some agents end the turn without
+        another word about it.
+        """
+        for call in self.tool_calls.open():
+            asked = self.entries[call].decisions
+            if call.status == "pending" and asked and asked[-1].refused:
+                call.status = "cancelled"
+                self.touch_call(call)
 
     def remark(
         self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()
