@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import mimetypes
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +35,8 @@ _MAGIC: Final = (
 _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 _PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """What models read as images; others (SVG, TIFF, icons) go as text or as links."""
+
+_TEXTUAL: Final = re.compile(r"[/+](json|xml|yaml|toml|sql|javascript|x-sh|x-\w*script)$")
 
 Say = Callable[[str], None]
 
@@ -104,7 +107,7 @@ def _file(path: str, mime: str | None, size: int, say: Say) -> Attachment:
         text = str(decode(Path(path).read_bytes()).text)
     except BinaryError:
         return FileLink(path, size, mime or "application/octet-stream")
-    return Excerpt(path, text, mime_type=mime or "text/plain")
+    return Excerpt(path, text, mime_type=_text_type(mime))
 
 
 def _text(path: str, text: str, mime: str | None, say: Say) -> Attachment:
@@ -115,7 +118,13 @@ def _text(path: str, text: str, mime: str | None, say: Say) -> Attachment:
             f"the limit is {_mib(TEXT_BYTES)}"
         )
         return FileLink(path, None, mime)
-    return Excerpt(path, text, mime_type=mime or "text/plain")
+    return Excerpt(path, text, mime_type=_text_type(mime))
+
+
+def _text_type(mime: str | None) -> str:
+    """The type by name, unless it says of a text that it is none (`.ts` is also a video's)."""
+    kind = mime or ""
+    return kind if kind.startswith("text/") or _TEXTUAL.search(kind) else "text/plain"
 
 
 def _mib(size: int) -> str:

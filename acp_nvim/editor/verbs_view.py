@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acp_nvim.editor import reports
+from acp_nvim.editor import contents, reports
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import Args, verb
 from acp_nvim.editor.verbs_agents import agent_name
 from acp_nvim.editor.verbs_forms import open_decision
-from acp_nvim.session.session import Session
 from acp_nvim.editor.verbs_terminals import open_terminal
+from acp_nvim.render.text import one_line
+from acp_nvim.session.session import Session
 
 
 @verb("redraw")
@@ -98,6 +99,14 @@ def open_target(host: Host, args: Args) -> None:
     if target.get("kind") == "terminal":
         open_terminal(host, session, str(target["id"]))
         return
+    if target.get("kind") == "address":
+        host.echo("warn", f"not opened, since only http and https are: {one_line(target['uri'])}")
+        return
+    if target.get("kind") == "content":
+        block = contents.find(session, target.get("where"))
+        if block is not None:
+            contents.open_block(host, session, block)
+            return
     lines = reports.whole(session, target)
     host.screen.push(
         "show",

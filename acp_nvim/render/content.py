@@ -1,33 +1,48 @@
-"""Content blocks that are no text, as rows one can open."""
+"""Content blocks that are no text, as rows one can open (v1/content)."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.rows import Row, Target, pieces, row
+from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.text import one_line, size, visible
 
 SHOWN = 8
 """Lines of an embedded text that are drawn."""
 
+Where = Mapping[str, Any] | None
+"""Finds a block again when it is to be opened (`editor/contents.py`): `{message, part}`,
+`{call, item}`, `{compaction, part}`.
+"""
 
-def describe(block: Any, where: object) -> list[Row]:
-    """Return the rows of a content block (v1/content); `where` finds it again when it is to be opened."""
+_LINES = re.compile(r"^[lL]?(\d+)")
+
+
+def describe(block: Any, where: Where) -> list[Row]:
+    """Return the rows of a content block; the first stands for it when the others are folded."""
     match block:
         case schema.ImageContent() | schema.AudioContent():
             return [_media(block, where)]
         case schema.ResourceLink():
-            return [_link(block)]
+            return [_link(block, where)]
         case schema.EmbeddedResource():
-            return _resource(block.resource, where)
+            return _resource(block, where)
         case schema.TextContent():
-            return [row(line) for line in visible(block.text).split("\n")]
+            return _text(block)
         case _:
-            return [row(f"[{_tag(block)}]", "AcpAttachment", {"kind": "content", "where": where})]
+            return [row(f"[{_tag(block)}]", "AcpAttachment", _whole(where))]
+
+
+def is_aside(block: Any) -> bool:
+    """Whether a text is meant for the model and not for the user (v1/content#annotations)."""
+    annotations = block.annotations
+    return bool(annotations) and annotations.audience == ["assistant"]
 
 
 def local_path(uri: str) -> str | None:
@@ -38,42 +53,106 @@ def local_path(uri: str) -> str | None:
     return uri if uri.startswith("/") else None
 
 
+def line_of(uri: str) -> int | None:
+    """Return the first line that a URI names: `#L10-L20`, `#10`, `?line=10`; from 1."""
+    parts = urlsplit(uri)
+    named = _LINES.match(parts.fragment) or _LINES.match(parse_qs(parts.query).get("line", [""])[0])
+    return max(int(named[1]), 1) if named else None
+
+
 def link_target(uri: str, line: int | None = None) -> Target:
-    """Return what `<CR>` does on a link: open the file, or the address outside."""
+    """Return what `<CR>` does on a link: open the file, or the address outside. What is neither a
+    file nor of the web is not given to the system: it might run something.
+    """
     path = local_path(uri)
     if path is None:
-        return {"kind": "url", "url": uri}
+        web = urlsplit(uri).scheme in ("http", "https")
+        return {"kind": "url", "url": uri} if web else {"kind": "address", "uri": uri}
+    line = line or line_of(uri)
     return {"kind": "file", "path": path} | ({"line": line} if line else {})
 
 
-def _media(block: Any, where: object) -> Row:
+def _whole(where: Where) -> Target | None:
+    return None if where is None else {"kind": "content", "where": dict(where)}
+
+
+def _address(uri: str, where: Where) -> Target | None:
+    """A file or an address of the web is followed; anything else is shown for what it is."""
+    target = link_target(uri)
+    return _whole(where) or target if target["kind"] == "address" else target
+
+
+def _marks(block: Any) -> list[tuple[str, str | None]]:
+    """Annotations, subtly: whom it is for, how much it matters, how old it is."""
+    annotations = block.annotations
+    if not annotations:
+        return []
+    marks: list[str] = []
+    if annotations.audience == ["assistant"]:
+        marks.append("for the agent")
+    elif annotations.audience == ["user"]:
+        marks.append("for you")
+    if annotations.priority is not UNSET and annotations.priority is not None:
+        marks.append(f"priority {annotations.priority:g}")
+    if annotations.last_modified:
+        marks.append(one_line(annotations.last_modified, 40))
+    return [(" · " + ", ".join(marks), "AcpMuted")] if marks else []
+
+
+def _media(block: schema.ImageContent | schema.AudioContent, where: Where) -> Row:
     kind = "image" if isinstance(block, schema.ImageContent) else "audio"
-    bytes_ = len(block.data) * 3 // 4
-    text = f"[{kind} {one_line(block.mime_type, 60)}, {size(bytes_)}]"
-    return row(text, "AcpAttachment", {"kind": "content", "where": where})
+    text = f"[{kind} {one_line(block.mime_type, 60)}, {size(_bytes(block.data))}]"
+    return pieces([(text, "AcpAttachment"), *_marks(block)], _whole(where))
 
 
-def _link(block: schema.ResourceLink) -> Row:
+def _bytes(base64: str) -> int:
+    return len(base64) * 3 // 4 - base64[-2:].count("=")
+
+
+def _link(block: schema.ResourceLink, where: Where) -> Row:
     title = one_line(block.title or block.name or block.uri)
     parts: list[tuple[str, str | None]] = [("→ ", "AcpMuted"), (title, "AcpLink")]
     if one_line(block.uri) != title:
         parts.append((f" ({one_line(block.uri)})", "AcpMuted"))
-    if block.description is not UNSET and block.description:
+    if block.description:
         parts.append((f" {one_line(block.description)}", "AcpMuted"))
-    return pieces(parts, link_target(block.uri))
+    if block.size:
+        parts.append((f", {size(block.size)}", "AcpMuted"))
+    return pieces([*parts, *_marks(block)], _address(block.uri, where))
 
 
-def _resource(resource: Any, where: object) -> list[Row]:
+def _resource(block: schema.EmbeddedResource, where: Where) -> list[Row]:
+    resource: Any = block.resource
+    uri = one_line(resource.uri)
     if not isinstance(resource, schema.TextResourceContents):
-        data = getattr(resource, "blob", "")
-        text = f"[resource {one_line(resource.uri)}, {size(len(data) * 3 // 4)}]"
-        return [row(text, "AcpAttachment", {"kind": "content", "where": where})]
-    lines = visible(resource.text).split("\n")
-    head = pieces([("→ ", "AcpMuted"), (one_line(resource.uri), "AcpLink")], link_target(resource.uri))
-    rows = [head, *(row("  " + line, "AcpResource") for line in lines[:SHOWN])]
-    if len(lines) > SHOWN:
-        rows.append(row(f"  … +{len(lines) - SHOWN} lines", "AcpMuted", {"kind": "content", "where": where}))
+        text = f"[resource {uri}, {size(_bytes(resource.blob))}]"
+        return [pieces([(text, "AcpAttachment"), *_marks(block)], _whole(where))]
+    text = resource.text.rstrip("\n")
+    count = text.count("\n") + 1
+    head = pieces(
+        [
+            ("→ ", "AcpMuted"),
+            (uri, "AcpLink"),
+            (f", {count} line{'s' if count > 1 else ''}", "AcpMuted"),
+            *_marks(block),
+        ],
+        _address(resource.uri, where),
+    )
+    lines = visible("\n".join(text.split("\n", SHOWN)[:SHOWN])).split("\n")
+    rows = [head, *(row("  " + line, "AcpResource", _whole(where)) for line in lines)]
+    if count > SHOWN:
+        more = count - SHOWN
+        text = f"  … +{more} line{'s' if more > 1 else ''}"
+        rows.append(row(text, "AcpMuted", _whole(where)))
     return rows
+
+
+def _text(block: schema.TextContent) -> list[Row]:
+    lines = visible(block.text.rstrip("\n")).split("\n")
+    if not is_aside(block):
+        return [row(line) for line in lines]
+    head = pieces([("text", "AcpMuted"), *_marks(block)])
+    return [head, *indent([row(line, "AcpMuted") for line in lines], "  ")]
 
 
 def _tag(block: Any) -> str:

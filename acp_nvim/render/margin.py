@@ -1,4 +1,6 @@
-"""Entries that are neither message nor tool call: headings, plan, remarks, questions, what is unknown."""
+"""Entries that are neither message nor tool call: headings, plan, remarks, questions, what is
+unknown.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,10 @@ def plan_rows(entries: object) -> list[Row]:
     for item in entries if isinstance(entries, (list, tuple)) else ():
         mark = PLAN_MARKS.get(item.status, "[?]")
         group = "AcpPlanDone" if item.status == "completed" else None
-        parts: list[tuple[str, str | None]] = [(f"- {mark} ", "AcpListMarker"), (one_line(item.content, 400), group)]
+        parts: list[tuple[str, str | None]] = [
+            (f"- {mark} ", "AcpListMarker"),
+            (one_line(item.content, 400), group),
+        ]
         if item.priority != "medium":
             parts.append((f" ({item.priority})", "AcpMuted"))
         rows.append(pieces(parts))
@@ -68,9 +73,8 @@ def _question(entry: Question) -> list[Row]:
     decision = entry.decision
     if decision.outcome is None:
         return card(decision)
-    answer = decision.outcome.option.name if decision.outcome.option else decision.outcome.kind
-    by = "" if decision.by == "user" else f" ({decision.by})"
-    return [pieces([(one_line(decision.title), "AcpMuted"), (f" ↳ {one_line(answer)}{by}", "AcpMuted")])]
+    answer = f" ↳ {one_line(decision.answer)}"
+    return [pieces([(one_line(decision.title), "AcpMuted"), (answer, "AcpMuted")])]
 
 
 def _remark(entry: Line) -> list[Row]:
@@ -83,8 +87,12 @@ def _compaction(entry: Compaction) -> list[Row]:
     title = {"in_progress": "compacting the context…", "completed": "context compacted"}
     text = title.get(entry.status, f"compaction {entry.status}")
     rows = [row("— " + text + (f": {one_line(entry.error)}" if entry.error else ""), "AcpMuted")]
-    for part in entry.summary:
-        lines = [row(line) for line in visible(part).split("\n")] if isinstance(part, str) else describe(part, None)
+    for at, part in enumerate(entry.summary):
+        lines = (
+            [row(line) for line in visible(part).split("\n")]
+            if isinstance(part, str)
+            else describe(part, {"compaction": entry.id, "part": at})
+        )
         rows += indent(lines, "  ")
     return rows
 
@@ -92,4 +100,7 @@ def _compaction(entry: Compaction) -> list[Row]:
 def _unknown(entry: Unknown) -> list[Row]:
     """An update of an unknown kind is shown for what it is, never guessed at."""
     raw = msgspec.json.encode(entry.raw).decode("utf-8", "replace")
-    return [row(f"— update of an unknown kind: {one_line(entry.tag, 60)}", "AcpMuted"), row("  " + one_line(raw, 300), "AcpMuted")]
+    return [
+        row(f"— update of an unknown kind: {one_line(entry.tag, 60)}", "AcpMuted"),
+        row("  " + one_line(raw, 300), "AcpMuted"),
+    ]

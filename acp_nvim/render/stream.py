@@ -13,6 +13,9 @@ from acp_nvim.session.entries import Message, Part
 
 Op = list[Any]
 
+FOLDED = 4
+"""A content block with more rows is folded to its first."""
+
 
 class Stream:
     """Draws one `Message`. The rows it owns: `head`, then text, then `foot` (a blank row inside a
@@ -52,15 +55,44 @@ class Stream:
         ops: list[Op] = []
         done = False
         while not done and budget > 0:
-            text, targets, done = self._take(budget)
-            if text or targets or not self.rows:
-                ops.append(self._put(n, start, at_top and not ops, text, targets))
-            budget -= len(text)
+            text, block, done = self._take(budget)
+            first = start + (self.rows - (2 if self._foot else 1) if self.rows else len(self._head))
+            if block:
+                ops += self._put_block(n, start, first, at_top and not ops, text, block)
+            elif text or not self.rows:
+                lines = text.split("\n")
+                ops.append(self._put(n, start, at_top and not ops, lines, self._spans(lines), []))
+            budget -= len(text) + sum(len(line) for line, _, _ in block)
         return ops, done
 
-    def _put(self, n: int, start: int, at_top: bool, text: str, targets: list[Any]) -> Op:
-        lines = text.split("\n")
-        spans = self._spans(lines)
+    def _put_block(
+        self, n: int, start: int, first: int, at_top: bool, before: str, block: list[Row]
+    ) -> list[Op]:
+        """A content block stands on rows of its own; what is long folds under its first row."""
+        above = [before] if self._tail or before else []
+        spans = self._spans([before]) if above else []
+        lines = [*above, *(text for text, _, _ in block), ""]
+        offset = len(above)
+        own_spans, targets = decor(block)
+        spans += [(at + offset, a, b, group) for at, a, b, group in own_spans]
+        targets = [[a + offset, b + offset, data] for a, b, data in targets]
+        self._tail, self._column = "", 0
+        ops = [self._put(n, start, at_top, lines, spans, targets)]
+        if len(block) > FOLDED:
+            top = first + offset
+            name = f"c{self.message.number}-{self._part}"
+            ops.append(["fold", n, name, top, top + len(block) - 1, False])
+        return ops
+
+    def _put(
+        self,
+        n: int,
+        start: int,
+        at_top: bool,
+        lines: list[str],
+        spans: list[Any],
+        targets: list[Any],
+    ) -> Op:
         if self.rows:
             row = start + self.rows - (2 if self._foot else 1)
             self.rows += len(lines) - 1
@@ -84,10 +116,12 @@ class Stream:
         self.rows = len(texts)
         return ["chat", n, start, start + at_top, texts, [head_spans, head_targets]]
 
-    def _take(self, budget: int) -> tuple[str, list[Any], bool]:
-        """Cut the next piece off the parts: text up to the budget, or one content block."""
+    def _take(self, budget: int) -> tuple[str, list[Row], bool]:
+        """Cut the next piece off the parts: text up to the budget, or the rows of one content
+        block.
+        """
         parts = self.message.parts
-        targets: list[Any] = []
+        block: list[Row] = []
         piece = ""
         if self._offset == len(self._text):
             self._text, self._offset = self._next_text(), 0
@@ -96,11 +130,11 @@ class Stream:
             self._offset += len(piece)
             self.drawn += len(piece)
         elif self._part < len(parts):
-            piece = self._block(parts[self._part], targets)
+            block = self._block(parts[self._part])
             self._part += 1
             self.drawn += 1
         done = self._offset == len(self._text) and self._part >= len(parts)
-        return self._clean(piece), targets, done
+        return self._clean(piece), block, done
 
     def _next_text(self) -> str:
         """Join the parts up to the next content block: a flood of small ones is one string."""
@@ -127,18 +161,11 @@ class Stream:
         self._carry = text[kept:]
         return visible(text[:kept])
 
-    def _block(self, part: Part, targets: list[Any]) -> str:
-        """A content block within the text stands on rows of its own."""
-        before = "\n" if self._tail else ""
+    def _block(self, part: Part) -> list[Row]:
         try:
-            rows = describe(part, self._part)
+            return describe(part, {"message": self.message.number, "part": self._part})
         except Exception as error:
-            rows = [row(f"[cannot be drawn: {type(error).__name__}: {error}]", "AcpError")]
-        offset = len(before)
-        targets.extend(
-            [at + offset, at + offset, target] for at, (_, _, target) in enumerate(rows) if target
-        )
-        return before + "\n".join(text for text, _, _ in rows) + "\n"
+            return [row(f"[cannot be drawn: {type(error).__name__}: {error}]", "AcpError")]
 
     def _spans(self, lines: list[str]) -> list[Any]:
         """Highlights of the lines that this piece finished, and of the open one."""

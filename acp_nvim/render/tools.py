@@ -10,8 +10,8 @@ from msgspec import UNSET
 
 from acp_nvim.edits import hunks
 from acp_nvim.protocol import schema
-from acp_nvim.render.content import describe
-from acp_nvim.render.rows import Row, indent, pieces, row
+from acp_nvim.render.content import describe, is_aside
+from acp_nvim.render.rows import WIDEST, Row, indent, pieces, row
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import home_path, one_line, visible
 from acp_nvim.session.decisions import Decision
@@ -22,6 +22,9 @@ from acp_nvim.session.tool_calls import ToolCall
 ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘"}
 GROUPS = {"completed": "AcpToolCompleted", "failed": "AcpToolFailed", "cancelled": "AcpToolFailed"}
 KEYS = {"allow_once": "y", "allow_always": "Y", "reject_once": "n", "reject_always": "N"}
+
+WHOLE = 1 << 30
+"""As `tool_lines`: nothing is cut, no line either."""
 
 TerminalView = Callable[[str], Sequence[str] | None]
 """Terminal id -> what to show of it: its command line, then its newest lines; None when it is not
@@ -43,8 +46,8 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     pending = [decision for decision in entry.decisions if decision.outcome is None]
     limit = None if pending else look.tool_lines
     below: list[Row] = []
-    for item in call.content:
-        below += _content(item, entry, limit)
+    for at, item in enumerate(call.content):
+        below += _content(at, item, entry, limit)
     if not call.content:
         below += _own_terminals(entry, limit) or _input(call, limit)
     below += _locations(call)
@@ -90,22 +93,24 @@ def float_rows(entry: ToolEntry | None, decision: Decision, look: Look) -> list[
     """
     rows = card(decision)
     if entry is not None:
-        for item in entry.call.content:
-            rows += indent(_content(item, entry, None), "  ")
+        for at, item in enumerate(entry.call.content):
+            rows += indent(_content(at, item, entry, None), "  ")
     return rows
 
 
-def diff_rows(diff: schema.Diff, limit: int | None) -> list[Row]:
+def diff_rows(diff: schema.Diff, limit: int | None, above: int = 0) -> list[Row]:
     """Return a diff as rows: the path with counts, then removed and added lines, at most
     `limit`.
+
+    `above` is the number of the file's lines above those that the diff shows.
     """
-    old = visible(diff.old_text).split("\n") if isinstance(diff.old_text, str) else []
-    new = visible(diff.new_text).split("\n")
+    old = _lines(diff.old_text) if isinstance(diff.old_text, str) else []
+    new = _lines(diff.new_text)
     changes = hunks.diff(old, new)
     added = sum(len(hunk.lines) for hunk in changes)
     removed = sum(hunk.end - hunk.start for hunk in changes)
     where = {"kind": "file", "path": diff.path} | (
-        {"line": changes[0].new_start + 1} if changes else {}
+        {"line": above + changes[0].new_start + 1} if changes else {}
     )
     head = pieces(
         [
@@ -122,7 +127,7 @@ def diff_rows(diff: schema.Diff, limit: int | None) -> list[Row]:
             row(
                 "+ " + line,
                 "AcpAdded",
-                {"kind": "file", "path": diff.path, "line": hunk.new_start + at + 1},
+                {"kind": "file", "path": diff.path, "line": above + hunk.new_start + at + 1},
             )
             for at, line in enumerate(hunk.lines)
         ]
@@ -139,6 +144,7 @@ def _line(call: ToolCall, asks: bool) -> Row:
             (call.kind, "AcpToolKind"),
             (" · ", "AcpMuted"),
             (title, "AcpToolTitle"),
+            (_name(call, title), "AcpMuted"),
             (" · ", "AcpMuted"),
             (status, group),
         ],
@@ -146,34 +152,62 @@ def _line(call: ToolCall, asks: bool) -> Row:
     )
 
 
-def _content(item: Any, entry: ToolEntry, limit: int | None) -> list[Row]:
+def _lines(text: str) -> list[str]:
+    """The lines of a file's text; the newline at its end begins none."""
+    return visible(text).removesuffix("\n").split("\n") if text else []
+
+
+def _name(call: ToolCall, title: str) -> str:
+    """The name of the tool itself, where the title does not say it (v1/tool-calls)."""
+    name = one_line(call.name or "", 60)
+    return f" ({name})" if name and name.lower() not in title.lower() else ""
+
+
+def _above(diff: schema.Diff, call: ToolCall) -> int:
+    """Some agents show only the lines that they replace: where these stand is a location then."""
+    lines = diff.old_text.count("\n") + 1 if isinstance(diff.old_text, str) else 0
+    for location in call.locations:
+        if location.path == diff.path and location.line and location.line > lines:
+            return int(location.line) - 1
+    return 0
+
+
+def _content(at: int, item: Any, entry: ToolEntry, limit: int | None) -> list[Row]:
     call = entry.call
     match item:
         case schema.Diff():
-            return diff_rows(item, limit)
+            return diff_rows(item, limit, _above(item, call))
         case schema.Terminal():
             return _terminal(item.terminal_id, entry, limit)
         case schema.SessionLink():
             target = {"kind": "session", "id": item.session_id}
             return [row(f"→ subagent {one_line(item.session_id, 60)}", "AcpLink", target)]
         case schema.Content():
-            return _block(item.content, call, limit)
+            return _block(at, item.content, call, limit)
         case _:
             tag = one_line(str(getattr(item, "type", type(item).__name__)), 40)
             return [row(f"[{tag}]", "AcpMuted", {"kind": "tool", "call": call.index})]
 
 
-def _block(block: Any, call: ToolCall, limit: int | None) -> list[Row]:
-    if not isinstance(block, schema.TextContent):
-        return describe(block, {"call": call.index})
+def _block(at: int, block: Any, call: ToolCall, limit: int | None) -> list[Row]:
+    if not isinstance(block, schema.TextContent) or is_aside(block):
+        return describe(block, {"call": call.index, "item": at})
     text = block.text.rstrip("\n")
     if not text:
         return []
     count = text.count("\n") + 1
     if limit is not None and count > limit:
         text = _head(text, limit)
-    rows = [row(line) for line in visible(text).split("\n")]
+    rows = [
+        (line, (), None) if limit == WHOLE else _wide(line, call)
+        for line in visible(text).split("\n")
+    ]
     return rows if limit is None or count <= limit else [*rows, _more(count - limit, call)]
+
+
+def _wide(line: str, call: ToolCall) -> Row:
+    """A line that is cut opens in full."""
+    return row(line, None, {"kind": "tool", "call": call.index} if len(line) > WIDEST else None)
 
 
 def _head(text: str, lines: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Literal
 
 from acp_nvim.protocol import schema
@@ -33,6 +34,8 @@ class Message:
     closed: bool = False
     author: str | None = None
     """Who says it where that is not the user or the agent: a parent to its subagent."""
+    number: int = field(default_factory=count(1).__next__)
+    """Tells messages apart when one of their parts is to be opened."""
 
     def text(self) -> str:
         """Return the text parts joined."""

@@ -53,7 +53,10 @@ def _part(content: Any) -> Part:
 
 def _agent_message(session: Session, update: schema.AgentMessageChunk) -> None:
     content = update.content
-    part = content.text if content.__class__ is schema.TextContent else content
+    if content.__class__ is schema.TextContent and not content.annotations:
+        part: Part = content.text
+    else:
+        part = _part(content)
     session.transcript.stream("agent", part, update.message_id or None)
     session.on_change()
 
