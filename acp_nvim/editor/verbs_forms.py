@@ -109,7 +109,7 @@ def form_write(host: Host, args: Args) -> None:
     page = form_page.read(form, [str(line) for line in args.get("lines") or ()])
     unread = {problem.name for problem in page.problems}
     wrong = [it for it in forms.check(form, page.values) if it.name not in unread]
-    problems = [*page.problems, *wrong]
+    problems = sorted([*page.problems, *wrong], key=lambda it: page.rows.get(it.name, 0))
     host.reviewed.pop(decision.id, None)
     if problems:
         rows = [[page.rows.get(it.name, 0), str(it)] for it in problems]
