@@ -43,6 +43,7 @@ class Turn:
         """What such tool calls say they changed."""
         self.seen: dict[int, tuple[Any, ...]] = {}
         """What was known of each tool call when it was looked at last."""
+        self.naming = anyio.Lock()
         self.looking = False
         self.again = False
         self.over = anyio.Event()
@@ -80,7 +81,7 @@ class DiskEdits:
         if turn is None:
             return
         try:
-            await self.look([*turn.roots], sorted(turn.named))
+            await self._look_at_named(turn)
             await self.look(turn.roots)
         finally:
             self._turns.pop(session.n, None)
@@ -123,11 +124,17 @@ class DiskEdits:
     async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
         await self._snapshots.note(turn.roots, paths)
 
-    async def _believe(self, turn: Turn) -> None:
+    async def _look_at_named(self, turn: Turn) -> None:
+        async with turn.naming:
+            paths, turn.named = sorted(turn.named), set()
+            given, turn.diffs = turn.diffs, []
+            await self.look(turn.roots, paths)
+            await self._believe(given)
+
+    async def _believe(self, given: Sequence[tuple[str, str | None, str]]) -> None:
         """Files that no store keeps, named when they had changed already: a diff of the whole file
         tells what they held before.
         """
-        given, turn.diffs = turn.diffs, []
         for path, old, new in given:
             data = self._snapshots.single(path)
             if data is None or path in self._edits.known or data != new.encode():
@@ -141,10 +148,7 @@ class DiskEdits:
         try:
             while turn.again and turn.session.n in self._turns:
                 turn.again, turn.ended = False, anyio.Event()
-                paths, turn.named = sorted(turn.named), set()
-                if paths:
-                    await self.look(turn.roots, paths)
-                    await self._believe(turn)
+                await self._look_at_named(turn)
                 started = anyio.current_time()
                 await self.look(turn.roots)
                 with anyio.move_on_after(SHARE * (anyio.current_time() - started)):
