@@ -11,7 +11,6 @@ from acp_nvim.session.decisions import Decision, Option
 from acp_nvim.session.rules import Case
 from acp_nvim.session.tool_calls import ToolCall
 
-
 SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 
 
