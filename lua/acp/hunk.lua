@@ -144,6 +144,11 @@ function M.still_there()
     and at.buf == api.nvim_get_current_buf()
 end
 
+--- The user decides here: what comes next is shown to him, as long as he stays.
+function M.remember()
+  decided = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
+end
+
 --- Accept or reject the hunk under the cursor, the file's hunks or all.
 ---@param verb 'accept'|'reject'
 ---@param scope 'hunk'|'file'|'all'
@@ -154,7 +159,7 @@ function M.decide(verb, scope)
     require('acp.notify').error('this buffer has no file')
     return
   end
-  decided = { win = api.nvim_get_current_win(), buf = args.bufnr }
+  M.remember()
   require('acp.host').notify(verb, args)
 end
 

@@ -47,6 +47,7 @@ local edits = {
   right = sides.right,
   hint = hint,
   decide = function(verb, file)
+    require('acp.hunk').remember()
     require('acp.host').notify(verb, { scope = 'file', path = file.path })
   end,
   closed = function()

@@ -6,6 +6,9 @@ local api = vim.api
 local panes = require('acp.review.panes')
 local sides = require('acp.review.sides')
 
+--- Rows of the list of files; more are scrolled to.
+local MOST_FILES = 6
+
 ---@class acp.Review
 ---@field tab integer
 ---@field from integer the tab page that the user came from
@@ -236,7 +239,7 @@ local function open_list(state)
   state.list = api.nvim_open_win(require('acp.review.list').buffer(), false, {
     split = 'below',
     win = -1,
-    height = math.min(#state.files, 6),
+    height = math.min(#state.files, MOST_FILES),
   })
   require('acp.window').adopt(state.list, { winfixheight = true, cursorline = true, wrap = false })
   draw_list(state)
@@ -348,6 +351,9 @@ function M.update(files)
   end
   if api.nvim_get_current_tabpage() == state.tab then
     open_list(state)
+  end
+  if state.list and api.nvim_win_is_valid(state.list) then
+    api.nvim_win_set_height(state.list, math.min(#state.files, MOST_FILES))
   end
   refresh()
 end
