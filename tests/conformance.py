@@ -145,6 +145,8 @@ class _Run:
                 self.models = True
             if isinstance(result, dict) and isinstance(result.get("sessionId"), str):
                 self.sessions.add(result["sessionId"])
+            if isinstance(result, dict) and isinstance(result.get("session"), dict):
+                self.sessions.add(str(result["session"].get("id")))  # another description of ACP
 
     def _client(self, frame: Frame) -> Iterator[str]:
         if frame.get("jsonrpc") != "2.0":
@@ -183,6 +185,8 @@ class _Run:
             yield from against(name, frame.get("params", {}))
         elif method == "session/set_model":
             yield from self._set_model(frame.get("params", {}))
+        elif method == "session/cancel" and isinstance(self.agent.get("protocolVersion"), str):
+            yield from against("CancelNotification", frame.get("params", {}))
         elif not method.startswith("_"):
             yield f"no such {shape.lower()}"
 
