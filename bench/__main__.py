@@ -17,6 +17,7 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
     "trickle": streaming.trickle,
     "updates": streaming.updates,
     "message": streaming.message,
+    "line": streaming.line,
     "tools": streaming.tools,
     "reads": single.reads,
     "write": single.write,

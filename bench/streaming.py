@@ -179,6 +179,17 @@ def _spoken(side: Side, text: str, *, new: bool = True) -> Watched:
     return seen
 
 
+def line() -> list[Figure]:
+    """400 KB without a newline: each redraw has the whole of it to measure."""
+    count = 20_000
+    with both("line", str(count)) as sides:
+        check = ends_with(prose(count * CHUNK).replace("\n", " "))
+        found = Figures("one line of 400 KB, in chunks", runs(sides, check, 3, 0.002))
+        found.work(None, None)
+        found.manners()
+        return found.list
+
+
 def message() -> list[Figure]:
     """One chunk of 14 MB."""
     with both("message", "200000") as sides:

@@ -19,7 +19,7 @@ QUICK = 3
 """Frames after a rest that follow each other at the least gap: what begins is seen at once."""
 TARGET_US = 3000
 """Main-loop time of Neovim that a frame aims at."""
-SMALLEST, LARGEST = 4_000, 400_000
+SMALLEST, LARGEST = 16_000, 400_000
 """Characters in a frame."""
 
 Op = list[Any]

@@ -28,6 +28,10 @@ def _trickle(count: int) -> list[bytes]:
     return [say(PLACE, text) for text in chunks(count)]
 
 
+def _line(count: int) -> list[bytes]:
+    return [b"".join(say(PLACE, text.replace("\n", " ")) for text in chunks(count))]
+
+
 def _message(lines: int) -> list[bytes]:
     return [say(PLACE, long_message(lines))]
 
@@ -60,6 +64,7 @@ def _tools(count: int) -> list[bytes]:
 PREPARED: dict[str, Callable[[int], list[bytes]]] = {
     "burst": _burst,
     "trickle": _trickle,
+    "line": _line,
     "message": _message,
     "updates": _updates,
     "tools": _tools,

@@ -10,8 +10,14 @@ local ns_targets = api.nvim_create_namespace('acp.chat.targets')
 ---@field bufnr integer
 ---@field targets table<integer, table> extmark id -> what <CR> does there
 ---@field folds table<string, integer> block id -> extmark id
+---@field open integer bytes of the row that grew last
+---@field long boolean whether it holds a row longer than LONG
 local chats = {} ---@type table<integer, acp.Chat>
 local by_buffer = {} ---@type table<integer, acp.Chat>
+
+--- Bytes of a row from which on breaking at words costs more time than a frame has: Neovim then
+--- measures the whole row for each redraw.
+local LONG = 8000
 
 local window_options = {
   wrap = true,
@@ -47,9 +53,30 @@ end
 
 local function dress(win, chat)
   for name, value in pairs(window_options) do
+    if chat.long and (name == 'linebreak' or name == 'breakindent') then
+      value = false
+    end
     api.nvim_set_option_value(name, value, { win = win, scope = 'local' })
   end
   require('acp.folds').dress(win, chat)
+end
+
+--- Note rows that came or grew; from the first long one on, rows break anywhere.
+local function measure(chat, lines, open)
+  local long = open + #lines[1]
+  chat.open = #lines > 1 and #lines[#lines] or long
+  for i = 2, #lines do
+    long = math.max(long, #lines[i])
+  end
+  if long <= LONG or chat.long then
+    return
+  end
+  chat.long = true
+  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+    for _, name in ipairs({ 'linebreak', 'breakindent' }) do
+      api.nvim_set_option_value(name, false, { win = win, scope = 'local' })
+    end
+  end
 end
 
 local function attach(chat)
@@ -75,8 +102,13 @@ function M.create(n)
   if chat and api.nvim_buf_is_loaded(chat.bufnr) then
     return chat.bufnr
   end
-  chat =
-    { n = n, bufnr = scratch(('acp://chat/%d'):format(n), 'acpchat'), targets = {}, folds = {} }
+  chat = {
+    n = n,
+    bufnr = scratch(('acp://chat/%d'):format(n), 'acpchat'),
+    targets = {},
+    folds = {},
+    open = 0,
+  }
   chats[n], by_buffer[chat.bufnr] = chat, chat
   require('acp.highlights').define()
   attach(chat)
@@ -191,6 +223,7 @@ function M.replace(n, first, last, lines, decor)
       clear(chat, first, last)
     end
     api.nvim_buf_set_lines(bufnr, first, last, true, lines)
+    measure(chat, lines[1] and lines or { '' }, 0)
     draw_spans(bufnr, first, decor[1])
     draw_targets(chat, first, decor[2])
   end)
@@ -208,6 +241,7 @@ function M.append(n, row, lines, decor)
   end
   edit(chat, function(bufnr)
     api.nvim_buf_set_text(bufnr, row, -1, row, -1, lines)
+    measure(chat, lines, chat.open)
     api.nvim_buf_clear_namespace(bufnr, ns, row, row + 1)
     draw_spans(bufnr, row, decor[1])
     draw_targets(chat, row, decor[2])
@@ -265,7 +299,7 @@ function M.reset(n)
   edit(chat, function(bufnr)
     api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
-    chat.targets, chat.folds = {}, {}
+    chat.targets, chat.folds, chat.open, chat.long = {}, {}, 0, false
   end)
 end
 
