@@ -254,3 +254,20 @@ def test_meta_goes_along(editor: Editor) -> None:
     assert new == {"traceparent": "00-1-2-01", "mine": {"a": 1}, "theirs": True}
     prompt = agent.received("session/prompt")[0]["params"]["_meta"]
     assert prompt == {"traceparent": "00-1-2-01", "baggage": "x=1"}
+
+
+def test_a_prompt_that_comes_back_brings_what_was_attached(editor: Editor) -> None:
+    agent = editor.agent("script")
+    path = editor.write("a.py", "1\n2\n3\n")
+    editor.write("b.py", "b\n")
+    editor.open(path)
+    editor.cmd("Acp attach b.py")
+    editor.cmd("2,3AcpPrompt stop error")
+    editor.wait_event("AcpTurnEnd")
+    editor.wait("vim.fn.getbufline('acp://composer/1', 1)[1] == 'stop error'")
+    assert wait_attached(editor, 1) == [str(editor.work / "b.py")]
+    editor.cmd("AcpPrompt")
+    editor.wait_screen("+ a.py:2-3")
+    editor.keys("ccsay again<Esc><CR>")
+    first, second = blocks(agent, 1), blocks(agent, 2)
+    assert [b["resource"]["uri"] for b in second[1:]] == [b["resource"]["uri"] for b in first[1:]]

@@ -133,7 +133,7 @@ class Conversation:
                 await self._front.turn_ended(self.session)
         except Exception as error:
             self.session.end_turn(None, self._fault(error))
-            self._front.give_back(self.session, prompt.text)
+            self._front.give_back(self.session, prompt)
 
     async def _exchange(self, prompt: Prompt) -> None:
         connection = self.connection
@@ -144,7 +144,7 @@ class Conversation:
         for remark in prompt.left_out:
             session.remark("warning", remark)
         if not connection.alive or not blocks:
-            self._front.give_back(session, prompt.text)
+            self._front.give_back(session, prompt)
             return
         self.running, self._answered, self._refused = prompt, False, False
         self._woken = False  # whatever was asked for before is under way now
@@ -194,7 +194,7 @@ class Conversation:
         else:
             session.end_turn(None, str(error), _details(error))
             if prompt is not None:
-                self._front.give_back(session, prompt.text)
+                self._front.give_back(session, prompt)
 
     def _died(self) -> None:
         """v1 has no way to go on in a turn whose agent died: say how it ended and give the prompt
@@ -210,7 +210,7 @@ class Conversation:
         session.end_turn(None, reason, words)
         session.held = bool(session.queue)
         if self.running is not None:
-            self._front.give_back(session, self.running.text)
+            self._front.give_back(session, self.running)
 
     # -- cancel -----------------------------------------------------------------------------------
 
@@ -324,7 +324,7 @@ class Conversation:
         prompt = self._next()
         if prompt is not None:
             session.held = bool(session.queue)
-            self._front.give_back(session, prompt.text)
+            self._front.give_back(session, prompt)
 
     def remember(self) -> None:
         """Keep it for the list of sessions."""

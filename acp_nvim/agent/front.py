@@ -13,8 +13,8 @@ from acp_nvim.session.session import Session
 class Front(Protocol):
     """What a conversation tells the editor's side."""
 
-    def give_back(self, session: Session, text: str) -> None:
-        """Put a prompt that could not be sent back into the composer."""
+    def give_back(self, session: Session, prompt: Prompt) -> None:
+        """Put a prompt that could not be sent back into the composer, attachments included."""
         ...
 
     def login_needed(self, connection: Connection, session: Session) -> None:

@@ -271,10 +271,10 @@ class Host:
 
     # -- Front ------------------------------------------------------------------------------------
 
-    def give_back(self, session: Session, text: str) -> None:
-        """A prompt that was not taken goes back where it was written."""
-        if text:
-            self.screen.push("composer", session.n, text)
+    def give_back(self, session: Session, prompt: Prompt) -> None:
+        """A prompt that was not taken goes back where it was written, with what was attached."""
+        if prompt.text or prompt.attachments:
+            self.screen.push("composer", session.n, prompt.text, prompt.files(), prompt.ranges())
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: remarks go with it, the files' state is kept."""

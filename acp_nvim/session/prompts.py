@@ -95,6 +95,20 @@ class Prompt:
         if late is not None:
             self.attachments = [*self.attachments, *await late()]
 
+    def files(self) -> list[str]:
+        """Return the paths of attached files."""
+        whole = [
+            item
+            for item in self.attachments
+            if not isinstance(item, Variable) and not (isinstance(item, Excerpt) and item.first)
+        ]
+        return [item.path for item in whole]
+
+    def ranges(self) -> list[dict[str, Any]]:
+        """Return the attached lines: `{path, first, last}`."""
+        lines = [it for it in self.attachments if isinstance(it, Excerpt) and it.first]
+        return [{"path": it.path, "first": it.first, "last": it.last} for it in lines]
+
     def build(self, capabilities: schema.PromptCapabilities) -> list[Any]:
         """Return the blocks, each of a kind that the agent takes: the words first, then what goes
         with them.

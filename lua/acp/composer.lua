@@ -295,7 +295,9 @@ end
 --- Put text in front of what is there: the host could not use it.
 ---@param n integer
 ---@param text string
-function M.give_back(n, text)
+---@param paths? string[] files that were attached
+---@param ranges? { path: string, first: integer, last: integer }[] lines that were
+function M.give_back(n, text, paths, ranges)
   local bufnr = M.ensure(n)
   local lines = vim.split(text, '\n', { plain = true })
   if blank(lines_of(bufnr)) then
@@ -304,6 +306,8 @@ function M.give_back(n, text)
     vim.api.nvim_buf_set_lines(bufnr, 0, 0, false, lines)
   end
   vim.bo[bufnr].modified = false
+  vim.list_extend(composers[n].chips, require('acp.context').chips(ranges or {}))
+  require('acp.media').restore(n, paths or {})
 end
 
 --- The host is gone: what it never took goes back into the composers.

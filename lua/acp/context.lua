@@ -73,6 +73,20 @@ function M.chip(bufnr, first, last)
   return { bufnr = bufnr, mark = mark, lost = range }
 end
 
+--- Chips for lines of buffers that are still loaded.
+---@param ranges { path: string, first: integer, last: integer }[]
+---@return acp.Chip[]
+function M.chips(ranges)
+  local found = {}
+  for _, range in ipairs(ranges) do
+    local bufnr = vim.fn.bufexists(range.path) == 1 and vim.fn.bufadd(range.path) or -1
+    if vim.api.nvim_buf_is_loaded(bufnr) and range.first <= vim.api.nvim_buf_line_count(bufnr) then
+      found[#found + 1] = M.chip(bufnr, range.first, range.last)
+    end
+  end
+  return found
+end
+
 --- The range a chip stands for now.
 ---@param chip acp.Chip
 ---@return acp.Range

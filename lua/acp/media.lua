@@ -28,12 +28,9 @@ function M.list(n)
   return vim.list_slice(pending[n] or {})
 end
 
---- Attach files to the next prompt; a path counts once. Also the frame operation for what the
---- host found (the image of the clipboard).
----@param n integer|nil composer, the current session's by default
+---@param n integer
 ---@param paths string[] absolute
-function M.add(n, paths)
-  n = n or default()
+local function join(n, paths)
   local list = M.list(n)
   for _, path in ipairs(paths) do
     if not vim.tbl_contains(list, path) then
@@ -42,8 +39,23 @@ function M.add(n, paths)
   end
   pending[n] = list
   changed(n)
+end
+
+--- Attach files to the next prompt; a path counts once. Also the frame operation for what the
+--- host found (the image of the clipboard).
+---@param n integer|nil composer, the current session's by default
+---@param paths string[] absolute
+function M.add(n, paths)
+  join(n or default(), paths)
   local names = table.concat(vim.tbl_map(M.label, paths), ', ')
   require('acp.notify').echo('info', ('with the next prompt: %s'):format(names))
+end
+
+--- Attach again what came back with a prompt.
+---@param n integer
+---@param paths string[] absolute
+function M.restore(n, paths)
+  join(n, paths)
 end
 
 --- Take one path off the next prompt, or all.
