@@ -346,6 +346,16 @@ def test_a_killed_host_leaves_nothing(editor: Editor) -> None:
     editor.errors_expected = True
 
 
+def test_a_terminated_host_ends_all_before_itself(editor: Editor) -> None:
+    """Neovim ends its jobs by SIGTERM, and that may come before the end of the pipe."""
+    start(editor, "sleep 600")
+    (host,) = [p for p in editor.processes() if p.command.endswith("-m acp_nvim")]
+    os.kill(host.pid, signal.SIGTERM)
+    editor.wait("require('acp').state().host == 'failed'")
+    assert [p for p in editor.processes() if "sleep 600" in p.command] == []
+    editor.errors_expected = True
+
+
 def test_an_agent_that_ends_takes_its_terminals_with_it(editor: Editor) -> None:
     start(editor, "sleep 600")
     editor.prompt("exit 3")

@@ -81,7 +81,11 @@ class Bridge:
         try:
             self._session.run(_refuse_request, lambda name, args: _deliver(on_verb, name, args))
         except (EOFError, OSError):
-            self.closed = True
+            pass  # Neovim has closed the pipe
+        except Exception as error:
+            # Neovim ends its jobs by SIGTERM as well. If that is faster, pynvim raises this.
+            if type(error) is not Exception:
+                raise
         self.closed = True
         self._finish(root)
 
