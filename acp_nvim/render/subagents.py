@@ -77,17 +77,11 @@ def _name(letter: Letter, session_id: str | None) -> str:
 
 
 def _parts(parts: list[Part]) -> list[Row]:
-    """Text that came in pieces is one text."""
     rows: list[Row] = []
-    text = ""
-    for part in [*parts, None]:
+    for part in parts:
         if isinstance(part, str):
-            text += part
-            continue
-        if text:
-            rows += [row(line) for line in visible(text.rstrip("\n")).split("\n")]
-            text = ""
-        if part is not None:
+            rows += [row(line) for line in visible(part.rstrip("\n")).split("\n")]
+        else:
             rows += describe(part, None)
     return rows
 

@@ -22,6 +22,14 @@ Part = str | schema.ContentBlock
 Role = Literal["user", "agent", "thought"]
 
 
+def add_part(parts: list[Part], part: Part) -> None:
+    """Append a part to those that are drawn as a whole: text continues text."""
+    if parts and isinstance(part, str) and isinstance(parts[-1], str):
+        parts[-1] += part
+    else:
+        parts.append(part)
+
+
 @dataclass(slots=True, eq=False)
 class Message:
     """Text that streams: a user's prompt, an agent's message, a thought. Parts are only ever

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.schema import given
 from acp_nvim.session.decisions import CANCELLED, Decision
-from acp_nvim.session.entries import Heading, Letter, Subagent
+from acp_nvim.session.entries import Heading, Letter, Subagent, add_part
 from acp_nvim.session.session import Session, Status
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -164,7 +164,7 @@ def message(session: Session, update: schema.SessionMessage) -> None:
 
 def message_chunk(session: Session, update: schema.SessionMessageChunk) -> None:
     """One more piece of such a message."""
-    _letter(session, update.message_id).parts.append(_part(update.content))
+    add_part(_letter(session, update.message_id).parts, _part(update.content))
     session.on_change()
 
 

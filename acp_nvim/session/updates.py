@@ -19,6 +19,7 @@ from acp_nvim.session.entries import (
     PlanEntry,
     Role,
     Unknown,
+    add_part,
 )
 from acp_nvim.session.session import Session
 
@@ -232,7 +233,7 @@ def _error_text(error: Any) -> str | None:
 
 
 def _compaction_chunk(session: Session, update: schema.CompactionSummaryChunk) -> None:
-    _compaction_of(session, update.compaction_id).summary.append(_part(update.content))
+    add_part(_compaction_of(session, update.compaction_id).summary, _part(update.content))
     session.on_change()
 
 
