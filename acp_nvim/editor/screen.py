@@ -14,7 +14,7 @@ from acp_nvim.editor.plain import plain
 from acp_nvim.render.document import Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
-from acp_nvim.render.tools import Look, TerminalView, float_rows
+from acp_nvim.render.tools import Look, float_rows
 from acp_nvim.session.decisions import Decision
 from acp_nvim.session.session import Session
 
@@ -34,7 +34,6 @@ class Screen:
     def __init__(self, settings: Callable[[], Settings]) -> None:
         """`wake` is set by whoever sends the frames."""
         self.wake: Wake = lambda urgent=False: None
-        self.terminal_view: TerminalView = lambda _: None
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}
         self._settings = settings
@@ -49,16 +48,12 @@ class Screen:
     def add(self, session: Session) -> None:
         """Show a session from now on."""
         chat = self._settings().chat
-        look = Look(chat.tool_lines, self._terminal)
+        look = Look(chat.tool_lines)
         self.sessions[session.n] = session
         self.documents[session.n] = Document(session.n, look, chat.thoughts)
         self._first.append(["session", session.n])
         session.on_change = lambda: self._changed(session)
         self.wake()
-
-    def _terminal(self, terminal_id: str) -> Any:
-        """Whatever `terminal_view` is by then."""
-        return self.terminal_view(terminal_id)
 
     def _changed(self, session: Session) -> None:
         """The start and the end of a turn are urgent, what streams between is not."""
@@ -141,9 +136,7 @@ class Screen:
         asker = decision.asker or session
         call = asker.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
         entry = asker.entries.get(call) if call else None
-        rows = float_rows(
-            entry, decision, Look(self._settings().chat.tool_lines, self.terminal_view)
-        )
+        rows = float_rows(entry, decision, Look(self._settings().chat.tool_lines))
         options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
         return {
             "id": decision.id,

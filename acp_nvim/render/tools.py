@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,18 +25,12 @@ KEYS = {"allow_once": "y", "allow_always": "Y", "reject_once": "n", "reject_alwa
 WHOLE = 1 << 30
 """As `tool_lines`: nothing is cut, no line either."""
 
-TerminalView = Callable[[str], Sequence[str] | None]
-"""Terminal id -> what to show of it: its command line, then its newest lines; None when it is not
-ours.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Look:
     """Options that the rows of tool calls depend on."""
 
     tool_lines: int = 8
-    terminal: TerminalView = lambda _: None
 
 
 def draw(entry: ToolEntry, look: Look) -> list[Row]:
