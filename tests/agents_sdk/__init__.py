@@ -1,0 +1,1 @@
+"""Agents written with the official Python SDK."""

@@ -1,0 +1,1 @@
+"""Real agents of other people, run offline against a scripted model server."""
