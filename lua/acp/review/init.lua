@@ -29,8 +29,7 @@ end
 ---@param count integer
 ---@return string
 local function hint(file, count)
-  local words = file.conflict and { ':w when it is as it should be' }
-    or { 'do reject', 'dp accept' }
+  local words = file.conflict and { ':w resolves' } or { 'do reject', 'dp accept' }
   local next_file, help = key('next_file'), key('help')
   if count > 1 and next_file ~= '' then
     words[#words + 1] = next_file .. ' next file'
