@@ -137,7 +137,8 @@ def test_a_session_gets_them_and_the_log_does_not(edit: Any) -> None:
         "env": [{"name": "PLAIN", "value": "literal-secret"}],
     }
     editor.setup({"mcp_servers": [server]})
-    editor.write(".mcp.json", '{"mcpServers": {"two": {"url": "https://x.org"}}}')
+    two = {"two": {"url": "https://x.org"}, "three": {"command": "sh"}}
+    file = editor.write(".mcp.json", json.dumps({"mcpServers": two}))
     agent = editor.agent("hello", mcp_servers=[{"name": "zero", "command": "sh"}])
     editor.turn("hi")
     servers = setup_of(agent)["mcpServers"]
@@ -149,7 +150,9 @@ def test_a_session_gets_them_and_the_log_does_not(edit: Any) -> None:
             "args": ["--key=t0ken-from-outside"],
             "env": [{"name": "PLAIN", "value": "literal-secret"}],
         },
+        {"name": "three", "command": shutil.which("sh"), "args": [], "env": []},
     ]
+    assert any(f"MCP servers of {file}: three" in line for line in editor.chat())
     left_out = "the MCP server two was left out: the agent takes no servers of type http"
     assert any(left_out in line for line in editor.chat())
     for redact in (True, False):
@@ -161,10 +164,10 @@ def test_a_session_gets_them_and_the_log_does_not(edit: Any) -> None:
         assert "t0ken-from-outside" not in log
         assert "literal-secret" not in log
         editor.cmd("bwipeout! acp://log/hello")
-    file = editor.home / "log.txt"
-    editor.cmd(f"Acp log save {file}")
-    editor.wait(f"vim.uv.fs_stat('{file}')")
-    assert "t0ken-from-outside" not in file.read_text()
+    saved = editor.home / "log.txt"
+    editor.cmd(f"Acp log save {saved}")
+    editor.wait(f"vim.uv.fs_stat('{saved}')")
+    assert "t0ken-from-outside" not in saved.read_text()
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,8 @@ class Servers:
     servers: list[Server] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     secrets: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
-    """Files that servers were taken from."""
+    files: dict[str, list[str]] = field(default_factory=dict)
+    """Files that servers were taken from, and their names."""
 
 
 def servers(
@@ -62,13 +62,15 @@ def servers(
     """
     found = Servers()
     seen: set[str] = set()
-    for entry in [*configured, *_of_files(cwd, found)]:
+    for entry, file in [*((entry, None) for entry in configured), *_of_files(cwd, found)]:
         name = str(entry.get("name", ""))
         if not name:
             found.left_out.append("an MCP server without a name was left out")
         elif name not in seen and not entry.get("disabled"):
             seen.add(name)
-            _add(found, entry, name, cwd, capabilities, env)
+            passed = _add(found, entry, name, cwd, capabilities, env)
+            if passed and file is not None:
+                found.files.setdefault(file, []).append(name)
     return found
 
 
@@ -79,13 +81,16 @@ def _add(
     cwd: str,
     capabilities: schema.McpCapabilities,
     env: Mapping[str, str],
-) -> None:
+) -> bool:
+    """Whether the server is passed on; where it is not, `left_out` says why."""
     expand = _Expansion({**env, "workspaceFolder": cwd})
     try:
         found.servers.append(_server(entry, name, cwd, capabilities, expand))
         found.secrets += expand.used
     except Mistake as mistake:
         found.left_out.append(f"the MCP server {name} was left out: {mistake}")
+        return False
+    return True
 
 
 def _server(
@@ -184,9 +189,9 @@ class _Expansion:
         return value
 
 
-def _of_files(cwd: str, found: Servers) -> Iterable[Mapping[str, Any]]:
-    """The servers of the project's `mcp.json`, under the names they have there."""
-    entries: list[Mapping[str, Any]] = []
+def _of_files(cwd: str, found: Servers) -> Iterable[tuple[Mapping[str, Any], str]]:
+    """The servers of the project's `mcp.json`, under the names they have there, and the file."""
+    entries: list[tuple[Mapping[str, Any], str]] = []
     for name in FILES:
         file = Path(cwd, name)
         try:
@@ -196,8 +201,7 @@ def _of_files(cwd: str, found: Servers) -> Iterable[Mapping[str, Any]]:
         except (OSError, ValueError) as error:
             found.left_out.append(f"{file} was not read: {_one_line(error)}")
             continue
-        found.files += [str(file)] if listed else []
-        entries += listed
+        entries += [(entry, str(file)) for entry in listed]
     return entries
 
 

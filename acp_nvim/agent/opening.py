@@ -63,6 +63,8 @@ class Opening:
         session.transcript.speaker = connection.title
         wishes = self._wishes(connection)
         self._setup = connection.setup(session.cwd)
+        for note in self._setup.notes if not self.opened else ():
+            session.remark("info", note)
         for remark in self._setup.remarks:
             session.remark("warning", remark)
         result = await (self._again(connection) if self.opened else self._first(connection))

@@ -27,6 +27,8 @@ class Setup:
     meta: dict[str, Any] | UnsetType = UNSET
     remarks: Sequence[str] = ()
     """What could not be passed on, one line each."""
+    notes: Sequence[str] = ()
+    """What is passed on although no option says so: servers of the project's own file."""
     secrets: Sequence[str] = ()
     """Values that must not be logged."""
 
@@ -56,7 +58,8 @@ def of(
     remarks = list(found.left_out)
     prompt = _system_prompt(spec, capabilities, remarks)
     meta = {**settings.meta, **spec.meta}
-    return Setup(found.servers, prompt, meta or UNSET, remarks, found.secrets)
+    notes = [f"MCP servers of {file}: {', '.join(names)}" for file, names in found.files.items()]
+    return Setup(found.servers, prompt, meta or UNSET, remarks, notes, found.secrets)
 
 
 def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:

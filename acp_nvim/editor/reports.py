@@ -9,10 +9,12 @@ import msgspec
 from acp_nvim import __version__
 from acp_nvim.agent.connection import Connection
 from acp_nvim.protocol import schema
+from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, card, draw
 from acp_nvim.session.entries import Message, Part, ToolEntry
+from acp_nvim.session.prompts import quoted
 from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
@@ -59,8 +61,8 @@ def _session(session: Session) -> list[str]:
         f"  id: {session.id or 'none yet'}",
         f"  title: {session.title or ''}",
         f"  cwd: {session.cwd}",
-        f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}, "
-        f"queue: {len(session.queue)}",
+        f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}",
+        f"  queue: {len(session.queue)}",
     ]
     return [visible(line) for line in lines]
 
@@ -115,8 +117,12 @@ def _part(part: Part) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, schema.ResourceLink):
-        return f"[{part.name}]({part.uri})"
-    return f"\n[{type(part).__name__}]\n"
+        return f"\n[{one_line(part.title or part.name)}]({one_line(part.uri)})\n"
+    if isinstance(part, schema.EmbeddedResource):
+        resource: Any = part.resource
+        if isinstance(resource, schema.TextResourceContents):
+            return f"\n{quoted(resource.uri, resource.text)}\n"
+    return "\n" + "\n".join(_texts(describe(part, None))) + "\n"
 
 
 def whole(session: Session, target: dict[str, Any]) -> list[str]:

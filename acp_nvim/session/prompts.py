@@ -149,7 +149,7 @@ def fit(block: Any, capabilities: schema.PromptCapabilities) -> Any | None:
         case schema.EmbeddedResource() if not capabilities.embedded_context:
             contents: Any = block.resource
             if isinstance(contents, schema.TextResourceContents):
-                return schema.TextContent(_quoted(contents.uri, contents.text))
+                return schema.TextContent("\n\n" + quoted(contents.uri, contents.text) + "\n")
             return _link_to(contents.uri, contents.mime_type)
         case _:
             return block
@@ -204,7 +204,7 @@ def _variable(item: Variable, capabilities: schema.PromptCapabilities) -> Any:
     editor.
     """
     if not capabilities.embedded_context:
-        return schema.TextContent(_quoted(item.name, item.text))
+        return schema.TextContent("\n\n" + quoted(item.name, item.text) + "\n")
     return schema.EmbeddedResource(
         schema.TextResourceContents(
             uri=VARIABLE_URI + item.name, text=item.text, mime_type="text/plain"
@@ -212,12 +212,12 @@ def _variable(item: Variable, capabilities: schema.PromptCapabilities) -> Any:
     )
 
 
-def _quoted(name: str, text: str) -> str:
-    """A text under its name, in a fence that is longer than any inside."""
+def quoted(name: str, text: str) -> str:
+    """Return a text under its name, in a fence that is longer than any inside."""
     fence = "```"
     while fence in text:
         fence += "`"
-    return f"\n\n{name}:\n{fence}\n{text}\n{fence}\n"
+    return f"{name}:\n{fence}\n{text.removesuffix(chr(10))}\n{fence}"
 
 
 def _known(**fields: Any) -> dict[str, Any]:
