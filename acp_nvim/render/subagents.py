@@ -6,7 +6,7 @@ from acp_nvim.render.content import describe, link_target
 from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.text import one_line, visible
 from acp_nvim.render.tools import card
-from acp_nvim.session.entries import Letter, Part, PlanDocument, Subagent
+from acp_nvim.session.entries import Letter, PlanDocument, Subagent
 
 _LOOKS = {
     "running": ("◐", "AcpToolRunning", "running"),
@@ -67,7 +67,7 @@ def _look(link: Subagent) -> tuple[str, str, str]:
 def _letter(letter: Letter) -> list[Row]:
     sender = _name(letter, letter.sender)
     recipient = _name(letter, letter.recipient)
-    return [row(f"✉ {sender} → {recipient}", "AcpNotice"), *indent(_parts(letter.parts), "  ")]
+    return [row(f"✉ {sender} → {recipient}", "AcpNotice"), *indent(_parts(letter), "  ")]
 
 
 def _name(letter: Letter, session_id: str | None) -> str:
@@ -76,13 +76,13 @@ def _name(letter: Letter, session_id: str | None) -> str:
     return one_line(letter.names.get(session_id) or session_id, 60)
 
 
-def _parts(parts: list[Part]) -> list[Row]:
+def _parts(letter: Letter) -> list[Row]:
     rows: list[Row] = []
-    for part in parts:
+    for at, part in enumerate(letter.parts):
         if isinstance(part, str):
             rows += [row(line) for line in visible(part.rstrip("\n")).split("\n")]
         else:
-            rows += describe(part, None)
+            rows += describe(part, {"letter": letter.id, "part": at})
     return rows
 
 
