@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import time
@@ -35,6 +36,11 @@ def main(names: list[str]) -> int:
         print(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}", file=sys.stderr)
         return 2
     figures: list[Figure] = []
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores / 2:
+        print(
+            f"load {load:.1f} on {cores} cores: worst times are not to be trusted", file=sys.stderr
+        )
     began = time.monotonic()
     for name in names or CASES:
         print(f"{name}…", file=sys.stderr, flush=True)
@@ -45,7 +51,8 @@ def main(names: list[str]) -> int:
     print(f"{time.monotonic() - began:.0f} s")
     if not names:
         about = {"neovim": nvim_version(), "python": platform.python_version()}
-        about |= {"machine": f"{platform.system()} {platform.machine()}"}
+        about |= {"machine": f"{platform.system()} {platform.machine()}, {cores} cores"}
+        about |= {"load before": f"{load:.2f}"}
         write(Path(__file__).parent / "results.json", figures, about)
     return 1 if missed else 0
 
