@@ -107,6 +107,18 @@ local function slice(file, entries, i, round)
   end
 end
 
+---@param hunk acp.Hunk
+---@param windows integer[][]
+---@return boolean
+local function on_screen(hunk, windows)
+  for _, rows in ipairs(windows) do
+    if hunk.first <= rows[2] + 1 and hunk.last >= rows[1] then
+      return true
+    end
+  end
+  return false
+end
+
 --- Those on the screen first.
 ---@param entries acp.Entry[]
 ---@param bufnr integer
@@ -119,11 +131,7 @@ local function parted(entries, bufnr)
   local windows = visible(bufnr)
   local now, later = {}, {}
   for _, entry in ipairs(entries) do
-    local seen = #now < AT_ONCE
-      and vim.iter(windows):any(function(rows)
-        return entry.hunk.first <= rows[2] + 1 and entry.hunk.last >= rows[1]
-      end)
-    table.insert(seen and now or later, entry)
+    table.insert(on_screen(entry.hunk, windows) and now or later, entry)
   end
   return now, later
 end
