@@ -15,7 +15,7 @@ from weakref import WeakSet
 import anyio
 
 from acp_nvim.agent import registry
-from acp_nvim.agent.agents import Agents
+from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection, Surroundings, level
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.files import FileOptions, Files
@@ -150,7 +150,9 @@ class Host:
         self.screen.state(["host"], "running")
 
     def spec(self, name: str) -> AgentSettings | None:
-        """Return how an agent is started; the tutor is part of the package."""
+        """Return how an agent is started; the tutor is part of the package. Raises `UnknownAgent`
+        when only `agents_file` may know it and cannot be used.
+        """
         spec = self.options.agents.get(name)
         if name == "tutor" and (spec is None or not spec.command):
             return AgentSettings(
@@ -161,8 +163,7 @@ class Host:
         try:
             return registry.lookup(self.options, name)
         except registry.RegistryError as error:
-            self.echo("error", f"agents_file: {error}")
-            return None
+            raise UnknownAgent(f"agents_file: {error}") from error
 
     def cache(self, name: str) -> Path:
         """A directory of ours for files that may go at any time; only the user may look into

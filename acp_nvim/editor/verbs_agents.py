@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import Args, verb
 
@@ -30,8 +31,12 @@ def extension_reply(host: Host, args: Args) -> None:
 def agent(host: Host, args: Args) -> None:
     """Choose the agent for new sessions."""
     name = str(args["name"])
-    if host.spec(name) is None:
-        host.echo("error", f"no agent named {name} is configured")
+    try:
+        problem = None if host.spec(name) else f"no agent named {name} is configured"
+    except UnknownAgent as error:
+        problem = str(error)
+    if problem is not None:
+        host.echo("error", problem)
         return
     host.options = msgspec.structs.replace(host.options, agent=name)
     host.echo("info", f"new sessions use {name}")
