@@ -63,7 +63,8 @@ def test_users_agents_are_merged_over_the_presets(front: Editor) -> None:
         },
     )
     agents = front.lua("return require('acp.config').for_host().agents")
-    assert agents["claude"] == {"command": ["claude-agent-acp"], "env": {"A": "b"}}
+    assert agents["claude"]["command"] == ["claude-agent-acp"]
+    assert agents["claude"]["env"] == {"A": "b"}
     assert agents["mine"]["command"] == ["x"]
     assert "pi" not in agents
     assert last(front)[0] == "setup"

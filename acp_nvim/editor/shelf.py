@@ -45,7 +45,14 @@ async def stored(host: Host, cwd: str) -> list[Stored]:
     remembered = host.index.read().entries() if host.index is not None else []
     known = {(c.session.agent, c.session.id) for c in opened(host)}
     found = merged(lists, remembered, cwd)
-    return [one for one in found if (one.agent, one.id) not in known and host.spec(one.agent)]
+    return [one for one in found if (one.agent, one.id) not in known and _configured(host, one)]
+
+
+def _configured(host: Host, one: Stored) -> bool:
+    try:
+        return host.spec(one.agent) is not None
+    except UnknownAgent:
+        return False
 
 
 def default_agent(host: Host) -> str:
