@@ -1,4 +1,6 @@
-"""The classic route: `:UpdateRemotePlugins`, then the same plugin in Neovim's shared Python host."""
+"""The classic route: `:UpdateRemotePlugins`, then the same plugin in Neovim's shared Python
+host.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ vim.g.python3_host_prog = {python!r}
 
 @pytest.fixture
 def classic(edit: Callable[..., Editor], tmp_path: Path) -> Editor:
-    """An editor on a copy of the plugin that has no `.venv`, with the manifest written and sourced."""
+    """An editor on a copy of the plugin that has no `.venv`, with the manifest written and
+    sourced.
+    """
     root = tmp_path / "plugin"
     root.mkdir()
     for part in ("lua", "plugin", "acp_nvim"):

@@ -1,4 +1,6 @@
-"""The life of the host: started on first use, reported and replaced when it dies, gone with Neovim."""
+"""The life of the host: started on first use, reported and replaced when it dies, gone with
+Neovim.
+"""
 
 from __future__ import annotations
 

@@ -47,8 +47,15 @@ def cursor_on_card(editor: Editor) -> None:
 
 @pytest.mark.parametrize(
     ("keys", "option"),
-    [("1", "allow"), ("2", "always"), ("4", "never")]
-    + [("y", "allow"), ("Y", "always"), ("n", "reject"), ("N", "never")],
+    [
+        ("1", "allow"),
+        ("2", "always"),
+        ("4", "never"),
+        ("y", "allow"),
+        ("Y", "always"),
+        ("n", "reject"),
+        ("N", "never"),
+    ],
 )
 def test_keys_on_the_card_in_the_chat(editor: Editor, keys: str, option: str) -> None:
     traffic = asked(editor)
