@@ -271,3 +271,11 @@ def test_a_prompt_that_comes_back_brings_what_was_attached(editor: Editor) -> No
     editor.keys("ccsay again<Esc><CR>")
     first, second = blocks(agent, 1), blocks(agent, 2)
     assert [b["resource"]["uri"] for b in second[1:]] == [b["resource"]["uri"] for b in first[1:]]
+
+
+def test_variables_complete_with_and_without_their_at(editor: Editor) -> None:
+    editor.cmd("AcpPrompt")
+    for text, word in (("see {dia", "{diagnostics}"), ("see @{dia", "@{diagnostics}")):
+        editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {...})", text)
+        editor.keys("A<C-x><C-o><C-y><Esc>")
+        editor.wait("vim.api.nvim_get_current_line() == ...", f"see {word}")

@@ -64,6 +64,10 @@ local function at_cursor(line, row)
   if mention then
     return 'mention', mention - 1
   end
+  local variable = line:match('.*()%{%l*$')
+  if variable then
+    return 'mention', variable - 1
+  end
   if row == 1 and line:match('^%s*/%S*$') then
     return 'command', #line:match('^%s*')
   end
@@ -98,15 +102,16 @@ local function commands(base, n)
   end, matching(names, base:sub(2)))
 end
 
----@param base string with its `@`
+---@param base string with its `@` or `{`
 ---@return table[] items
 local function variables(base)
+  local mark = base:sub(1, 1) == '{' and '{' or '@{'
   local names = vim.tbl_map(function(name)
-    return '@{' .. name .. '}'
+    return mark .. name .. '}'
   end, require('acp.variables').names())
   return vim.tbl_map(function(name)
     return { word = name, menu = 'variable' }
-  end, vim.startswith('@{', base:sub(1, 2)) and matching(names, base) or {})
+  end, vim.startswith(mark, base:sub(1, #mark)) and matching(names, base) or {})
 end
 
 ---@param base string with its `@`
@@ -145,6 +150,9 @@ function M.omni(findstart, base)
   end
   if base:sub(1, 1) == '/' then
     return { words = commands(base, session_of(0)), refresh = 'always' }
+  end
+  if base:sub(1, 1) == '{' then
+    return { words = variables(base), refresh = 'always' }
   end
   local found, ready = files(base)
   if not ready then
