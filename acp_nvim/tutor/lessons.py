@@ -102,7 +102,7 @@ async def touring_run(turn: Turn, path: Path | None) -> None:
     except Refused as no:
         await turn.say(str(no))
         return
-    await turn.say(words.RAN.format(code=code, output=output.strip()))
+    await turn.say(words.RAN.format(code=code, output=output.strip("\n")))
 
 
 async def keys(turn: Turn, _argument: str) -> None:
@@ -222,7 +222,7 @@ async def shell(turn: Turn, argument: str) -> None:
     except Refused as no:
         await turn.say(str(no))
         return
-    await turn.say(words.RAN.format(code=code, output=output.strip()))
+    await turn.say(words.RAN.format(code=code, output=output.strip("\n")))
 
 
 async def form(turn: Turn, _argument: str) -> None:
