@@ -17,6 +17,7 @@ from acp_nvim.agent.tree import true_within
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.decisions import Outcome
+from acp_nvim.session.questions import permission_decision
 from acp_nvim.session.session import Session
 from tests.processes import marked
 from tests.served import Served
@@ -295,6 +296,25 @@ async def test_a_rule_asks_and_shows_all_of_it(tmp_path: Path, answer: str | Non
     assert outcomes == ["ran" if allowed else "denied"]
     if answer == "allow_always":
         assert (await served.run("echo hi; true")).output == "hi\n"
+    await served.close()
+
+
+async def test_a_command_that_was_just_permitted_is_not_asked_for_again(tmp_path: Path) -> None:
+    served = Served(tmp_path, **rule("ask"))
+    option = schema.PermissionOption("yes", "Yes", "allow_once")
+    call = schema.ToolCallUpdate("c1", title="Say hi", raw_input={"command": "echo hi; true"})
+    entry = served.session.entries[served.session.upsert_call(call, announces=False)]
+    asked = schema.PermissionToolCall("c1", title="Say hi")
+    request = schema.RequestPermissionRequest("s1", asked, [option])
+    decision = permission_decision("d", entry.call, request)
+    served.session.ask(decision, entry.call)
+    decision.resolve(Outcome("selected", decision.options[0]))
+    assert (await served.run("echo hi; true")).output == "hi\n"
+    async with anyio.create_task_group() as group:
+        group.start_soon(served.create, "echo hi; true")
+        assert await true_within(lambda: len(served.session.decisions) == 1, 10), "once is once"
+        for pending in served.session.decisions:
+            pending.resolve(Outcome("selected", pending.options[0]))
     await served.close()
 
 

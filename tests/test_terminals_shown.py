@@ -119,6 +119,16 @@ async def test_output_without_an_embedded_terminal_is_shown_too(served: Served) 
     assert not terminal.running, "its tool call is over"
 
 
+async def test_how_it_ended_may_be_told_after_the_tool_call(served: Served) -> None:
+    told_call(served, "c1", "x", terminal_info={"terminal_id": "c1"})
+    apply(served.session, schema.ToolCallUpdate("c1", status="completed"))
+    (terminal,) = served.session.terminals
+    assert (terminal.running, terminal.ended) == (False, "")
+    told(served, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 0})
+    told(served, "c1", terminal_exit={"terminal_id": "c1", "exit_code": 1})
+    assert terminal.ended == "exit code 0"
+
+
 async def test_our_own_terminals_are_not_the_agents_to_tell_of(served: Served) -> None:
     id = await served.create("echo mine")
     await served.ask("wait_for_exit", terminal_id=id)

@@ -32,6 +32,7 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.session import rules
 from acp_nvim.session.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.questions import command_of as command_in
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 
@@ -79,6 +80,7 @@ class AgentTerminals:
         self._env = env
         self._live: dict[str, _Live] = {}
         self._allowed: set[tuple[int, str]] = set()
+        self._used: set[str] = set()
         self._closed = False
 
     # -- the agent's requests ---------------------------------------------------------------------
@@ -183,7 +185,7 @@ class AgentTerminals:
         wanted = self._settings().permission.rules
         action = min((rules.decide(wanted, case) for case in cases), key=_STRICTEST.__getitem__)
         if action not in ("ask", "deny") or (
-            action == "ask" and (session.n, command.line) in self._allowed
+            action == "ask" and self._permitted_before(session, command)
         ):
             return None
         decision = Decision(
@@ -200,6 +202,22 @@ class AgentTerminals:
             decision.resolve(CANCELLED, "cancel")
         session.ask(decision)
         return decision
+
+    def _permitted_before(self, session: Session, command: Command) -> bool:
+        """Whether the user has allowed this command for the session, or just now: many agents ask
+        for permission by themselves before they come here, and one answer counts for one command.
+        """
+        if (session.n, command.line) in self._allowed:
+            return True
+        for call in session.tool_calls.open():
+            if command_in(call.raw_input) not in (command.line, command.script):
+                continue
+            for decision in session.entries[call].decisions:
+                option = decision.outcome and decision.outcome.option
+                if option and option.kind.startswith("allow") and decision.id not in self._used:
+                    self._used.add(decision.id)
+                    return True
+        return False
 
     async def _create(
         self, session: Session, command: Command, limit: int, decision: Decision | None

@@ -227,9 +227,9 @@ class Host:
         return None if key is None else self.conversations.get(self.family.root(key))
 
     def terminal(self, n: int, id: str) -> Terminal | None:
-        """Return a terminal of a session."""
-        conversation = self.conversations.get(n)
-        return None if conversation is None else conversation.session.terminals.get(id)
+        """Return a terminal of a session, of a child's as well."""
+        session = self.screen.sessions.get(n)
+        return None if session is None else session.terminals.get(id)
 
     def collect(self, budget: int) -> tuple[list[list[Any]], bool]:
         """Return the next frame: the screen's, then the output of terminals that are shown."""

@@ -136,7 +136,7 @@ class Screen:
         asker = decision.asker or session
         call = asker.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
         entry = asker.entries.get(call) if call else None
-        rows = float_rows(entry, decision, Look(self._settings().chat.tool_lines))
+        rows = float_rows(entry, decision)
         options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
         return {
             "id": decision.id,

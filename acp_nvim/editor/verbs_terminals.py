@@ -17,10 +17,7 @@ def terminals(host: Host, args: Args) -> None:
     """Let the user choose among the terminals of all sessions: the current one's first, the newest
     first.
     """
-    current = host.conversation(None)
-    sessions = [c.session for c in host.conversations.values() if c is not current]
-    if current is not None:
-        sessions.insert(0, current.session)
+    sessions = sorted(host.screen.sessions.values(), key=lambda s: (s.n != host.current, s.n))
     items = [
         _item(session, terminal, more=len(sessions) > 1)
         for session in sessions
@@ -55,9 +52,9 @@ def open_terminal(host: Host, session: Session, id: str) -> None:
 @verb("terminal_open")
 def terminal_open(host: Host, args: Args) -> None:
     """Open a terminal by session and id."""
-    conversation = host.conversation(int(args["session"]))
-    if conversation is not None:
-        open_terminal(host, conversation.session, str(args["id"]))
+    session = host.screen.sessions.get(int(args["session"]))
+    if session is not None:
+        open_terminal(host, session, str(args["id"]))
 
 
 @verb("terminal_view")

@@ -80,7 +80,7 @@ def card(decision: Decision, under: ToolCall | None = None) -> list[Row]:
     return rows
 
 
-def float_rows(entry: ToolEntry | None, decision: Decision, look: Look) -> list[Row]:
+def float_rows(entry: ToolEntry | None, decision: Decision) -> list[Row]:
     """Return a pending decision for the float: its card, then all that the tool call shows of
     itself.
     """

@@ -58,8 +58,9 @@ class Terminal:
         self._take(text.replace("\r\n", "\n").replace("\n", "\r\n"))
 
     def end(self, exit_code: int | None, signal: str | None) -> None:
-        """The process is gone; both are None where nobody knows how."""
-        if not self.running:
+        """The process is gone; both are None where nobody knows how, which may be told later."""
+        known = (self.exit_code, self.signal) != (None, None)
+        if not self.running and (known or (exit_code, signal) == (None, None)):
             return
         self._take(self._decoder.decode(b"", True))
         self.output.add(self._newlines.end())
