@@ -48,6 +48,7 @@ class Conversation:
         self._ahead = 0
         """Prompts at the head of the queue that go although the queue is held."""
         self._refused = False
+        self._coming: Prompt | None = None  # taken out of the queue and not sent yet
         self._configured = False
         self.topic = ""
         """The first prompt, for as long as there is no title."""
@@ -125,6 +126,7 @@ class Conversation:
 
     async def _turn(self, prompt: Prompt) -> None:
         """Send one prompt and wait for the end of its turn and of what is to be done then."""
+        self._coming = prompt
         try:
             await self._front.turn_began(self.session, prompt)
             try:
@@ -132,6 +134,7 @@ class Conversation:
             finally:
                 await self._front.turn_ended(self.session)
         except Exception as error:
+            self._coming = None
             self.session.end_turn(None, self._fault(error))
             self._front.give_back(self.session, prompt)
 
@@ -140,6 +143,9 @@ class Conversation:
         assert connection is not None
         session = self.session
         await prompt.complete()
+        if self._coming is not prompt:
+            return  # it waits again
+        self._coming = None
         blocks = prompt.build(connection.agent.prompt_capabilities)
         for remark in prompt.left_out:
             session.remark("warning", remark)
@@ -228,6 +234,17 @@ class Conversation:
         session.change("status")
         connection.agent.cancel(session.id)
         self._tasks.start_soon(self._watch_cancel, self.turn)
+        return True
+
+    def hold(self) -> bool:
+        """Let prompts that were about to go wait for `run_queue`; False when none was."""
+        session = self.session
+        going = bool(session.queue) and (not session.held or self._ahead > 0)
+        if self._coming is not None:
+            self.set_queue([self._coming, *session.queue])
+        elif not going:
+            return False
+        session.held, self._ahead, self._coming = True, 0, None
         return True
 
     async def _watch_cancel(self, turn: int) -> None:

@@ -37,7 +37,7 @@ class Screen:
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}
         self._settings = settings
-        self._status: dict[int, str] = {}
+        self._status: dict[int, tuple[str, int]] = {}
         self._first: list[Op] = []
         self._state: list[Op] = []
         self._pushed: list[Op] = []
@@ -56,8 +56,8 @@ class Screen:
         self.wake()
 
     def _changed(self, session: Session) -> None:
-        """The start and the end of a turn are urgent, what streams between is not."""
-        self.wake(self._status.get(session.n) != session.status)
+        """The start and the end of a turn or a question are urgent, what streams between is not."""
+        self.wake(self._status.get(session.n) != _status(session))
 
     def state(self, path: list[str | int], value: Any) -> None:
         """Set a value of the snapshot outside of the sessions."""
@@ -88,7 +88,7 @@ class Screen:
         more = False
         for n, session in self.sessions.items():
             transcript, document = session.transcript, self.documents[n]
-            self._status[n] = session.status
+            self._status[n] = _status(session)
             if transcript.dirty:
                 drawn, budget = document.draw(transcript, budget)
                 ops += drawn
@@ -164,3 +164,7 @@ class Screen:
         while self.undrawn > limit:
             self.wake()
             await self._drawn.wait()
+
+
+def _status(session: Session) -> tuple[str, int]:
+    return session.status, len(session.decisions)

@@ -37,9 +37,15 @@ def cancel(host: Host, args: Args) -> None:
     if child is not None and conversation is not None:
         host.echo("info", host.family.cancel(child, conversation))
         return
+    ending = conversation is not None and conversation.cancel()
+    held = conversation is not None and not ending and conversation.hold()
     cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
-    if conversation is None or not conversation.cancel():
-        host.echo("info", "the queue is empty now" if cleared else "nothing to cancel")
+    if cleared and not ending:
+        host.echo("info", "the queue is empty now")
+    elif held:
+        host.echo("info", "nothing is sent yet; what waits goes on by :Acp queue run")
+    elif not ending:
+        host.echo("info", "nothing to cancel")
 
 
 def _clear(conversation: Conversation) -> bool:
