@@ -223,7 +223,7 @@ def test_the_end_of_the_agent_is_the_end_of_its_children(editor: Editor) -> None
     [link] = editor.session(1)["subagents"]
     assert link["state"] == "gone"
     assert editor.session(1)["permissions"] == []
-    assert "✗ subagent · Explorer · gone with its agent" in editor.chat(1)
+    assert "✗ subagent · Explorer · gone with its session" in editor.chat(1)
 
 
 def test_messages_between_sessions(editor: Editor) -> None:

@@ -357,6 +357,7 @@ class Conversation:
         session = self.session
         self.cancel()
         session.decisions.cancel_all("close")
+        subagents.abandon(session)
         self.set_queue(())
         was_open = self.is_open
         session.status = "closed"

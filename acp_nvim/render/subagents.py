@@ -12,7 +12,7 @@ _LOOKS = {
     "running": ("◐", "AcpToolRunning", "running"),
     "requires_action": ("◐", "AcpPermission", "waits for you"),
     "idle": ("✓", "AcpToolCompleted", "done"),
-    "gone": ("✗", "AcpToolFailed", "gone with its agent"),
+    "gone": ("✗", "AcpToolFailed", "gone with its session"),
     "unknown": ("○", "AcpMuted", "state unknown"),
 }
 """Sign, group and words of a state; any other is neither idle nor known to run (v1/subagents)."""

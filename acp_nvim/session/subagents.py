@@ -135,7 +135,7 @@ def _state(link: Subagent, state: schema.StateUpdate | None) -> None:
 
 
 def abandon(session: Session) -> None:
-    """The agent is gone, and every child with it."""
+    """The agent is gone or the session closed, and every child with it."""
     for child in session.children.values():
         assert isinstance(child, Child)
         child.close_calls("failed")

@@ -73,9 +73,7 @@ local function gone(code)
   local message = ('the acp host ended (%s); the next command starts it again'):format(reason)
   give_back_queues()
   require('acp.state').host_gone('failed', message)
-  for n in pairs(require('acp.state').get().sessions) do
-    require('acp.permission').set(n, {})
-  end
+  require('acp.permission').clear()
   if vim.v.exiting == vim.NIL then
     require('acp.notify').echo('error', message)
   end

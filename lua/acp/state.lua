@@ -107,6 +107,7 @@ function M.host_gone(status, message)
       session.permissions, session.elicitations = {}, {}
     end
   end
+  state.elicitations = nil
   version = version + 1
   M.changed()
 end

@@ -32,6 +32,7 @@
 ---@field current? integer
 ---@field agents table<string, acp.Agent>
 ---@field sessions table<integer, acp.Session>
+---@field elicitations? acp.Elicitation[] those that belong to no session
 
 ---@class acp.Agent
 ---@field status 'starting'|'ready'|'auth_required'|'exited'|'failed'
@@ -59,7 +60,9 @@
 ---@field commands? { name: string, description: string, hint?: string }[]
 ---@field usage? { used: integer, size: integer, cost?: { amount: number, currency: string } }
 ---@field permissions? acp.Permission[]
----@field elicitations? { id: integer|string, mode: string, message: string }[]
+---@field elicitations? acp.Elicitation[]
+---@field subagents? acp.Subagent[]
+---@field parent? integer of a subagent: the session that has started it
 ---@field edits? acp.Edit[]
 ---@field terminals? acp.Terminal[]
 ---@field chat_bufnr? integer
@@ -88,6 +91,21 @@
 ---@field title string
 ---@field kind? string
 ---@field options acp.PermissionOption[]
+
+---@class acp.Elicitation
+---@field id string
+---@field mode 'form'|'url'
+---@field message string
+---@field url? string
+
+---@class acp.Subagent
+---@field id string the agent's
+---@field session? integer our number, under which it has a chat
+---@field title? string
+---@field description? string
+---@field state string running, requires_action, idle, unknown, gone or another word of the agent's
+---@field stop_reason? string
+---@field error? string
 
 ---@class acp.Edit
 ---@field path string
