@@ -109,6 +109,14 @@ def test_subcommands_become_verbs(
     assert last(front) == [verb, arguments]
 
 
+def test_an_id_of_several_words_is_taken_as_it_is(front: Editor) -> None:
+    option = {"id": 'yes, "go" on', "name": "Yes", "kind": "allow_once"}
+    session(front, permissions=[{**permission("p1"), "options": [option]}])
+    front.cmd('Acp allow yes, "go" on')
+    assert last(front) == ["allow", {"option": option["id"]}]
+    assert "takes at most 1 argument, not 'go'" in error_of(front, "Acp allow yes, go")
+
+
 def test_an_empty_table_of_arguments_arrives_as_a_map(front: Editor) -> None:
     """msgpack would make a list of it."""
     front.cmd("Acp info")

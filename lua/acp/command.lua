@@ -72,6 +72,18 @@ function M.cancel_session(n)
   M.cancel({ bang = false, session = n })
 end
 
+--- One argument that was typed as several words, an option's id say: whole where such a one is
+--- valid.
+---@param sub acp.Subcommand
+---@param args string[]
+---@param rest string
+---@return string[]
+local function whole(sub, args, rest)
+  local several = #args > 1 and sub.max == 1 and sub.values
+  rest = vim.trim(rest)
+  return several and vim.tbl_contains(sub.values({}, rest), rest) and { rest } or args
+end
+
 --- The first argument that is not among those that are valid in its place.
 ---@param sub acp.Subcommand
 ---@param name string
@@ -121,12 +133,13 @@ local function run(opts)
     fail(require('acp.nearest').message('subcommand', name, subcommands.names()))
     return
   end
+  local rest = opts.args:gsub('^%s*%S+%s?', '', 1)
+  args = whole(sub, args, rest)
   local mistake = check(sub, name, args)
   if mistake then
     fail(mistake)
     return
   end
-  local rest = opts.args:gsub('^%s*%S+%s?', '', 1)
   sub.run(args, vim.tbl_extend('force', opts, { rest = rest }))
 end
 
