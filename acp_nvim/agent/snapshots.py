@@ -217,6 +217,25 @@ def read(path: str) -> bytes | None:
         return None
 
 
+def stamp_of(path: str) -> str | None:
+    """A file's state as `acp.save`.stamp in Lua has it; None where there is none."""
+    try:
+        info = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    seconds, rest = divmod(info.st_mtime_ns, 1_000_000_000)
+    return f"{seconds}.{rest}.{info.st_size}.{info.st_ino}"
+
+
+def read_stamped(path: str) -> tuple[bytes | None, str | None]:
+    """The bytes and the stamp that the file had before they were read; OSError like `read`.
+
+    Whoever acts on the bytes compares the stamp once more: a file may be read while it is written.
+    """
+    stamp = stamp_of(path)
+    return read(path), stamp
+
+
 def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
     """The contents on both sides; links and what has become too large are no texts to review."""
     plain = [c for c in changes if not any(blob and blob.link for blob in (c.before, c.after))]

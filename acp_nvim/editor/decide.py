@@ -9,10 +9,11 @@ from typing import Final, Literal
 from anyio import to_thread
 
 from acp_nvim.agent import disk
-from acp_nvim.agent.decode import Decoded, Format, encode
+from acp_nvim.agent.decode import BinaryError, Decoded, Format, decode_as, encode
 from acp_nvim.agent.fit import restored, unencodable
 from acp_nvim.agent.live import BufferText, Change, Closed
 from acp_nvim.agent.paths import Place
+from acp_nvim.agent.snapshots import read_stamped
 from acp_nvim.editor.edits import Edits
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.pending import Pending, Restoration
@@ -122,13 +123,24 @@ class Decide:
             raise Refused("it has changed meanwhile")
         live = self._edits.mirrors.get(step.path)
         if live and step.after and entry and entry.conflict and step.after == entry.theirs:
-            outcome = await self._edits.bring(live, step.after, modified=False)
-            if outcome != "done":
-                raise Refused(f"the buffer or its file has {outcome}")
+            await self._take_theirs(step.path, live, step.after)
         elif step.after is None:
             await self._remove(step.path)
         else:
             await self.put(step.path, step.before, step.after)
+
+    async def _take_theirs(self, path: str, live: BufferText, theirs: Text) -> None:
+        """The buffer becomes what the agent left on disk."""
+        try:
+            data, stamp = await to_thread.run_sync(read_stamped, path)
+            now = None if data is None else decode_as(data, live.format).text
+        except (OSError, BinaryError) as error:
+            raise Refused(str(error)) from error
+        if now != theirs:
+            raise Refused("the file on disk has changed again")
+        outcome = await self._edits.bring(live, theirs, modified=False, stamp=stamp)
+        if outcome != "done":
+            raise Refused(f"the buffer or its file has {outcome}")
 
     async def _remove(self, path: str) -> None:
         """Delete the file; its buffer is emptied, and gone unless a window shows it."""

@@ -11,12 +11,14 @@ from collections.abc import Awaitable, Sequence
 from typing import Any, Final
 
 import anyio
+import msgspec
+from anyio import to_thread
 
 from acp_nvim.agent.decode import BinaryError, Format, decode, decode_as
 from acp_nvim.agent.live import BufferText
 from acp_nvim.agent.named import READING, diffs, named
 from acp_nvim.agent.paths import Place
-from acp_nvim.agent.snapshots import FileChange, Snapshots, below
+from acp_nvim.agent.snapshots import FileChange, Snapshots, below, read_stamped, stamp_of
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.editor.edits import Edits
 from acp_nvim.edits.merge import Conflict, merge
@@ -49,6 +51,25 @@ class Turn:
         self.over = anyio.Event()
         self.ended = anyio.Event()
         """Set when a tool call has ended that names files."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One file's change on its way into buffer and ledger."""
+
+    session: Session
+    path: str
+    before: Text | None
+    after: Text | None
+    live: BufferText | None
+    stamp: str | None
+    """The file's when ``after`` was read."""
+    source: str | None
+    """Where the file was before the agent renamed it."""
+
+    @property
+    def kind(self) -> str:
+        """What the agent did to the file."""
+        return _kind(self.before, self.after)
 
 
 class DiskEdits:
@@ -209,83 +230,72 @@ class DiskEdits:
 
     async def _take(self, session: Session, change: FileChange, source: str | None) -> None:
         """Enter one change of an agent's into buffer and ledger."""
+        place = Place(change.path, change.path)
         for _ in range(ATTEMPTS):
-            place = Place(change.path, change.path)
-            found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
-            live = found if isinstance(found, BufferText) else None
             try:
-                before, after = self._texts(change, live)
+                data, stamp = await to_thread.run_sync(read_stamped, place.real)
+                found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
+                live = found if isinstance(found, BufferText) else None
+                before, after = self._texts(place.real, change.before, data, live)
+            except OSError:
+                return  # it has become too large, or no file
             except BinaryError:
                 kind = _kind(change.before, change.after)
                 session.event("AcpEdit", path=place.real, kind=kind, source="disk", conflict=False)
                 return
             if before == after:
                 return
-            if await self._enter(session, place.real, before, after, live, source):
+            step = Step(session, place.real, before, after, live, stamp, source)
+            if await self._enter(step):
                 self._edits.known[place.real] = after
                 return
             await anyio.sleep(PAUSE_S)
         session.remark("warning", f"{change.path} changed on disk, its buffer could not follow")
 
-    def _texts(self, change: FileChange, live: BufferText | None) -> tuple[Text | None, ...]:
+    def _texts(
+        self, path: str, before: bytes | None, after: bytes | None, live: BufferText | None
+    ) -> tuple[Text | None, Text | None]:
         """The file before and after, as its buffer shows it or Neovim would. BinaryError."""
-        known = self._edits.known
-        after = _text(change.after, live.format if live else None)
-        if change.path in known:
-            return known[change.path], after
-        return _text(change.before, live.format if live else None), after
+        known, layout = self._edits.known, live.format if live else None
+        new = _text(after, layout)
+        return known[path] if path in known else _text(before, layout), new
 
-    async def _enter(
-        self,
-        session: Session,
-        path: str,
-        before: Text | None,
-        after: Text | None,
-        live: BufferText | None,
-        source: str | None,
-    ) -> bool:
-        """Buffer first, then ledger; False when the buffer moved meanwhile."""
-        base, text, conflict = before, after, False
+    async def _enter(self, step: Step) -> bool:
+        """Buffer first, then ledger; False when buffer or file moved meanwhile."""
+        live, path = step.live, step.path
+        base, text = step.before, step.after
         if live is not None and live.modified:
             base = live.text
-            start = self._bases.get(path, before)
-            text = _merged(start, live.text, after)
-            conflict = text is None
-            if conflict:
+            start = self._bases.get(path, step.before)
+            text = _merged(start, live.text, step.after)
+            if text is None:
                 self._bases[path] = start
                 await self._edits.bridge.call("acp.outside", "part", live.bufnr)
-            else:
-                self._bases.pop(path, None)
-        if live is not None and not conflict:
-            outcome = await self._edits.bring(live, text or live.text, modified=text != after)
+                self._edits.ledger.conflicted(path, live.text, step.after, step.session.n)
+                self._edits.told(step.session, path, step.kind, "disk", conflict=True)
+                return True
+            self._bases.pop(path, None)
+        if live is not None:
+            unsaved = text != step.after
+            outcome = await self._edits.bring(live, text or live.text, unsaved, step.stamp)
             if outcome != "done":
                 return False
-        self._record(session, path, base, text, after, conflict, source)
-        kind = _kind(before, after)
-        self._edits.told(session, path, kind, "disk", conflict)
+        elif await to_thread.run_sync(stamp_of, path) != step.stamp:
+            return False
+        self._record(step, base, text)
+        self._edits.told(step.session, path, step.kind, "disk")
         return True
 
-    def _record(
-        self,
-        session: Session,
-        path: str,
-        base: Text | None,
-        text: Text | None,
-        theirs: Text | None,
-        conflict: bool,
-        source: str | None,
-    ) -> None:
-        ledger = self._edits.ledger
-        if conflict and base is not None:
-            ledger.conflicted(path, base, theirs, session.n)
-        elif text is None and base is not None:
-            ledger.agent_deleted(path, base, session.n)
-        elif text is not None and source is not None:
-            ledger.agent_renamed(source, path, text, session.n)
-            self._edits.known[source] = None
-            self._edits.changed(source)
+    def _record(self, step: Step, base: Text | None, text: Text | None) -> None:
+        ledger, n = self._edits.ledger, step.session.n
+        if text is None and base is not None:
+            ledger.agent_deleted(step.path, base, n)
+        elif text is not None and step.source is not None:
+            ledger.agent_renamed(step.source, step.path, text, n)
+            self._edits.known[step.source] = None
+            self._edits.changed(step.source)
         elif text is not None:
-            ledger.agent_wrote(path, base, text, session.n)
+            ledger.agent_wrote(step.path, base, text, n)
 
 
 def _merged(base: Text | None, live: Text, theirs: Text | None) -> Text | None:

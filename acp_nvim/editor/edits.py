@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
@@ -172,13 +171,13 @@ class Edits:
         stored = await to_thread.run_sync(disk.stored, place, limit, *layout)
         return stored.text if stored else None
 
-    async def bring(self, live: BufferText, after: Text, modified: bool) -> str:
+    async def bring(self, live: BufferText, after: Text, modified: bool, stamp: str | None) -> str:
         """Bring a buffer to what became of its file on disk, by hunks; nothing is saved.
 
-        Returns the outcome: ``done``, ``moved`` (buffer or file changed again) or why not.
+        ``stamp`` is the file's when it was read. Returns the outcome: ``done``, ``moved`` (buffer
+        or file changed again) or why not.
         """
         path = self.mirrors.path(live)
-        stamp = await to_thread.run_sync(stamp_of, path)
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         written = await self.buffers.take(live, hunks, after, modified, stamp)
         if written.live is not None:
@@ -244,13 +243,3 @@ class Edits:
             if entry.hunks:
                 return entry.path, entry.hunks[0].new_start
         return None
-
-
-def stamp_of(path: str) -> str | None:
-    """A file's state as `acp.save`.stamp has it; None where there is none."""
-    try:
-        info = os.stat(path)  # noqa: PTH116
-    except OSError:
-        return None
-    seconds, rest = divmod(info.st_mtime_ns, 1_000_000_000)
-    return f"{seconds}.{rest}.{info.st_size}.{info.st_ino}"

@@ -15,7 +15,7 @@ from acp_nvim.agent.checkpoints import Checkpoint, Checkpoints, Plan, Target
 from acp_nvim.agent.decode import BinaryError, Format, decode, decode_as, encode
 from acp_nvim.agent.live import BufferText
 from acp_nvim.agent.paths import Place
-from acp_nvim.agent.snapshots import Snapshots, below
+from acp_nvim.agent.snapshots import Snapshots, below, stamp_of
 from acp_nvim.agent.store import StoreError, names
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.editor.decide import Decide, Refused
@@ -191,7 +191,8 @@ class Rewind:
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
         """The buffer shows what the file holds."""
         for _ in range(ATTEMPTS):
-            outcome = await self._edits.bring(live, text, modified=False)
+            stamp = await to_thread.run_sync(stamp_of, place.real)
+            outcome = await self._edits.bring(live, text, modified=False, stamp=stamp)
             if outcome == "done":
                 return
             found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
@@ -206,6 +207,7 @@ class Rewind:
         live = await self._edits.mirrors.load(place)
         if not isinstance(live, BufferText):
             raise Refused(live.why or "its buffer does not load")
+        stamp = await to_thread.run_sync(stamp_of, path)
         text = checkpoint.unsaved.get(path)
         if text is None:
             if not live.modified:
@@ -215,7 +217,8 @@ class Rewind:
             )
         if not diff(live.text.lines, text.lines) and live.text.eol == text.eol:
             return False
-        outcome = await self._edits.bring(live, text, modified=path in checkpoint.unsaved)
+        unsaved = path in checkpoint.unsaved
+        outcome = await self._edits.bring(live, text, modified=unsaved, stamp=stamp)
         if outcome != "done":
             raise Refused(f"its buffer has {outcome}")
         self._edits.ledger.reinstated(path, text, checkpoint.pending.get(path))
