@@ -211,7 +211,7 @@ class Client:
                 return
         session = self.sessions.get(message.session_id)
         if session is not None:
-            if self.muted and self._is_muted(message):
+            if self.muted and self._is_muted(session, message):
                 return
             update = message.update
             if update.__class__ is schema.AgentMessageChunk and session.status != "idle":
@@ -236,10 +236,13 @@ class Client:
                 self.adopt(update.session_id, child)
             child.follow()
 
-    def _is_muted(self, message: schema.SessionNotification) -> bool:
-        if message.session_id not in self.muted or not isinstance(message.update, PAST):
+    def _is_muted(self, session: Session, message: schema.SessionNotification) -> bool:
+        """What a session's subagents did is told again with it."""
+        known = message.session_id in self.muted
+        told = message.session_id if known else session.root.id
+        if told not in self.muted or not isinstance(message.update, PAST):
             return False
-        self.muted[message.session_id] += 1
+        self.muted[told] += 1
         return True
 
     def _note(self, session: Session, update: Any) -> None:

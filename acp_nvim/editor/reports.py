@@ -87,6 +87,8 @@ def permissions(host: Host) -> list[str]:
                 *_texts(card(decision)),
                 "",
             ]
+    for decision in host.desk.decisions:
+        lines += [f"no session, {decision.id}", *_texts(card(decision)), ""]
     return lines or ["nothing is pending"]
 
 

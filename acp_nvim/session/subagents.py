@@ -68,7 +68,7 @@ class Child(Session):
         """The same for events."""
         if name in _ASKING:
             self.root.event(name, subagent=self.n, **data)
-        else:
+        elif not self.root.replaying:
             super().event(name, **data)
 
     def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
