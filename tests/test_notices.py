@@ -175,6 +175,12 @@ def test_usage_and_cost(editor: Editor) -> None:
     }
 
 
+def test_the_cost_is_in_the_report(editor: Editor) -> None:
+    told(editor, usage(34000, 200000, cost={"amount": 0.25, "currency": "USD"}))
+    editor.cmd("Acp info")
+    editor.wait_screen("context: 34000 of 200000 tokens, 0.25 USD so far")
+
+
 # ---- session info
 
 

@@ -61,10 +61,21 @@ def _session(session: Session) -> list[str]:
         f"  id: {session.id or 'none yet'}",
         f"  title: {session.title or ''}",
         f"  cwd: {session.cwd}",
+        f"  context: {_usage(session)}",
         f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}",
         f"  queue: {len(session.queue)}",
     ]
     return [visible(line) for line in lines]
+
+
+def _usage(session: Session) -> str:
+    """Tokens and the cost so far, as the agent counts them."""
+    usage = session.usage
+    if usage is None:
+        return "not told"
+    cost = schema.given(usage.cost)
+    price = "" if cost is None else f", {cost.amount:g} {cost.currency} so far"
+    return f"{usage.used} of {usage.size} tokens{price}"
 
 
 def log(connection: Connection, redact: bool) -> list[str]:

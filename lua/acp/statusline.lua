@@ -48,7 +48,7 @@ function M.text()
     return state.host ~= 'stopped' and state.host and 'acp ' .. state.host or ''
   end
   local parts = { session.agent, session.status }
-  local count = pending(state.sessions)
+  local count = pending(state.sessions) + #(state.elicitations or {})
   if count > 0 then
     parts[#parts + 1] = count .. '?'
   end
