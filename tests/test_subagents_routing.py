@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 import pytest
 
-from acp_nvim.agent.client import Client
+from acp_nvim.agent.client import Client, Handler
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.settings import Settings
 from acp_nvim.session.entries import Message, Subagent
@@ -19,7 +20,8 @@ from acp_nvim.session.subagents import Child
 class Nothing:
     """Serves neither files nor terminals."""
 
-    handlers: dict[str, Any] = {}
+    def __init__(self) -> None:
+        self.handlers: Mapping[str, Handler] = {}
 
     async def read(self, session: Session, params: Any) -> Any:
         raise AssertionError("not asked for")
@@ -35,9 +37,12 @@ def client() -> Client:
     """A client with the session `s1`, our number 1."""
     numbers = itertools.count(2)
     made = Client("x", Settings, Nothing(), Nothing(), Oddities())
-    made.new_child = lambda parent, id: (
-        parent.root.children.get(id) or Child(next(numbers), parent, parent.links[id])
-    )
+
+    def child(parent: Session, id: str) -> Session:
+        known = parent.root.children.get(id)
+        return known or Child(next(numbers), parent, parent.links[id])
+
+    made.new_child = child
     session = Session(1, "x", "/work")
     session.id, session.status = "s1", "running"
     made.adopt("s1", session)
