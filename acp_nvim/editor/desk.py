@@ -47,6 +47,7 @@ def card_of(decision: Decision) -> dict[str, Any]:
     rows = card(decision)
     return {
         "id": decision.id,
+        "subject": decision.subject,
         "lines": [text for text, _, _ in rows],
         "spans": decor(rows)[0],
         "options": [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options],

@@ -140,6 +140,7 @@ class Screen:
         options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
         return {
             "id": decision.id,
+            "subject": decision.subject,
             "lines": [text for text, _, _ in rows],
             "spans": decor(rows)[0],
             "options": options,

@@ -12,6 +12,7 @@ local WIDTH, HEIGHT = 72, 0.5
 
 ---@class acp.Card
 ---@field id integer|string
+---@field subject? string 'permission', 'access', 'command' or 'elicitation'
 ---@field lines string[]
 ---@field spans acp.Span[]
 ---@field options acp.PermissionOption[]
@@ -138,7 +139,15 @@ end
 
 ---@return string
 local function footer()
-  return M.is_current() and ' y allow · n reject · g? keys ' or ' :Acp allow · :Acp deny '
+  if M.is_current() then
+    return ' y allow · n reject · g? keys '
+  end
+  for _, card in ipairs(cards) do
+    if card.subject ~= 'elicitation' then
+      return ' :Acp allow · :Acp deny '
+    end
+  end
+  return ' :Acp permissions '
 end
 
 --- Screen lines that `lines` take when they are wrapped at `width`.
