@@ -13,8 +13,11 @@ from typing import Any
 
 from acp_nvim.editor.bridge import Bridge, NvimError
 
-GAP_S, LEAST_GAP_S = 0.033, 0.004
-"""Seconds between the starts of two frames; the second while text waits that did not fit."""
+GAP_S, FLOOD_GAP_S, LEAST_GAP_S = 0.033, 0.016, 0.004
+"""Seconds between the starts of two frames: while text trickles; after a frame that took Neovim
+more than `FLOOD_S`; while text waits that did not fit.
+"""
+FLOOD_S = 0.001
 QUICK = 3
 """Frames after a rest that follow each other at the least gap: what begins is seen at once."""
 TARGET_US = 3000
@@ -69,8 +72,13 @@ class Frames:
                 self._wake.set()
                 await asyncio.sleep(max(2 * took, LEAST_GAP_S) - (loop.time() - started))
             elif ops:
-                await self._pause(started + (LEAST_GAP_S if self._quick else GAP_S))
-                self._quick = max(0, self._quick - 1)
+                await self._pause(started + self._gap(took))
+
+    def _gap(self, took: float) -> float:
+        if self._quick:
+            self._quick -= 1
+            return LEAST_GAP_S
+        return FLOOD_GAP_S if took > FLOOD_S else GAP_S
 
     def _next(self) -> tuple[list[Op], bool]:
         """Return the next frame. One that cannot be made must not be the last one: it is told."""
