@@ -243,6 +243,10 @@ class DiskEdits:
                 kind = _kind(change.before, change.after)
                 session.event("AcpEdit", path=place.real, kind=kind, source="disk", conflict=False)
                 return
+            if place.real in self._edits.saved_unread:
+                self._edits.saved_unread.discard(place.real)
+                self._edits.known[place.real] = after
+                return
             if before == after:
                 return
             step = Step(session, place.real, before, after, live, stamp, source)

@@ -48,6 +48,8 @@ class Edits:
         self.ledger = Ledger()
         self.known: dict[str, Text | None] = {}
         """What a file holds on disk by the hand of the user or the editor, since the last look."""
+        self.saved_unread: set[str] = set()
+        """Files that the user saved with a text that has to be read first."""
         self.push = push
         self.options = options
         self.reread_by_agent: Callable[[str, Text, Text], bool] = lambda *_: False
@@ -135,6 +137,9 @@ class Edits:
         if lines is not None:
             text = clean(Text(tuple(lines), eol))
         if text is None:
+            return
+        if self.mirrors.stale(path):
+            self.saved_unread.add(path)
             return
         self.known[path] = text
         entry = self.ledger.get(path)

@@ -51,12 +51,17 @@ class Mirrors:
         self._listener = listener
         self._known: dict[str, BufferText] = {}
         self._reread: set[str] = set()
+        self._stale: set[str] = set()
         self.saving: dict[str, Saving] = {}
         """The last write of each file through the editor; whoever uses it takes it out."""
 
     def get(self, path: str) -> BufferText | None:
         """The loaded buffer of a file as far as it is known."""
         return self._known.get(path)
+
+    def stale(self, path: str) -> bool:
+        """Whether the buffer has changed in a way that only reading it can tell."""
+        return path in self._stale
 
     def path(self, live: BufferText) -> str:
         """Whose buffer this is; empty when it is known no more."""
@@ -88,6 +93,7 @@ class Mirrors:
         known = self._known.pop(path, None)
         again = path in self._reread
         self._reread.discard(path)
+        self._stale.discard(path)
         if isinstance(live, Closed):
             return live
         self._known[path] = live
@@ -116,14 +122,18 @@ class Mirrors:
             self._listener().lost(path)
         elif args.get("reloaded"):
             self._reread.add(path)
-            self._listener().lost(path)
+            self._lose(path)
         elif known.tick >= args["tick"]:
             return
         elif known.tick != args["base"]:
-            self._listener().lost(path)
+            self._lose(path)
         else:
             self._known[path] = _patched(known, args)
             self._listener().typed(path, self._known[path].text)
+
+    def _lose(self, path: str) -> None:
+        self._stale.add(path)
+        self._listener().lost(path)
 
 
 def _patched(known: BufferText, args: dict[str, Any]) -> BufferText:

@@ -61,7 +61,7 @@ function M.ends(bufnr)
 end
 
 local function snapshot(bufnr, known, stale)
-  watch.flush(bufnr)
+  watch.flush(bufnr, true)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   local flags = (option(bufnr, 'endofline') and EOL or 0)
     + (option(bufnr, 'modified') and MODIFIED or 0)

@@ -52,10 +52,14 @@ end
 
 --- Tell the host what changed in a buffer since it was told last.
 ---@param bufnr integer
-function M.flush(bufnr)
+---@param asked? boolean the host is about to be given the present tick as well
+function M.flush(bufnr, asked)
   local watch = watched[bufnr]
   if not watch or watch.held or not api.nvim_buf_is_loaded(bufnr) then
     return
+  end
+  if not (asked or watch.first or watch.reloaded) then
+    return -- a tick that nobody was told would part the next region from what the host knows
   end
   local args = { path = watch.path, bufnr = bufnr, base = watch.tick }
   if watch.reloaded then
