@@ -1,0 +1,191 @@
+"""What a permission would write: the file as its diffs make it, and what the user makes of that.
+
+A diff of the protocol may hold the whole file or only the piece that is replaced
+(v1/tool-calls#content); nothing says which, so it is found out by the file's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from acp_nvim.edits.hunks import Hunk, apply, diff
+from acp_nvim.edits.merge import Conflict, Merged, merge
+from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
+from acp_nvim.protocol import schema
+from acp_nvim.session.tool_calls import ToolCall
+
+CONTEXT = 3
+"""Lines around each change that the agent is shown."""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One diff of a tool call. ``old`` is the whole text or a piece of it; empty: all is new.
+
+    ``line`` (1-based) is where the agent says it works, ``everywhere``: each such piece is meant.
+    """
+
+    path: str
+    old: str
+    new: str
+    line: int | None = None
+    everywhere: bool = False
+
+
+class Proposal(msgspec.Struct, frozen=True):
+    """A file as it is (None: there is none) and as it would be.
+
+    Where a piece was not found, ``whole`` is false and both texts hold the pieces alone.
+    """
+
+    path: str
+    base: Text | None
+    text: Text
+    whole: bool = True
+
+
+def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[Change]:
+    """The diffs that a permission is about: those of the request itself, else its tool call's."""
+    given: Sequence[Any] = asked.content or () if asked and asked.content is not UNSET else ()
+    found = [item for item in given if isinstance(item, schema.Diff)]
+    found = found or [item for item in call.content if isinstance(item, schema.Diff)]
+    lines = {at.path: at.line for at in call.locations if isinstance(at.line, int)}
+    raw = call.raw_input if isinstance(call.raw_input, dict) else {}
+    everywhere = raw.get("replace_all") is True or raw.get("replaceAll") is True
+    return [
+        Change(
+            item.path,
+            item.old_text if isinstance(item.old_text, str) else "",
+            item.new_text,
+            lines.get(item.path),
+            everywhere,
+        )
+        for item in found
+    ]
+
+
+def propose(
+    path: str, live: Text | None, changes: Sequence[Change], known: Sequence[Text] = ()
+) -> Proposal:
+    """The file with these changes in, one after the other.
+
+    ``known`` are other texts that the agent may take for the whole file: as it was read, as saved.
+    """
+    text = live
+    whole = [*known] if live is None else [live, *known]
+    for change in changes:
+        text = _changed(text, change, whole)
+        if text is None:
+            return _pieces(path, changes)
+    return Proposal(path, live, text or EMPTY)
+
+
+def _pieces(path: str, changes: Sequence[Change]) -> Proposal:
+    """The changes by themselves, since one of them belongs to no text that is known."""
+
+    def joined(pieces: Iterator[str]) -> Text:
+        return parse("".join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces))
+
+    old = joined(change.old for change in changes if change.old)
+    new = joined(change.new for change in changes if change.new)
+    return Proposal(path, old, new, whole=False)
+
+
+def _changed(text: Text | None, change: Change, known: Sequence[Text]) -> Text | None:
+    """The text with a change in; None when its old text is not to be found."""
+    if not change.old:
+        return parse(_ends(change.new, text))
+    if text is None:
+        return None
+    old, new = _ends(change.old, text), _ends(change.new, text)
+    content = str(text)
+    if old == content:
+        return parse(new)
+    if any(str(one) == old for one in known):
+        merged = merge(parse(old), text, parse(new))
+        return merged.text if isinstance(merged, Merged) else None
+    made = _replaced(content, old, new, change)
+    return None if made is None else parse(made)
+
+
+def _ends(piece: str, text: Text | None) -> str:
+    """The piece as buffers hold lines: without the `\\r` of line ends where the text has none."""
+    if "\r\n" in piece and text is not None and not any("\r" in line for line in text.lines):
+        return piece.replace("\r\n", "\n")
+    return piece
+
+
+def _replaced(content: str, old: str, new: str, change: Change) -> str | None:
+    """The content with a piece of it replaced; the last newline of a file may be missing."""
+    if old in content:
+        if change.everywhere:
+            return content.replace(old, new)
+        at = _nearest(content, old, change.line)
+        return content[:at] + new + content[at + len(old) :]
+    unended = old.removesuffix("\n")
+    if unended and unended != old and content.endswith(unended):
+        return content.removesuffix(unended) + new.removesuffix("\n")
+    return None
+
+
+def _nearest(content: str, old: str, line: int | None) -> int:
+    """Where the piece stands; where it stands more than once, nearest to the line given."""
+    best = at = content.find(old)
+    if line is None:
+        return best
+    start = 0
+    for _ in range(line - 1):
+        start = content.find("\n", start) + 1 or len(content)
+    while at >= 0:
+        best = min(best, at, key=lambda place: abs(place - start))
+        at = content.find(old, at + 1)
+    return best
+
+
+# -- what the user makes of it --------------------------------------------------------------------
+
+
+def amended(proposal: Text, content: str) -> Text:
+    """The text that the user left in the editor; a buffer that he emptied is an empty file."""
+    return EMPTY if content == "\n" and proposal != parse("\n") else parse(content)
+
+
+def overlay(proposal: Text, amendment: Text, text: Text) -> Text:
+    """The user's changes (proposal to amendment) put into what the agent writes.
+
+    Usually that is the proposal, and the result the amendment. Where the agent writes something
+    else, changes in different places both stand; where both changed the same lines, the user's do.
+    """
+    merged = merge(proposal, amendment, text)
+    if isinstance(merged, Merged):
+        return merged.text
+    agents = diff(proposal.lines, text.lines)
+    kept = [hunk for hunk in agents if not _collides(proposal, amendment, hunk)]
+    merged = merge(proposal, amendment, from_lines(apply(proposal.lines, kept), text.eol))
+    return amendment if isinstance(merged, Conflict) else merged.text
+
+
+def _collides(proposal: Text, amendment: Text, hunk: Hunk) -> bool:
+    alone = from_lines(apply(proposal.lines, [hunk]), proposal.eol)
+    return isinstance(merge(proposal, amendment, alone), Conflict)
+
+
+def unified(name: str, before: Text, after: Text) -> str:
+    """A unified diff, as `patch` and `git apply` read it."""
+    found = unified_diff(_ended(before), _ended(after), f"a/{name}", f"b/{name}", n=CONTEXT)
+    marked = (
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in found
+    )
+    return "".join(marked)
+
+
+def _ended(text: Text) -> list[str]:
+    """The lines with their newlines; none for the empty file."""
+    lines = [f"{line}\n" for line in text.lines]
+    if not text.eol:
+        lines[-1:] = [text.lines[-1]] if text.lines[-1] else []
+    return lines
