@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import json
-import random
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acp_nvim.edits.hunks import Hunk, apply, diff, invert
 from tests.editor import Editor
 from tests.until import until
 
 LINES = [f"line {n}" for n in range(1, 21)]
 TEXT = "\n".join(LINES) + "\n"
-
-STALL = """
-local timer, last = vim.uv.new_timer(), vim.uv.hrtime()
-_G.worst = 0
-timer:start(0, 1, function()
-  local now = vim.uv.hrtime()
-  _G.worst, last = math.max(_G.worst, now - last), now
-end)
-"""
 
 
 @pytest.fixture
@@ -284,6 +272,48 @@ def test_a_comment_goes_with_the_next_prompt(project: Editor) -> None:
     assert len(project.traffic[0].received("session/prompt")[-1]["params"]["prompt"]) == 1
 
 
+def test_a_file_opened_later_is_followed(project: Editor) -> None:
+    path = project.write("b.txt", TEXT)
+    project.turn(f"replace {path} 'line 3' three")
+    wait_hunks(project, 1)
+    project.cmd(f"bwipeout! {path}")
+    project.open("b.txt")
+    project.keys("ggOmine<Esc>")
+    project.wait("vim.api.nvim_buf_get_lines(0, 0, 1, true)[1] == 'mine'")
+    project.cmd("4")
+    project.cmd("Acp reject")
+    wait_hunks(project)
+    assert buffer(project, "b.txt") == ["mine", *LINES]
+
+
+def test_a_buffer_thrown_away_takes_its_unsaved_edits_along(editor: Editor) -> None:
+    path = editor.write("a.txt", TEXT)
+    editor.agent("script")
+    editor.setup({"files": {"save": "never"}})
+    editor.open("a.txt")
+    editor.turn(f"replace {path} 'line 3' three")
+    wait_hunks(editor, 1)
+    editor.cmd("enew | bwipeout! #")
+    wait_hunks(editor)
+    assert path.read_text() == TEXT
+
+
+def test_writing_the_base_accepts(project: Editor) -> None:
+    replace(project, {3: "three", 10: "ten"})
+    wait_hunks(project, 2)
+    base = [*LINES[:2], "three", *LINES[3:]]
+    project.lua(
+        "local path, lines = ... "
+        "require('acp.host').notify('base_written', { path = path, lines = lines, eol = true })",
+        str(project.work / "a.txt"),
+        base,
+    )
+    wait_hunks(project, 1)
+    project.cmd("Acp reject all")
+    wait_hunks(project)
+    until(lambda: disk(project) == "\n".join(base) + "\n")
+
+
 def test_all_means_the_sessions_own_files(project: Editor) -> None:
     project.write("b.txt", TEXT)
     replace(project, {3: "three"})
@@ -295,154 +325,3 @@ def test_all_means_the_sessions_own_files(project: Editor) -> None:
     project.cmd("Acp accept all")
     project.wait("#require('acp').state().sessions[2].edits == 0")
     assert len(edits(project, 1)) == 1
-
-
-# ---- 300 reviews
-
-
-class Model:
-    """A file under review, by lists of lines alone."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self.base = lines
-        self.live = lines
-
-    @property
-    def hunks(self) -> list[Hunk]:
-        return diff(self.base, self.live)
-
-    def hunk_at(self, row: int) -> Hunk:
-        """Lines that are there come before those that were removed beside them."""
-        at = [h for h in self.hunks if h.new_start <= row < h.new_end]
-        gone = [h for h in self.hunks if not h.lines and row in (h.new_start - 1, h.new_start)]
-        return [*at, *gone][0]
-
-    def decide(self, verdict: str, hunk: Hunk) -> None:
-        if verdict == "accept":
-            self.base = apply(self.base, [hunk])
-            return
-        back = dict(zip(self.hunks, invert(self.base, self.hunks), strict=True))
-        self.live = apply(self.live, [back[hunk]])
-
-    def user(self, row: int, line: str) -> None:
-        """The user changes a line outside of all hunks."""
-        shift = sum(hunk.growth for hunk in self.hunks if hunk.new_end <= row)
-        self.base = [*self.base[: row - shift], line, *self.base[row - shift + 1 :]]
-        self.live = [*self.live[:row], line, *self.live[row + 1 :]]
-
-
-def agents_version(rng: random.Random, lines: list[str], turn: int) -> list[str]:
-    """Some lines changed, added and removed."""
-    found: list[str] = []
-    for n, line in enumerate(lines):
-        roll = rng.random()
-        if roll < 0.08:
-            found.append(f"{line} changed {turn}")
-        elif roll < 0.14:
-            found += [line, f"added {turn}.{n}"]
-        elif roll >= 0.2:
-            found.append(line)
-    return found or ["empty"]
-
-
-SETTLED = """
-local path, hunks = ...
-for _, edit in ipairs(require('acp').state().sessions[1].edits or {}) do
-  if edit.path == path then return edit.hunks == hunks end
-end
-return hunks == 0
-"""
-
-
-def review(editor: Editor, path: Path, model: Model, rng: random.Random) -> None:
-    """Random decisions and edits until nothing is pending."""
-    while model.hunks:
-        rows = set(range(len(model.live)))
-        for hunk in model.hunks:
-            rows -= set(range(hunk.new_start - 1, hunk.new_end + 1))
-        if rows and rng.random() < 0.2:
-            row = rng.choice(sorted(rows))
-            model.user(row, f"user {rng.random()}")
-            editor.lua(
-                "local path, row, line = ... local b = vim.fn.bufadd(path) "
-                "vim.api.nvim_buf_set_lines(b, row, row + 1, true, { line }) "
-                "vim.api.nvim_buf_call(b, function() vim.cmd('silent write') end)",
-                str(path),
-                row,
-                model.live[row],
-            )
-            continue
-        hunk = rng.choice(model.hunks)
-        verdict = rng.choice(["accept", "reject"])
-        row = min(hunk.new_start, len(model.live) - 1)
-        hunk = model.hunk_at(row)
-        model.decide(verdict, hunk)
-        editor.lua(
-            "local verb, path, line = ... require('acp.host').notify(verb, "
-            "{ scope = 'hunk', path = path, line = line })",
-            verdict,
-            str(path),
-            row + 1,
-        )
-        editor.wait(SETTLED, str(path), len(model.hunks))
-
-
-@pytest.mark.timeout(240)
-def test_300_random_reviews_equal_the_model(editor: Editor) -> None:
-    rng = random.Random(7)
-    files = 10
-    paths = [editor.write(f"r{n}.txt", "") for n in range(files)]
-    models = [Model([f"{n} {row}" for row in range(30)]) for n in range(files)]
-    for path, model in zip(paths, models, strict=True):
-        path.write_text("\n".join(model.live) + "\n")
-    editor.agent("script")
-    for turn in range(300 // files):
-        script = []
-        for path, model in zip(paths, models, strict=True):
-            model.live = agents_version(rng, model.live, turn)
-            text = json.dumps("\n".join(model.live) + "\n")
-            script += [f"read {path}", f"write {path} {text}"]
-        editor.turn("\n".join(script))
-        for path, model in zip(paths, models, strict=True):
-            editor.wait(SETTLED, str(path), len(model.hunks))
-            review(editor, path, model, rng)
-            wanted = "\n".join(model.live) + "\n"
-            until(lambda path=path, wanted=wanted: path.read_text() == wanted)  # type: ignore[misc]
-            assert editor.lines(str(path)) == model.live
-
-
-# ---- large files
-
-
-def large(editor: Editor, lines: int, hunks: int) -> None:
-    """A file with so many hunks pending."""
-    text = [f"line {n}" for n in range(lines)]
-    editor.write("big.txt", "\n".join(text) + "\n")
-    editor.agent("script")
-    editor.open("big.txt")
-    step = lines // hunks
-    editor.turn(
-        "runs "
-        + json.dumps(
-            f"awk '{{ if (NR % {step} == 1) print \"changed \" NR; else print }}' "
-            "big.txt > x && cat x > big.txt && rm x"
-        )
-    )
-    wait_hunks(editor, hunks)
-
-
-@pytest.mark.parametrize(("lines", "hunks", "limit_ms"), [(10_000, 50, 60), (10_000, 2_000, 150)])
-def test_a_decision_does_not_hold_neovim_up(
-    editor: Editor, lines: int, hunks: int, limit_ms: int
-) -> None:
-    large(editor, lines, hunks)
-    editor.lua(STALL)
-    worst = []
-    for n in range(1, 6):
-        editor.lua("_G.worst = 0")
-        editor.cmd(str(1 + n * (lines // hunks)))
-        editor.cmd("Acp accept" if n % 2 else "Acp reject")
-        wait_hunks(editor, hunks - n)
-        worst.append(editor.lua("return _G.worst / 1e6"))
-    print(worst)
-    assert sorted(worst)[2] < limit_ms, worst
