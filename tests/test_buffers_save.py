@@ -327,6 +327,20 @@ def test_a_write_waits_for_the_end_of_a_textlock(live: Live) -> None:
     assert text(live) == CHANGED == live.bytes("f").decode()
 
 
+def test_a_write_waits_for_a_substitution_that_asks(live: Live) -> None:
+    live.editor.keys(":3s/three/3/c<CR>")
+    asked = []
+
+    def answer(function: str) -> None:
+        asked.append(function)
+        if asked.count("write") == 3:
+            live.editor.keys("y")
+
+    live.bridge.before = answer
+    live.write("f", "zero\n" + TEXT)
+    assert text(live) == "zero\none\ntwo\n3\n"
+
+
 def test_options_are_as_they_were(live: Live) -> None:
     names = ["shortmess", "confirm", "modeline", "fileencodings", "autoread", "hidden"]
     look = "return vim.tbl_map(function(n) return { vim.go[n], vim.o[n] } end, ...)"

@@ -237,9 +237,17 @@ end
 
 M.edit, M.snapshot = edit, snapshot
 
+--- Whether a command asks the user about a line of the buffer, as `:s///c` does: it then changes the
+--- line of that number, whatever is there by then.
+local function asks(bufnr)
+  return api.nvim_get_mode().mode == 'r?' and api.nvim_get_current_buf() == bufnr
+end
+
 local function write(bufnr, tick, hunks, want)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
+  elseif asks(bufnr) then
+    return { 'busy', 'Neovim waits for an answer of the user' }
   end
   local options = vim.bo[bufnr]
   local due = want.save == 'always'
