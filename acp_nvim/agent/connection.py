@@ -326,6 +326,7 @@ def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
             compaction=schema.CompactionCapabilities(),
         ),
         subagents=schema.SubagentCapabilities(),
+        plan=schema.PlanCapabilities(),
         elicitation=schema.ElicitationCapabilities(
             form=schema.ElicitationFormCapabilities(), url=schema.ElicitationUrlCapabilities()
         ),
