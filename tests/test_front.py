@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,33 @@ def test_every_colour_that_is_drawn_is_defined(front: Editor) -> None:
     defined = set(front.lua("return vim.tbl_keys(require('acp.highlights').groups)"))
     assert drawn - events <= defined
     assert front.lua("return vim.api.nvim_get_hl(0, { name = 'AcpUser' }).link") == "Title"
+
+
+def test_changes_are_announced_at_most_once_in_30_ms(front: Editor) -> None:
+    front.lua(
+        "_G.at, _G.last = {}, nil "
+        "vim.api.nvim_create_autocmd('User', { pattern = 'AcpState', callback = function() "
+        "table.insert(_G.at, vim.uv.hrtime()) _G.last = require('acp').state().current end })"
+    )
+    for n in range(150):
+        front.lua(
+            "require('acp.state').set({'current'}, ...) require('acp.state').changed()"
+            " vim.uv.sleep(1)",
+            n,
+        )
+    front.wait("_G.last == 149")
+    at = front.lua("return _G.at")
+    assert len(at) > 2
+    assert min(b - a for a, b in pairwise(at)) >= 30e6
+
+
+def test_a_prompt_for_a_session_that_is_not_there_is_an_error(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp').prompt('x', { session = 2 })")
+    before = len(sent(front))
+    front.lua("pcall(require('acp').prompt, 'x', { session = 9 })")
+    assert len(sent(front)) == before
+    assert "no session 9" in told(front)[-1]
 
 
 def test_a_message_is_one_line_that_never_asks_for_enter(edit: Start) -> None:

@@ -12,6 +12,12 @@ end
 ---@param opts? acp.PromptOpts
 function M.prompt(text_or_blocks, opts)
   opts = opts or {}
+  local state = require('acp.state')
+  -- The next number may be that of a session which the prompt before this one has begun.
+  if opts.session and not state.session(opts.session) and opts.session ~= state.next() then
+    require('acp.notify').error(('no session %s'):format(opts.session))
+    return
+  end
   local context, media = require('acp.context'), require('acp.media')
   local n = opts.session or require('acp.composer').default()
   local blocks = type(text_or_blocks) == 'table'

@@ -8,6 +8,7 @@ local state = { host = 'stopped', agents = {}, sessions = {} }
 local version = 0
 local copy, copied_version
 local announced_at = 0
+local GAP_MS = 30
 local timer
 
 --- The live table; callers must not change it.
@@ -72,8 +73,13 @@ function M.version()
   return version
 end
 
+--- Milliseconds; unlike `vim.uv.now()` not those at which the event loop last looked.
+local function now()
+  return vim.uv.hrtime() / 1e6
+end
+
 local function announce()
-  announced_at = vim.uv.now()
+  announced_at = now()
   vim.api.nvim_exec_autocmds('User', { pattern = 'AcpState', modeline = false })
 end
 
@@ -82,15 +88,15 @@ function M.changed()
   if timer then
     return
   end
-  local wait = 30 - (vim.uv.now() - announced_at)
+  local wait = announced_at + GAP_MS - now()
   if wait <= 0 then
     announce()
     return
   end
   timer = vim.defer_fn(function()
     timer = nil
-    announce()
-  end, wait)
+    M.changed() -- a timer may fire early
+  end, math.ceil(wait))
 end
 
 --- The host is gone: what ran in it did not survive.
