@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Generic, Literal, Protocol, TypeVar
 
 import anyio
@@ -19,11 +20,20 @@ from acp_nvim.agent.live import BufferText, FileOptions, LiveBuffers
 from acp_nvim.agent.paths import Place, below, place, secret
 from acp_nvim.agent.reads import LastReads
 from acp_nvim.agent.refusals import refusal
-from acp_nvim.agent.writing import Write
+from acp_nvim.agent.writing import Amend, Write
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.protocol import schema
 
-__all__ = ["Ask", "FileOptions", "FileSession", "Files", "LiveBuffers", "OnLocation", "OnWrite"]
+__all__ = [
+    "Amends",
+    "Ask",
+    "FileOptions",
+    "FileSession",
+    "Files",
+    "LiveBuffers",
+    "OnLocation",
+    "OnWrite",
+]
 
 Verb = Literal["read", "write"]
 Kind = Literal["created", "modified"]
@@ -44,6 +54,7 @@ class FileSession(Protocol):
 
 
 S = TypeVar("S", bound=FileSession)
+S_contra = TypeVar("S_contra", contravariant=True)
 
 Ask = Callable[[S, Verb, str, Literal["outside", "secret"]], Awaitable[bool]]
 """Puts a question to the user, with the path and why it is asked; true when the agent may."""
@@ -51,6 +62,18 @@ OnLocation = Callable[[S, str, int | None], None]
 """Told of each file an agent uses, with the 1-based line where there is one."""
 OnWrite = Callable[[S, str, Text | None, Text, Kind], None]
 """Told of each write: text before (None: no such file) and after, autocommands' edits included."""
+
+
+class Amends(Protocol[S_contra]):
+    """What the user wants changed in what an agent writes."""
+
+    def amend(self, session: S_contra, real: str, text: Text) -> Text:
+        """The text to write in place of this one. May be asked again for the same write."""
+        ...
+
+    def landed(self, session: S_contra, real: str) -> None:
+        """The file holds what was answered; `OnWrite` has been told, where anything changed."""
+        ...
 
 
 class Files(Generic[S]):
@@ -65,6 +88,7 @@ class Files(Generic[S]):
         on_write: OnWrite[S],
     ) -> None:
         self.options = options
+        self.amends: Amends[S] | None = None
         self._buffers = buffers
         self._ask = ask
         self._on_location = on_location
@@ -98,14 +122,24 @@ class Files(Generic[S]):
             raise refusal("directory", where.path, "names a directory")
         async with self.turn(where.real):
             read = self._reads.get(session.id, where.real)
-            work = Write(self._buffers, self.options, where, parse(params.content), read)
+            content = parse(params.content)
+            work = Write(self._buffers, self.options, where, content, read, self._amend(session))
             made = await work.run()
             self._reads.put(session.id, where.real, work.believed)
         if made is not None:
             kind: Kind = "created" if made.before is None else "modified"
             self._on_location(session, where.real, made.line)
             self._on_write(session, where.real, made.before, made.after, kind)
+        if self.amends is not None:
+            self.amends.landed(session, where.real)
         return schema.WriteTextFileResponse()
+
+    def _amend(self, session: S) -> Amend | None:
+        return partial(self.amends.amend, session) if self.amends is not None else None
+
+    def last_read(self, session_id: str, real: str) -> Text | None:
+        """What a session believes a file to hold; None when that is not known."""
+        return self._reads.get(session_id, real)
 
     def forget(self, session_id: str) -> None:
         """Drop what is remembered of a session that has ended."""

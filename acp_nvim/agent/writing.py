@@ -6,6 +6,7 @@ or nothing is; every way out that is no success is a `RequestError`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import anyio
@@ -17,7 +18,7 @@ from acp_nvim.agent.fit import fitted, restored, unencodable
 from acp_nvim.agent.live import BufferText, Change, Closed, FileOptions, LiveBuffers, Written
 from acp_nvim.agent.paths import Place
 from acp_nvim.agent.refusals import Reason, refusal
-from acp_nvim.edits.hunks import Hunk
+from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.merge import Conflict, Merged, merge
 from acp_nvim.edits.text import EMPTY, Text
 
@@ -25,6 +26,9 @@ PATIENCE_S: Final = 5.0
 """How long a write starts anew while the buffer keeps moving or is locked (textlock)."""
 PAUSE_S: Final = 0.05
 """How long Neovim is left alone before it is asked again for what it does not allow now."""
+
+Amend = Callable[[str, Text], Text]
+"""What the user wants written to a file (by real path) in place of a text."""
 
 _REASONS: Final[dict[str, Reason]] = {"readonly": "readonly", "conflict": "conflict"}
 
@@ -48,6 +52,7 @@ class Write:
         where: Place,
         theirs: Text,
         read: Text | None,
+        amend: Amend | None = None,
     ) -> None:
         """``read`` is what the agent last read of the file, None when it is not known."""
         self.believed = theirs
@@ -56,6 +61,7 @@ class Write:
         self._where = where
         self._theirs = theirs
         self._read = read
+        self._amend = amend
         self._created = False
         self._fresh = False
 
@@ -87,7 +93,15 @@ class Write:
         merged = merge(base, live, self.believed)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")
-        return merged
+        return merged if self._amend is None else self._amended(live, merged, self._amend)
+
+    def _amended(self, live: Text, merged: Merged, amend: Amend) -> Merged:
+        """The same with what the user changed in it beforehand, which the agent knows nothing of:
+        its next write is a change to what it believes, so the user's changes stay.
+        """
+        text = amend(self._where.real, merged.text)
+        same = text == merged.text
+        return merged if same else Merged(diff(live.lines, text.lines), text)
 
     def _changes(self, stored: Decoded) -> bool:
         """Whether writing changes the file as it is stored."""

@@ -34,17 +34,30 @@ class Comments:
 
     def __init__(self) -> None:
         self._waiting: list[Comment] = []
+        self._notes: dict[int, list[str]] = {}
 
     def add(self, comment: Comment) -> None:
         """Keep a remark for the next prompt."""
         self._waiting.append(comment)
 
-    def join(self, prompt: Prompt) -> None:
-        """Put what waits into a prompt. A slash command is left alone: it takes no more text."""
-        if not self._waiting or prompt.text.startswith("/"):
+    def note(self, n: int, text: str) -> None:
+        """Keep a paragraph for the next prompt of session n: nobody else is concerned."""
+        self._notes.setdefault(n, []).append(text)
+
+    def join(self, prompt: Prompt, n: int) -> None:
+        """Put what waits into a prompt of session n. A slash command is left alone: it takes no
+        more text.
+        """
+        if prompt.text.startswith("/"):
             return
         waiting, self._waiting = self._waiting, []
-        words = "\n".join([HEAD, *(f"- {item.place}: {item.text}" for item in waiting)])
+        paragraphs = self._notes.pop(n, [])
+        if waiting:
+            listed = [f"- {item.place}: {item.text}" for item in waiting]
+            paragraphs.insert(0, "\n".join([HEAD, *listed]))
+        if not paragraphs:
+            return
+        words = "\n\n".join(paragraphs)
         if prompt.given:
             prompt.given = [*prompt.given, schema.TextContent(words)]
         else:

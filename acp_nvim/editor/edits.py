@@ -88,14 +88,25 @@ class Edits:
 
     # ---- what agents did
 
-    def wrote(self, session: Session, path: str, before: Text | None, after: Text) -> None:
-        """A write through the editor has landed."""
+    def wrote(
+        self,
+        session: Session,
+        path: str,
+        before: Text | None,
+        after: Text,
+        agents: Text | None = None,
+    ) -> None:
+        """A write through the editor has landed; ``agents``: before the user's changes to it."""
         saving = self.mirrors.saving.pop(path, None)
-        if saving is not None and saving.found == after != saving.asked:
-            self.ledger.agent_wrote(path, before, saving.asked, session.n)
-            self.ledger.formatted(path, saving.asked, after)
+        saved_otherwise = saving is not None and saving.found == after != saving.asked
+        asked = saving.asked if saving is not None and saved_otherwise else after
+        if agents is None or before is None:
+            self.ledger.agent_wrote(path, before, asked, session.n)
         else:
-            self.ledger.agent_wrote(path, before, after, session.n)
+            self.ledger.agent_wrote(path, before, agents, session.n)
+            self.ledger.user_edited(path, asked)
+        if asked != after:
+            self.ledger.formatted(path, asked, after)
         if saving is None or saving.saved:
             self.known[path] = after
         self.told(session, path, "created" if before is None else "modified", "fs")

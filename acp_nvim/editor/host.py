@@ -66,6 +66,8 @@ class Host:
             self.review.wrote,
         )
         self.review.edits.exclusive = self.files.turn
+        self.files.amends = self.review.proposing
+        self.review.proposing.last_read = self.files.last_read
         self.reaper = Reaper()
         self.desk = Desk(self.screen.push, self.screen.state)
         self.family = Family(self.screen, self._number)

@@ -22,6 +22,7 @@ from acp_nvim.editor.commits import Commits
 from acp_nvim.editor.decide import Decide
 from acp_nvim.editor.disk_edits import DiskEdits
 from acp_nvim.editor.edits import Edits
+from acp_nvim.editor.proposing import Proposing
 from acp_nvim.editor.rewind import Rewind
 from acp_nvim.edits.text import Text
 from acp_nvim.session.prompts import Prompt
@@ -55,6 +56,7 @@ class Reviewing:
         self.decide = Decide(self.edits)
         self.commits = Commits(self.edits, self.snapshots)
         self.comments = Comments()
+        self.proposing = Proposing(self.edits, self.comments)
         self.disk: DiskEdits
         self.rewind: Rewind
         self._notice = notice
@@ -87,7 +89,7 @@ class Reviewing:
     ) -> None:
         """A write through the editor has landed (`OnWrite`)."""
         self.rewind.checkpoints.touched(session.n, path, before)
-        self.edits.wrote(session, path, before, after)
+        self.edits.wrote(session, path, before, after, self.proposing.agents(session, path))
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
         """A tool call was announced or changed."""
@@ -97,7 +99,7 @@ class Reviewing:
         """A prompt is about to be sent: what files hold now is what they held before it."""
         n = self.rewind.number(session, prompt)
         label = prompt.text
-        self.comments.join(prompt)
+        self.comments.join(prompt, session.n)
         done = anyio.Event()
         self._tasks.start_soon(self._begin, session, n, label, done)
         with anyio.move_on_after(PATIENCE_S) as scope:
@@ -121,6 +123,7 @@ class Reviewing:
     async def turn_ended(self, session: Session) -> None:
         """The agent has answered the prompt, or is gone."""
         await self.disk.end(session)
+        await self.proposing.ended(session)
         await self.commits.check(Place(root, root).real for root in session.roots)
 
     async def refresh(self, sessions: Iterable[Session]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from acp_nvim.agent.decode import clean
-from acp_nvim.editor import edits_view
+from acp_nvim.editor import edits_view, verbs_decide
 from acp_nvim.editor.comments import Comment
 from acp_nvim.editor.decide import Verdict
 from acp_nvim.editor.host import Host
@@ -112,7 +112,10 @@ async def edits(host: Host, args: Args) -> None:
 
 @verb("review")
 async def review(host: Host, args: Args) -> None:
-    """The files to review; the one that was asked for stands first."""
+    """The files to review, the one that was asked for first; or what a permission would write."""
+    if args.get("permission") is not None:
+        await verbs_decide.propose(host, str(args["permission"]))
+        return
     found = await _fresh(host)
     wanted = _real(args) if args.get("path") else None
     if wanted is not None and all(entry.path != wanted for entry in found):

@@ -80,11 +80,11 @@ def propose(
     for change in changes:
         text = _changed(text, change, whole)
         if text is None:
-            return _pieces(path, changes)
+            return pieces(path, changes)
     return Proposal(path, live, text or EMPTY)
 
 
-def _pieces(path: str, changes: Sequence[Change]) -> Proposal:
+def pieces(path: str, changes: Sequence[Change]) -> Proposal:
     """The changes by themselves, since one of them belongs to no text that is known."""
 
     def joined(pieces: Iterator[str]) -> Text:

@@ -76,10 +76,24 @@ local function answer_kind(id, options, kind)
   end
 end
 
---- Answer the oldest pending permission with its first option of `kind`.
+--- `:Acp allow`, `:Acp deny`: the host knows which permission is the oldest; where the user looks
+--- at the edits of one, that one is meant.
+---@param verb 'allow'|'deny'
+---@param option? string its id
+function M.command(verb, option)
+  local proposal = package.loaded['acp.review.proposal']
+  local args = proposal and proposal.told() or {}
+  args.option = option
+  require('acp.host').notify(verb, next(args) and args or vim.empty_dict())
+end
+
+--- Answer the permission whose edits the user looks at, else the oldest pending one, with its first
+--- option of `kind`.
 ---@param kind 'allow_once'|'allow_always'|'reject_once'|'reject_always'
 function M.first(kind)
-  local permission = M.oldest()
+  local proposal = package.loaded['acp.review.proposal']
+  local shown = proposal and proposal.shown()
+  local permission = shown and { id = shown, options = options_of(shown) } or M.oldest()
   if permission then
     answer_kind(permission.id, permission.options, kind)
   else

@@ -122,6 +122,22 @@ function M.amended(id)
   return open and open.id == id and amended() or nil
 end
 
+--- The permission that is open here while the user looks at it.
+---@return integer|string|nil id
+function M.shown()
+  local review = tab.state()
+  local here = open and review and review.source == source
+  return here and api.nvim_get_current_tabpage() == review.tab and open.id or nil
+end
+
+--- What the verbs `allow` and `deny` are told of the permission that is open here: its `id` while
+--- the user looks at it, which then is the one he means, and whose texts he amended.
+---@return { id?: integer|string, proposal?: integer|string, amended?: table<string, string> }
+function M.told()
+  local texts = amended()
+  return { id = M.shown(), proposal = texts and open and open.id, amended = texts }
+end
+
 local watching = false
 
 local function watch()

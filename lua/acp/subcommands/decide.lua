@@ -13,7 +13,7 @@ for _, verb in ipairs({ 'allow', 'deny' }) do
     values = known('permission_options'),
     strict = true,
     run = when_running('no pending permission', function(args)
-      notify(verb, { option = args[1] })
+      require('acp.decide').command(verb, args[1])
     end),
   }
 end
