@@ -237,8 +237,8 @@ end
 
 M.edit, M.snapshot = edit, snapshot
 
---- Whether a command asks the user about a line of the buffer, as `:s///c` does: it then changes the
---- line of that number, whatever is there by then.
+--- Whether a command asks the user about a line of the buffer, as `:s///c` does: it then changes
+--- the line of that number, whatever is there by then.
 local function asks(bufnr)
   return api.nvim_get_mode().mode == 'r?' and api.nvim_get_current_buf() == bufnr
 end
