@@ -55,6 +55,9 @@ def run(host: Host, name: str, args: Args) -> None:
     except msgspec.ValidationError as error:
         host.echo("error", f"{name}: {error}")
         return
+    except Exception as error:
+        _failed(host, name, error)
+        return
     if waiting is not None:
         spawn(host, name, waiting)
 
@@ -65,9 +68,13 @@ def spawn(host: Host, name: str, waiting: Awaitable[None]) -> None:
 
 
 async def _finish(host: Host, name: str, waiting: Awaitable[None]) -> None:
-    """A verb that fails is told to the user; it must not end the host."""
     try:
         await waiting
     except Exception as error:
-        host.problem(f"{name}: {type(error).__name__}: {error}")
-        host.echo("error", f"{name}: {error}")
+        _failed(host, name, error)
+
+
+def _failed(host: Host, name: str, error: Exception) -> None:
+    """A verb that fails is told to the user; it must not end the host."""
+    host.problem(f"{name}: {type(error).__name__}: {error}")
+    host.echo("error", f"{name}: {error}")
