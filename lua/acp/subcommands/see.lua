@@ -56,7 +56,7 @@ list.log = {
 
 list.tutor = {
   run = function()
-    notify('tutor', { cwd = require('acp.context').cwd() })
+    require('acp.tutor').start()
   end,
 }
 
