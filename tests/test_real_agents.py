@@ -34,14 +34,20 @@ class Habits:
     plan: bool = True  # sends plans
     tells_output: bool = True  # says what its own commands printed
     tells_errors: bool = True  # says what the model's server said
+    makes_files: bool = True  # understands that a file is not there yet
     asks: frozenset[str] = field(default=frozenset({"shell"}))  # scripts it asks the user about
 
 
 HABITS = {
     "claude-old": Habits(fs=True, terminal=True, asks=frozenset({"edit", "write", "shell"})),
     "codex-zed": Habits(asks=frozenset({"read", "edit", "write", "shell"})),
+    # It takes any refused read for an unreadable file, whatever the refusal says.
     "gemini": Habits(
-        fs=True, plan=False, tells_output=False, asks=frozenset({"edit", "shell", "plan"})
+        fs=True,
+        plan=False,
+        tells_output=False,
+        makes_files=False,
+        asks=frozenset({"edit", "shell", "plan"}),
     ),
     # Outside of a git repository it asks before it writes.
     "kimi-code": Habits(
@@ -189,7 +195,11 @@ def test_write(stage: Callable[[str], Stage], name: str) -> None:
     """A new file: an agent that looks first whether it is there understands that it is not."""
     on = stage(name)
     path = on.editor.work / "new.txt"
-    on.run(f"write {path}")
+    text = on.run(f"write {path}")
+    if not on.habits.makes_files:
+        assert calls(on.editor)[-1]["status"] == "failed"
+        assert f"Resource not found: {path}" in text.replace("\n", "")
+        return
     assert path.read_text() == "line one\nline two\n"
     assert (on.asked() > 0) == ("write" in on.habits.asks)
 
