@@ -226,7 +226,6 @@ def test_plans_of_several_kinds(editor: Editor) -> None:
     assert "# Steps" not in whole
     assert "# Other" in whole
     assert "— a plan was withdrawn" in whole
-    assert "plan" not in editor.traffic[0].received("initialize")[0]["params"]["clientCapabilities"]
 
 
 def test_suggestions_are_not_asked_for_and_disturb_nobody(editor: Editor) -> None:
