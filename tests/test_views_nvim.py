@@ -37,3 +37,35 @@ def test_the_tutor_takes_a_tour_on_a_copy_of_its_sample(editor: Editor) -> None:
         mine,
         str(editor.work),
     ]
+
+
+VIEWS = {
+    "acp://chat/1": ("", "hello"),
+    "acp://plan/1": ("Acp plan", "Look"),
+    "acp://info": ("Acp info", "agent script"),
+    "acp://log/script": ("Acp log", "session/prompt"),
+    "acp://queue/1": ("Acp queue", "later"),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_edit_takes_nothing_out_of_a_view(editor: Editor, name: str) -> None:
+    opener, text = VIEWS[name]
+    editor.agent("script")
+    editor.turn("say hello")
+    editor.turn("plan")
+    editor.prompt("wait_for_cancel")
+    editor.wait_event("AcpTurnStart", 3)
+    editor.prompt("later")
+    editor.wait("#require('acp').state().sessions[1].queue == 1")
+    if opener:
+        editor.cmd(opener)
+    find = "local n = ... return vim.iter(vim.api.nvim_list_wins()):find(function(w) return"
+    find += " vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(w)) == n end)"
+    editor.lua("vim.api.nvim_set_current_win(...)", editor.wait(find, name))
+    before = editor.lines(name)
+    assert text in "\n".join(before)
+    editor.cmd("edit")
+    joined = "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n') == ..."
+    editor.wait(joined, "\n".join(before))
+    assert editor.lua("return vim.bo.filetype")

@@ -49,6 +49,13 @@ function M.ensure(name, filetype)
   return bufnr, true
 end
 
+--- `:edit` empties a buffer that has no file; `fill` brings back what it shows.
+---@param bufnr integer
+---@param fill fun()
+function M.on_read(bufnr, fill)
+  vim.api.nvim_create_autocmd('BufReadCmd', { buffer = bufnr, callback = fill })
+end
+
 --- Replace all lines and highlights of a buffer that is not modifiable.
 ---@param bufnr integer
 ---@param lines string[]

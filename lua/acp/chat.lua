@@ -86,6 +86,10 @@ local function attach(chat)
       dress(api.nvim_get_current_win(), chat)
     end,
   })
+  require('acp.buffer').on_read(chat.bufnr, function()
+    M.reset(chat.n)
+    require('acp.host').notify('redraw', { session = chat.n })
+  end)
   api.nvim_create_autocmd('BufWipeout', {
     buffer = chat.bufnr,
     callback = function()

@@ -59,6 +59,9 @@ function M.ensure(n)
   local bufnr, created = require('acp.buffer').ensure(name_of(n), 'acpplan')
   if created then
     require('acp.keymaps').attach('view', bufnr, n)
+    require('acp.buffer').on_read(bufnr, function()
+      draw(n, bufnr)
+    end)
     draw(n, bufnr)
   end
   return bufnr

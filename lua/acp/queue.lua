@@ -56,6 +56,20 @@ local function apply(n, bufnr)
   require('acp.notify').echo('info', ('%d prompts wait'):format(#texts))
 end
 
+--- The prompts that wait now, in place of what is there.
+---@param n integer
+---@param bufnr integer
+local function fill(n, bufnr)
+  local session = require('acp.state').get().sessions[n]
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, M.lines(session and session.queue or {}))
+  vim.bo[bufnr].modified = false
+  vim.api.nvim_buf_set_extmark(bufnr, ns, 0, 0, {
+    id = 1,
+    virt_lines = { { { 'a rule parts the prompts; :w applies', 'AcpMuted' } } },
+    virt_lines_above = true,
+  })
+end
+
 ---@param n integer
 ---@return integer bufnr
 local function ensure(n)
@@ -78,10 +92,9 @@ local function ensure(n)
       apply(n, bufnr)
     end,
   })
-  vim.api.nvim_buf_set_extmark(bufnr, ns, 0, 0, {
-    virt_lines = { { { 'a rule parts the prompts; :w applies', 'AcpMuted' } } },
-    virt_lines_above = true,
-  })
+  require('acp.buffer').on_read(bufnr, function()
+    fill(n, bufnr)
+  end)
   return bufnr
 end
 
@@ -101,8 +114,7 @@ function M.edit()
     window.focus(win)
     return
   end
-  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, M.lines(session.queue))
-  vim.bo[bufnr].modified = false
+  fill(n, bufnr)
   window.open_beside(bufnr, { layout = 'bottom', size = 10, enter = true })
 end
 

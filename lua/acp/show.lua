@@ -34,6 +34,28 @@ function M.waiting()
   return here ~= nil and vim.api.nvim_get_mode().mode == 'n' and vim.deep_equal(here, place())
 end
 
+--- What each buffer shows, for `:edit`.
+local shown = {} ---@type table<integer, { lines: string[], spans?: acp.Span[] }>
+
+---@param bufnr integer
+local function fill(bufnr)
+  require('acp.buffer').fill(bufnr, shown[bufnr].lines, shown[bufnr].spans, ns)
+end
+
+---@param bufnr integer
+local function attach(bufnr)
+  require('acp.keymaps').attach('view', bufnr)
+  require('acp.buffer').on_read(bufnr, function()
+    fill(bufnr)
+  end)
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = bufnr,
+    callback = function()
+      shown[bufnr] = nil
+    end,
+  })
+end
+
 --- A buffer name of ours: `acp://` in front where it is missing.
 ---@param name string
 ---@return string
@@ -51,9 +73,10 @@ function M.open(name, filetype, lines, spans)
   local window = require('acp.window')
   local bufnr, created = require('acp.buffer').ensure(uri(name), filetype)
   if created then
-    require('acp.keymaps').attach('view', bufnr)
+    attach(bufnr)
   end
-  require('acp.buffer').fill(bufnr, lines, spans, ns)
+  shown[bufnr] = { lines = lines, spans = spans }
+  fill(bufnr)
   local enter = M.waiting()
   local win = window.showing(bufnr)
   if not win then
