@@ -1,7 +1,7 @@
 """Recorded conversations with real agents, played again: all of it is on the screen.
 
 The user does what the recorder did (prompts, answers, cancels, modes); what is on the screen then
-is compared with what the agent sent. Of files with several runs of the agent the first is played.
+is compared with what the agent sent.
 """
 
 from __future__ import annotations
@@ -112,6 +112,8 @@ class User:
             self.editor.cmd("Acp new")
         self.traffic.wait_note(f"want {index}", 20)
         match message.get("method"):
+            case "session/load":
+                return  # a restart does that by itself
             case "session/prompt":
                 self.editor.lua("require('acp').prompt(...)", params["prompt"])
             case "session/cancel":
@@ -150,38 +152,71 @@ class User:
             self.editor.cmd("AcpCancel")
 
 
+class Stage:
+    """An editor whose agent plays a transcript, and what it has told so far."""
+
+    def __init__(self, editor: Editor, path: Path) -> None:
+        self.editor, self.path = editor, path
+        self.traffic = Traffic(editor.home / "replay.jsonl", "replay")
+        self.told, self.user = Told(), User(editor, self.traffic)
+        editor.traffic.append(self.traffic)
+        editor.write("notes.txt", NOTES)
+        log = str(self.traffic.path)
+        command = [sys.executable, "-m", "tests.agents", "--log", log, "replay", str(path)]
+        entry = {"command": [*command, str(editor.work), log], "env": {"PYTHONPATH": str(ROOT)}}
+        chat = {"tool_lines": 1000, "thoughts": "show"}
+        editor.setup({"agent": "replay", "agents": {"replay": entry}, "chat": chat})
+
+    def play(self, number: int = 0) -> None:
+        """See one run of the agent through."""
+        questions: set[Any] = set()
+        prompts: set[str] = set()
+        for index, record in runs(self.path, str(self.editor.work))[number]:
+            message = record.get("msg") or {}
+            if record["dir"] == "a2c":
+                if prompts or number == 0:  # what comes before is the replay of a load
+                    self.told.take(record, prompts)
+                if message.get("method") in QUESTIONS:
+                    questions.add(message["id"])
+            elif message.get("method") in BY_THE_USER:
+                if message["method"] == "session/prompt":
+                    prompts.add(str(message["id"]))
+                    self.told.turn()
+                self.user.do(index, message)
+            elif "method" not in message and message["id"] in questions:
+                self.user.do(index, message)
+        until(lambda: self.traffic.notes().count("done") == number + 1, 30, "done")
+        self.editor.wait_event("AcpTurnEnd", max(self.told.ends, 1), 20)
+
+    def missing(self) -> list[str]:
+        """What was told and is not in the chat."""
+        return list(shown(self.told, bare("\n".join(self.editor.chat(1)))))
+
+    def check(self) -> None:
+        """All of it is on the screen, and every question was answered."""
+        until(lambda: not self.missing(), 10, f"{self.path.stem}: {self.missing()}")
+        assert self.told.texts
+        assert not conformance.unanswered(self.traffic.entries())
+
+
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_all_of_it_is_on_the_screen(editor: Editor, path: Path) -> None:
-    editor.write("notes.txt", NOTES)
-    traffic = Traffic(editor.home / "replay.jsonl", "replay")
-    editor.traffic.append(traffic)
-    log = str(traffic.path)
-    command = [sys.executable, "-m", "tests.agents", "--log", log, "replay", str(path)]
-    entry = {"command": [*command, str(editor.work), log], "env": {"PYTHONPATH": str(ROOT)}}
-    chat = {"tool_lines": 1000, "thoughts": "show"}
-    editor.setup({"agent": "replay", "agents": {"replay": entry}, "chat": chat})
-    told, user = Told(), User(editor, traffic)
-    questions: set[Any] = set()
-    prompts: set[str] = set()
-    for index, record in runs(path, str(editor.work))[0]:
-        message = record.get("msg") or {}
-        if record["dir"] == "a2c":
-            told.take(record, prompts)
-            if message.get("method") in QUESTIONS:
-                questions.add(message["id"])
-        elif message.get("method") in BY_THE_USER:
-            if message["method"] == "session/prompt":
-                prompts.add(str(message["id"]))
-                told.turn()
-            user.do(index, message)
-        elif "method" not in message and message["id"] in questions:
-            user.do(index, message)
-    traffic.wait_note("done", 30)
-    editor.wait_event("AcpTurnEnd", max(told.ends, 1), 20)
-    until(lambda: not missing(told, editor), 10, f"{path.stem}: {missing(told, editor)}")
-    assert told.texts
-    assert not conformance.unanswered(traffic.entries())
+    stage = Stage(editor, path)
+    stage.play()
+    stage.check()
 
 
-def missing(told: Told, editor: Editor) -> list[str]:
-    return list(shown(told, bare("\n".join(editor.chat(1)))))
+@pytest.mark.parametrize("name", ["gemini", "codex-zed", "kimi-code"])
+def test_a_restart_shows_nothing_twice(editor: Editor, name: str) -> None:
+    """The agent starts again, tells all that was said before, and goes on."""
+    stage = Stage(editor, DATA / f"{name}-load.ndjson")
+    stage.play()
+    stage.check()
+    before = editor.chat(1)
+    editor.cmd("Acp restart")
+    stage.play(1)
+    stage.check()
+    assert editor.chat(1)[: len(before)] == before
+    hello = "Hello from the *fake* LLM."
+    assert sum(hello in line for line in editor.chat(1)) == 2
+    assert stage.traffic.received("session/load")
