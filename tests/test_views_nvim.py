@@ -69,3 +69,14 @@ def test_edit_takes_nothing_out_of_a_view(editor: Editor, name: str) -> None:
     joined = "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n') == ..."
     editor.wait(joined, "\n".join(before))
     assert editor.lua("return vim.bo.filetype")
+
+
+def test_a_plan_tells_status_and_priority_of_each_entry(editor: Editor) -> None:
+    editor.agent("plan")
+    editor.turn("go")
+    editor.cmd("Acp plan")
+    assert editor.lines("acp://plan/1") == [
+        "- [x] Look (high)",
+        "- [-] Think (medium)",
+        "- [ ] Act (low)",
+    ]

@@ -63,8 +63,7 @@ def plan_rows(entries: object) -> list[Row]:
             (f"- {mark} ", "AcpListMarker"),
             (one_line(item.content, 400), group),
         ]
-        if item.priority != "medium":
-            parts.append((f" ({item.priority})", "AcpMuted"))
+        parts.append((f" ({one_line(item.priority, 20)})", "AcpMuted"))
         rows.append(pieces(parts))
     return rows
 
