@@ -66,6 +66,12 @@ def test_remote_servers_with_headers_of_either_shape() -> None:
     assert "Bearer s3cret-value" in result.secrets
 
 
+def test_a_program_with_its_full_path_is_passed_as_it_is() -> None:
+    result = found({"name": "a", "command": "/opt/elsewhere/server"})
+    assert result.servers == [schema.McpServerStdio("a", "/opt/elsewhere/server", [], [])]
+    assert result.left_out == []
+
+
 @pytest.mark.parametrize(
     ("entry", "why"),
     [

@@ -130,8 +130,12 @@ def _stdio(
 
 
 def _absolute(command: str, cwd: str, path: str | None) -> str:
-    """The program by its full path, as the protocol wants it."""
+    """The program by its full path, as the protocol wants it. One that is given so is passed on as
+    it is: the agent may run elsewhere.
+    """
     program = os.path.expanduser(command)  # noqa: PTH111 - `~` alone, nothing else changes
+    if os.path.isabs(program):  # noqa: PTH117
+        return program
     if os.sep in program:
         program = str(Path(cwd, program))
     found = shutil.which(program, path=path)
