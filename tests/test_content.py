@@ -260,6 +260,19 @@ def test_a_tool_call_opens_in_full(chat: Editor) -> None:
     assert sum(line.strip() == long for line in lines) == 20
 
 
+def test_the_line_of_a_call_leads_to_its_file(chat: Editor) -> None:
+    path = str(chat.write("one.py", "a\nb\nc\n"))
+    text = {"type": "text", "text": "b\n" * 20}
+    content = [{"type": "content", "content": text}]
+    locations = [{"path": path, "line": 2}, {"path": "/other"}]
+    chat.turn(call(kind="read", title="Look", content=content, locations=locations))
+    enter(chat, "Look")
+    chat.wait("vim.api.nvim_buf_get_name(0) == ...", path)
+    assert chat.lua("return vim.api.nvim_win_get_cursor(0)[1]") == 2
+    enter(chat, "… +12 lines")
+    assert shown(chat).count("b") + shown(chat).count("  b") == 20
+
+
 def test_a_wide_line_says_so_and_opens(chat: Editor) -> None:
     text = "x" * 5000
     chat.turn(call(content=[{"type": "content", "content": {"type": "text", "text": text}}]))

@@ -155,6 +155,14 @@ def test_bare_allow_never_picks_another_kind(editor: Editor) -> None:
     assert outcomes(traffic) == ["no"]
 
 
+def test_the_line_of_the_call_that_asks_takes_the_keys(editor: Editor) -> None:
+    traffic = asked(editor)
+    cursor_on_card(editor)
+    editor.lua("vim.fn.search('permission needed', 'bw')")
+    editor.keys("n")
+    assert outcomes(traffic) == ["reject"]
+
+
 def test_everything_it_would_do_is_shown(editor: Editor) -> None:
     asked(editor, "permission_rich")
     chat = "\n".join(editor.chat(1))

@@ -90,7 +90,7 @@ def open_target(host: Host, args: Args) -> None:
     if conversation is None:
         return
     session = host.family.get(args.get("session")) or conversation.session
-    if "decision" in target:
+    if "decision" in target and "kind" not in target:
         open_decision(host, {"id": target["decision"]})
         return
     if target.get("kind") == "session":

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from acp_nvim.edits import hunks
 from acp_nvim.protocol import schema
 from acp_nvim.render.content import describe, is_aside
-from acp_nvim.render.rows import WIDEST, Row, indent, pieces, row
+from acp_nvim.render.rows import WIDEST, Row, Target, indent, pieces, row
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import home_path, one_line, visible
 from acp_nvim.session.decisions import Decision
@@ -46,7 +46,7 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     below += _locations(call)
     for decision in entry.decisions:
         below += card(decision, call) if decision.outcome is None else [_decided(decision)]
-    return [_line(call, bool(pending)), *indent(below, "  ")]
+    return [_line(call, pending[0] if pending else None), *indent(below, "  ")]
 
 
 def card(decision: Decision, under: ToolCall | None = None) -> list[Row]:
@@ -127,7 +127,7 @@ def diff_rows(diff: schema.Diff, limit: int | None, above: int = 0) -> list[Row]
     return [head, *_cut(body, limit, None)]
 
 
-def _line(call: ToolCall, asks: bool) -> Row:
+def _line(call: ToolCall, asks: Decision | None) -> Row:
     status = "permission needed" if asks else call.status.replace("_", " ")
     group = "AcpPermission" if asks else GROUPS.get(call.status, "AcpToolRunning")
     title = one_line(call.title or call.name or call.id)
@@ -141,8 +141,22 @@ def _line(call: ToolCall, asks: bool) -> Row:
             (" · ", "AcpMuted"),
             (status, group),
         ],
-        {"kind": "tool", "call": call.index, "id": call.id},
+        _leads_to(call) | ({"decision": asks.id} if asks else {}),
     )
+
+
+def _leads_to(call: ToolCall) -> Target:
+    """Return what the line of a call opens: the file that it is about, else all of itself."""
+    target: Target = {"kind": "tool", "call": call.index, "id": call.id}
+    shows = any(isinstance(item, schema.Diff | schema.Terminal) for item in call.content)
+    if shows or call.kind == "execute" or not call.locations:
+        return target
+    return target | _place(call.locations[0])
+
+
+def _place(location: schema.ToolCallLocation) -> Target:
+    line = location.line if location.line is not UNSET else None
+    return {"kind": "file", "path": location.path} | ({"line": line} if line else {})
 
 
 def _lines(text: str) -> list[str]:
@@ -253,9 +267,9 @@ def _locations(call: ToolCall) -> list[Row]:
     for location in call.locations:
         if location.path in shown:
             continue
-        line = location.line if location.line is not UNSET else None
-        target = {"kind": "file", "path": location.path} | ({"line": line} if line else {})
-        rows.append(row(home_path(location.path) + (f":{line}" if line else ""), "AcpPath", target))
+        target = _place(location)
+        line = f":{target['line']}" if "line" in target else ""
+        rows.append(row(home_path(location.path) + line, "AcpPath", target))
     return rows
 
 
