@@ -73,3 +73,19 @@ def test_prompts_sent_while_everything_starts_arrive_in_order(editor: Editor) ->
     editor.wait_event("AcpTurnEnd", 3)
     said = [line for line in editor.chat(1) if line in ("first", "second", "third")]
     assert said == ["first", "first", "second", "second", "third", "third"]
+
+
+def test_an_interpreter_that_lacks_packages_says_so_and_the_prompt_is_not_lost(
+    editor: Editor,
+) -> None:
+    editor.errors_expected = True
+    python = editor.home / "bare"
+    error = "ModuleNotFoundError: No module named 'anyio'"
+    python.write_text(f'#!/bin/sh\necho "{error}" >&2\nexit 1\n')
+    python.chmod(0o755)
+    editor.setup({"python": str(python)})
+    editor.cmd("AcpPrompt hello")
+    editor.wait("require('acp').state().host == 'failed'")
+    assert "No module named 'anyio', run :Acp install" in editor.messages()
+    editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
+    assert editor.lines("acp://composer/1") == ["hello"]

@@ -41,6 +41,7 @@ local function prompt(opts)
   args.new = new
   require('acp.history').add(opts.args)
   if require('acp.host').notify('prompt', args) then
+    require('acp.composer').sent(n, opts.args)
     require('acp.media').remove(n)
   end
 end

@@ -254,6 +254,16 @@ local function target(n)
   return { session = n }
 end
 
+--- A prompt was handed over: it comes to composer `n` unless the host takes it.
+---@param n integer
+---@param text string
+function M.sent(n, text)
+  if next(composers) == nil then
+    register()
+  end
+  unconfirmed[#unconfirmed + 1] = { n = n, text = text }
+end
+
 --- Send lines `first` to `last` (all by default) of composer `n` and take them out of it.
 ---@param n integer
 ---@param first? integer 1-based
@@ -271,7 +281,7 @@ function M.send(n, first, last)
   if not require('acp.host').notify('prompt', args) then
     return
   end
-  unconfirmed[#unconfirmed + 1] = { n = n, text = text }
+  M.sent(n, text)
   require('acp.history').add(text)
   require('acp.media').remove(n)
   it.walk, it.chips, it.new = require('acp.history').walk(), {}, false

@@ -67,10 +67,21 @@ local function give_back_queues()
   end
 end
 
+--- Why the host ended, and what the user can do.
+---@param code integer
+---@return string
+local function epitaph(code)
+  local reason = stderr[#stderr] or ('exit code %d'):format(code)
+  local lacking = reason:match('ModuleNotFoundError: (.*)')
+  if lacking and require('acp.state').get().host == 'starting' then
+    return ('%s, run :Acp install (%s)'):format(lacking, M.python())
+  end
+  return ('the acp host ended (%s); the next command starts it again'):format(reason)
+end
+
 local function gone(code)
   channel = nil
-  local reason = stderr[#stderr] or ('exit code %d'):format(code)
-  local message = ('the acp host ended (%s); the next command starts it again'):format(reason)
+  local message = epitaph(code)
   give_back_queues()
   require('acp.state').host_gone('failed', message)
   require('acp.permission').clear()
@@ -163,7 +174,7 @@ local function deliver(verb, args)
   return ok
 end
 
---- Start the process and hand over what waits; prompts that cannot be sent go back.
+--- Start the process and hand over what waits. Prompts that it does not take: `acp.composer`.
 local function launch()
   local verbs = waiting or {}
   local id, reason = M.start()
@@ -172,11 +183,8 @@ local function launch()
     require('acp.notify').echo('error', reason or 'the acp host cannot be started')
   end
   for _, verb in ipairs(verbs) do
-    local name, args = unpack(verb, 1, 2)
     if id then
-      deliver(name, args)
-    elseif name == 'prompt' and args and args.text then
-      require('acp.composer').give_back(args.session or require('acp.state').next(), args.text)
+      deliver(verb[1], verb[2])
     end
   end
 end

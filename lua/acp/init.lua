@@ -31,6 +31,9 @@ function M.prompt(text_or_blocks, opts)
     args.text, args.blocks = nil, text_or_blocks
   end
   if require('acp.host').notify('prompt', args) then
+    if not blocks then
+      require('acp.composer').sent(n, args.text)
+    end
     media.remove(n)
   end
 end
