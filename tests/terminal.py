@@ -29,8 +29,8 @@ class Terminal:
     ) -> None:
         columns, lines = size
         self.socket = socket
-        self._screen = pyte.Screen(columns, lines)
-        self._stream = pyte.ByteStream(self._screen)
+        self.screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self.screen)
         environment = {**env, "TERM": "xterm-256color"}
         self.process = PtyProcess.spawn(
             list(argv), cwd=str(cwd), env=environment, dimensions=(lines, columns)
@@ -44,12 +44,12 @@ class Terminal:
         """The rows of the screen now, trailing blanks removed."""
         while self._pump(0):
             pass
-        return [row.rstrip() for row in self._screen.display]
+        return [row.rstrip() for row in self.screen.display]
 
     def wait(self, text: str, timeout: float = 20.0) -> None:
         """Wait until some row of the screen holds `text`."""
         end = time.monotonic() + timeout
-        while not any(text in row for row in self._screen.display):
+        while not any(text in row for row in self.screen.display):
             left = end - time.monotonic()
             if left <= 0:
                 screen = "\n".join(self.lines())
