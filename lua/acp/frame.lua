@@ -75,7 +75,8 @@ local function listened(name)
   return heard[name]
 end
 
---- A `User` autocommand; a handler's error is the user's to see, and must not lose the rest of the frame.
+--- A `User` autocommand; a handler's error is the user's to see, and must not lose the rest of
+--- the frame.
 local function fire(name, data)
   if not listened(name) then
     return

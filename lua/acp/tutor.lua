@@ -1,5 +1,5 @@
---- `:Acp tutor`: a tour with the embedded agent, on a fresh copy of the sample project in a tab page
---- of its own. Nothing of the user's is touched; `:tabclose` is the way back.
+--- `:Acp tutor`: a tour with the embedded agent, on a fresh copy of the sample project in a tab
+--- page of its own. Nothing of the user's is touched; `:tabclose` is the way back.
 local M = {}
 
 ---@return string directory a copy that goes with this Neovim
