@@ -239,6 +239,7 @@ class Blocks(Choices):
         self.ledger = Ledger()
         self.base = [self.fresh() for _ in range(2 + self.pick(5))]
         self.live = list(self.base)
+        self.rejected: set[tuple[Text, Text]] = set()
 
     def fresh(self) -> list[str]:
         self.count += 1
@@ -261,8 +262,9 @@ class Blocks(Choices):
             before, after = self.set_live(at, self.fresh())
             self.ledger.agent_wrote("/f", before, after)
         elif action in {1, 4} and not pending:
-            _, after = self.set_live(at, self.fresh())
-            self.base[at] = self.live[at]
+            before, after = self.set_live(at, self.fresh())
+            if (after, before) not in self.rejected:  # else a reject is undone: pending again
+                self.base[at] = self.live[at]
             if action == 1:
                 self.ledger.user_edited("/f", after)
             else:  # nobody tells of it: the agent's next write shows it
@@ -277,6 +279,7 @@ class Blocks(Choices):
                 self.ledger.accept("/f", hunk)
             else:
                 self.live[at] = self.base[at]
+                self.rejected.add((before, self.text(self.live)))
                 (step,) = self.ledger.reject("/f", hunk)
                 assert (step.before, step.after) == (before, self.text(self.live))
 

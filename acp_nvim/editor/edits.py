@@ -122,7 +122,7 @@ class Edits:
 
     def typed(self, path: str, after: Text) -> None:
         """The user changed the buffer to this text."""
-        if self.ledger.get(path) is not None:
+        if self.ledger.follows(path):
             self.ledger.user_edited(path, after)
             self._dirty.add(path)
             self._wake.set()
@@ -182,7 +182,8 @@ class Edits:
         found = await self.mirrors.read(place)
         if isinstance(found, BufferText):
             there = found.modified or await to_thread.run_sync(Path(path).exists)
-            return found.text if there else None
+            now = self.mirrors.get(path) or found  # the user may have typed meanwhile
+            return now.text if there else None
         limit, layout = self.options().message_bytes, (found.fileencodings, found.fileformats)
         stored = await to_thread.run_sync(disk.stored, place, limit, *layout)
         return stored.text if stored else None

@@ -89,8 +89,14 @@ class Mirrors:
         return written
 
     def found(self, path: str, live: BufferText | Closed) -> BufferText | Closed:
-        """The buffer as it was found just now; what has changed unheard is told."""
-        known = self._known.pop(path, None)
+        """The buffer as it was found just now; what has changed unheard is told.
+
+        What the user typed may be heard between Neovim's answer and this: then that is newer.
+        """
+        known = self._known.get(path)
+        if known is not None and isinstance(live, BufferText) and _newer(known, live):
+            return known
+        self._known.pop(path, None)
         again = path in self._reread
         self._reread.discard(path)
         self._stale.discard(path)
@@ -134,6 +140,10 @@ class Mirrors:
     def _lose(self, path: str) -> None:
         self._stale.add(path)
         self._listener().lost(path)
+
+
+def _newer(known: BufferText, found: BufferText) -> bool:
+    return known.bufnr == found.bufnr and known.tick > found.tick
 
 
 def _patched(known: BufferText, args: dict[str, Any]) -> BufferText:

@@ -138,14 +138,18 @@ async def _fresh(host: Host) -> list[Pending]:
 
 
 @verb("comment")
-async def comment(host: Host, args: Args) -> None:
-    """A remark on the hunk under the cursor, or on the line; it goes with the next prompt."""
+def comment(host: Host, args: Args) -> None:
+    """A remark on the hunk under the cursor, or on the line (`context`); it goes with the next
+    prompt, also with one that is sent at once.
+    """
     path, line = _real(args), int(args.get("line", 1))
     entry = host.review.edits.ledger.get(path)
     hunk = entry.hunk_at(line - 1) if entry is not None and entry.live is not None else None
-    first, last = (hunk.new_start + 1, hunk.new_end) if hunk and hunk.lines else (line, line)
-    text = await host.review.edits.live(path)
-    lines = text.lines[first - 1 : last] if text else ()
+    if hunk and hunk.lines:
+        first, last, lines = hunk.new_start + 1, hunk.new_end, hunk.lines
+    else:
+        context = Text((str(args["context"]),)) if args.get("context") is not None else None
+        first, last, lines = line, line, clean(context).lines if context else ()
     made = Comment(path, first, last, str(args["text"]), lines)
     host.review.comments.add(made)
     conversation = host.conversation(_session(host, args))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MAX_REJECTS = 20
 """How many rejects can be taken back, one after the other."""
+MAX_UNDONE = 50
+"""How many of the user's steps that took pending lines away are known when he undoes them."""
 
 
 class _Reject(msgspec.Struct, frozen=True):
@@ -33,12 +35,22 @@ class _Reject(msgspec.Struct, frozen=True):
     steps: list[Restoration]
 
 
+class _Undone(msgspec.Struct, frozen=True):
+    """A step that took lines of the agent's out of a text: the entry before, the text after."""
+
+    before: Pending
+    after: Text
+
+
 class Ledger:
     """Pending edits by path, in the order in which the files were first written."""
 
     def __init__(self) -> None:
         self._files: dict[str, Pending] = {}
         self._rejects: list[list[_Reject]] = []
+        self._undone: list[_Undone] = []
+        self._settled: dict[str, Pending] = {}
+        """Files of such steps in which nothing is pending now."""
 
     def get(self, path: str) -> Pending | None:
         """The file's entry; None when nothing is pending there."""
@@ -71,18 +83,43 @@ class Ledger:
             self._free(path)
         self._wrote(path, before, after, frozenset({session}))
 
+    def follows(self, path: str) -> bool:
+        """Whether the user's edits of the file matter here."""
+        return path in self._files or path in self._settled
+
     def user_edited(self, path: str, after: Text | None) -> None:
-        """The user changed the live text; None: removed the file, which decides its edits."""
-        entry = self.get(path)
+        """The user changed the live text; None: removed the file, which decides its edits.
+
+        An undo that brings the agent's lines back makes them pending again.
+        """
+        entry = self.get(path) or self._settled.get(path)
         if entry is None:
             return
         if after is None:
-            del self._files[path]
+            self._files.pop(path, None)
+            self._settled.pop(path, None)
             return
-        edited = entry.edited(after)
+        back = self._brought_back(entry, after)
+        edited = entry.edited(after, back=back.hunks if back else ())
+        if back is not None:
+            edited = msgspec.structs.replace(edited, writers=edited.writers | back.writers)
         if edited.conflict and edited.theirs == after:
             edited = msgspec.structs.replace(edited, conflict=False, theirs=None)
+        self._note(entry, edited.weight, after)
         self._put(edited)
+
+    def _note(self, entry: Pending, weight: int, after: Text) -> None:
+        """Remember a step that took pending lines away, leaving this text."""
+        if entry.base is not None and entry.live is not None and weight < entry.weight:
+            self._undone = [*self._undone, _Undone(entry, after)][-MAX_UNDONE:]
+
+    def _brought_back(self, now: Pending, after: Text) -> Pending | None:
+        """The entry of the step that is undone when the text becomes this."""
+        for step in reversed(self._undone):
+            same = step.before.path == now.path and step.after == now.live
+            if same and step.before.live == after:
+                return step.before
+        return None
 
     def formatted(self, path: str, before: Text, after: Text) -> None:
         """A save made ``before`` into ``after``: the agent's where it touches its hunks."""
@@ -180,7 +217,7 @@ class Ledger:
         if hunk is not None:
             self._put(entry.accepted([_known(entry, hunk)]))
             return []
-        del self._files[path]
+        self._drop(path, entry.live)
         return [Restoration(path, entry.live, entry.theirs)] if entry.conflict else []
 
     def accept_all(self, session: int | None = None) -> list[Restoration]:
@@ -243,14 +280,24 @@ class Ledger:
         )
 
     def _put(self, entry: Pending) -> None:
+        self._settled.pop(entry.path, None)
         if entry.settled:
-            self._files.pop(entry.path, None)
+            self._drop(entry.path, entry.live)
         else:
             self._files[entry.path] = entry
 
+    def _drop(self, path: str, live: Text | None) -> None:
+        """Nothing is pending in a file of this text any more, but perhaps by an undo."""
+        self._files.pop(path, None)
+        known = {step.before.path for step in self._undone}
+        if path in known and live is not None:
+            self._settled[path] = Pending(path, live, live, live)
+        for gone in self._settled.keys() - known:
+            del self._settled[gone]
+
     def _synced(self, path: str, live: Text | None) -> Pending | None:
         """The entry, after the user's edits that nobody told of."""
-        entry = self.get(path)
+        entry = self.get(path) or self._settled.get(path)
         if entry is not None and entry.live != live:
             self.user_edited(path, live)
         return self.get(path)
@@ -268,10 +315,14 @@ class Ledger:
             if hunk is not None and entry.base is not None:
                 rejected = entry.rejected([_known(entry, hunk)])
                 steps = [Restoration(entry.path, entry.live, rejected.live)]
+                if rejected.live is not None:
+                    self._note(entry, rejected.weight, rejected.live)
                 self._put(rejected)
             else:
                 steps = _undo_file(entry)
-                del self._files[entry.path]
+                if entry.base is not None and entry.origin is None:
+                    self._note(entry, 0, entry.base)
+                self._drop(entry.path, entry.base if entry.origin is None else None)
             done.append(_Reject(entry, self.get(entry.path), steps))
         if done:
             self._rejects = [*self._rejects, done][-MAX_REJECTS:]

@@ -118,15 +118,22 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
                 near = near or hunk
         return near
 
-    def edited(self, after: Text, formatter: bool = False) -> Pending:
+    @property
+    def weight(self) -> int:
+        """How many lines are pending, removed and added ones."""
+        return sum(hunk.end - hunk.start + len(hunk.lines) for hunk in self._marked)
+
+    def edited(self, after: Text, formatter: bool = False, back: Sequence[Hunk] = ()) -> Pending:
         """Someone else changed the live text. What is outside the hunks goes into the base, too.
 
         A formatter's changes belong to every hunk that they touch; a user's only where they change
-        lines of a hunk or put lines between them.
+        lines of a hunk or put lines between them. ``back`` are hunks that were pending when the
+        text was like this before: what brings them back is the agent's again.
         """
         if self.base is None or self.live is None:
             return msgspec.structs.replace(self, live=after)
         edits = diff(keys(self.live), keys(after))
+        edits = [edit for edit in edits if not any(_meet(edit, hunk) for hunk in back)]
         outside = _outside(self._marked, edits, touching=formatter)
         base = from_keys(apply(keys(self.base), outside))
         return msgspec.structs.replace(self, base=base, live=after)
@@ -166,6 +173,11 @@ def _unmarked(hunk: Hunk) -> Hunk:
         return hunk
     lines = (*hunk.lines[:-1], hunk.lines[-1][:-1])
     return Hunk(hunk.start, hunk.end, lines, hunk.new_start)
+
+
+def _meet(edit: Hunk, hunk: Hunk) -> bool:
+    """Whether two hunks share or touch lines of the new text."""
+    return edit.new_start <= hunk.new_end and hunk.new_start <= edit.new_end
 
 
 def _outside(pending: Sequence[Hunk], edits: Sequence[Hunk], touching: bool) -> list[Hunk]:

@@ -43,12 +43,13 @@ function M.add(text)
     require('acp.notify').error('this buffer has no file')
     return
   end
-  local args = vim.tbl_extend('force', here, { text = text })
+  local bufnr, row = place(here)
+  local context = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
+  local args = vim.tbl_extend('force', here, { text = text, context = context })
   if not require('acp.host').notify('comment', args) then
     return
   end
   watch()
-  local bufnr, row = place(here)
   api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
     virt_text = { { '» ' .. require('acp.notify').one_line(text), 'AcpComment' } },
     virt_text_pos = 'eol',
