@@ -55,6 +55,16 @@ def test_mistakes_at_the_start_leave_no_prompt_behind(edit: Start) -> None:
     assert "'fles', did you mean 'files'" in front.messages()
 
 
+def test_a_notifier_that_passes_on_leaves_no_prompt_behind(edit: Start) -> None:
+    passes_on = "local own = vim.notify vim.notify = function(...) return own(...) end"
+    front = edit(init=HOST + passes_on, screen=(70, 20))
+    front.lua("require('acp').setup(...)", {"agnet": 1, "fles": 2})
+    assert front.rpc.mode()["blocking"] is False
+    assert "'agnet'" in front.messages()
+    front.lua("for i = 1, 3 do require('acp.notify').echo('warn', ('word '):rep(30)) end")
+    assert front.rpc.mode()["blocking"] is False
+
+
 def test_users_agents_are_merged_over_the_presets(front: Editor) -> None:
     front.lua(
         "require('acp').setup(...)",

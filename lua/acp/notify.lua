@@ -51,15 +51,41 @@ local function busy()
   return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil
 end
 
+---@return integer cells that a message may take
+local function space()
+  return math.max(vim.v.echospace - 1, 10)
+end
+
+--- The user's own notifier gets a message whole; where it passes it on to Neovim's own, that must
+--- not leave a prompt behind.
+---@param level integer
+---@param message string
+local function hand_over(level, message)
+  local fits = not message:find('\n', 1, true) and vim.fn.strdisplaywidth(message) <= space()
+  if fits or vim.fn.exists('+messagesopt') == 0 then
+    vim.notify(message, level)
+    return
+  end
+  local before = vim.o.messagesopt
+  vim.o.messagesopt = 'wait:0,' .. (before:match('history:%d+') or 'history:500')
+  local ok, why = pcall(vim.notify, message, level)
+  vim.cmd.redraw()
+  vim.o.messagesopt = before
+  if not ok then
+    error(why, 0)
+  end
+end
+
 ---@param level integer
 ---@param message string
 local function show(level, message)
+  -- After a redraw the next message overwrites the last one instead of scrolling to a prompt.
+  vim.cmd.redraw()
   if builtin() then
-    -- After a redraw the next message overwrites the last one instead of scrolling to a prompt.
-    vim.cmd.redraw()
-    message = M.cut(message, math.max(vim.v.echospace - 1, 10))
+    vim.notify(M.cut(message, space()), level)
+  else
+    hand_over(level, message)
   end
-  vim.notify(message, level)
 end
 
 local function flush()
@@ -109,7 +135,7 @@ end
 ---@param lines string[]
 function M.list(level, summary, lines)
   if not builtin() then
-    vim.notify('acp: ' .. summary .. '\n' .. table.concat(lines, '\n'), number(level))
+    show(number(level), 'acp: ' .. summary .. '\n' .. table.concat(lines, '\n'))
     return
   end
   -- Each is shown for no time at all, but stays in the history.
