@@ -89,6 +89,20 @@ def test_unsaved_edits_come_back_as_they_were(project: Editor) -> None:
     assert project.lines(str(project.work / "a.txt"))[0] == "later"
 
 
+def test_unsaved_text_that_an_agent_wrote_into_reaches_no_file(project: Editor) -> None:
+    path = project.work / "a.txt"
+    project.open("a.txt")
+    project.keys("Gounsaved<Esc>")
+    project.turn(f"replace {path} one ONE")
+    project.wait("vim.fn.getbufline(..., 1)[1] == 'ONE'", str(path))
+    assert contents(project)["a.txt"] == FIRST
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1")
+    assert contents(project)["a.txt"] == FIRST
+    assert project.lines(str(path)) == ["one", "two", "three", "unsaved"]
+    assert project.lua("return vim.bo[vim.fn.bufnr(...)].modified", str(path))
+
+
 def test_ignored_files_that_agents_touch_come_back(project: Editor) -> None:
     path = project.write("node_modules/x.js", "one\n")
     project.write(".gitignore", "node_modules\n")

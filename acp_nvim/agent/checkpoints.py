@@ -143,8 +143,9 @@ class Checkpoints:
             if later.time >= checkpoint.time:
                 for path, text in later.touched.items():
                     touched.setdefault(path, text)
-        outside = {path: text for path, text in touched.items() if path not in held}
-        return Plan(targets, outside, reasons)
+        rest = [path for path in touched if path not in held]
+        loose = await self._snapshots.loose(list(checkpoint.trees), rest)
+        return Plan(targets, {path: touched[path] for path in loose}, reasons)
 
     async def _targets(self, root: str, now: str, then: str, reasons: list[str]) -> list[Target]:
         changes = await self._snapshots.differences(root, now, then)

@@ -25,10 +25,14 @@ Tree = dict[str, Blob]
 
 
 class CopyStore:
-    """Everything below ``root`` but `SKIPPED` directories."""
+    """Everything below ``root`` but `SKIPPED` directories and what is ours."""
 
-    def __init__(self, root: str, home: Path) -> None:
+    def __init__(self, root: str, home: Path, own: Path | None = None) -> None:
+        """``home`` is where the copies lie, ``own`` all that this program writes for itself: who
+        works in his home directory has both below the root.
+        """
         self._root = os.path.realpath(root)
+        self._own = os.path.realpath(own or home)
         self._blobs = home / "blobs"
         self._blobs.mkdir(parents=True, exist_ok=True)
         self._stamps: dict[str, Stamp] = {}
@@ -58,13 +62,9 @@ class CopyStore:
         return Scan(self._tree, changes, room.left_out)
 
     def unkept(self, paths: Sequence[str]) -> list[str]:
-        """Those of these files (below the root) that are there and that `scan` passes over."""
+        """Those of these files (below the root), there or not, that `scan` passes over."""
         start = len(Path(self._root).parts)
-        return [
-            path
-            for path in paths
-            if SKIPPED.intersection(Path(path).parts[start:-1]) and Path(path).exists()
-        ]
+        return [path for path in paths if SKIPPED.intersection(Path(path).parts[start:-1])]
 
     def differences(self, old: str, new: str) -> list[Change]:
         """What differs between two trees. StoreError."""
@@ -97,7 +97,7 @@ class CopyStore:
         while waiting:
             for entry in _entries(waiting.pop()):
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in SKIPPED:
+                    if entry.name not in SKIPPED and entry.path != self._own:
                         waiting.append(entry.path)
                     continue
                 count += 1

@@ -31,8 +31,10 @@ _NO_FILE: Final = "0" * 6
 class GitStore:
     """The part of a work tree at or below ``root``."""
 
-    def __init__(self, root: str, home: Path) -> None:
-        """StoreError when ``root`` is in no work tree, or git is not there."""
+    def __init__(self, root: str, home: Path, own: Path | None = None) -> None:
+        """``home`` and ``own`` as for `CopyStore`. StoreError when ``root`` is in no work tree, or
+        git is not there.
+        """
         self._root = os.path.realpath(root)
         self._env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
         self._env |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
@@ -50,7 +52,9 @@ class GitStore:
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects,
         }
         (home / "objects").mkdir(parents=True, exist_ok=True)
-        self._spec = os.path.relpath(self._root, os.path.realpath(self._top))
+        top = os.path.realpath(self._top)
+        self._spec = os.path.relpath(self._root, top)
+        self._own = os.path.relpath(os.path.realpath(own or home), top) + os.sep
         self._tree = ""
 
     @property
@@ -76,11 +80,11 @@ class GitStore:
         return Scan(tree, changes, room.left_out)
 
     def unkept(self, paths: Sequence[str]) -> list[str]:
-        """Those of these files (below the root) that are there and that `scan` passes over."""
-        there = [name for name in self._inside(paths) if os.path.lexists(Path(self._top, name))]
-        listed = self._run(["ls-files", "-z", "--", *there], env=_LITERAL) if there else b""
+        """Those of these files (below the root), there or not, that `scan` passes over."""
+        inside = self._inside(paths)
+        listed = self._run(["ls-files", "-z", "--", *inside], env=_LITERAL) if inside else b""
         held = {os.fsdecode(name) for name in listed.split(b"\0")}
-        asked = b"".join(os.fsencode(name) + b"\0" for name in there if name not in held)
+        asked = b"".join(os.fsencode(name) + b"\0" for name in inside if name not in held)
         if not asked:
             return []
         ignored = self._run(["check-ignore", "--no-index", "-z", "--stdin"], asked, fine=(0, 1))
@@ -157,7 +161,8 @@ class GitStore:
             ["ls-files", "--others", "--exclude-standard", "-z", *self._where()], env=_LITERAL
         )
         found = [os.fsdecode(name) for part in (differing, new) for name in part.split(b"\0")]
-        return sorted({name for name in found if name and not name.endswith("/")})
+        names = {name for name in found if name and not name.endswith("/")}
+        return sorted(name for name in names if not name.startswith(self._own))
 
     def _where(self) -> list[str]:
         return [] if self._spec == "." else ["--", self._spec]

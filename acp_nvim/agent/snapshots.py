@@ -39,7 +39,9 @@ class Snapshots:
     """The stores of all directories in use, by their real path."""
 
     def __init__(self, home: Callable[[], Path], notice: Callable[[str], None]) -> None:
-        """``home`` is where copies may lie; ``notice`` hears each breach of a limit, once."""
+        """``home`` is where the copies of this run lie, two directories below the one that holds
+        all that we write for ourselves; ``notice`` hears each breach of a limit, once.
+        """
         self._home = home
         self._notice = notice
         self._stores: dict[str, Store] = {}
@@ -113,6 +115,17 @@ class Snapshots:
 
         return await to_thread.run_sync(ask)
 
+    async def loose(self, roots: Sequence[str], paths: Sequence[str]) -> list[str]:
+        """Those of these files that no store of the directories keeps."""
+        found = list(paths)
+        for root in map(os.path.realpath, roots):
+            inside = [path for path in found if below(path, root)]
+            if inside and root in self._stores:
+                async with self._locks.setdefault(root, anyio.Lock()):
+                    unkept = set(await to_thread.run_sync(self._unkept, root, inside))
+                found = [path for path in found if path not in inside or path in unkept]
+        return found
+
     # ---- in a worker thread
 
     def _look(self, root: str, paths: Sequence[str] | None) -> list[FileChange]:
@@ -140,12 +153,14 @@ class Snapshots:
     def _open(self, root: str) -> Store | None:
         if root in self._stores or root in self._reasons:
             return self._stores.get(root)
-        home = self._home() / blake2b(os.fsencode(root), digest_size=8).hexdigest()
+        base = self._home()
+        home = base / blake2b(os.fsencode(root), digest_size=8).hexdigest()
         home.mkdir(parents=True, exist_ok=True)
+        own = base.parents[1]
         try:
-            self._stores[root] = GitStore(root, home)
+            self._stores[root] = GitStore(root, home, own)
         except StoreError:
-            self._stores[root] = CopyStore(root, home)
+            self._stores[root] = CopyStore(root, home, own)
         return self._stores[root]
 
     def _give_up(self, root: str, reason: str) -> None:

@@ -71,7 +71,7 @@ class Store(Protocol):
         ...
 
     def unkept(self, paths: Sequence[str]) -> list[str]:
-        """Those of these files (below the root) that are there and that `scan` passes over."""
+        """Those of these files (below the root), there or not, that `scan` passes over."""
         ...
 
     def differences(self, old: str, new: str) -> list[Change]:
