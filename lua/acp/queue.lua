@@ -3,6 +3,7 @@ local M = {}
 
 local RULE = ('─'):rep(24)
 local ns = vim.api.nvim_create_namespace('acp.queue')
+local shown = {} ---@type table<integer, string[]> buffer -> the texts it was filled with
 
 ---@param n integer
 ---@return string
@@ -48,10 +49,41 @@ function M.texts(lines)
 end
 
 ---@param n integer
+---@return string[] texts
+local function queue_of(n)
+  local session = require('acp.state').get().sessions[n]
+  return vim.tbl_map(vim.trim, session and session.queue or {})
+end
+
+--- Take out of `texts` what the buffer was filled with and has been sent since.
+---@param texts string[]
+---@param before string[]
+---@param now string[]
+local function drop_sent(texts, before, now)
+  local left = {} ---@type table<string, integer>
+  for _, text in ipairs(now) do
+    left[text] = (left[text] or 0) + 1
+  end
+  for _, text in ipairs(before) do
+    if (left[text] or 0) > 0 then
+      left[text] = left[text] - 1
+    else
+      local at = vim.iter(ipairs(texts)):find(function(_, one)
+        return one == text
+      end)
+      table.remove(texts, at or #texts + 1)
+    end
+  end
+end
+
+---@param n integer
 ---@param bufnr integer
 local function apply(n, bufnr)
   local texts = M.texts(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false))
+  drop_sent(texts, shown[bufnr] or {}, queue_of(n))
   require('acp.host').notify('queue', { session = n, action = 'set', texts = texts })
+  require('acp.state').set({ 'sessions', n, 'queue' }, texts)
+  shown[bufnr] = texts
   vim.bo[bufnr].modified = false
   require('acp.notify').echo('info', ('%d prompts wait'):format(#texts))
 end
@@ -61,12 +93,34 @@ end
 ---@param bufnr integer
 local function fill(n, bufnr)
   local session = require('acp.state').get().sessions[n]
+  shown[bufnr] = queue_of(n)
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, M.lines(session and session.queue or {}))
   vim.bo[bufnr].modified = false
   vim.api.nvim_buf_set_extmark(bufnr, ns, 0, 0, {
     id = 1,
     virt_lines = { { { 'a rule parts the prompts; :w applies', 'AcpMuted' } } },
     virt_lines_above = true,
+  })
+end
+
+--- Keep a buffer without edits as the queue is.
+---@param n integer
+---@param bufnr integer
+local function follow(n, bufnr)
+  local id = vim.api.nvim_create_autocmd('User', {
+    pattern = 'AcpState',
+    callback = function()
+      if not vim.bo[bufnr].modified and not vim.deep_equal(shown[bufnr], queue_of(n)) then
+        fill(n, bufnr)
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = bufnr,
+    callback = function()
+      shown[bufnr] = nil
+      vim.api.nvim_del_autocmd(id)
+    end,
   })
 end
 
@@ -92,6 +146,7 @@ local function ensure(n)
       apply(n, bufnr)
     end,
   })
+  follow(n, bufnr)
   require('acp.buffer').on_read(bufnr, function()
     fill(n, bufnr)
   end)

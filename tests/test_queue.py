@@ -1,0 +1,50 @@
+"""The waiting prompts as a buffer, while some of them are sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.editor import Editor
+
+NAME = "acp://queue/1"
+QUEUE = "require('acp').state().sessions[1].queue"
+
+
+@pytest.fixture
+def waiting(editor: Editor) -> Editor:
+    """An editor with the queue open, held: `say a`, a turn that lasts, `say c`."""
+    editor.agent("script")
+    editor.prompt("wait_for_cancel")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    for text in ("say a", "wait_for_cancel", "say c"):
+        editor.prompt(text)
+    editor.wait(f"#{QUEUE} == 3")
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+    editor.cmd("Acp queue")
+    editor.wait("vim.fn.bufname() == ...", NAME)
+    return editor
+
+
+def send_two(editor: Editor) -> None:
+    editor.cmd("Acp queue run")
+    editor.wait(f"#{QUEUE} == 1")
+
+
+def test_a_buffer_without_edits_follows_the_queue(waiting: Editor) -> None:
+    send_two(waiting)
+    waiting.wait("vim.deep_equal(vim.api.nvim_buf_get_lines(0, 0, -1, false), { 'say c' })")
+    assert waiting.lua("return vim.bo.modified") is False
+
+
+def test_what_was_sent_meanwhile_is_not_sent_again(waiting: Editor) -> None:
+    waiting.lua("vim.fn.append('$', { ('─'):rep(24), 'say d' })")
+    send_two(waiting)
+    waiting.cmd("write")
+    waiting.wait(f"#{QUEUE} == 2")
+    assert waiting.session(1)["queue"] == ["say c", "say d"]
+    waiting.cmd("AcpCancel")
+    waiting.cmd("Acp queue run")
+    waiting.wait("require('acp').state().sessions[1].status == 'idle'")
+    waiting.wait(f"#{QUEUE} == 0")
+    assert [line for line in waiting.chat(1) if line in ("a", "c", "d")] == ["a", "c", "d"]
