@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.editor import Editor
@@ -80,3 +82,23 @@ def test_a_plan_tells_status_and_priority_of_each_entry(editor: Editor) -> None:
         "- [-] Think (medium)",
         "- [ ] Act (low)",
     ]
+
+
+def test_an_empty_queue_is_told(editor: Editor) -> None:
+    editor.agent("echo")
+    editor.turn("hi")
+    for action in ("run", "clear"):
+        editor.cmd("messages clear")
+        editor.cmd(f"Acp queue {action}")
+        editor.wait("vim.fn.execute('messages'):find('the queue is empty', 1, true)")
+
+
+def test_a_tool_call_may_show_no_line_of_its_output(editor: Editor) -> None:
+    editor.setup({"chat": {"tool_lines": 0}})
+    editor.agent("script")
+    content = [{"type": "content", "content": {"type": "text", "text": "one\ntwo"}}]
+    update = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "content": content}
+    editor.turn("update " + json.dumps(update))
+    chat = editor.chat()
+    assert "  … +2 lines" in chat
+    assert not {"  one", "  two", "  on"} & set(chat)

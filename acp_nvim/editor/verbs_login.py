@@ -48,16 +48,16 @@ def _agent(host: Host, args: Args) -> str:
 async def _method(host: Host, connection: Connection, wanted: object) -> schema.AuthMethod | None:
     methods = connection.agent.auth_methods
     names = ", ".join(auth.identity(method) for method in methods)
-    if wanted:
-        method = auth.find(methods, str(wanted))
-        if method is None:
-            host.echo("error", f"{connection.title} has no login {wanted}; there are: {names}")
-        return method
     if not methods:
         host.echo(
             "warn", f"{connection.title} names no way to log in; use its own, then :Acp restart"
         )
         return None
+    if wanted:
+        method = auth.find(methods, str(wanted))
+        if method is None:
+            host.echo("error", f"{connection.title} has no login {wanted}; there are: {names}")
+        return method
     if len(methods) == 1:
         return methods[0]
     at = await host.choose(

@@ -62,10 +62,13 @@ def queue(host: Host, args: Args) -> None:
         host.echo("info", "no session, no queue")
         return
     match args.get("action"):
+        case "run" | "clear" if not conversation.session.queue:
+            host.echo("info", "the queue is empty")
         case "run":
             conversation.run_queue()
         case "clear":
             _clear(conversation)
+            host.echo("info", "the queue is empty now")
         case "set":
             _set_queue(conversation, args.get("texts") or [])
 

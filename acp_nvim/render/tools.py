@@ -203,6 +203,8 @@ def _block(at: int, block: Any, call: ToolCall, limit: int | None) -> list[Row]:
     if not text:
         return []
     count = text.count("\n") + 1
+    if limit == 0:
+        return [_more(count, call)]
     if limit is not None and count > limit:
         text = _head(text, limit)
     rows = [

@@ -94,7 +94,7 @@ list.attach = {
     if #missing > 0 then
       local siblings = require('acp.known').files(vim.fn.fnamemodify(missing[1], ':h') .. '/')
       siblings = vim.tbl_map(function(path)
-        return (path:gsub('^%./', ''))
+        return (path:gsub('^%./', ''):gsub('^//+', '/'))
       end, siblings)
       require('acp.notify').error(require('acp.nearest').message('file', missing[1], siblings))
       return
