@@ -1,4 +1,5 @@
--- The configuration of `make try`: the plugin on 'runtimepath', and one line that says how to start.
+-- The configuration of `make try`: the plugin on 'runtimepath', and one line that says how to
+-- start.
 local root = vim.env.ACP_ROOT
 vim.opt.runtimepath:prepend(root)
 vim.opt.number = true
