@@ -13,6 +13,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Container, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -56,6 +57,9 @@ class GitStore:
         self._spec = os.path.relpath(self._root, top)
         self._own = os.path.relpath(os.path.realpath(own or home), top) + os.sep
         self._tree = ""
+        self._nested: list[str] = []
+        self._links: set[str] | None = None
+        """Where submodules lie, once known."""
 
     @property
     def root(self) -> str:
@@ -77,7 +81,7 @@ class GitStore:
         tree = self._run(["write-tree", "--missing-ok"]).decode().strip()
         before, self._tree = self._tree, tree
         changes = self.differences(before, tree) if before else []
-        return Scan(tree, changes, room.left_out)
+        return Scan(tree, changes, room.left_out, self._nested)
 
     def unkept(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""
@@ -154,15 +158,23 @@ class GitStore:
 
     def _changed(self) -> list[str]:
         """Files that are not as the index has them, and new ones, relative to the top."""
-        differing = self._run(
-            ["diff-files", "--name-only", "-z", "--no-renames", *self._where()], env=_LITERAL
+        differ = ["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"]
+        new = ["ls-files", "--others", "--exclude-standard", "-z"]
+        with ThreadPoolExecutor(2) as both:  # each walks the whole tree
+            parts = list(both.map(self._listed, (differ, new)))
+        names = {name for part in parts for name in part if not name.startswith(self._own)}
+        if self._links is None:
+            staged = (entry.split("\t", 1) for entry in self._listed(["ls-files", "-s", "-z"]))
+            self._links = {name for mode, name in staged if mode.startswith("160000")}
+        inner = {name.rstrip("/") for name in names if name.endswith("/")} | self._links
+        self._nested = sorted(
+            self._path(name) for name in inner if os.path.lexists(Path(self._top, name, ".git"))
         )
-        new = self._run(
-            ["ls-files", "--others", "--exclude-standard", "-z", *self._where()], env=_LITERAL
-        )
-        found = [os.fsdecode(name) for part in (differing, new) for name in part.split(b"\0")]
-        names = {name for name in found if name and not name.endswith("/")}
-        return sorted(name for name in names if not name.startswith(self._own))
+        return sorted(name for name in names if not name.endswith("/"))
+
+    def _listed(self, args: Sequence[str]) -> list[str]:
+        found = self._run([*args, *self._where()], env=_LITERAL).split(b"\0")
+        return [os.fsdecode(name) for name in found if name]
 
     def _where(self) -> list[str]:
         return [] if self._spec == "." else ["--", self._spec]

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 import msgspec
@@ -23,8 +23,13 @@ from acp_nvim.agent.store import MAX_FILE_BYTES, Blob, Change, Store, StoreError
 
 MAX_CHANGES: Final = 1000
 """Files that one look takes up for review; of more, the first by name."""
+MAX_NESTED: Final = 20
+"""Repositories within one work tree (submodules too) that are looked at."""
 MAX_SINGLE: Final = 500
 """Files outside of the stores that are kept at a time."""
+
+P = TypeVar("P")
+R = TypeVar("R")
 
 
 class FileChange(msgspec.Struct, frozen=True):
@@ -50,15 +55,44 @@ class Snapshots:
         self._locks: dict[str, anyio.Lock] = {}
         self._single: dict[str, bytes | None] = {}
         self._told: set[str] = set()
+        self._nested: dict[str, list[str]] = {}
+
+    def within(self, roots: Iterable[str]) -> list[str]:
+        """Real paths of these directories and of the repositories in them, the innermost first."""
+        found: set[str] = set()
+        waiting = [os.path.realpath(root) for root in roots]
+        while waiting:
+            root = waiting.pop()
+            if root not in found:
+                found.add(root)
+                waiting += self._nested.get(root, ())
+        return sorted(found, key=lambda root: (-len(root), root))
+
+    def parted(
+        self, roots: Iterable[str], paths: Iterable[str]
+    ) -> tuple[dict[str, list[str]], list[str]]:
+        """The files by the innermost of these directories that holds them; those in none."""
+        by: dict[str, list[str]] = {}
+        rest = list(paths)
+        for root in self.within(roots):
+            by[root] = [path for path in rest if below(path, root)]
+            rest = [path for path in rest if not below(path, root)]
+        return {root: inside for root, inside in by.items() if inside}, rest
 
     async def look(
         self, roots: Sequence[str], paths: Sequence[str] | None = None
     ) -> list[FileChange]:
         """What changed since the last look: below these directories, or of these files only."""
         changes: list[FileChange] = []
-        for root in map(os.path.realpath, roots):
-            async with self._locks.setdefault(root, anyio.Lock()):
-                changes += await to_thread.run_sync(self._look, root, paths)
+        if paths is None:
+            done: set[str] = set()
+            while fresh := [root for root in self.within(roots) if root not in done]:
+                for root in fresh:
+                    changes += await self._locked(root, self._look, None)
+                done.update(fresh)
+        else:
+            for root, inside in self.parted(roots, paths)[0].items():
+                changes += await self._locked(root, self._look, inside)
         chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
         if chosen:
             changes += await to_thread.run_sync(self._look_single, chosen)
@@ -68,15 +102,17 @@ class Snapshots:
 
     async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
         """A tool call names these files: keep those that no store keeps, as they are now."""
-        rest = [path for path in paths if path not in self._single]
-        for root in map(os.path.realpath, roots):
-            inside = [path for path in rest if below(path, root)]
-            rest = [path for path in rest if path not in inside]
-            if inside and root in self._stores:
-                async with self._locks.setdefault(root, anyio.Lock()):
-                    rest += await to_thread.run_sync(self._unkept, root, inside)
+        rest = await self.loose(roots, [path for path in paths if path not in self._single])
         if rest:
             await to_thread.run_sync(self._read_single, rest)
+
+    async def loose(self, roots: Sequence[str], paths: Iterable[str]) -> list[str]:
+        """Those of these files that no store of the directories keeps."""
+        kept, rest = self.parted(roots, paths)
+        for root, inside in kept.items():
+            if root in self._stores:
+                rest += await self._locked(root, self._unkept, inside)
+        return rest
 
     def single(self, path: str) -> bytes | None:
         """What a file that no store keeps holds as far as is known; None also for any other."""
@@ -84,12 +120,12 @@ class Snapshots:
 
     def trees(self, roots: Sequence[str]) -> dict[str, str]:
         """The trees of the last look, by real path of the directory; what has no store lacks."""
-        found = {root: self._trees.get(root) for root in map(os.path.realpath, roots)}
+        found = {root: self._trees.get(root) for root in self.within(roots)}
         return {root: tree for root, tree in found.items() if tree}
 
     def reasons(self, roots: Sequence[str]) -> list[str]:
         """Why directories are not kept."""
-        found = [self._reasons.get(os.path.realpath(root)) for root in roots]
+        found = [self._reasons.get(root) for root in self.within(roots)]
         return [reason for reason in found if reason]
 
     async def differences(self, root: str, old: str, new: str) -> list[Change]:
@@ -115,16 +151,10 @@ class Snapshots:
 
         return await to_thread.run_sync(ask)
 
-    async def loose(self, roots: Sequence[str], paths: Sequence[str]) -> list[str]:
-        """Those of these files that no store of the directories keeps."""
-        found = list(paths)
-        for root in map(os.path.realpath, roots):
-            inside = [path for path in found if below(path, root)]
-            if inside and root in self._stores:
-                async with self._locks.setdefault(root, anyio.Lock()):
-                    unkept = set(await to_thread.run_sync(self._unkept, root, inside))
-                found = [path for path in found if path not in inside or path in unkept]
-        return found
+    async def _locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
+        """One at a time for each directory, in a worker thread."""
+        async with self._locks.setdefault(root, anyio.Lock()):
+            return await to_thread.run_sync(work, root, paths)
 
     # ---- in a worker thread
 
@@ -134,7 +164,7 @@ class Snapshots:
             if store is None:
                 return []
             if paths is not None:
-                inside = [path for path in paths if below(path, root) and path not in self._single]
+                inside = [path for path in paths if path not in self._single]
                 unkept = set(store.unkept(inside))
                 self._read_single(unkept)
                 paths = [path for path in inside if path not in unkept]
@@ -142,6 +172,11 @@ class Snapshots:
                     return []
             scan = store.scan(paths)
             self._trees[root] = scan.tree
+            self._nested[root] = scan.nested[:MAX_NESTED]
+            if len(scan.nested) > MAX_NESTED:
+                left = names(scan.nested[MAX_NESTED:], root)
+                limit = f"more than {MAX_NESTED} repositories"
+                self._tell(f"changes on disk are not seen in {limit}: {left}")
             if scan.left_out:
                 limit = f"{MAX_FILE_BYTES >> 20} MiB a file"
                 self._tell(f"not kept, over the limits ({limit}): {names(scan.left_out, root)}")

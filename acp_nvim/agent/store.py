@@ -47,11 +47,15 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Scan(msgspec.Struct, frozen=True):
-    """The tree as it is now, what changed since the look before, and what could not be kept."""
+    """The tree as it is now, what changed since the look before, and what could not be kept.
+
+    ``nested`` are repositories of their own inside (absolute paths), which the tree lacks.
+    """
 
     tree: str
     changes: list[Change]
     left_out: list[str]
+    nested: list[str] = []
 
 
 class StoreError(Exception):

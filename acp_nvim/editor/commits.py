@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from acp_nvim.agent.decode import BinaryError, decode, decode_as
-from acp_nvim.agent.snapshots import Snapshots, below
+from acp_nvim.agent.snapshots import Snapshots
 from acp_nvim.agent.store import StoreError
 from acp_nvim.editor.edits import Edits
 
@@ -20,10 +20,12 @@ class Commits:
 
     async def check(self, roots: Iterable[str]) -> None:
         """Accept what was committed below these directories (real paths) since the last check."""
+        roots = self._snapshots.within(roots)
+        pending = self._snapshots.parted(roots, [e.path for e in self._edits.ledger.files()])[0]
         for root in roots:
-            paths = [e.path for e in self._edits.ledger.files() if below(e.path, root)]
+            paths, known = pending.get(root, []), self._heads.get(root)
             try:
-                head, texts = await self._snapshots.committed(root, paths, self._heads.get(root))
+                head, texts = await self._snapshots.committed(root, paths, known)
             except StoreError:
                 continue  # an unborn or broken HEAD has committed nothing
             self._heads[root] = head
