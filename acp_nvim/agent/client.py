@@ -28,8 +28,10 @@ from acp_nvim.protocol.errors import (
     RequestError,
 )
 from acp_nvim.protocol.jsonrpc import Violation
+from acp_nvim.render.text import one_line, size
 from acp_nvim.session import rules
 from acp_nvim.session.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.limits import fit
 from acp_nvim.session.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
 from acp_nvim.session.updates import apply, said
@@ -48,6 +50,9 @@ PAST = (
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
 """Starts to answer a request of a session: what happens before it returns is in wire order."""
+
+OnBreach = Callable[[str, str, Session | None], None]
+"""Told of what went over an option `limits.*`: the option's last name, what, and whose it was."""
 
 _ids = itertools.count(1)
 
@@ -128,6 +133,9 @@ class Client:
         """Handlers of the user, for what the protocol does not know."""
         self.new_child: Callable[[Session, str], Session] | None = None
         """Makes the session of a child that a session has told of, or finds it."""
+        self.on_breach: OnBreach = lambda limit, text, session: None
+        self._cut: set[tuple[int, int]] = set()
+        """Tool calls whose cut has been told, by session and position."""
         self.elicitations = Elicitations(name)
         self.on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None
         self._settings = settings
@@ -229,12 +237,27 @@ class Client:
 
     def _apply(self, session: Session, update: Any) -> None:
         """Apply an update; a child that it tells of is routed from then on (v1/subagents)."""
+        if isinstance(update, schema.ToolCall | schema.ToolCallUpdate):
+            self._apply_call(session, update)
+            return
         apply(session, update)
         if isinstance(update, schema.SubagentUpdate) and self.new_child is not None:
             child = self.new_child(session, update.session_id)
             if self.sessions.get(update.session_id) is not child:
                 self.adopt(update.session_id, child)
             child.follow()
+
+    def _apply_call(self, session: Session, update: Any) -> None:
+        """What a tool call brings beyond the limit is left out; that is told once a call."""
+        limit = self._settings().limits.tool_output_bytes
+        update, brought = fit(update, limit)
+        apply(session, update)
+        call = session.tool_calls.get(update.tool_call_id)
+        if brought and call is not None and (session.n, call.index) not in self._cut:
+            self._cut.add((session.n, call.index))
+            title = one_line(call.title or call.id, 60)
+            text = f"the output of {title} was cut: {size(brought)}, more than {size(limit)}"
+            self.on_breach("tool_output_bytes", text, session)
 
     def _is_muted(self, session: Session, message: schema.SessionNotification) -> bool:
         """What a session's subagents did is told again with it."""
@@ -260,6 +283,10 @@ class Client:
         due.
         """
         self.oddities.count(violation.kind, violation.detail)
+        if violation.kind == "oversize":
+            sessions = sorted(self.sessions.values(), key=lambda one: one.status != "running")
+            text = f"{self.name} sent {violation.detail}: it was skipped"
+            self.on_breach("message_bytes", text, sessions[0] if sessions else None)
 
     def failed(self, error: BaseException) -> None:
         """Count a fault of our own while answering."""

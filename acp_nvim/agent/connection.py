@@ -14,7 +14,7 @@ import anyio
 
 from acp_nvim.agent import auth, setup
 from acp_nvim.agent.agent import Agent
-from acp_nvim.agent.client import Client, FileServer
+from acp_nvim.agent.client import Client, FileServer, OnBreach
 from acp_nvim.agent.endpoint import ConnectionClosed, Endpoint
 from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.launch import ProgramMissing
@@ -60,6 +60,7 @@ class Surroundings:
     extensions: Extensions = field(default_factory=Extensions)
     desk: Callable[[Decision], None] = lambda decision: None
     child: Callable[[Session, str], Session] | None = None
+    breach: OnBreach = lambda limit, text, session: None
 
 
 class Connection:
@@ -92,6 +93,7 @@ class Connection:
         self.client.on_auth_status = self._auth_status
         self.client.extensions = around.extensions
         self.client.new_child = around.child
+        self.client.on_breach = around.breach
         self.client.elicitations.desk = around.desk
         self.client.elicitations.title = lambda: self.title
         self.dialect = Dialect()

@@ -100,6 +100,7 @@ class Settings(msgspec.Struct, frozen=True):
     agents: dict[str, AgentSettings] = field(default_factory=dict)
     agents_file: str | None = None
     stdpath: dict[str, str] = field(default_factory=dict)
+    neovim: str = ""
     mcp_servers: list[dict[str, Any]] = field(default_factory=list)
     meta: dict[str, Any] = field(default_factory=dict)
     extensions: list[str] = field(default_factory=list)

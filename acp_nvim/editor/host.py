@@ -26,6 +26,7 @@ from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
+from acp_nvim.editor.breaches import Breaches
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.desk import Desk
 from acp_nvim.editor.extending import in_lua
@@ -48,9 +49,10 @@ class Host:
         self.bridge = bridge
         self.options = Settings()
         self.screen = Screen(self.settings)
+        self.breaches = Breaches(self.screen, self.settings)
         self.terminal_views = TerminalViews(self.terminal)
         self.frames = Frames(bridge, self.collect, self.problem)
-        self.screen.wake = self.frames.wake
+        self.screen.wake, self.screen.pulse = self.frames.wake, self.frames.pulse
         self.conversations: dict[int, Conversation] = {}
         self.current: int | None = None
         self.problems: list[str] = []
@@ -67,6 +69,7 @@ class Host:
         )
         self.review.edits.exclusive = self.files.turn
         self.files.amends = self.review.proposing
+        self.files.look_first = self.review.before_write
         self.review.proposing.last_read = self.files.last_read
         self.reaper = Reaper()
         self.desk = Desk(self.screen.push, self.screen.state)
@@ -121,7 +124,8 @@ class Host:
             files=self.files,
             reaper=self.reaper,
             tasks=self.tasks,
-            gate=self.screen.gate,
+            gate=self.breaches.gate,
+            breach=self.breaches.tell,
             changed=self.agent_changed,
             ended=self.agent_ended,
             authenticated=self.logged_in,

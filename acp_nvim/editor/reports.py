@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
 
 def info(host: Host) -> list[str]:
     """Agents with versions, capabilities and oddities; sessions; problems of our own."""
-    lines = [f"acp.nvim {__version__}", ""]
+    editor, python = host.options.neovim, platform.python_version()
+    lines = [f"acp.nvim {__version__}, Neovim {editor}, Python {python}", ""]
     for connection in host.agents.connections.values():
         lines += [*_agent(connection), ""]
     for conversation in host.conversations.values():
         lines += [*_session(conversation.session), ""]
+    lines += [*host.breaches.lines(), ""]
     if host.problems:
         lines += ["problems", *("  " + visible(line).replace("\n", " ") for line in host.problems)]
     if not host.agents.connections and not host.conversations:
