@@ -28,7 +28,10 @@ def named(call: ToolCall, cwd: str) -> list[str]:
     """Real absolute paths, without doubles, in the order in which they are named."""
     found = [at.path for at in call.locations]
     found += [item.path for item in call.content if isinstance(item, schema.Diff)]
-    found += list(_inside(call.raw_input, 0))
+    if call.raw_input:
+        found += _inside(call.raw_input, 0)
+    if not found:
+        return found
     whole = (os.path.realpath(os.path.join(cwd, path)) for path in found if path)  # noqa: PTH118
     return [path for path in dict.fromkeys(whole) if not os.path.isdir(path)][:MAX_NAMED]  # noqa: PTH112
 

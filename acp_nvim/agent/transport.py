@@ -4,10 +4,10 @@ The real one is `process.AgentProcess` (stdio of a child, the transport section 
 remote one (TCP, WebSocket) needs these three methods and nothing else.
 """
 
+import asyncio
 from collections import deque
 from typing import Protocol
 
-import anyio
 import anyio.lowlevel
 
 AT_ONCE = 64 << 10
@@ -41,7 +41,7 @@ class ByteQueue:
         """Bytes that wait to be got."""
         self.ended = False
         self._chunks: deque[bytes] = deque()
-        self._news: anyio.Event | None = None
+        self._news: asyncio.Future[None] | None = None
 
     def put(self, data: bytes) -> None:
         """Add `data` at the end; after `end` it is dropped."""
@@ -64,8 +64,8 @@ class ByteQueue:
         if self._chunks or self.ended:
             await anyio.lowlevel.checkpoint()
         while not self._chunks and not self.ended:
-            self._news = anyio.Event()
-            await self._news.wait()
+            self._news = asyncio.get_running_loop().create_future()
+            await self._news
         if not self._chunks:
             return b""
         data = self._chunks.popleft()
@@ -82,8 +82,8 @@ class ByteQueue:
         return b"".join(pieces)
 
     def _wake(self) -> None:
-        if self._news is not None:
-            self._news.set()
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
 
 
 class MemoryTransport:

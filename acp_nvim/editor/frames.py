@@ -18,6 +18,10 @@ GAP_S, FLOOD_GAP_S, LEAST_GAP_S = 0.033, 0.016, 0.004
 more than `FLOOD_S`; while text waits that did not fit.
 """
 FLOOD_S = 0.001
+SLACK_S = 0.008
+"""How much longer a pause may last when no text ends it: each time a process wakes costs as much as
+it then does.
+"""
 QUICK = 3
 """Frames after a rest that follow each other at the least gap: what begins is seen at once."""
 TARGET_US = 3000
@@ -41,16 +45,29 @@ class Frames:
         self._collect = collect
         self._failed = failed
         self._wake = asyncio.Event()
+        self._woken = False
+        """As `_wake` is set: asked for each chunk of text, so it has to cost next to nothing."""
         self._due = asyncio.Event()
         self._urgent = False
         self._quick = QUICK
+        self._earliest = 0.0
+        """When what waits may be told, by the loop's clock."""
         self._budget = 32_000
         self.sent = 0
         """Frames sent so far."""
 
+    def pulse(self) -> None:
+        """All that has come so far is applied: where the pause after the last frame is as good as
+        over, what waits is told in this breath instead of by a timer's.
+        """
+        if self._woken and self._bridge.loop.time() >= self._earliest:
+            self._due.set()
+
     def wake(self, urgent: bool = False) -> None:
         """Something changed; what is `urgent` ends the pause after the last frame."""
-        self._wake.set()
+        if not self._woken:
+            self._woken = True
+            self._wake.set()
         if urgent:
             self._urgent = True
             self._due.set()
@@ -64,12 +81,12 @@ class Frames:
             if loop.time() - rested > GAP_S:
                 self._quick = QUICK
             self._wake.clear()
-            self._urgent = False
+            self._woken = self._urgent = False
             started = loop.time()
             ops, more = self._next()
             took = await self._send(ops) if ops else 0.0
             if more:
-                self._wake.set()
+                self.wake()
                 await asyncio.sleep(max(2 * took, LEAST_GAP_S) - (loop.time() - started))
             elif ops:
                 await self._pause(started + self._gap(took))
@@ -89,11 +106,14 @@ class Frames:
             return [], False
 
     async def _pause(self, until: float) -> None:
-        """Wait until that time of the loop, or until something urgent comes."""
+        """Wait until that time of the loop and for the text that comes next, `SLACK_S` at most, or
+        until something urgent comes.
+        """
         if self._urgent:
             return
         self._due.clear()
-        timer = asyncio.get_running_loop().call_at(until, self._due.set)
+        self._earliest = until
+        timer = asyncio.get_running_loop().call_at(until + SLACK_S, self._due.set)
         await self._due.wait()
         timer.cancel()
 

@@ -6,20 +6,20 @@ from typing import Any
 
 import msgspec
 
+_PLAIN = (bool, int, float)
+
 
 def plain(value: Any) -> Any:
     """Return builtins without anything absent: what is None inside a map is left out, in a list it
     is skipped.
     """
-    return _strip(msgspec.to_builtins(value))
-
-
-def _strip(value: Any) -> Any:
     kind = value.__class__
     if kind is str:
         return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
     if kind is dict:
-        return {key: _strip(item) for key, item in value.items() if item is not None}
+        return {key: plain(item) for key, item in value.items() if item is not None}
     if kind is list or kind is tuple:
-        return [_strip(item) for item in value if item is not None]
-    return value
+        return [plain(item) for item in value if item is not None]
+    if value is None or kind in _PLAIN:
+        return value
+    return plain(msgspec.to_builtins(value))

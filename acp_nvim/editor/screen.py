@@ -34,6 +34,8 @@ class Screen:
     def __init__(self, settings: Callable[[], Settings]) -> None:
         """`wake` is set by whoever sends the frames."""
         self.wake: Wake = lambda urgent=False: None
+        self.pulse: Callable[[], None] = lambda: None
+        """Told when all that came is applied; set like `wake`."""
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}
         self._settings = settings
@@ -53,6 +55,7 @@ class Screen:
         self.documents[session.n] = Document(session.n, look, chat.thoughts)
         self._first.append(["session", session.n])
         session.on_change = lambda: self._changed(session)
+        session.on_text = self.wake
         self.wake()
 
     def _changed(self, session: Session) -> None:
@@ -111,6 +114,8 @@ class Screen:
             for path, value in session.take_changes():
                 ops.append(["state", ["sessions", session.n, *path], plain(value)])
                 ops += self._views(session, str(path[0]))
+            if calls := session.take_calls():
+                ops.append(["calls", session.n, plain(calls)])
         for event in session.take_events(drawn):
             if event.name == "AcpLocation":
                 ops.append(["location", session.n, event.data["path"], event.data.get("line")])
@@ -161,6 +166,7 @@ class Screen:
         """Wait while more than `limits.pending_bytes` wait to be drawn; reading from agents stands
         behind this.
         """
+        self.pulse()
         limit = self._settings().limits.pending_bytes
         while self.undrawn > limit:
             self.wake()

@@ -5,6 +5,7 @@ The functions stand in the modules `verbs_*` beside this one, by subject.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import pkgutil
 from collections.abc import Awaitable, Callable
@@ -37,6 +38,7 @@ def load() -> None:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if module.name.startswith("verbs_"):
             importlib.import_module(f"{__package__}.{module.name}")
+    gc.freeze()  # modules stay: see `main`
 
 
 def run(host: Host, name: str, args: Args) -> None:

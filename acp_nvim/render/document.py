@@ -40,10 +40,11 @@ class Static:
 
     def update(self, n: int, start: int, at_top: bool, rows: list[Row]) -> list[Op]:
         """Return the operation that replaces what differs between the shown rows and `rows`."""
-        old = self.shown
-        top = _common(old, rows)
-        bottom = _common(old[top:][::-1], rows[top:][::-1])
-        self.shown = rows
+        old, self.shown = self.shown, rows
+        top = bottom = 0
+        if old:
+            top = _common(old, rows)
+            bottom = _common(old[top:][::-1], rows[top:][::-1])
         if top == len(old) == len(rows):
             return []
         fresh = rows[top : len(rows) - bottom]

@@ -36,20 +36,24 @@ def row(text: str, group: str | None = None, target: Target | None = None) -> Ro
 def pieces(parts: Sequence[tuple[str, str | None]], target: Target | None = None) -> Row:
     """Return a row put together from pieces with a highlight group each."""
     spans: list[Span] = []
-    column = 0
+    whole, column = "", 0
     for text, group in parts:
-        end = column + width(text)
+        end = column + (len(text) if text.isascii() else len(text.encode()))
         if group and text:
             spans.append((column, end, group))
-        column = end
-    return "".join(text for text, _ in parts), tuple(spans), target
+        whole, column = whole + text, end
+    return whole, tuple(spans), target
 
 
 def indent(rows: Iterable[Row], prefix: str) -> list[Row]:
     """Return the rows moved right by `prefix`; empty ones stay empty."""
     shift = width(prefix)
     return [
-        (prefix + text, tuple((a + shift, b + shift, group) for a, b, group in spans), target)
+        (
+            prefix + text,
+            tuple([(a + shift, b + shift, group) for a, b, group in spans]) if spans else (),
+            target,
+        )
         for text, spans, target in rows
     ]
 

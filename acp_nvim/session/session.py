@@ -38,7 +38,7 @@ FROM_THE_START = (
 )
 """State that is told of a session as soon as there is one."""
 
-CALLS_AT_ONCE = 200
+CALLS_AT_ONCE = 1000
 """Tool calls told in one frame; a replay may bring any number."""
 
 Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"]
@@ -101,6 +101,7 @@ class Session:
         self._changed_calls: set[int] = set()
         self._events: list[Event] = []
         self.on_change: Callable[[], None] = lambda: None
+        self.on_text: Callable[[], None] = lambda: None  # in its stead, for a piece of text
         self.on_call: Callable[[ToolCall], None] = lambda _: None
         """Told of each tool call that was announced or changed, in wire order."""
         self.terminals.on_output = self._terminal_output
@@ -134,20 +135,27 @@ class Session:
         self.on_change()
 
     def take_changes(self) -> list[tuple[list[str | int], Any]]:
-        """Return what changed as `(path below the session, value)`; None stands for absent."""
+        """Return what changed as `(path below the session, value)`; None stands for absent. Tool
+        calls by themselves are told by `take_calls`.
+        """
         changes: list[tuple[list[str | int], Any]] = []
         if "tool_calls" in self._changed:
             changes.append((["tool_calls"], [snapshot.tool_call(call) for call in self.tool_calls]))
             self._changed_calls.clear()
-        changed = sorted(self._changed_calls)
-        calls = (self.tool_calls.at(index) for index in changed[:CALLS_AT_ONCE])
-        changes += [(["tool_calls", call.index + 1], snapshot.tool_call(call)) for call in calls]
         changes += [([name], self._value(name)) for name in sorted(self._changed - {"tool_calls"})]
         self._changed.clear()
+        return changes
+
+    def take_calls(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return the tool calls that changed, with their positions from 1; the rest of very many
+        waits for the next frame.
+        """
+        changed = sorted(self._changed_calls)
         self._changed_calls = set(changed[CALLS_AT_ONCE:])
         if self._changed_calls:
             self.on_change()
-        return changes
+        calls = map(self.tool_calls.at, changed[:CALLS_AT_ONCE])
+        return [(call.index + 1, snapshot.tool_call(call)) for call in calls]
 
     def take_events(self, drawn: int) -> list[Event]:
         """Return the events whose text is drawn, in order."""

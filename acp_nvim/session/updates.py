@@ -59,12 +59,12 @@ def _agent_message(session: Session, update: schema.AgentMessageChunk) -> None:
     else:
         part = _part(content)
     session.transcript.stream("agent", part, update.message_id or None)
-    session.on_change()
+    session.on_text()
 
 
 def _thought(session: Session, update: schema.AgentThoughtChunk) -> None:
     session.transcript.stream("thought", _part(update.content), update.message_id or None)
-    session.on_change()
+    session.on_text()
 
 
 def _user_message(session: Session, update: schema.UserMessageChunk) -> None:

@@ -5,6 +5,7 @@ local M = {}
 ---@type table<string, {[1]: string, [2]: string}>
 M.ops = {
   state = { 'acp.state', 'set' },
+  calls = { 'acp.state', 'set_calls' },
   chat = { 'acp.chat', 'replace' },
   text = { 'acp.chat', 'append' },
   reset_chat = { 'acp.chat', 'reset' },
@@ -103,7 +104,7 @@ function M.apply(ops)
   local changed = false
   for _, op in ipairs(ops) do
     local name = op[1]
-    changed = changed or name == 'state'
+    changed = changed or name == 'state' or name == 'calls'
     local ok, err = pcall(functions[name] or resolve(name), unpack(op, 2))
     if not ok then
       errors[#errors + 1] = ('%s: %s'):format(name, err)

@@ -67,6 +67,17 @@ function M.set(path, value)
   version = version + 1
 end
 
+--- Set some tool calls of a session; the list is there by then.
+---@param n integer
+---@param calls {[1]: integer, [2]: table}[] each with its position
+function M.set_calls(n, calls)
+  local list = state.sessions[n].tool_calls
+  for _, call in ipairs(calls) do
+    list[call[1]] = call[2]
+  end
+  version = version + 1
+end
+
 --- Version of the snapshot; it grows with each change.
 ---@return integer
 function M.version()
