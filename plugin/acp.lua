@@ -31,6 +31,14 @@ end, {
   end,
 })
 
+-- For option `notify`: the focus may be lost before anything else is loaded.
+vim.api.nvim_create_autocmd({ 'FocusLost', 'FocusGained' }, {
+  group = vim.api.nvim_create_augroup('acp.focus', {}),
+  callback = function(args)
+    vim.g.acp_focused = args.event == 'FocusGained'
+  end,
+})
+
 ---@param mode string
 ---@param name string
 ---@param rhs string

@@ -156,7 +156,9 @@ def test_turn_ends_are_told_only_without_focus(front: Editor) -> None:
     )
     front.lua(end)
     assert told(front) == []
+    front.lua("package.loaded['acp.notify'] = nil")
     front.lua("vim.api.nvim_exec_autocmds('FocusLost', {})")
+    front.lua("require('acp.notify').watch()")
     front.lua(end)
     assert told(front) == ["acp: session 1: the turn has ended"]
 

@@ -129,6 +129,18 @@ def test_the_ring_is_bounded_and_forgets_the_oldest_first() -> None:
     assert lines == [f'<- m {{"n": {n}}}' for n in range(5000 - len(lines), 5000)]
 
 
+def test_of_a_read_that_is_longer_than_the_log_the_end_is_kept() -> None:
+    traffic = Traffic(limit_bytes=2000, clock=Clock())
+    traffic.add("in", message(method="first", params={}))
+    traffic.add("in", b"".join(message(method="m", params={"n": n}) for n in range(300)))
+    lines = shown(traffic)
+    assert lines[-1] == '<- m {"n": 299}'
+    assert all(line.startswith("<- m ") for line in lines)
+    assert traffic.size <= 2000
+    traffic.add("in", message(method="last", params={}))
+    assert shown(traffic)[-1] == "<- last {}"
+
+
 def test_a_line_that_lost_its_beginning_is_not_shown_as_garbage() -> None:
     traffic = Traffic(limit_bytes=2000, clock=Clock())
     stream = b"".join(message(method="m", params={"n": n}) for n in range(300))

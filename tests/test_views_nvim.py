@@ -102,3 +102,11 @@ def test_a_tool_call_may_show_no_line_of_its_output(editor: Editor) -> None:
     chat = editor.chat()
     assert "  … +2 lines" in chat
     assert not {"  one", "  two", "  on"} & set(chat)
+
+
+def test_a_log_that_keeps_nothing_says_so(editor: Editor) -> None:
+    editor.setup({"log": {"level": "off"}})
+    editor.agent("echo")
+    editor.turn("hi")
+    editor.cmd("Acp log")
+    editor.wait("vim.fn.execute('messages'):find('log.level is off', 1, true)")

@@ -120,10 +120,17 @@ class _Ring:
         """Directions whose first line here has lost its beginning."""
 
     def add(self, entry: Entry) -> None:
-        self.entries.append(entry)
-        self.size += len(entry[2]) + ENTRY_BYTES
+        when, direction, data = entry
+        room = max(self.limit - ENTRY_BYTES, 0)
+        cut = len(data) > room
+        if cut:  # one read may hold more than the whole log: its end is kept
+            data = data[len(data) - room :]
+        self.entries.append((when, direction, data))
+        self.size += len(data) + ENTRY_BYTES
         while self.size > self.limit and self.entries:
             self._forget()
+        if cut and self.entries:
+            self.torn |= {direction}
 
     def _forget(self) -> None:
         _, direction, data = self.entries.popleft()

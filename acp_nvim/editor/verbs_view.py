@@ -34,9 +34,11 @@ def log(host: Host, args: Args) -> None:
     if connection is None:
         host.echo("info", f"{name} has not run yet, there is no traffic")
         return
-    host.screen.push(
-        "show", f"acp://log/{name}", "acplog", reports.log(connection, host.options.log.redact)
-    )
+    lines = reports.log(connection, host.options.log.redact)
+    if not lines:
+        host.echo("info", f"no traffic is kept (log.level is {host.options.log.level})")
+        return
+    host.screen.push("show", f"acp://log/{name}", "acplog", lines)
 
 
 @verb("log_save")

@@ -1,7 +1,6 @@
 --- One line to the user: never two, never wider than the screen, never a hit-enter prompt.
 local M = {}
 
-local focused = true
 local waiting = {} ---@type { level: integer, message: string }[]
 
 --- `level` as a number of |vim.log.levels|; accepts its names in any case.
@@ -150,7 +149,7 @@ end
 --- One line, only while Neovim has no focus and option `notify` is on.
 ---@param message string
 function M.unfocused(message)
-  if not focused and require('acp.config').get().notify then
+  if vim.g.acp_focused == false and require('acp.config').get().notify then
     M.echo('info', message)
   end
 end
@@ -176,15 +175,12 @@ local function decision(data)
   M.unfocused(('session %s waits for you: %s'):format(data.session or '?', title))
 end
 
---- Watch focus, ends of turns and decisions. Called once, when the host starts.
+--- Watch ends of turns and decisions. Called once, when the host starts.
 function M.watch()
   local group = vim.api.nvim_create_augroup('acp.notify', {})
   local on = function(event, pattern, callback)
     vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
   end
-  on({ 'FocusLost', 'FocusGained' }, '*', function(args)
-    focused = args.event == 'FocusGained'
-  end)
   on('User', 'AcpTurnEnd', function(args)
     turn_end(args.data or {})
   end)
