@@ -84,12 +84,16 @@ def svg(screen: Screen) -> str:
 
 
 def tour(terminal: Terminal) -> None:
-    """What the picture shows: one hunk accepted, one question open."""
+    """What the picture shows: the tutor's two changes, the first accepted, the second pending."""
     terminal.wait("AcpPrompt hello")
     terminal.keys(":set termguicolors laststatus=2\r")
-    terminal.keys("Go# a line that is not saved\x1b")
     terminal.keys(":AcpPrompt hello\r")
     terminal.wait("Permission")
+    terminal.keys(":Acp allow\r")
+    terminal.wait("are set up")
+    terminal.wait("┃  22")
+    terminal.keys("gg]h,a")
+    terminal.wait_gone("┃  14")
 
 
 def main() -> None:

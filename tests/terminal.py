@@ -56,6 +56,14 @@ class Terminal:
                 raise AssertionError(f"not on the screen: {text!r}\n{screen}")
             self._pump(left)
 
+    def wait_gone(self, text: str, timeout: float = 20.0) -> None:
+        """Wait until no row of the screen holds `text`."""
+        end = time.monotonic() + timeout
+        while any(text in row for row in self.screen.display):
+            left = end - time.monotonic()
+            assert left > 0, f"still on the screen: {text!r}"
+            self._pump(left)
+
     def expr(self, expression: str) -> str:
         """The value of a Vimscript expression in the Neovim that listens on `socket`."""
         assert self.socket is not None

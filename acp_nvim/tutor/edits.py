@@ -22,16 +22,25 @@ class _Known(NamedTuple):
     new: str
     title: str
     why: str
+    besides: tuple[str, str] | None = None
+    """A second place that is changed as well, though nobody asked for it: one to reject."""
+
+
+FIXED: Final = "    for _, count, price in basket:\n"
+WAVES: Final = 'lines.append("~" * 24)'
+"""What tells, in the sample, whether the change was kept and what went along with it was not."""
 
 
 # The sample's mistakes, in the order in which they are found.
 _SAMPLE: Final = (
     _Known(
         "    for _, count, price in basket[:-1]:\n",
-        "    for _, count, price in basket:\n",
+        FIXED,
         "Charge for the whole basket",
         "There is a bug in `total`: `basket[:-1]` leaves out the last line of the basket, so the "
-        "honey is free. The loop should run over all of `basket`.",
+        "honey is free. The loop should run over all of `basket`. And I find waves under a receipt "
+        "prettier than dashes, though nobody has asked me.",
+        ('lines.append("-" * 24)', WAVES),
     ),
     _Known(
         "def total(basket):\n",
@@ -71,6 +80,8 @@ def proposal(path: Path, text: str) -> Proposal | None:
     for known in _SAMPLE:
         if known.old in text:
             new = text.replace(known.old, known.new, 1)
+            if known.besides is not None:
+                new = new.replace(*known.besides, 1)
             return Proposal(known.title, known.why, new, sample=True)
     comment = _COMMENTS.get(path.suffix)
     if comment is None or _LINE in text:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from acp_nvim.protocol import schema as s
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.tutor import words
-from acp_nvim.tutor.edits import proposal
+from acp_nvim.tutor.edits import FIXED, WAVES, proposal
 from acp_nvim.tutor.texts import from_disk, unsaved
 from acp_nvim.tutor.turn import Refused
 
@@ -176,6 +176,23 @@ async def propose(turn: Turn, path: Path, text: str) -> None:
         await turn.say(f"{no} {words.UNCHANGED}")
         return
     await turn.say(words.WRITTEN.format(name=path.name))
+    if found.sample and WAVES in found.text:
+        await turn.say(words.REVIEW.format(name=path.name))
+
+
+async def check(turn: Turn, argument: str) -> None:
+    """Look at what the user made of the two changes in the sample."""
+    path = turn.file(argument)
+    if path is None or path.name != "till.py":
+        await turn.say(words.NOT_THE_SAMPLE)
+        return
+    try:
+        text = await turn.read(path)
+    except RequestError as error:
+        await turn.say(words.UNREADABLE.format(name=path.name, why=error.message))
+        return
+    repair, waves = words.REPAIR[FIXED in text], words.BESIDES[WAVES in text]
+    await turn.say(words.CHECKED.format(name=path.name, repair=repair, waves=waves))
 
 
 async def plan(turn: Turn, _argument: str) -> None:
@@ -274,6 +291,7 @@ LESSONS: Final[Mapping[str, Callable[[Turn, str], Awaitable[None]]]] = {
     "keys": keys,
     "read": read,
     "edit": edit,
+    "check": check,
     "plan": plan,
     "slow": slow,
     "shell": shell,

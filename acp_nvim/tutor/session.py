@@ -30,6 +30,7 @@ COMMANDS: Final = (
     s.AvailableCommand(
         "edit", "Propose a change, with a diff and a question", s.UnstructuredCommandInput("path")
     ),
+    s.AvailableCommand("check", "Look at what you made of my changes in the sample"),
     s.AvailableCommand("plan", "Show a plan and work it off"),
     s.AvailableCommand(
         "slow", "A long answer, slowly: try to cancel it", s.UnstructuredCommandInput("seconds")

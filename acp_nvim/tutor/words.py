@@ -81,6 +81,23 @@ Done: `{name}` is changed in your editor, as **one** undo step. `u` takes it bac
 it, `:Acp review` shows old and new side by side.
 """
 
+REVIEW: Final = """\
+## Now you decide
+
+There are two changes, and both wait for your word; the text is there already. In `{name}`:
+
+1. `]h` goes to the first, the repair. Keep it: `<localleader>a`.
+2. The cursor is on the second then, the waves. Away with them: `<localleader>r`.
+
+`:Acp review` shows both side by side, `:Acp unreject` takes the last rejection back. When you are \
+done send `/check`, and I look at what you made of it.
+"""
+
+CHECKED: Final = "`{name}` {repair}, and {waves}"
+REPAIR: Final = {True: "charges for the whole basket", False: "still gives the honey away"}
+BESIDES: Final = {True: "the waves are still there.", False: "the dashes are back: well reviewed!"}
+NOT_THE_SAMPLE: Final = "I can only check the sample, `till.py`."
+
 UNCHANGED: Final = "Nothing was changed."
 
 EDIT_LATER: Final = """\
@@ -154,6 +171,7 @@ HELP: Final = """\
 - `/keys` the five keys to know
 - `/read [path]` quote a file as your editor has it
 - `/edit [path]` propose a change, with a diff and a question
+- `/check` look at what you made of my changes in the sample
 - `/plan` a plan, worked off
 - `/slow [seconds]` a long answer, for trying a cancel
 - `/shell [command]` run a command in a terminal
