@@ -89,6 +89,8 @@ class Files(Generic[S]):
     ) -> None:
         self.options = options
         self.amends: Amends[S] | None = None
+        self.look_first: Callable[[str], Awaitable[None]] | None = None
+        """Awaited before each write, with the real path: what else became of the file is seen."""
         self._buffers = buffers
         self._ask = ask
         self._on_location = on_location
@@ -120,6 +122,8 @@ class Files(Generic[S]):
         where = await self._allowed(session, "write", params.path)
         if params.path.endswith("/"):
             raise refusal("directory", where.path, "names a directory")
+        if self.look_first is not None:
+            await self.look_first(where.real)
         async with self.turn(where.real):
             read = self._reads.get(session.id, where.real)
             content = parse(params.content)

@@ -7,21 +7,22 @@ once more when the turn ends.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+import time
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Final
 
 import anyio
 import msgspec
 from anyio import to_thread
 
-from acp_nvim.agent.decode import BinaryError, Format, decode, decode_as
+from acp_nvim.agent.decode import BinaryError
 from acp_nvim.agent.live import BufferText
 from acp_nvim.agent.named import READING, diffs, named
 from acp_nvim.agent.paths import Place
-from acp_nvim.agent.snapshots import FileChange, Snapshots, below, read_stamped, stamp_of
+from acp_nvim.agent.snapshots import FileChange, Snapshots, below, read, read_stamped, stamp_of
 from acp_nvim.agent.tasks import Tasks
+from acp_nvim.editor.changes import changed_since, kind_of, merged, renames, text_of
 from acp_nvim.editor.edits import Edits
-from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
@@ -29,6 +30,8 @@ from acp_nvim.session.tool_calls import ToolCall
 ATTEMPTS: Final = 5
 """How often a changed file is brought to a buffer that keeps moving."""
 PAUSE_S: Final = 0.05
+GRAIN_NS: Final = 20_000_000
+"""How far the clock of files may be behind."""
 SHARE: Final = 4.0
 """A look at the whole tree is followed by a pause of so many times its length."""
 
@@ -69,7 +72,7 @@ class Step(msgspec.Struct, frozen=True):
     @property
     def kind(self) -> str:
         """What the agent did to the file."""
-        return _kind(self.before, self.after)
+        return kind_of(self.before, self.after)
 
 
 class DiskEdits:
@@ -81,6 +84,10 @@ class DiskEdits:
         self._tasks = tasks
         self._turns: dict[int, Turn] = {}
         self._bases: dict[str, Text | None] = {}
+        self._stamps: dict[str, str | None] = {}
+        """Of files whose content is `Edits.known`, as they were looked at last."""
+        self._since = 0
+        """When the last turn began, in nanoseconds: what is older has not changed in it."""
         self._lock = anyio.Lock()
         edits.reread_by_agent = self._reread
         edits.look_first = self._before_use
@@ -90,9 +97,12 @@ class DiskEdits:
     async def begin(self, session: Session) -> None:
         """A turn is about to start: what changed so far is nobody's, unless another turn runs."""
         turn = Turn(session)
+        since = time.time_ns() - GRAIN_NS
         await self.look(turn.roots)
+        self._since = since
         if not self._turns:
             self._edits.known.clear()
+            self._stamps.clear()
         self._turns[session.n] = turn
         self._tell_roots()
 
@@ -191,12 +201,46 @@ class DiskEdits:
             return
         async with self._lock:
             changes = await self._snapshots.look(roots, paths)
+            seen, known = {change.path for change in changes}, self._edits.known
+            rest = [path for path in known if path not in seen]
+            asked = {path: known[path] for path in rest if paths is None or path in paths}
+            changes += await to_thread.run_sync(self._rewritten, asked)
             if changes:
                 async with self._edits.alone(*(change.path for change in changes)):
                     await self._take_up(changes)
 
+    async def before_write(self, path: str) -> None:
+        """An agent is about to write a file through the editor. What it made of it by itself just
+        before is taken up first: it would pass for the text that was there.
+        """
+        if path in self._edits.known:
+            await self.look([], [path])
+        elif self._turns:
+            changed = await to_thread.run_sync(changed_since, path, self._since)
+            if changed:
+                await self.look([r for turn in self._turns.values() for r in turn.roots], [path])
+
+    def _rewritten(self, known: Mapping[str, Text | None]) -> list[FileChange]:
+        """Those of the files that are no longer what is known of them, though perhaps again what
+        their store has.
+        """
+        found: list[FileChange] = []
+        for path, text in known.items():
+            stamp = stamp_of(path)
+            if self._stamps.get(path, "") == stamp:
+                continue
+            try:
+                data = read(path)
+            except OSError:
+                continue
+            self._stamps[path] = stamp
+            before = None if text is None else str(text).encode("utf-8", "surrogateescape")
+            if data != before:
+                found.append(FileChange(path, before, data))
+        return found
+
     async def _take_up(self, changes: Sequence[FileChange]) -> None:
-        moved = _renames(changes)
+        moved = renames(changes)
         for change in changes:
             session = self._at_work(change.path)
             if session is None:
@@ -240,7 +284,7 @@ class DiskEdits:
             except OSError:
                 return  # it has become too large, or no file
             except BinaryError:
-                kind = _kind(change.before, change.after)
+                kind = kind_of(change.before, change.after)
                 session.event("AcpEdit", path=place.real, kind=kind, source="disk", conflict=False)
                 return
             if place.real in self._edits.saved_unread:
@@ -261,8 +305,8 @@ class DiskEdits:
     ) -> tuple[Text | None, Text | None]:
         """The file before and after, as its buffer shows it or Neovim would. BinaryError."""
         known, layout = self._edits.known, live.format if live else None
-        new = _text(after, layout)
-        return known[path] if path in known else _text(before, layout), new
+        new = text_of(after, layout)
+        return known[path] if path in known else text_of(before, layout), new
 
     async def _enter(self, step: Step) -> bool:
         """Buffer first, then ledger; False when buffer or file moved meanwhile."""
@@ -271,7 +315,7 @@ class DiskEdits:
         if live is not None and live.modified:
             base = live.text
             start = self._bases.get(path, step.before)
-            text = _merged(start, live.text, step.after)
+            text = merged(start, live.text, step.after)
             if text is None:
                 self._bases[path] = start
                 await self._edits.bridge.call("acp.outside", "part", live.bufnr)
@@ -297,42 +341,6 @@ class DiskEdits:
         elif text is not None and step.source is not None:
             ledger.agent_renamed(step.source, step.path, text, n)
             self._edits.known[step.source] = None
-            self._edits.changed(step.source)
+            self._edits.told(step.session, step.source, "deleted", "disk")
         elif text is not None:
             ledger.agent_wrote(step.path, base, text, n)
-
-
-def _merged(base: Text | None, live: Text, theirs: Text | None) -> Text | None:
-    """Both sides' changes; None when they overlap."""
-    if live == theirs:
-        return live
-    if base is None or theirs is None:
-        return None
-    result = merge(base, live, theirs)
-    return None if isinstance(result, Conflict) else result.text
-
-
-def _text(data: bytes | None, layout: Format | None) -> Text | None:
-    """A file's text; BinaryError where it is none."""
-    if data is None:
-        return None
-    return (decode_as(data, layout) if layout else decode(data)).text
-
-
-def _kind(before: object, after: object) -> str:
-    if after is None:
-        return "deleted"
-    return "created" if before is None else "modified"
-
-
-def _renames(changes: Sequence[FileChange]) -> dict[str, str]:
-    """New path -> old path, where one file vanished and one of the same content came."""
-    gone: dict[bytes, list[str]] = {}
-    for change in changes:
-        if change.after is None and change.before:
-            gone.setdefault(change.before, []).append(change.path)
-    found: dict[str, str] = {}
-    for change in changes:
-        if change.before is None and change.after and len(gone.get(change.after, ())) == 1:
-            found[change.path] = gone.pop(change.after)[0]
-    return found

@@ -84,6 +84,10 @@ class Reviewing:
         else:
             self.edits.saved(str(args["path"]), args.get("lines"), bool(args.get("eol", True)))
 
+    async def before_write(self, path: str) -> None:
+        """An agent is about to write a file through the editor."""
+        await self.disk.before_write(path)
+
     def wrote(
         self, session: Session, path: str, before: Text | None, after: Text, kind: str
     ) -> None:

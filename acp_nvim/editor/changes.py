@@ -1,0 +1,58 @@
+"""What the changes of files on disk mean: texts, kinds, renames, merges with unsaved text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from acp_nvim.agent.decode import Format, decode, decode_as
+from acp_nvim.agent.snapshots import FileChange
+from acp_nvim.edits.merge import Conflict, merge
+from acp_nvim.edits.text import Text
+
+
+def changed_since(path: str, since: int) -> bool:
+    """Whether a file may have changed, been made or removed since a time in nanoseconds."""
+    try:
+        return os.lstat(path).st_ctime_ns >= since
+    except OSError:
+        above = next(parent for parent in Path(path).parents if parent.exists())
+        return above.stat().st_mtime_ns >= since
+
+
+def merged(base: Text | None, live: Text, theirs: Text | None) -> Text | None:
+    """Both sides' changes; None when they overlap."""
+    if live == theirs:
+        return live
+    if base is None or theirs is None:
+        return None
+    result = merge(base, live, theirs)
+    return None if isinstance(result, Conflict) else result.text
+
+
+def text_of(data: bytes | None, layout: Format | None) -> Text | None:
+    """A file's text; BinaryError where it is none."""
+    if data is None:
+        return None
+    return (decode_as(data, layout) if layout else decode(data)).text
+
+
+def kind_of(before: object, after: object) -> str:
+    """What was done to a file."""
+    if after is None:
+        return "deleted"
+    return "created" if before is None else "modified"
+
+
+def renames(changes: Sequence[FileChange]) -> dict[str, str]:
+    """New path -> old path, where one file vanished and one of the same content came."""
+    gone: dict[bytes, list[str]] = {}
+    for change in changes:
+        if change.after is None and change.before:
+            gone.setdefault(change.before, []).append(change.path)
+    found: dict[str, str] = {}
+    for change in changes:
+        if change.before is None and change.after and len(gone.get(change.after, ())) == 1:
+            found[change.path] = gone.pop(change.after)[0]
+    return found
