@@ -110,3 +110,30 @@ def test_a_log_that_keeps_nothing_says_so(editor: Editor) -> None:
     editor.turn("hi")
     editor.cmd("Acp log")
     editor.wait("vim.fn.execute('messages'):find('log.level is off', 1, true)")
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_checkhealth_finds_nothing_wrong(editor: Editor, started: bool) -> None:
+    if started:
+        editor.agent("echo")
+        editor.turn("hi")
+    editor.cmd("checkhealth acp")
+    report = editor.wait(
+        "vim.bo.filetype == 'checkhealth'"
+        " and table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"
+    )
+    for part in ("acp: Python", "acp: host", "tutor", "no mistakes"):
+        assert part in report
+    assert "ERROR" not in report
+
+
+def test_an_exported_tool_call_is_a_heading_and_a_fence(editor: Editor) -> None:
+    editor.agent("script")
+    content = [{"type": "content", "content": {"type": "text", "text": "one\n```\ntwo"}}]
+    update = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "content": content}
+    editor.turn("say # Head\nupdate " + json.dumps({**update, "status": "completed"}))
+    editor.cmd("Acp export out.md")
+    editor.wait("vim.fn.execute('messages'):find('the chat is in', 1, true)")
+    text = (editor.work / "out.md").read_text()
+    assert "\n# Head\n" in text
+    assert "\n### ✓ other · T · completed\n\n````\none\n```\ntwo\n````\n" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,7 +15,7 @@ from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, card, draw
-from acp_nvim.session.entries import Message, Part, ToolEntry
+from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.session import Session
 
@@ -113,10 +114,22 @@ def markdown(session: Session) -> list[str]:
         if isinstance(entry, Message):
             lines += [*_message(entry), ""]
         elif isinstance(entry, ToolEntry):
-            lines += [*_texts(draw(entry, Look(tool_lines=WHOLE))), ""]
+            head, *body = _texts(draw(entry, Look(tool_lines=WHOLE)))
+            lines += [f"### {head}", "", *_fenced(body)]
+        elif isinstance(entry, TerminalEntry):
+            lines += _fenced(_texts(draw_entry(entry)))
         else:
             lines += [*_texts(draw_entry(entry)), ""]
     return lines
+
+
+def _fenced(rows: list[str]) -> list[str]:
+    """Rows as they stand in the chat, in a fence that none of them closes."""
+    if not rows:
+        return []
+    ticks = (len(run) for row in rows for run in re.findall("`+", row))
+    fence = "`" * max(3, 1 + max(ticks, default=0))
+    return [fence, *(row.removeprefix("  ") for row in rows), fence, ""]
 
 
 def _message(message: Message) -> list[str]:

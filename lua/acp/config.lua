@@ -152,7 +152,8 @@ local function report()
     return
   end
   local function tell()
-    local summary = ('%d mistakes in setup(), see :checkhealth acp'):format(#list)
+    local what = #list == 1 and '1 mistake' or #list .. ' mistakes'
+    local summary = what .. ' in setup(), see :checkhealth acp'
     require('acp.notify').list('warn', summary, list)
   end
   if vim.v.vim_did_enter == 1 then

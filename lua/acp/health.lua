@@ -114,12 +114,14 @@ end
 ---@param agent acp.AgentConfig
 ---@param chosen boolean
 local function one_agent(name, agent, chosen)
-  local program = vim.fn.expand((agent.command or {})[1] or '')
-  local path = vim.fn.exepath(program)
   local label = name .. (chosen and ' (for new sessions)' or '')
-  if name == 'tutor' then
-    health.ok(label .. ': embedded')
-  elseif path ~= '' then
+  local program = vim.fn.expand((agent.command or {})[1] or '')
+  if program == '' then
+    health.ok(label .. (name == 'tutor' and ': embedded' or ': its command is in agents_file'))
+    return
+  end
+  local path = vim.fn.exepath(program)
+  if path ~= '' then
     health.ok(('%s: %s'):format(label, path))
   elseif chosen then
     local how = agent.install and ('install it: ' .. agent.install) or 'install it'
