@@ -109,3 +109,23 @@ def test_selects_do_not_nest_and_wait_for_normal_mode(front: Editor) -> None:
     front.lua("_G.asked[1][2]('b', 2)")
     front.wait("#_G.sent == 2")
     assert sent(front) == [["picked", {"id": 7, "index": 2}], ["typed", {"id": 8, "text": "text"}]]
+
+
+def test_a_side_window_keeps_its_part_of_a_screen_that_changes(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.chat').open(1)")
+    chat = front.lua("return vim.fn.bufwinid('acp://chat/1')")
+    width = "vim.api.nvim_win_get_width(...) == "
+    front.wait(width + "40", chat)
+    front.rpc.request("nvim_ui_try_resize", 60, 20)
+    front.wait(width + "24", chat)
+    front.rpc.request("nvim_ui_try_resize", 40, 10)
+    front.wait(width + "20", chat)
+    front.cmd("redraw")
+    front.rpc.request("nvim_ui_try_resize", 100, 30)
+    front.wait(width + "40", chat)
+    front.lua("vim.api.nvim_win_set_width(..., 60)", chat)
+    front.wait(width + "60", chat)
+    front.cmd("redraw")
+    front.rpc.request("nvim_ui_try_resize", 50, 30)
+    front.wait(width + "29", chat)

@@ -42,6 +42,8 @@ def cancel(host: Host, args: Args) -> None:
     cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
     if cleared and not ending:
         host.echo("info", "the queue is empty now")
+    elif ending and conversation is not None and conversation.session.queue:
+        host.echo("info", "what waits goes on by :Acp queue run")
     elif held:
         host.echo("info", "nothing is sent yet; what waits goes on by :Acp queue run")
     elif not ending:

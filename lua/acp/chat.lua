@@ -23,6 +23,7 @@ local window_options = {
   wrap = true,
   linebreak = true,
   breakindent = true,
+  breakindentopt = 'list:-1',
   number = false,
   relativenumber = false,
   signcolumn = 'no',
@@ -46,6 +47,7 @@ local function scratch(name, filetype)
   options.swapfile = false
   options.modeline = false
   options.undolevels = -1
+  options.formatlistpat = [[^\s*\%(\d\+[.)]\|[-*+]\%( \[.\]\)\?\)\s\+]]
   options.modifiable = false
   options.filetype = filetype
   return bufnr

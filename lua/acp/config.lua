@@ -237,7 +237,7 @@ function M.for_host()
   for _, what in ipairs({ 'cache', 'data', 'log', 'state' }) do
     args.stdpath[what] = vim.fn.stdpath(what)
   end
-  args.neovim = tostring(vim.version())
+  args.neovim = tostring(vim.version()):gsub('%+.*', '')
   args.next_session = require('acp.state').next()
   return args
 end

@@ -129,6 +129,54 @@ function M.adopt(win, options)
   vim.api.nvim_set_option_value('winfixbuf', true, { scope = 'local', win = win })
 end
 
+---@class acp.Share
+---@field part number of the screen's width
+---@field width integer columns that this came to when it was last seen
+
+local shares, columns = {}, 0 ---@type table<integer, acp.Share>, integer
+
+---@param win integer
+local function note_share(win)
+  local width = vim.api.nvim_win_get_width(win)
+  if not shares[win] or shares[win].width ~= width then
+    shares[win] = { part = math.min(width / columns, 0.99), width = width }
+  end
+end
+
+local function note_shares()
+  for win in pairs(shares) do
+    if not vim.api.nvim_win_is_valid(win) then
+      shares[win] = nil
+    elseif vim.o.columns == columns then -- else it is the screen's new size that speaks
+      note_share(win)
+    end
+  end
+end
+
+--- 'winfixwidth' would leave nothing of a small screen to the user's own windows.
+local function keep_shares()
+  columns = vim.o.columns
+  for win, share in pairs(shares) do
+    local tab = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_tabpage(win)
+    if tab == vim.api.nvim_get_current_tabpage() then
+      vim.api.nvim_win_set_width(win, cells(share.part, columns, MIN_COLUMNS))
+      share.width = vim.api.nvim_win_get_width(win)
+    end
+  end
+end
+
+--- A window at a side keeps its part of the screen when that changes.
+---@param win integer
+local function keep_share(win)
+  if columns == 0 then
+    local group = vim.api.nvim_create_augroup('acp.window', {})
+    vim.api.nvim_create_autocmd('WinResized', { group = group, callback = note_shares })
+    vim.api.nvim_create_autocmd('VimResized', { group = group, callback = keep_shares })
+  end
+  columns = vim.o.columns
+  note_share(win)
+end
+
 ---@param bufnr integer
 ---@param opts acp.OpenOpts
 ---@return integer|nil
@@ -145,6 +193,9 @@ local function open(bufnr, opts)
   local side = opts.layout == 'left' or (opts.layout or 'right') == 'right'
   local fixed = { winfixwidth = side, winfixheight = not side and opts.layout ~= 'float' }
   M.adopt(win --[[@as integer]], vim.tbl_extend('force', fixed, opts.options or {}))
+  if side then
+    keep_share(win --[[@as integer]])
+  end
   return win --[[@as integer]]
 end
 
