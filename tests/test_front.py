@@ -38,12 +38,38 @@ def test_all_mistakes_are_reported_at_once_with_the_nearest_name(front: Editor) 
         "'send'",
         "'keymaps.chat'",
         "rules",
-        "'command'",
+        "'agents.mine.command'",
     ):
         assert name in text, text
     assert len(front.lua("return require('acp.config').mistakes")) == 8
     assert front.lua("return require('acp.config').get().chat.layout") == "left"
     assert front.lua("return require('acp.config').get().chat.size") == pytest.approx(0.4)
+
+
+def test_every_mistake_in_an_agent_and_in_a_rule_is_reported(front: Editor) -> None:
+    rules = [{"action": "deny"}, {"acton": "allow", "kind": 3}, {"action": "alow"}, {"path": "x"}]
+    agents = {
+        "mine": {"comand": ["x"], "evn": {}, "cwd": 3},
+        "bare": {"cwd": "/"},
+        "good": {"command": ["y"]},
+    }
+    front.lua("require('acp').setup(...)", {"agents": agents, "permission": {"rules": rules}})
+    mistakes = front.lua("return require('acp.config').mistakes")
+    assert mistakes == [
+        "option 'agents.bare' should be a table with 'command'",
+        "option 'agents.mine.cwd' should be a string",
+        "option 'permission.rules[2].kind' should be a string or a list",
+        "option 'permission.rules[3].action' should be one of 'allow', 'deny', 'ask',"
+        " did you mean 'allow'?",
+        "option 'permission.rules[4]' should be a table with 'action'",
+        "unknown option 'agents.mine.comand', did you mean 'agents.mine.command'?",
+        "unknown option 'agents.mine.evn', did you mean 'agents.mine.env'?",
+        "unknown option 'permission.rules[2].acton', did you mean 'permission.rules[2].action'?",
+    ]
+    names = front.lua("return require('acp.config').agent_names()")
+    assert "good" in names
+    assert "mine" not in names
+    assert front.lua("return #require('acp.config').get().permission.rules") == 0
 
 
 def test_mistakes_at_the_start_leave_no_prompt_behind(edit: Start) -> None:

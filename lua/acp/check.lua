@@ -143,13 +143,50 @@ local agent_fields = {
   install = text,
 }
 
-local rule = record({
+local rule_fields = {
   action = one_of('allow', 'deny', 'ask'),
   kind = either(text, texts),
   path = either(text, texts),
   command = either(text, texts),
   agent = either(text, texts),
-}, { 'action' })
+}
+
+--- All that is wrong with a table of names, each under its whole path.
+---@param value any
+---@param fields table<string, acp.Check>
+---@param required string[]
+---@param path string
+---@param say fun(message: string)
+---@return boolean good
+local function each_field(value, fields, required, path, say)
+  if type(value) ~= 'table' or (vim.islist(value) and #value > 0) then
+    say(("option '%s' should be a table of names"):format(path))
+    return false
+  end
+  local good, strange = true, false
+  for name, item in pairs(value) do
+    local at = path .. '.' .. tostring(name)
+    local should = fields[name] and fields[name](item)
+    if not fields[name] then
+      local valid = vim.tbl_map(function(one)
+        return path .. '.' .. one
+      end, vim.tbl_keys(fields))
+      table.sort(valid)
+      say(require('acp.nearest').message('option', at, valid))
+      good, strange = false, true
+    elseif should then
+      say(("option '%s' should be %s"):format(at, should))
+      good = false
+    end
+  end
+  for _, name in ipairs(required) do
+    if value[name] == nil and not strange then
+      say(("option '%s' should be a table with '%s'"):format(path, name))
+      good = false
+    end
+  end
+  return good
+end
 
 --- Check of each option; those of `agents` and `keymaps` have functions of their own below.
 ---@type table<string, acp.Check>
@@ -164,7 +201,7 @@ local checks = {
   ['files.directories'] = texts,
   ['files.save'] = one_of('auto', 'always', 'never'),
   ['files.autocmds'] = flag,
-  ['permission.rules'] = list_of(rule),
+  ['permission.rules'] = list_of(anything),
   ['terminal.enabled'] = flag,
   ['terminal.output_limit'] = number(1, true),
   ['chat.open'] = flag,
@@ -217,18 +254,29 @@ local function agents(base, value, further, say)
   end
   for name, entry in pairs(value) do
     local known = result[name]
-    local should = entry ~= false
-      and record(agent_fields, not (known or further) and { 'command' } or nil)(entry)
-    if should then
-      say(("option 'agents.%s' should be %s"):format(name, should))
-    elseif entry == false then
+    local required = not (known or further) and { 'command' } or {}
+    if entry == false then
       result[name] = nil
-    else
+    elseif each_field(entry, agent_fields, required, 'agents.' .. name, say) then
       result[name] = vim.tbl_extend('force', known or {}, vim.deepcopy(entry))
       result[name].env = vim.tbl_extend('force', (known or {}).env or {}, entry.env or {})
     end
   end
   return result
+end
+
+--- Whether every rule will do. A list with a mistake is ignored as a whole: without one of them
+--- the others might allow more.
+---@param list table[]
+---@param say fun(message: string)
+---@return boolean
+local function rules(list, say)
+  local good = true
+  for i, item in ipairs(list) do
+    local path = ('permission.rules[%d]'):format(i)
+    good = each_field(item, rule_fields, { 'action' }, path, say) and good
+  end
+  return good
 end
 
 ---@param base table
@@ -248,7 +296,7 @@ local function level(base, given, prefix, say)
       local should = checks[path](value)
       if should then
         say(("option '%s' should be %s"):format(path, should))
-      else
+      elseif path ~= 'permission.rules' or rules(value, say) then
         result[name] = vim.deepcopy(value)
       end
     elseif type(base[name]) ~= 'table' then
