@@ -56,11 +56,13 @@ class Frames:
         self.sent = 0
         """Frames sent so far."""
 
-    def pulse(self) -> None:
-        """All that has come so far is applied: where the pause after the last frame is as good as
-        over, what waits is told in this breath instead of by a timer's.
+    def pulse(self, waiting: int) -> None:
+        """All that has come so far is applied, and so many characters of it wait: half a frame and
+        more ends a pause, and one that is as good as over is over.
         """
-        if self._woken and self._bridge.loop.time() >= self._earliest:
+        if self._woken and (
+            waiting >= self._budget // 2 or self._bridge.loop.time() >= self._earliest
+        ):
             self._due.set()
 
     def wake(self, urgent: bool = False) -> None:
@@ -84,7 +86,7 @@ class Frames:
             self._woken = self._urgent = False
             started = loop.time()
             ops, more = self._next()
-            took = await self._send(ops) if ops else 0.0
+            took = await self._send(ops, more) if ops else 0.0
             if more:
                 self.wake()
                 await asyncio.sleep(max(2 * took, LEAST_GAP_S) - (loop.time() - started))
@@ -117,8 +119,8 @@ class Frames:
         await self._due.wait()
         timer.cancel()
 
-    async def _send(self, ops: list[Op]) -> float:
-        """Return the seconds that Neovim worked on the frame."""
+    async def _send(self, ops: list[Op], full: bool) -> float:
+        """Return the seconds that Neovim worked on the frame; `full`: more of it would not fit."""
         try:
             answer = await self._bridge.call("acp.frame", "apply", ops)
         except NvimError as error:
@@ -128,11 +130,11 @@ class Frames:
         for problem in answer["errors"]:
             self._failed(problem)
         took = max(int(answer["us"]), 1)
-        self._adapt(took)
+        self._adapt(took, full)
         return took / 1e6
 
-    def _adapt(self, took_us: int) -> None:
+    def _adapt(self, took_us: int, full: bool) -> None:
         if took_us > TARGET_US:
             self._budget = max(SMALLEST, self._budget * TARGET_US // took_us)
-        elif took_us < TARGET_US // 2:
+        elif full and took_us < TARGET_US // 2:
             self._budget = min(LARGEST, self._budget * 3 // 2)

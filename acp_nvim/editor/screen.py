@@ -34,8 +34,8 @@ class Screen:
     def __init__(self, settings: Callable[[], Settings]) -> None:
         """`wake` is set by whoever sends the frames."""
         self.wake: Wake = lambda urgent=False: None
-        self.pulse: Callable[[], None] = lambda: None
-        """Told when all that came is applied; set like `wake`."""
+        self.pulse: Callable[[int], None] = lambda waiting: None
+        """Told when all that came is applied: how much of it waits. Set like `wake`."""
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}
         self._settings = settings
@@ -166,11 +166,12 @@ class Screen:
         """Wait while more than `limits.pending_bytes` wait to be drawn; reading from agents stands
         behind this.
         """
-        self.pulse()
-        limit = self._settings().limits.pending_bytes
-        while self.undrawn > limit:
+        waiting, limit = self.undrawn, self._settings().limits.pending_bytes
+        self.pulse(waiting)
+        while waiting > limit:
             self.wake()
             await self._drawn.wait()
+            waiting = self.undrawn
 
 
 def _status(session: Session) -> tuple[str, int]:
