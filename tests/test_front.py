@@ -59,8 +59,10 @@ def test_every_mistake_in_an_agent_and_in_a_rule_is_reported(front: Editor) -> N
         "option 'agents.bare' should be a table with 'command'",
         "option 'agents.mine.cwd' should be a string",
         "option 'permission.rules[2].kind' should be a string or a list",
-        "option 'permission.rules[3].action' should be one of 'allow', 'deny', 'ask',"
-        " did you mean 'allow'?",
+        (
+            "option 'permission.rules[3].action' should be one of 'allow', 'deny', 'ask',"
+            " did you mean 'allow'?"
+        ),
         "option 'permission.rules[4]' should be a table with 'action'",
         "unknown option 'agents.mine.comand', did you mean 'agents.mine.command'?",
         "unknown option 'agents.mine.evn', did you mean 'agents.mine.env'?",
