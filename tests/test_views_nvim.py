@@ -137,3 +137,21 @@ def test_an_exported_tool_call_is_a_heading_and_a_fence(editor: Editor) -> None:
     text = (editor.work / "out.md").read_text()
     assert "\n# Head\n" in text
     assert "\n### ✓ other · T · completed\n\n````\none\n```\ntwo\n````\n" in text
+
+
+def test_a_chat_is_opened_at_its_end_and_follows(editor: Editor) -> None:
+    at_end = (
+        "local win = vim.fn.bufwinid('acp://chat/1') return win > 0 and"
+        " vim.api.nvim_win_get_cursor(win)[1] == vim.fn.line('$', win)"
+    )
+    editor.setup({"chat": {"open": False}})
+    editor.agent("script")
+    editor.turn("\n".join(f"say line {n}\\n" for n in range(80)))
+    editor.cmd("Acp chat")
+    editor.wait(at_end)
+    editor.turn("say one\nthink two\nsay three")
+    editor.wait(at_end)
+    editor.cmd("Acp chat")
+    editor.cmd("Acp chat")
+    editor.wait(at_end)
+    assert "three" in "\n".join(editor.screen())

@@ -280,7 +280,7 @@ function M.open(n)
   local window = require('acp.window')
   if #vim.fn.win_findbuf(bufnr) == 0 then
     local chat = require('acp.config').get().chat
-    window.open_beside(bufnr, { layout = chat.layout, size = chat.size })
+    window.open_beside(bufnr, { layout = chat.layout, size = chat.size, last = true })
   end
 end
 

@@ -8,6 +8,7 @@ local M = {}
 ---@field layout? acp.Layout default 'right'
 ---@field size? number a part of the screen when below 1, else columns or lines; default 0.4
 ---@field enter? boolean whether the focus goes there: only as the user's own act
+---@field last? boolean with the cursor on the last line, so that it follows what comes
 ---@field under? integer window to split instead of the whole screen
 ---@field options? table<string, any> window options over the usual ones
 
@@ -195,6 +196,9 @@ local function open(bufnr, opts)
   M.adopt(win --[[@as integer]], vim.tbl_extend('force', fixed, opts.options or {}))
   if side then
     keep_share(win --[[@as integer]])
+  end
+  if opts.last then
+    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
   end
   return win --[[@as integer]]
 end
