@@ -155,3 +155,23 @@ def test_a_chat_is_opened_at_its_end_and_follows(editor: Editor) -> None:
     editor.cmd("Acp chat")
     editor.wait(at_end)
     assert "three" in "\n".join(editor.screen())
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_the_log_shows_what_its_level_says(editor: Editor, redact: bool) -> None:
+    long = "x" * 1000
+    editor.setup({"log": {"redact": redact}})
+    editor.agent("say", long)
+    editor.turn("hi")
+    for level, prompts, whole in (("info", True, False), ("debug", True, True)):
+        editor.setup({"log": {"level": level}})
+        editor.cmd("Acp log")
+        shown = (
+            "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://log/say'), 0, -1, false))"
+        )
+        text = editor.wait(f"vim.fn.bufexists('acp://log/say') == 1 and {shown}")
+        assert ("session/prompt" in text) is prompts
+        editor.wait(f"({shown}:find(..., 1, true) ~= nil) == {str(whole).lower()}", long)
+    editor.setup({"log": {"level": "error"}})
+    editor.cmd("Acp log")
+    editor.wait("vim.fn.execute('messages'):find('log.level is error', 1, true)")

@@ -84,7 +84,7 @@ def _usage(session: Session) -> str:
 
 def log(connection: Connection, redact: bool) -> list[str]:
     """The traffic as the log window shows it."""
-    return list(connection.traffic.redacted() if redact else connection.traffic.lines())
+    return connection.traffic.lines(redact=redact)
 
 
 def saved(connection: Connection) -> list[str]:
