@@ -1,6 +1,17 @@
 """`python -m acp_nvim`: the host, speaking msgpack-rpc with Neovim over stdio."""
 
-from acp_nvim.editor.main import main
+import gc
+
+
+def run() -> None:
+    """Import all that a host needs and serve. What is imported stays, so looking for garbage
+    meanwhile would only take time from the first prompt; `main` turns that on again.
+    """
+    gc.disable()
+    from acp_nvim.editor.main import main
+
+    main()
+
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -45,6 +45,7 @@ def main() -> None:
     # each 700 of them, through all modules as well: a tenth of a flood's time, in pauses.
     gc.set_threshold(20_000, 20, 20)
     gc.freeze()
+    gc.enable()
     bridge = Bridge.stdio()
     root, deliver = core(bridge)
     bridge.run(root, deliver)
