@@ -59,6 +59,9 @@ def test_output_of_a_tool_is_cut_and_told_once_a_call(editor: Editor) -> None:
     )
     assert f"— {title}" in editor.chat()
     assert "limits hit: 1 × limits.tool_output_bytes" in info(editor)
+    editor.cmd("Acp log")
+    editor.wait("vim.fn.bufexists('acp://log/script') == 1")
+    assert any(title in line for line in editor.lines("acp://log/script"))
 
 
 def test_a_message_that_is_too_long_is_told_where_it_is_missing(editor: Editor) -> None:

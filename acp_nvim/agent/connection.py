@@ -93,7 +93,7 @@ class Connection:
         self.client.on_auth_status = self._auth_status
         self.client.extensions = around.extensions
         self.client.new_child = around.child
-        self.client.on_breach = around.breach
+        self.client.on_breach = self._breach
         self.client.elicitations.desk = around.desk
         self.client.elicitations.title = lambda: self.title
         self.dialect = Dialect()
@@ -270,6 +270,11 @@ class Connection:
         self._around.changed(self)
         if status.state == "authenticated" and self.status == "auth_required":
             self._around.authenticated(self)
+
+    def _breach(self, limit: str, text: str, session: Session | None) -> None:
+        """What went over a limit stands in the log as well."""
+        self.traffic.add("err", f"acp.nvim: {text} (limits.{limit})\n".encode())
+        self._around.breach(limit, text, session)
 
     # -- the end ----------------------------------------------------------------------------------
 
