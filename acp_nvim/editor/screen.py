@@ -20,6 +20,9 @@ from acp_nvim.session.session import Session
 
 Op = list[Any]
 
+EVENTS = ("event", "called")
+"""Operations that run the user's own handlers: last, when all else is as they will find it."""
+
 
 class Wake(Protocol):
     """Tells whoever sends the frames that there is something to tell."""
@@ -100,8 +103,8 @@ class Screen:
                 tail += self._told(
                     session, document.drawn if transcript.dirty else transcript.written
                 )
-        ops += self._state + [op for op in tail if op[0] != "event"] + self._pushed
-        ops += [op for op in tail if op[0] == "event"]
+        ops += self._state + [op for op in tail if op[0] not in EVENTS] + self._pushed
+        ops += [op for op in tail if op[0] in EVENTS]
         self._state, self._pushed = [], []
         self._drawn.set()
         self._drawn = anyio.Event()
@@ -119,7 +122,12 @@ class Screen:
         for event in session.take_events(drawn):
             if event.name == "AcpLocation":
                 ops.append(["location", session.n, event.data["path"], event.data.get("line")])
-            ops.append(["event", event.name, plain(event.data)])
+            if event.name == "AcpToolCall":
+                if not ops or ops[-1][0] != "called":
+                    ops.append(["called", session.n, []])
+                ops[-1][2].append(plain([event.data["id"], event.data["status"]]))
+            else:
+                ops.append(["event", event.name, plain(event.data)])
         return ops
 
     def _views(self, session: Session, changed: str) -> list[Op]:

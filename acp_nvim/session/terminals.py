@@ -34,6 +34,10 @@ class Terminals:
         self._shown: dict[str, list[ToolEntry | TerminalEntry]] = {}
         self._transcript = transcript
 
+    def watch(self, on_output: Callable[[], None], on_status: Callable[[], None]) -> None:
+        """Tell these two from now on."""
+        self.on_output, self.on_status = on_output, on_status
+
     def __iter__(self) -> Iterator[Terminal]:
         """Iterate in order, over a copy."""
         return iter(list(self._all.values()))

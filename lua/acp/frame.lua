@@ -94,6 +94,15 @@ local function fire(name, data)
 end
 functions.event = fire
 
+--- Many tool calls may change in one frame: tables are made for those who listen.
+function functions.called(n, calls)
+  if listened('AcpToolCall') then
+    for _, call in ipairs(calls) do
+      fire('AcpToolCall', { session = n, id = call[1], status = call[2] })
+    end
+  end
+end
+
 --- Apply one frame.
 ---@param ops any[][] each `{name, ...}`
 ---@return {us: integer, errors: string[]} time taken, and what failed (the rest was applied)
