@@ -214,6 +214,22 @@ def test_a_directory_of_too_many_files_is_not_kept(
         CopyStore(str(work), tmp_path / "home").scan()
 
 
+@pytest.mark.parametrize("git", [True, False])
+async def test_what_is_ours_is_no_part_of_a_home_directory(
+    work: Path, notices: list[str], git: bool
+) -> None:
+    if git:
+        repository(work)
+    ours = work / "share" / "acp"
+    kept = Snapshots(lambda: ours / "checkpoints" / "run", notices.append)
+    await kept.look([str(work)])
+    (ours / "sessions.json").write_text("{}")
+    (work / "a.txt").write_text("A\n")
+    changes = await kept.look([str(work)])
+    assert [change.path for change in changes] == [str(work / "a.txt")]
+    assert await kept.look([str(work)]) == []
+
+
 # ---- snapshots of several directories, and single files
 
 
