@@ -14,7 +14,7 @@ from acp_nvim.agent.front import Front
 from acp_nvim.agent.opening import NEW, Opening, Origin
 from acp_nvim.agent.setup import trace
 from acp_nvim.agent.tasks import Tasks
-from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
+from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError, details
 from acp_nvim.session import subagents
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
@@ -68,6 +68,8 @@ class Conversation:
             session.held = False
             session.queue.append(prompt)
         session.change("queue")
+        if not (self.running or self._coming or self._opening.replays):
+            session.announce(prompt)
         self._woken = self._woken or self.running is None or self._answered
         self._wake()
 
@@ -198,7 +200,7 @@ class Conversation:
             session.change("queue")
             session.end_turn(None, "the agent asks for a login; the prompt waits for it")
         else:
-            session.end_turn(None, str(error), _details(error))
+            session.end_turn(None, str(error), details(error))
             if prompt is not None:
                 self._front.give_back(session, prompt)
 
@@ -244,6 +246,7 @@ class Conversation:
             self.set_queue([self._coming, *session.queue])
         elif not going:
             return False
+        session.retract()
         session.held, self._ahead, self._coming = True, 0, None
         return True
 
@@ -295,7 +298,7 @@ class Conversation:
         except RequestError as error:
             if error.code == AUTH_REQUIRED:
                 return await self._login() and await self._ensure_open()
-            self._not_opened(str(error), _details(error))
+            self._not_opened(str(error), details(error))
             return False
         except (ConnectionClosed, RemoteProtocolError) as error:
             self._not_opened(connection.error or str(error), connection.last_words())
@@ -392,9 +395,3 @@ class Conversation:
         session.status = "idle" if connection.stopping else "failed"
         session.error = session.error or connection.error
         session.change("status", "error")
-
-
-def _details(error: Exception) -> list[str]:
-    """Whatever else the agent said about an error, on one line (`error.data` may be anything)."""
-    data = getattr(error, "data", None)
-    return [str(data)[:2000]] if data else []

@@ -53,6 +53,11 @@ class Opening:
         self._origin = origin
         self._setup = Setup()
 
+    @property
+    def replays(self) -> bool:
+        """Whether the agent has yet to tell what was said before."""
+        return not self.opened and self._origin.way == "load"
+
     async def run(self, connection: Connection) -> None:
         """Open it. Raises `RequestError` when the agent refuses, -32000 included; a session that
         was open before becomes a new one then, with the reason stated in the chat.

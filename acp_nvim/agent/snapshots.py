@@ -79,6 +79,10 @@ class Snapshots:
             rest = [path for path in rest if not below(path, root)]
         return {root: inside for root, inside in by.items() if inside}, rest
 
+    def looked(self, roots: Iterable[str]) -> bool:
+        """Whether all of these directories have been looked at, or cannot be."""
+        return all(root in self._trees or root in self._reasons for root in self.within(roots))
+
     async def look(
         self, roots: Sequence[str], paths: Sequence[str] | None = None
     ) -> list[FileChange]:

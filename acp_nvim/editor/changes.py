@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from acp_nvim.agent.decode import Format, decode, decode_as
-from acp_nvim.agent.snapshots import FileChange
+from acp_nvim.agent.snapshots import FileChange, read
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.text import Text
 
 
-def changed_since(path: str, since: int) -> bool:
-    """Whether a file may have changed, been made or removed since a time in nanoseconds."""
+def changed_at(path: str) -> int:
+    """When a file was changed or removed at the latest, in nanoseconds."""
     try:
-        return os.lstat(path).st_ctime_ns >= since
+        return os.lstat(path).st_ctime_ns
     except OSError:
         above = next(parent for parent in Path(path).parents if parent.exists())
-        return above.stat().st_mtime_ns >= since
+        return above.stat().st_mtime_ns
 
 
 def merged(base: Text | None, live: Text, theirs: Text | None) -> Text | None:
@@ -55,4 +56,23 @@ def renames(changes: Sequence[FileChange]) -> dict[str, str]:
     for change in changes:
         if change.before is None and change.after and len(gone.get(change.after, ())) == 1:
             found[change.path] = gone.pop(change.after)[0]
+    return found
+
+
+def keep(kept: dict[str, bytes | None], paths: Sequence[str]) -> None:
+    """Read files that are not kept yet; what cannot be read is left out."""
+    for path in paths:
+        if path not in kept:
+            with suppress(OSError):
+                kept[path] = read(path)
+
+
+def differing(kept: Mapping[str, bytes | None]) -> list[FileChange]:
+    """The files that are no longer what was kept of them."""
+    found: list[FileChange] = []
+    for path, data in kept.items():
+        with suppress(OSError):
+            now = read(path)
+            if now != data:
+                found.append(FileChange(path, data, now))
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import msgspec
@@ -21,7 +21,16 @@ from acp_nvim.agent.named import READING, diffs, named
 from acp_nvim.agent.paths import Place
 from acp_nvim.agent.snapshots import FileChange, Snapshots, below, read, read_stamped, stamp_of
 from acp_nvim.agent.tasks import Tasks
-from acp_nvim.editor.changes import changed_since, kind_of, merged, renames, text_of
+from acp_nvim.editor.at_work import GRAIN_NS, Turn
+from acp_nvim.editor.changes import (
+    changed_at,
+    differing,
+    keep,
+    kind_of,
+    merged,
+    renames,
+    text_of,
+)
 from acp_nvim.editor.edits import Edits
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
@@ -30,30 +39,8 @@ from acp_nvim.session.tool_calls import ToolCall
 ATTEMPTS: Final = 5
 """How often a changed file is brought to a buffer that keeps moving."""
 PAUSE_S: Final = 0.05
-GRAIN_NS: Final = 20_000_000
-"""How far the clock of files may be behind."""
 SHARE: Final = 4.0
 """A look at the whole tree is followed by a pause of so many times its length."""
-
-
-class Turn:
-    """One session at work."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.roots = [Place(root, root).real for root in session.roots]
-        self.named: set[str] = set()
-        """Files of tool calls that have ended, to be looked at."""
-        self.diffs: list[tuple[str, str | None, str]] = []
-        """What such tool calls say they changed."""
-        self.seen: dict[int, tuple[Any, ...]] = {}
-        """What was known of each tool call when it was looked at last."""
-        self.naming = anyio.Lock()
-        self.looking = False
-        self.again = False
-        self.over = anyio.Event()
-        self.ended = anyio.Event()
-        """Set when a tool call has ended that names files."""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -86,38 +73,64 @@ class DiskEdits:
         self._bases: dict[str, Text | None] = {}
         self._stamps: dict[str, str | None] = {}
         """Of files whose content is `Edits.known`, as they were looked at last."""
-        self._since = 0
-        """When the last turn began, in nanoseconds: what is older has not changed in it."""
         self._lock = anyio.Lock()
         edits.reread_by_agent = self._reread
         edits.look_first = self._before_use
 
     # ---- turns
 
-    async def begin(self, session: Session) -> None:
-        """A turn is about to start: what changed so far is nobody's, unless another turn runs."""
-        turn = Turn(session)
-        since = time.time_ns() - GRAIN_NS
-        await self.look(turn.roots)
-        self._since = since
-        if not self._turns:
-            self._edits.known.clear()
-            self._stamps.clear()
-        self._turns[session.n] = turn
+    def enter(self, session: Session) -> Turn:
+        """A turn is about to start; `begin` comes next. One that the last look of the session's
+        turn before it has not left yet goes on with that.
+        """
+        turn = self._turns.setdefault(session.n, Turn(session))
+        turn.prompts += 1
         self._tell_roots()
+        return turn
+
+    def sent(self, turn: Turn) -> None:
+        """The prompt goes, though the look at the files before it is not done."""
+        turn.rests.append((turn.closed, time.time_ns() - GRAIN_NS))
+
+    async def begin(self, turn: Turn) -> None:
+        """What changed so far is nobody's, unless another turn runs; what changes while this
+        looks is the agent's from when the prompt was sent.
+        """
+        old = {} if self._ready() else dict(self._edits.known)
+        await self.look(turn.roots, turn=turn)
+        turn.ready.set()
+        for path, text in old.items():
+            if self._edits.known.get(path, "") is text:
+                del self._edits.known[path]
+                self._stamps.pop(path, None)
+
+    async def begun(self, turn: Turn) -> None:
+        """Take up files that changed after they were named and before they were looked at."""
+        found = await to_thread.run_sync(differing, turn.early)
+        if found:
+            async with self._lock, self._edits.alone(*(change.path for change in found)):
+                await self._take_up(found)
+
+    def _ready(self) -> list[Turn]:
+        return [turn for turn in self._turns.values() if turn.ready.is_set()]
 
     async def end(self, session: Session) -> None:
         """A turn is over: the last look that counts as its agent's."""
         turn = self._turns.get(session.n)
         if turn is None:
             return
+        turn.prompts -= 1
+        if not turn.prompts:
+            turn.closed = time.time_ns() + GRAIN_NS
         try:
+            await turn.ready.wait()
             await self._look_at_named(turn)
             await self.look(turn.roots)
         finally:
-            self._turns.pop(session.n, None)
-            turn.over.set()
-            self._tell_roots()
+            if not turn.prompts:
+                self._turns.pop(session.n, None)
+                turn.over.set()
+                self._tell_roots()
 
     async def over(self, session: Session) -> None:
         """Wait until the last look of a turn that has ended is done."""
@@ -126,7 +139,10 @@ class DiskEdits:
             await turn.over.wait()
 
     def _tell_roots(self) -> None:
-        self._edits.push("turns", sorted({r for turn in self._turns.values() for r in turn.roots}))
+        self._edits.push("turns", self._roots())
+
+    def _roots(self) -> list[str]:
+        return sorted({root for turn in self._turns.values() for root in turn.roots})
 
     # ---- tool calls
 
@@ -153,6 +169,8 @@ class DiskEdits:
             self._tasks.start_soon(self._note, turn, paths)
 
     async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
+        if not turn.ready.is_set():
+            await to_thread.run_sync(keep, turn.early, paths)
         await self._snapshots.note(turn.roots, paths)
 
     async def _look_at_named(self, turn: Turn) -> None:
@@ -191,12 +209,16 @@ class DiskEdits:
 
     def _before_use(self, path: str) -> Awaitable[None] | None:
         """A decision is about to be made on a file that an agent may have changed just now."""
-        if not self._turns or self._at_work(path) is None:
+        if self._at_work(path) is None:
             return None
-        return self.look([r for turn in self._turns.values() for r in turn.roots], [path])
+        return self.look(self._roots(), [path])
 
-    async def look(self, roots: Sequence[str], paths: Sequence[str] | None = None) -> None:
-        """Take up what changed: below these directories, or of these files only."""
+    async def look(
+        self, roots: Sequence[str], paths: Sequence[str] | None = None, turn: Turn | None = None
+    ) -> None:
+        """Take up what changed: below these directories, or of these files only; with ``turn`` as
+        it begins.
+        """
         if paths is not None and not paths:
             return
         async with self._lock:
@@ -207,7 +229,7 @@ class DiskEdits:
             changes += await to_thread.run_sync(self._rewritten, asked)
             if changes:
                 async with self._edits.alone(*(change.path for change in changes)):
-                    await self._take_up(changes)
+                    await self._take_up(changes, turn)
 
     async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor. What it made of it by itself just
@@ -216,9 +238,9 @@ class DiskEdits:
         if path in self._edits.known:
             await self.look([], [path])
         elif self._turns:
-            changed = await to_thread.run_sync(changed_since, path, self._since)
-            if changed:
-                await self.look([r for turn in self._turns.values() for r in turn.roots], [path])
+            began = min(turn.began for turn in self._turns.values())
+            if await to_thread.run_sync(changed_at, path) >= began:
+                await self.look(self._roots(), [path])
 
     def _rewritten(self, known: Mapping[str, Text | None]) -> list[FileChange]:
         """Those of the files that are no longer what is known of them, though perhaps again what
@@ -239,21 +261,32 @@ class DiskEdits:
                 found.append(FileChange(path, before, data))
         return found
 
-    async def _take_up(self, changes: Sequence[FileChange]) -> None:
+    async def _take_up(self, changes: Sequence[FileChange], beginning: Turn | None = None) -> None:
         moved = renames(changes)
         for change in changes:
-            session = self._at_work(change.path)
-            if session is None:
+            turn = await self._author(change, beginning)
+            if turn is None:
                 await self._foreign(change)
             elif change.path not in moved.values():
-                await self._take(session, change, moved.get(change.path))
+                await self._take(turn.session, change, moved.get(change.path))
 
-    def _at_work(self, path: str) -> Session | None:
+    async def _author(self, change: FileChange, beginning: Turn | None) -> Turn | None:
+        """Whose doing a change is, if it is no user's."""
+        turn = self._at_work(change.path)
+        if turn is None and beginning is not None and beginning.rests:
+            turn = beginning
+        if turn is None or not turn.rests:
+            return turn
+        at = await to_thread.run_sync(changed_at, change.path)
+        return None if any(start <= at < end for start, end in turn.rests) else turn
+
+    def _at_work(self, path: str) -> Turn | None:
         """Whose turn runs where the file lies, or has named it."""
-        for turn in self._turns.values():
+        turns = self._ready()
+        for turn in turns:
             if any(below(path, root) for root in turn.roots):
-                return turn.session
-        return next((turn.session for turn in self._turns.values()), None)
+                return turn
+        return turns[0] if turns else None
 
     async def _foreign(self, change: FileChange) -> None:
         """No agent's doing."""
@@ -263,7 +296,7 @@ class DiskEdits:
     def _reread(self, path: str, before: Text, after: Text) -> bool:
         """Neovim read a file again by itself."""
         session = next(
-            (t.session for t in self._turns.values() if any(below(path, r) for r in t.roots)), None
+            (t.session for t in self._ready() if any(below(path, r) for r in t.roots)), None
         )
         if session is None or self._edits.known.get(path) == after:
             return False

@@ -199,6 +199,7 @@ class Host:
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
         self.conversations[session.n] = conversation
         self.screen.add(session)
+        self.review.prepare(session)
         self.make_current(session.n)
         return conversation
 

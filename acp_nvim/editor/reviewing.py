@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
 import anyio
 from anyio import to_thread
 
-from acp_nvim.agent.checkpoints import prune
+from acp_nvim.agent.checkpoints import Checkpoint, prune
 from acp_nvim.agent.live import FileOptions
 from acp_nvim.agent.paths import Place
 from acp_nvim.agent.snapshots import Snapshots
 from acp_nvim.agent.tasks import Tasks
+from acp_nvim.editor.at_work import Turn
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.comments import Comments
 from acp_nvim.editor.commits import Commits
@@ -29,8 +30,10 @@ from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 
-PATIENCE_S: Final = 2.0
-"""How long a prompt waits for the first look at a large work tree."""
+PATIENCE_S: Final = 0.05
+"""How long a prompt waits for the look at the files before it."""
+SLOW_S: Final = 1.0
+"""A first look that takes longer than this from the prompt on is told."""
 HEARD: Final = frozenset({"edited", "saved"})
 """Verbs that are taken in at once, before the answers to requests that were sent after them."""
 
@@ -99,35 +102,80 @@ class Reviewing:
         """A tool call was announced or changed."""
         self.disk.tool_call(session, call)
 
+    def prepare(self, session: Session) -> None:
+        """A session is made: its files are looked at while its agent starts."""
+        if not self.snapshots.looked(session.roots):
+            self._tasks.start_soon(self._prepare, session)
+
+    async def _prepare(self, session: Session) -> None:
+        await self.disk.look(session.roots)
+        await self.commits.check(Place(root, root).real for root in session.roots)
+
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: what files hold now is what they held before it."""
         n = self.rewind.number(session, prompt)
         label = prompt.text
         self.comments.join(prompt, session.n)
-        done = anyio.Event()
-        self._tasks.start_soon(self._begin, session, n, label, done)
-        with anyio.move_on_after(PATIENCE_S) as scope:
-            await done.wait()
-        if scope.cancelled_caught:
-            self._notice("the work tree is large: its state before this prompt is still being kept")
+        kept = await self.rewind.keep(session, n, label) if self.checkpoints else None
+        turn = self.disk.enter(session)
+        if not await self._briefly(self._begin, turn, kept):
+            self.disk.sent(turn)
 
-    async def _begin(self, session: Session, n: int, label: str, done: anyio.Event) -> None:
+    async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
+        """Do it, and wait for it as long as no user notices; whether it is done."""
+        done = anyio.Event()
+
+        async def run() -> None:
+            try:
+                await work(*args)
+            finally:
+                done.set()
+
+        self._tasks.start_soon(run)
+        with anyio.move_on_after(PATIENCE_S):
+            await done.wait()
+        return done.is_set()
+
+    async def _begin(self, turn: Turn, kept: Checkpoint | None) -> None:
+        """Look at the files as they were before the prompt; where they are many that goes on while
+        the agent has it already.
+        """
+        session = turn.session
+        if not self.snapshots.looked(turn.roots):
+            self._tasks.start_soon(self._tell_if_slow, turn)
         try:
-            await self.disk.begin(session)
-            if self.checkpoints:
-                await self.rewind.keep(session, n, label)
+            await self.disk.begin(turn)
         finally:
-            done.set()
+            turn.ready.set()
+        if kept is not None:
+            self.rewind.complete(kept, session)
+        await self.disk.begun(turn)
+        self._tasks.start_soon(self._tidy, session)
+
+    async def _tidy(self, session: Session) -> None:
+        """What no prompt waits for."""
         await self.commits.check(Place(root, root).real for root in session.roots)
         if not self._pruned:
             self._pruned = True
             home = self._home()
             await to_thread.run_sync(prune, home.parent, home)
 
+    async def _tell_if_slow(self, turn: Turn) -> None:
+        with anyio.move_on_after(SLOW_S):
+            await turn.ready.wait()
+            return
+        self._notice(
+            "many files: they are still being looked at for the first time; what the agent changes "
+            "on disk before that is done is reviewed where a tool call has named it"
+        )
+
     async def turn_ended(self, session: Session) -> None:
         """The agent has answered the prompt, or is gone."""
-        await self.disk.end(session)
         await self.proposing.ended(session)
+        await self._briefly(self._end, session)
+
+    async def _end(self, session: Session) -> None:
+        await self.disk.end(session)
         await self.commits.check(Place(root, root).real for root in session.roots)
 
     async def refresh(self, sessions: Iterable[Session]) -> None:

@@ -54,9 +54,17 @@ class Rewind:
         self._prompts[session.n] = prompt, n
         return n
 
-    async def keep(self, session: Session, n: int, label: str) -> None:
-        """Keep the state before prompt ``n``; the directories have just been looked at."""
-        self.checkpoints.add(session.n, await self._present(session, n, label))
+    async def keep(self, session: Session, n: int, label: str) -> Checkpoint:
+        """Keep the state before prompt ``n``; `complete` it after a look at the directories."""
+        checkpoint = await self._present(session, n, label)
+        self.checkpoints.add(session.n, checkpoint)
+        return checkpoint
+
+    def complete(self, checkpoint: Checkpoint, session: Session) -> None:
+        """The directories have been looked at."""
+        checkpoint.trees.clear()
+        checkpoint.trees.update(self._snapshots.trees(session.roots))
+        checkpoint.reasons[:] = self._snapshots.reasons(session.roots)
 
     async def _present(self, session: Session, n: int, label: str) -> Checkpoint:
         roots = [Place(root, root).real for root in session.roots]

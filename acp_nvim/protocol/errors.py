@@ -51,3 +51,9 @@ class RequestError(Exception):
 
     def __repr__(self) -> str:
         return f"RequestError({self.code}, {self.message!r}, {self.data!r})"
+
+
+def details(error: Exception) -> list[str]:
+    """Whatever else the agent said about an error, on one line (`error.data` may be anything)."""
+    data = getattr(error, "data", None)
+    return [str(data)[:2000]] if data else []

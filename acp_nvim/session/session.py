@@ -69,6 +69,7 @@ class Session:
         self.stop_reason: str | None = None
         self.error: str | None = None
         self.queue: list[Prompt] = []
+        self._announced: tuple[Prompt, Message] | None = None
         self.held = False
         self.tool_calls = ToolCalls()
         self.plan: Sequence[schema.PlanEntry] = ()
@@ -104,8 +105,7 @@ class Session:
         self.on_text: Callable[[], None] = lambda: None  # in its stead, for a piece of text
         self.on_call: Callable[[ToolCall], None] = lambda _: None
         """Told of each tool call that was announced or changed, in wire order."""
-        self.terminals.on_output = self._terminal_output
-        self.terminals.on_status = self._terminal_status
+        self.terminals.watch(self._terminal_output, self._terminal_status)
 
     @property
     def roots(self) -> list[str]:
@@ -206,12 +206,30 @@ class Session:
         self.transcript.written += sum(len(part) if isinstance(part, str) else 1 for part in parts)
         return message
 
+    def announce(self, prompt: Prompt) -> None:
+        """A prompt goes next, unless others wait: it is shown, though its agent may have to be
+        started first.
+        """
+        if self.held or self.queue != [prompt] or prompt.given or not prompt.text.strip():
+            return
+        message = Message("user", parts=[prompt.text])
+        self.transcript.add(message)
+        self.transcript.written += len(prompt.text)
+        self._announced = prompt, message
+        self.on_change()
+
+    def retract(self) -> None:
+        """What was announced goes later, or never."""
+        if self._announced is not None:
+            self._announced = None
+            self.remark("info", "not sent: the prompt waits in the queue")
+
     def begin_turn(self, prompt: Prompt, agent_title: str) -> None:
         """The prompt goes to the agent now."""
         parts: list[Part] = [
             b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks
         ]
-        self.say(parts or [prompt.text])
+        self._say_rest(prompt, parts or [prompt.text])
         self.transcript.add(Heading(agent_title))
         self.plan_entry = None
         self.echo = "".join(part for part in parts if isinstance(part, str))
@@ -219,6 +237,24 @@ class Session:
         self.change("status", "stop_reason", "error")
         self.event("AcpTurnStart")
         self.on_change()
+
+    def _say_rest(self, prompt: Prompt, parts: list[Part]) -> None:
+        """Say what the prompt holds beyond what was shown when it was announced."""
+        announced, self._announced = self._announced, None
+        if announced is None or announced[0] is not prompt:
+            self.say(parts)
+            return
+        message = announced[1]
+        shown = message.text()
+        words = next((p for p in parts if isinstance(p, str) and p.startswith(shown)), "")
+        rest = [words[len(shown) :] if part is words else part for part in parts]
+        rest = [part for part in rest if part]
+        if self.transcript.last is not message:
+            if rest:
+                self.say(rest)
+            return
+        for part in rest:
+            self.transcript.stream("user", part, None)
 
     def end_turn(
         self, stop_reason: str | None, error: str | None = None, details: Sequence[str] = ()
