@@ -123,7 +123,7 @@ def test_every_colour_that_is_drawn_is_defined(front: Editor) -> None:
         if path.suffix == ".py" or path.name not in ("types.lua", "notify.lua"):
             drawn |= set(re.findall(r"""["'](Acp[A-Z][A-Za-z]*)["']""", text))
     events = {"AcpState", "AcpTurnEnd", "AcpPermission", "AcpElicitation", "AcpPrompt", "AcpFollow"}
-    events |= {"AcpReview", "AcpTurnStart", "AcpPermissionDone"}
+    events |= {"AcpReview", "AcpTurnStart", "AcpPermissionDone", "AcpToolCall"}
     defined = set(front.lua("return vim.tbl_keys(require('acp.highlights').groups)"))
     assert drawn - events <= defined
     assert front.lua("return vim.api.nvim_get_hl(0, { name = 'AcpUser' }).link") == "Title"

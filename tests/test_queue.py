@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.editor import Editor
+from tests.until import until
 
 NAME = "acp://queue/1"
 QUEUE = "require('acp').state().sessions[1].queue"
@@ -45,6 +46,6 @@ def test_what_was_sent_meanwhile_is_not_sent_again(waiting: Editor) -> None:
     assert waiting.session(1)["queue"] == ["say c", "say d"]
     waiting.cmd("AcpCancel")
     waiting.cmd("Acp queue run")
+    until(lambda: [line for line in waiting.chat(1) if line in ("a", "c", "d")][-1] == "d")
     waiting.wait("require('acp').state().sessions[1].status == 'idle'")
-    waiting.wait(f"#{QUEUE} == 0")
     assert [line for line in waiting.chat(1) if line in ("a", "c", "d")] == ["a", "c", "d"]

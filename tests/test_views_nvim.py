@@ -78,9 +78,9 @@ def test_a_plan_tells_status_and_priority_of_each_entry(editor: Editor) -> None:
     editor.turn("go")
     editor.cmd("Acp plan")
     assert editor.lines("acp://plan/1") == [
-        "- [x] Look (high)",
-        "- [-] Think (medium)",
-        "- [ ] Act (low)",
+        "- [x] Look (completed, high)",
+        "- [-] Think (in progress, medium)",
+        "- [ ] Act (pending, low)",
     ]
 
 

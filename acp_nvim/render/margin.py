@@ -53,8 +53,10 @@ def draw_entry(entry: Entry, lines: int | None = None) -> list[Row]:
             raise TypeError(f"no rows for {type(entry).__name__}")
 
 
-def plan_rows(entries: object) -> list[Row]:
-    """Return plan entries as a task list with their priority (v1/agent-plan)."""
+def plan_rows(entries: object, *, words: bool = False) -> list[Row]:
+    """Return plan entries as a task list with their priority (v1/agent-plan); with `words` the
+    status is said as well, beside its mark.
+    """
     rows: list[Row] = []
     for item in entries if isinstance(entries, (list, tuple)) else ():
         mark = PLAN_MARKS.get(item.status, "[?]")
@@ -63,7 +65,8 @@ def plan_rows(entries: object) -> list[Row]:
             (f"- {mark} ", "AcpListMarker"),
             (one_line(item.content, 400), group),
         ]
-        parts.append((f" ({one_line(item.priority, 20)})", "AcpMuted"))
+        status = f"{item.status.replace('_', ' ')}, " if words else ""
+        parts.append((f" ({status}{one_line(item.priority, 20)})", "AcpMuted"))
         rows.append(pieces(parts))
     return rows
 
