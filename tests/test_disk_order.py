@@ -74,3 +74,20 @@ def test_a_rename_is_told_on_both_sides(project: Editor) -> None:
         for event in project.events("AcpEdit")
     ]
     assert sorted(told) == ["a.txt deleted", "b.txt created"]
+
+
+@pytest.mark.parametrize("command", ["rm run.sh", "mv run.sh moved.sh"])
+def test_a_program_comes_back_as_one(project: Editor, command: str) -> None:
+    path = project.write("run.sh", "#!/bin/sh\necho one\n")
+    path.chmod(0o755)
+    project.turn(by_itself(command))
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.cmd("Acp reject all")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    assert path.stat().st_mode & 0o777 == 0o755
+    project.cmd("Acp unreject")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    assert not path.exists()
+    project.cmd("Acp reject all")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    assert path.stat().st_mode & 0o777 == 0o755

@@ -33,11 +33,15 @@ R = TypeVar("R")
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """A file (absolute real path) that is no longer what it was; None: there was, or is, none."""
+    """A file (absolute real path) that is no longer what it was; None: there was, or is, none.
+
+    ``executable`` tells of the file before.
+    """
 
     path: str
     before: bytes | None
     after: bytes | None
+    executable: bool = False
 
 
 class Snapshots:
@@ -54,6 +58,8 @@ class Snapshots:
         self._reasons: dict[str, str] = {}
         self._locks: dict[str, anyio.Lock] = {}
         self._single: dict[str, bytes | None] = {}
+        self._programs: set[str] = set()
+        """Those of `_single` that can be executed."""
         self._told: set[str] = set()
         self._nested: dict[str, list[str]] = {}
 
@@ -221,6 +227,8 @@ class Snapshots:
                 self._single.pop(next(iter(self._single)))
             try:
                 self._single[path] = read(path)
+                if os.access(path, os.X_OK):
+                    self._programs.add(path)
             except OSError as error:
                 self._tell(f"not kept: {error.strerror} {path}")
 
@@ -234,7 +242,7 @@ class Snapshots:
                 self._tell(f"not kept: {error.strerror} {path}")
                 continue
             if after != before:
-                changes.append(FileChange(path, before, after))
+                changes.append(FileChange(path, before, after, path in self._programs))
                 self._single[path] = after
         return changes
 
@@ -304,5 +312,6 @@ def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
         except OSError:
             continue
         if before != after:
-            found.append(FileChange(change.path, before, after))
+            executable = change.before is not None and bool(change.before.mode & 0o100)
+            found.append(FileChange(change.path, before, after, executable))
     return found

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
@@ -128,6 +130,9 @@ class Decide:
             await self._remove(step.path)
         else:
             await self.put(step.path, step.before, step.after)
+            if step.before is None and step.path in self._edits.programs:
+                self._edits.programs.discard(step.path)
+                await to_thread.run_sync(_make_executable, step.path)
 
     async def _take_theirs(self, path: str, live: BufferText, theirs: Text) -> None:
         """The buffer becomes what the agent left on disk."""
@@ -144,6 +149,9 @@ class Decide:
 
     async def _remove(self, path: str) -> None:
         """Delete the file; its buffer is emptied, and gone unless a window shows it."""
+        self._edits.programs.discard(path)
+        if os.access(path, os.X_OK):
+            self._edits.programs.add(path)
         try:
             await to_thread.run_sync(lambda: Path(path).unlink(missing_ok=True))
         except OSError as error:
@@ -221,3 +229,10 @@ class Decide:
             raise Refused(f"it cannot be written: {error.reason}") from error
         await to_thread.run_sync(disk.write, place, data)
         self._edits.known[place.real] = after
+
+
+def _make_executable(path: str) -> None:
+    """As `chmod +x` does; a file that is not there, since nothing is saved, stays away."""
+    with suppress(FileNotFoundError):
+        mode = Path(path).stat().st_mode
+        Path(path).chmod(mode | (mode & 0o444) >> 2)

@@ -264,6 +264,8 @@ class DiskEdits:
     async def _take_up(self, changes: Sequence[FileChange], beginning: Turn | None = None) -> None:
         moved = renames(changes)
         for change in changes:
+            if change.after is None and change.executable:
+                self._edits.programs.add(change.path)
             turn = await self._author(change, beginning)
             if turn is None:
                 await self._foreign(change)

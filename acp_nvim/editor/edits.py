@@ -50,6 +50,8 @@ class Edits:
         """What a file holds on disk by the hand of the user or the editor, since the last look."""
         self.saved_unread: set[str] = set()
         """Files that the user saved with a text that has to be read first."""
+        self.programs: set[str] = set()
+        """Files that are gone and could be executed: when they come back, they can again."""
         self.push = push
         self.options = options
         self.reread_by_agent: Callable[[str, Text, Text], bool] = lambda *_: False
