@@ -13,8 +13,8 @@ from acp_nvim.agent.disk import read as read_disk
 from acp_nvim.agent.files import FileOptions, Files, FileSession
 from acp_nvim.agent.live import BufferText, Change, Closed, Written
 from acp_nvim.agent.paths import Place, place
-from acp_nvim.agent.reads import LastReads
 from acp_nvim.edits.hunks import apply
+from acp_nvim.edits.seen import Seen
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
@@ -246,6 +246,20 @@ async def test_the_base_is_what_this_session_last_read(served: Served) -> None:
     assert str(served.buffers.texts[path]) == "x\n"
 
 
+async def test_a_write_to_a_text_that_nobody_has_any_more_is_refused(served: Served) -> None:
+    path = served.path("f")
+    served.files.seen = Seen(max_bytes=1)
+    served.buffers.open(path, "a\nb\n")
+    await served.read("f")
+    await served.write("f", "a\nB\n")  # still the one that was read
+    served.buffers.open(path, "user\nB\n")
+    assert await served.reason(served.write, "f", "a\nb\nc\n") == (-32603, "conflict")
+    assert str(served.buffers.texts[path]) == "user\nB\n"
+    await served.read("f")
+    await served.write("f", "user\nB\nc\n")
+    assert str(served.buffers.texts[path]) == "user\nB\nc\n"
+
+
 async def test_a_write_that_changes_nothing_is_told_to_nobody(served: Served) -> None:
     (served.root / "f").write_bytes(b"a\r\nb")
     await served.write("f", "a\nb")
@@ -335,20 +349,6 @@ async def test_the_first_changed_line_is_the_location(served: Served) -> None:
         (False, "modified"),
         (True, "created"),
     ]
-
-
-def test_last_reads_are_bounded_by_memory() -> None:
-    reads = LastReads(max_bytes=2000)
-    texts = [parse("x" * 500 + f"{n}\n") for n in range(10)]
-    for number, text in enumerate(texts):
-        reads.put("s", str(number), text)
-        reads.put("s", "0", texts[0])
-    assert reads.get("s", "0") is texts[0]
-    assert reads.get("s", "9") is texts[9]
-    assert reads.get("s", "1") is None
-    assert len(reads) == 3
-    reads.forget("s")
-    assert len(reads) == 0
 
 
 def test_a_root_may_be_a_link(tmp_path: Path) -> None:

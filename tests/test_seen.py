@@ -2,91 +2,59 @@
 
 from __future__ import annotations
 
-import pytest
-
-from acp_nvim.edits.merge import Merged, merge
 from acp_nvim.edits.seen import Seen, Stale
-from acp_nvim.edits.text import Text, digest, from_lines, size
+from acp_nvim.edits.text import from_lines, size
 
 OLD, LIVE, OTHER = from_lines("abc"), from_lines("abU"), from_lines("xyz")
 
 
-def seen(text: Text | None = OLD) -> Seen:
+def test_a_write_is_against_what_was_seen_last() -> None:
     found = Seen()
-    if text is not None:
-        found.note(1, "/f", text)
-    return found
-
-
-def test_a_write_is_against_what_was_read_last() -> None:
-    found = seen()
-    assert found.base_of(1, "/f", LIVE) == OLD
-    found.note(1, "/f", LIVE)
-    assert found.base_of(1, "/f", LIVE) == LIVE
-    assert found.last(1, "/f") == LIVE
-
-
-def test_a_file_never_read_is_written_against_the_live_text() -> None:
-    assert seen().base_of(2, "/f", LIVE) == LIVE
-    assert seen().base_of(1, "/g", LIVE) == LIVE
-    assert seen().last(2, "/f") is None
-
-
-@pytest.mark.parametrize(("against", "base"), [(OLD, OLD), (LIVE, LIVE), (OTHER, None)])
-def test_a_write_that_tells_its_text_is_checked(against: Text, base: Text | None) -> None:
-    found = seen().base_of(1, "/f", LIVE, digest(against))
-    if base is None:
-        assert isinstance(found, Stale)
-        assert "neither the present one nor the one last read" in found.reason
-    else:
-        assert found == base
+    found.note("s", "/f", OLD)
+    assert found.base_of("s", "/f", [LIVE]) == OLD
+    found.note("s", "/f", LIVE)
+    assert found.base_of("s", "/f", [OTHER]) == LIVE
+    assert found.last("s", "/f") == LIVE
+    assert found.base_of("another", "/f", [LIVE]) is None
+    assert found.base_of("s", "/g", [LIVE]) is None
 
 
 def test_texts_are_bounded_by_bytes_and_the_least_used_goes_first() -> None:
     found = Seen(max_bytes=2 * size(OLD))
-    found.note(1, "/f", OLD)
-    found.note(1, "/g", OLD)
-    found.last(1, "/f")
-    found.note(1, "/h", OLD)
+    for path in ("/f", "/g"):
+        found.note("s", path, OLD)
+    found.last("s", "/f")
+    found.note("s", "/h", OLD)
     assert found.bytes == 2 * size(OLD)
-    assert found.last(1, "/g") is None
-    assert found.last(1, "/f") == found.last(1, "/h") == OLD
-    # what is left of /g is enough to know whether it is still the same
-    assert found.base_of(1, "/g", OLD) == OLD
-    stale = found.base_of(1, "/g", LIVE)
+    assert found.last("s", "/g") is None
+    assert found.last("s", "/f") == found.last("s", "/h") == OLD
+
+
+def test_of_a_text_that_went_it_is_still_known_which_one_it_was() -> None:
+    found = Seen(max_bytes=10)
+    found.note("s", "/f", OLD)
+    assert found.bytes == 0
+    assert found.base_of("s", "/f", [LIVE, OLD]) == OLD
+    stale = found.base_of("s", "/f", [LIVE, OTHER])
     assert isinstance(stale, Stale)
-    assert "read it again" in stale.reason
-    assert isinstance(found.base_of(1, "/g", LIVE, digest(OLD)), Stale)
-    assert found.base_of(1, "/g", LIVE, digest(LIVE)) == LIVE
+    assert "has changed since it was read" in stale.reason
+    found.note("s", "/f", LIVE)
+    assert found.base_of("s", "/f", [LIVE]) == LIVE
 
 
-def test_a_text_larger_than_the_bound_is_not_held() -> None:
+def test_digests_are_bounded_too() -> None:
     found = Seen(max_bytes=10, max_digests=2)
     for path in "abcd":
-        found.note(1, path, OLD)
-    assert found.bytes == 0
-    assert isinstance(found.base_of(1, "d", LIVE), Stale)
-    assert found.base_of(1, "a", LIVE) == LIVE  # its digest went, too
-
-
-def test_the_formatter_is_no_stranger_to_the_next_write() -> None:
-    found = seen()
-    found.note(2, "/f", OTHER)
-    found.formatted("/f", OLD, LIVE)
-    assert found.last(2, "/f") == OTHER
-    base = found.base_of(1, "/f", LIVE)
-    assert base == LIVE
-    theirs = from_lines("abcd")  # written from the unformatted text
-    result = merge(LIVE, LIVE, theirs)
-    assert isinstance(result, Merged)
-    assert result.text == theirs
+        found.note("s", path, OLD)
+    assert isinstance(found.base_of("s", "d", [LIVE]), Stale)
+    assert found.base_of("s", "a", [LIVE]) is None
 
 
 def test_a_session_that_ended_is_forgotten() -> None:
     found = Seen(max_bytes=size(OLD))
-    found.note(1, "/f", OLD)
-    found.note(1, "/g", OLD)
-    found.forget(1)
+    for path in ("/f", "/g"):
+        found.note("s", path, OLD)
+    found.forget("s")
     assert found.bytes == 0
-    assert found.base_of(1, "/f", LIVE) == LIVE
-    assert found.base_of(1, "/g", LIVE) == LIVE
+    assert found.base_of("s", "/f", [LIVE]) is None
+    assert found.base_of("s", "/g", [LIVE]) is None

@@ -18,9 +18,9 @@ from acp_nvim.agent import disk
 from acp_nvim.agent.fit import excerpt
 from acp_nvim.agent.live import BufferText, FileOptions, LiveBuffers
 from acp_nvim.agent.paths import Place, below, place, secret
-from acp_nvim.agent.reads import LastReads
 from acp_nvim.agent.refusals import refusal
 from acp_nvim.agent.writing import Amend, Write
+from acp_nvim.edits.seen import Seen
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.protocol import schema
 
@@ -95,7 +95,7 @@ class Files(Generic[S]):
         self._ask = ask
         self._on_location = on_location
         self._on_write = on_write
-        self._reads = LastReads()
+        self.seen = Seen()
         self._turns: dict[str, tuple[anyio.Lock, int]] = {}
 
     async def read(
@@ -111,7 +111,7 @@ class Files(Generic[S]):
         content = excerpt(text, _number(params.line), _number(params.limit))
         if len(content) > self.options.message_bytes:
             raise refusal("too_large", where.path, f"{len(content)} characters")
-        self._reads.put(session.id, where.real, text)
+        self.seen.note(session.id, where.real, text)
         self._on_location(session, where.real, _number(params.line))
         return schema.ReadTextFileResponse(content)
 
@@ -125,11 +125,11 @@ class Files(Generic[S]):
         if self.look_first is not None:
             await self.look_first(where.real)
         async with self.turn(where.real):
-            read = self._reads.get(session.id, where.real)
+            base = partial(self.seen.base_of, session.id, where.real)
             content = parse(params.content)
-            work = Write(self._buffers, self.options, where, content, read, self._amend(session))
+            work = Write(self._buffers, self.options, where, content, base, self._amend(session))
             made = await work.run()
-            self._reads.put(session.id, where.real, work.believed)
+            self.seen.note(session.id, where.real, work.believed)
         if made is not None:
             kind: Kind = "created" if made.before is None else "modified"
             self._on_location(session, where.real, made.line)
@@ -143,11 +143,11 @@ class Files(Generic[S]):
 
     def last_read(self, session_id: str, real: str) -> Text | None:
         """What a session believes a file to hold; None when that is not known."""
-        return self._reads.get(session_id, real)
+        return self.seen.last(session_id, real)
 
     def forget(self, session_id: str) -> None:
         """Drop what is remembered of a session that has ended."""
-        self._reads.forget(session_id)
+        self.seen.forget(session_id)
 
     # ---- who may
 

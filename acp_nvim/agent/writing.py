@@ -6,7 +6,7 @@ or nothing is; every way out that is no success is a `RequestError`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import anyio
@@ -20,6 +20,7 @@ from acp_nvim.agent.paths import Place
 from acp_nvim.agent.refusals import Reason, refusal
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.merge import Conflict, Merged, merge
+from acp_nvim.edits.seen import Stale
 from acp_nvim.edits.text import EMPTY, Text
 
 PATIENCE_S: Final = 5.0
@@ -29,6 +30,9 @@ PAUSE_S: Final = 0.05
 
 Amend = Callable[[str, Text], Text]
 """What the user wants written to a file (by real path) in place of a text."""
+
+BaseOf = Callable[[Iterable[Text]], Text | Stale | None]
+"""What the agent last saw of the file, given the texts that it has now."""
 
 _REASONS: Final[dict[str, Reason]] = {"readonly": "readonly", "conflict": "conflict"}
 
@@ -51,16 +55,16 @@ class Write:
         options: FileOptions,
         where: Place,
         theirs: Text,
-        read: Text | None,
+        seen: BaseOf,
         amend: Amend | None = None,
     ) -> None:
-        """``read`` is what the agent last read of the file, None when it is not known."""
+        """``seen`` knows what the agent last saw of the file (`Seen.base_of`)."""
         self.believed = theirs
         self._buffers = buffers
         self._options = options
         self._where = where
         self._theirs = theirs
-        self._read = read
+        self._seen = seen
         self._amend = amend
         self._created = False
         self._fresh = False
@@ -105,7 +109,8 @@ class Write:
 
     def _changes(self, stored: Decoded) -> bool:
         """Whether writing changes the file as it is stored."""
-        merged = self._merged(self._read or stored.text, stored.text, stored.format)
+        base = self._known([stored.text]) or stored.text
+        merged = self._merged(base, stored.text, stored.format)
         return merged.text != stored.text
 
     # ---- by way of the buffer
@@ -129,11 +134,21 @@ class Write:
         """What the agent's change is a change to."""
         if self._created and self._fresh:
             return live.text
-        if self._read is not None:
-            return self._read
+        found = self._known(self._present(live))
+        return found or list(self._present(live))[-1]
+
+    def _present(self, live: BufferText) -> Iterator[Text]:
+        """The live text, and the one that is saved where it is another."""
+        yield live.text
         if live.modified and not self._fresh:
-            return disk.saved(self._where, self._limit, live.format)
-        return live.text
+            yield disk.saved(self._where, self._limit, live.format)
+
+    def _known(self, present: Iterable[Text]) -> Text | None:
+        """What the agent last saw of the file; None when it never did."""
+        found = self._seen(present)
+        if isinstance(found, Stale):
+            raise self._refuse("conflict", f"{found.reason}; read it again")
+        return found
 
     async def _attempt(self, live: BufferText, merged: Merged) -> Written:
         """Try once. Comes back when it is done, the buffer moved, or Neovim allows no edit."""
@@ -171,7 +186,8 @@ class Write:
         """Write the file where Neovim cannot load it."""
         if closed.taken:
             raise self._refuse("failed", closed.why)
-        base = stored.text if self._created else self._read or stored.text
+        known = None if self._created else self._known([stored.text])
+        base = known or stored.text
         merged = self._merged(base, stored.text, stored.format)
         try:
             data = encode(merged.text, stored.format)

@@ -1,12 +1,13 @@
 """What each session's agent last read or wrote of each file: the base of its next write.
 
 Whole texts are kept up to a number of bytes, the least recently used go first; of those that went
-only the digest stays, which is enough to know whether the live text is still that one.
+only the digest stays, which is enough to know whether a present text is still that one.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 
 import msgspec
 
@@ -18,17 +19,17 @@ MAX_DIGESTS = 20_000
 
 
 class Stale(msgspec.Struct, frozen=True):
-    """A write against a text that is neither the live one nor the one last read."""
+    """A write that is a change to a text which nobody has any more."""
 
     reason: str
 
 
 class Seen:
-    """The texts by (session, path)."""
+    """The texts by session (its id on the wire) and real path."""
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_digests: int = MAX_DIGESTS) -> None:
-        self._texts: OrderedDict[tuple[int, str], Text] = OrderedDict()
-        self._digests: OrderedDict[tuple[int, str], str] = OrderedDict()
+        self._texts: OrderedDict[tuple[str, str], Text] = OrderedDict()
+        self._digests: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._max_bytes = max_bytes
         self._max_digests = max_digests
         self._bytes = 0
@@ -38,9 +39,12 @@ class Seen:
         """How many bytes of texts are held, about."""
         return self._bytes
 
-    def note(self, session: int, path: str, text: Text) -> None:
-        """The agent was given this text, or wrote it."""
+    def note(self, session: str, path: str, text: Text) -> None:
+        """The agent was given this text, or wrote it. An unchanged text costs nothing."""
         key = session, path
+        if self._texts.get(key) is text:
+            self._texts.move_to_end(key)
+            return
         self._drop(key)
         self._digests.pop(key, None)
         self._texts[key] = text
@@ -52,50 +56,35 @@ class Seen:
         while len(self._digests) > self._max_digests:
             self._digests.popitem(last=False)
 
-    def last(self, session: int, path: str) -> Text | None:
+    def last(self, session: str, path: str) -> Text | None:
         """The text that the agent last saw, where it is still held."""
         key = session, path
         if key in self._texts:
             self._texts.move_to_end(key)
         return self._texts.get(key)
 
-    def formatted(self, path: str, before: Text, after: Text) -> None:
-        """A save changed the text. Who knew the one before is taken to know the one after.
+    def base_of(self, session: str, path: str, present: Iterable[Text]) -> Text | Stale | None:
+        """The text that a write is to be merged from; None for a file that the agent never saw.
 
-        So a next write that builds on the unformatted text is no conflict with the formatter.
-        """
-        knew = [key for key, text in self._texts.items() if key[1] == path and text == before]
-        for session, _ in knew:
-            self.note(session, path, after)
-
-    def base_of(
-        self, session: int, path: str, live: Text, against: str | None = None
-    ) -> Text | Stale:
-        """The text that a write is to be merged from.
-
-        ``against`` is the digest of the text that the write was made for, where the agent told it;
-        else that is the one last seen, or the live one for a file that the agent never read here.
+        Where the text is no longer held it is found among the ``present`` ones, if it is one.
         """
         last = self.last(session, path)
-        known = digest(last) if last is not None else self._digests.get((session, path))
-        if (against or known) in (None, digest(live)):
-            return live
-        if last is not None and against in (None, known):
+        known = self._digests.get((session, path))
+        if last is not None or known is None:
             return last
-        if against in (None, known):
-            return Stale("the file has changed since it was read; read it again")
-        return Stale(
-            "the write is for a text that is neither the present one nor the one last read"
-        )
+        found = next((text for text in present if digest(text) == known), None)
+        if found is None:
+            return Stale("the file has changed since it was read, and what it held is not kept")
+        return found
 
-    def forget(self, session: int) -> None:
+    def forget(self, session: str) -> None:
         """The session is over."""
         for key in [key for key in self._texts if key[0] == session]:
             self._drop(key)
         for key in [key for key in self._digests if key[0] == session]:
             del self._digests[key]
 
-    def _drop(self, key: tuple[int, str]) -> None:
+    def _drop(self, key: tuple[str, str]) -> None:
         text = self._texts.pop(key, None)
         if text is not None:
             self._bytes -= size(text)
