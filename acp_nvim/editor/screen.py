@@ -38,7 +38,9 @@ class Screen:
         """`wake` is set by whoever sends the frames."""
         self.wake: Wake = lambda urgent=False: None
         self.pulse: Callable[[int], None] = lambda waiting: None
-        """Told when all that came is applied: how much of it waits. Set like `wake`."""
+        """Told by whoever reads from agents that all that came is applied: how much of it waits. Set
+        like `wake`.
+        """
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}
         self._settings = settings
@@ -141,7 +143,7 @@ class Screen:
                 ]
             ]
         if changed == "plan":
-            rows = plan_rows(session.plan)
+            rows = plan_rows(session.plan, words=True)
             return [["plan", session.n, [text for text, _, _ in rows], decor(rows)[0]]]
         return []
 
@@ -174,12 +176,10 @@ class Screen:
         """Wait while more than `limits.pending_bytes` wait to be drawn; reading from agents stands
         behind this.
         """
-        waiting, limit = self.undrawn, self._settings().limits.pending_bytes
-        self.pulse(waiting)
-        while waiting > limit:
+        limit = self._settings().limits.pending_bytes
+        while self.undrawn > limit:
             self.wake()
             await self._drawn.wait()
-            waiting = self.undrawn
 
 
 def _status(session: Session) -> tuple[str, int]:
