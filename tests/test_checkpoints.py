@@ -74,6 +74,22 @@ def test_a_later_checkpoint_keeps_what_earlier_prompts_did(project: Editor) -> N
     project.wait("require('acp').state().sessions[1].edits[1].added == 1")
 
 
+def test_what_was_not_pending_then_is_not_pending_after_the_restore(project: Editor) -> None:
+    run(project, "sed -i 's/two/TWO/' a.txt")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.cmd("Acp accept all")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    run(project, "sed -i 's/three/THREE/' a.txt")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1")
+    assert contents(project)["a.txt"] == FIRST
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    project.cmd("Acp restore")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    assert project.session()["edits"][0]["added"] == 1
+
+
 def test_unsaved_edits_come_back_as_they_were(project: Editor) -> None:
     project.open("a.txt")
     project.keys("Gounsaved<Esc>")

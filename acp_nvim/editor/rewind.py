@@ -193,7 +193,7 @@ class Rewind:
             await self._edits.mirrors.read(place)
         elif live is not None and text is not None:
             await self._follow(place, live, text)
-        self._edits.ledger.reinstated(place.real, text, checkpoint.pending.get(place.real))
+        self._edits.ledger.restored(place.real, text, checkpoint.pending.get(place.real))
         return changed
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
@@ -229,7 +229,7 @@ class Rewind:
         outcome = await self._edits.bring(live, text, modified=unsaved, stamp=stamp)
         if outcome != "done":
             raise Refused(f"its buffer has {outcome}")
-        self._edits.ledger.reinstated(path, text, checkpoint.pending.get(path))
+        self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
         return True
 
 

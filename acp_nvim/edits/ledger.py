@@ -206,6 +206,14 @@ class Ledger:
         else:
             self._put(entry.edited(live))
 
+    def restored(self, path: str, live: Text | None, entry: Pending | None) -> None:
+        """The file is back as it was when this was pending there, or nothing."""
+        if entry is not None:
+            self.reinstated(path, live, entry)
+            return
+        self._files.pop(path, None)
+        self._settled.pop(path, None)
+
     # What the user decides
 
     def accept(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
