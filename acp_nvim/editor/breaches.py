@@ -37,11 +37,14 @@ class Breaches:
 
     async def gate(self) -> None:
         """Let reading from agents wait for the screen, see `Screen.gate`; told once a turn."""
-        limit = self._settings().limits.pending_bytes
-        if self._screen.undrawn > limit:
+        waiting, limit = self._screen.undrawn, self._settings().limits.pending_bytes
+        self._screen.pulse(waiting)
+        if waiting > limit:
             self._stand(limit)
             await self._screen.gate()
-        elif all(one.status != "running" for one in self._screen.sessions.values()):
+        elif self._standing and all(
+            one.status != "running" for one in self._screen.sessions.values()
+        ):
             self._standing = False
 
     def _stand(self, limit: int) -> None:

@@ -28,6 +28,8 @@ TARGET_US = 3000
 """Main-loop time of Neovim that a frame aims at."""
 SMALLEST, LARGEST = 16_000, 400_000
 """Characters in a frame."""
+FLOOD = 32_000
+"""Characters that do not wait for the end of a pause."""
 
 Op = list[Any]
 Collect = Callable[[int], tuple[list[Op], bool]]
@@ -57,12 +59,10 @@ class Frames:
         """Frames sent so far."""
 
     def pulse(self, waiting: int) -> None:
-        """All that has come so far is applied, and so many characters of it wait: half a frame and
-        more ends a pause, and one that is as good as over is over.
+        """All that has come so far is applied, and so many characters of it wait: `FLOOD` of
+        them ends a pause, and one that is as good as over is over.
         """
-        if self._woken and (
-            waiting >= self._budget // 2 or self._bridge.loop.time() >= self._earliest
-        ):
+        if self._woken and (waiting >= FLOOD or self._bridge.loop.time() >= self._earliest):
             self._due.set()
 
     def wake(self, urgent: bool = False) -> None:

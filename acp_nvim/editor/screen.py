@@ -38,8 +38,8 @@ class Screen:
         """`wake` is set by whoever sends the frames."""
         self.wake: Wake = lambda urgent=False: None
         self.pulse: Callable[[int], None] = lambda waiting: None
-        """Told by whoever reads from agents that all that came is applied: how much of it waits. Set
-        like `wake`.
+        """Told by whoever reads from agents that all that came is applied: how much of it waits.
+        Set like `wake`.
         """
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}

@@ -161,11 +161,11 @@ local function follow(bufnr, windows)
 end
 
 local function edit(chat, change)
-  local bufnr = chat.bufnr
+  local bufnr, own = chat.bufnr, { buf = chat.bufnr }
   local windows = followers(bufnr)
-  vim.bo[bufnr].modifiable = true
+  api.nvim_set_option_value('modifiable', true, own) -- half the price of vim.bo
   local ok, err = pcall(change, bufnr)
-  vim.bo[bufnr].modifiable = false
+  api.nvim_set_option_value('modifiable', false, own)
   follow(bufnr, windows)
   if not ok then
     require('acp.host').notify('redraw', { session = chat.n })
