@@ -28,7 +28,8 @@ end
 local function resolved(real)
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
-    if name ~= '' and serves(bufnr) and uv.fs_realpath(name) == real then
+    local other = name == '' or watch.path(bufnr) == name -- a real path itself, and not this one
+    if not other and serves(bufnr) and uv.fs_realpath(name) == real then
       return bufnr
     end
   end

@@ -131,6 +131,13 @@ function M.attach(bufnr, path)
   watched[bufnr] = attached and watch or nil
 end
 
+--- The real path of a watched buffer's file.
+---@param bufnr integer
+---@return string|nil
+function M.path(bufnr)
+  return watched[bufnr] and watched[bufnr].path
+end
+
 --- An edit of ours begins: what happens to the buffer until `release` is not the user's.
 ---@param bufnr integer
 function M.hold(bufnr)
