@@ -1,12 +1,19 @@
-"""Frames: what goes wrong with one is told, and is not the end of them."""
+"""Frames: what goes wrong with one is told, and is not the end of them; when the next one comes."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any, cast
 
+import pytest
+
+from acp_nvim.agent.settings import Settings
+from acp_nvim.editor import frames as pace
+from acp_nvim.editor.breaches import Breaches
 from acp_nvim.editor.bridge import Bridge
-from acp_nvim.editor.frames import Frames
+from acp_nvim.editor.frames import FLOOD, Frames
+from acp_nvim.editor.screen import Screen
+from acp_nvim.session.session import Session
 
 
 class Neovim:
@@ -15,6 +22,7 @@ class Neovim:
     def __init__(self) -> None:
         self.frames: list[list[Any]] = []
         self.came = asyncio.Event()
+        self.loop = asyncio.get_running_loop()
 
     def call(self, module: str, function: str, ops: list[Any]) -> asyncio.Future[Any]:
         assert (module, function) == ("acp.frame", "apply")
@@ -49,3 +57,25 @@ async def test_a_frame_that_cannot_be_made_is_not_the_last_one() -> None:
     task.cancel()
     assert problems == ["frame: KeyError: 'line'"]
     assert neovim.frames == [[["echo", "info", "hello"]]]
+
+
+async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the gate that stands before each read; the pause here would never end by itself."""
+    monkeypatch.setattr(pace, "GAP_S", 3600.0)
+    monkeypatch.setattr(pace, "QUICK", 0)
+    neovim, screen = Neovim(), Screen(Settings)
+    frames = Frames(cast("Bridge", neovim), screen.collect, lambda problem: None)
+    screen.wake, screen.pulse = frames.wake, frames.pulse
+    gate = Breaches(screen, Settings).gate
+    session = Session(1, "agent", "/")
+    screen.add(session)
+    task = asyncio.create_task(frames.run())
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    neovim.came.clear()
+    session.transcript.stream("agent", "x" * FLOOD, None)
+    session.on_text()
+    await gate()
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    task.cancel()
