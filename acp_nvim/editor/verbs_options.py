@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from acp_nvim.agent import choices
+from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor.host import Host
-from acp_nvim.editor.verbs import Args, verb
+from acp_nvim.editor.verbs import Args, run, verb
+from acp_nvim.protocol.errors import AUTH_REQUIRED, RequestError
 
 
 @verb("mode")
@@ -14,7 +18,8 @@ async def mode(host: Host, args: Args) -> None:
     conversation = _open(host, args)
     if conversation is not None and conversation.connection is not None:
         agent = conversation.connection.agent
-        await choices.set_mode(conversation.session, agent, str(args["id"]))
+        change = choices.set_mode(conversation.session, agent, str(args["id"]))
+        await _logged_in(host, conversation.connection, "mode", args, change)
 
 
 @verb("option")
@@ -23,7 +28,21 @@ async def option(host: Host, args: Args) -> None:
     conversation = _open(host, args)
     if conversation is not None and conversation.connection is not None:
         agent = conversation.connection.agent
-        await choices.set_option(conversation.session, agent, str(args["id"]), args["value"])
+        change = choices.set_option(conversation.session, agent, str(args["id"]), args["value"])
+        await _logged_in(host, conversation.connection, "option", args, change)
+
+
+async def _logged_in(
+    host: Host, connection: Connection, name: str, args: Args, change: Awaitable[object]
+) -> None:
+    """Make a change; an agent that wants a login first gets it again afterwards."""
+    try:
+        await change
+    except RequestError as error:
+        if error.code != AUTH_REQUIRED:
+            raise
+        host.login_needed(connection, None)
+        host.after_login.append((connection.name, lambda: run(host, name, args)))
 
 
 def _open(host: Host, args: Args) -> Conversation | None:
