@@ -132,7 +132,7 @@ def _plain(value: Any) -> Any:
 
 def check(form: Sequence[Field], values: Mapping[str, Any]) -> list[Problem]:
     """What is wrong with these values, in the order of the form; nothing when they may be sent."""
-    names = {it.name for it in form}
+    names = [it.name for it in form]
     strange = [
         Problem(name, f"no such field; there are: {', '.join(names) or 'none'}")
         for name in values
