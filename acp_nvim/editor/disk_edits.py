@@ -97,6 +97,8 @@ class DiskEdits:
         looks is the agent's from when the prompt was sent.
         """
         old = {} if self._ready() else dict(self._edits.known)
+        if not self._ready():
+            self._edits.stamps.clear()
         await self.look(turn.roots, turn=turn)
         turn.ready.set()
         for path, text in old.items():
@@ -322,9 +324,11 @@ class DiskEdits:
                 kind = kind_of(change.before, change.after)
                 session.event("AcpEdit", path=place.real, kind=kind, source="disk", conflict=False)
                 return
-            if place.real in self._edits.saved_unread:
+            unread = place.real in self._edits.saved_unread
+            if unread or self._edits.stamps.get(place.real, "") == stamp:
                 self._edits.saved_unread.discard(place.real)
                 self._edits.known[place.real] = after
+                await self._foreign(change)
                 return
             if before == after:
                 return

@@ -48,6 +48,8 @@ class Edits:
         self.ledger = Ledger()
         self.known: dict[str, Text | None] = {}
         """What a file holds on disk by the hand of the user or the editor, since the last look."""
+        self.stamps: dict[str, str] = {}
+        """Of files as the user saved them, since the last look: what they hold then is his."""
         self.saved_unread: set[str] = set()
         """Files that the user saved with a text that has to be read first."""
         self.programs: set[str] = set()
@@ -140,8 +142,10 @@ class Edits:
             self._lost.add(path)
             self._wake.set()
 
-    def saved(self, path: str, lines: Sequence[str] | None, eol: bool) -> None:
-        """The user saved the buffer: a conflict is settled by that.
+    def saved(
+        self, path: str, lines: Sequence[str] | None, eol: bool, unaware: bool = False
+    ) -> None:
+        """The user saved the buffer: a conflict is settled by that, if he can know of it.
 
         ``lines`` come with a buffer that is not watched.
         """
@@ -156,7 +160,7 @@ class Edits:
             return
         self.known[path] = text
         entry = self.ledger.get(path)
-        if entry is not None and entry.conflict:
+        if entry is not None and entry.conflict and not unaware:
             self.ledger.resolved(path, text)
             self.changed(path)
 

@@ -85,10 +85,19 @@ class Reviewing:
         if name == "edited":
             self.edits.mirrors.heard(args)
         else:
-            self.edits.saved(str(args["path"]), args.get("lines"), bool(args.get("eol", True)))
+            self._saved(str(args["path"]), args)
+
+    def _saved(self, path: str, args: dict[str, Any]) -> None:
+        if args.get("stamp"):
+            self.edits.stamps[path] = args["stamp"]
+        if "bufnr" in args:
+            text = args.get("lines"), bool(args.get("eol", True))
+            self.edits.saved(path, *text, bool(args.get("unaware")))
+        else:  # a buffer's text, or part of it, in another file
+            self._tasks.start_soon(self.before_write, path)
 
     async def before_write(self, path: str) -> None:
-        """An agent is about to write a file through the editor."""
+        """An agent is about to write a file through the editor, or the user finds it changed."""
         await self.disk.before_write(path)
 
     def wrote(

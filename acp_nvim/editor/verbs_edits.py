@@ -45,6 +45,16 @@ async def opened(host: Host, args: Args) -> None:
     edits.show(str(args["path"]))
 
 
+@verb("disk_changed")
+async def disk_changed(host: Host, args: Args) -> None:
+    """While turns run a file is found changed on disk; whoever saves its buffer waits for this."""
+    path = str(args["path"])
+    try:
+        await host.review.before_write(path)
+    finally:
+        await host.bridge.call("acp.outside", "looked", path)
+
+
 @verb("refresh")
 async def refresh(host: Host, args: Args) -> None:
     """Neovim got the focus back, a command has run, a file was saved."""

@@ -5,7 +5,12 @@ local M = {}
 local api, uv = vim.api, vim.uv or vim.loop
 local buffers, save, watch = require('acp.buffers'), require('acp.save'), require('acp.watch')
 
+local PATIENCE_MS = 2000 -- how long a user's `:w` waits for a file's change to be merged
+
 local guarded = {} ---@type table<integer, integer> buffer -> its BufWriteCmd
+local lasting = {} ---@type table<integer, boolean> buffers that have one until they are written
+local stamps = {} ---@type table<integer, string> the file as the buffer knows it, while turns run
+local looking = {} ---@type table<string, true> files that the host looks at
 local group = api.nvim_create_augroup('acp.outside', {})
 
 --- The buffer of a file as it is, not brought up to date. Like `acp.buffers.read`.
@@ -14,31 +19,81 @@ function M.peek(path, real)
 end
 
 local unguard ---@type fun(bufnr: integer)
-local guard ---@type fun(bufnr: integer)
+local guard ---@type fun(bufnr: integer, changed: boolean)
 
---- `:write` of a buffer whose file changed after it was read would ask. The user's command is run
---- with a bang; BufWritePre and the others fire within it.
+--- Have the host look at a file that changed on disk: it is an agent's doing, or not.
+---@param bufnr integer
+---@return string path real
+local function look(bufnr)
+  local path = assert(uv.fs_realpath(api.nvim_buf_get_name(bufnr)))
+  looking[path] = true
+  require('acp.host').notify('disk_changed', { path = path })
+  return path
+end
+
+--- The host has looked at it, and merged what could be.
+---@param path string
+function M.looked(path)
+  looking[path] = nil
+end
+
+--- The user saves a buffer whose file an agent has changed since: first both texts are made one.
+--- Where they are in conflict, this save is not its end.
+---@param bufnr integer
+---@param name string
+local function settle(bufnr, name)
+  local now, path = save.stamp(name), uv.fs_realpath(name)
+  local known = save.is_parted(bufnr)
+  if not now or not stamps[bufnr] then
+    return
+  elseif now ~= stamps[bufnr] and not known then
+    look(bufnr)
+  elseif not looking[path] then
+    return
+  end
+  vim.wait(PATIENCE_MS, function()
+    return not looking[path]
+  end, 5)
+  if save.is_parted(bufnr) and not known then
+    watch.unaware(bufnr)
+    local text = vim.fs.basename(name) .. ': the agent changed the same lines on disk meanwhile'
+    require('acp.notify').echo('warn', text .. '; :Acp review shows its text')
+  end
+end
+
+--- `:write` of a buffer whose file may have changed after it was read: where it has, Neovim would
+--- ask. Then the user's command is run with a bang; BufWritePre and the others fire within it.
 local function write(args)
-  local name = api.nvim_buf_get_name(args.buf)
+  local bufnr, name = args.buf, api.nvim_buf_get_name(args.buf)
   local real = uv.fs_realpath(args.match)
   local own = args.match == name or (real ~= nil and real == uv.fs_realpath(name))
-  unguard(args.buf)
+  local ours, arg, bang = watch.held(bufnr), vim.v.cmdarg, vim.v.cmdbang == 1
+  if own and not ours then
+    settle(bufnr, name)
+  end
+  local changed = lasting[bufnr] == true
+  unguard(bufnr)
   local ok, err = pcall(function()
-    if own then
-      vim.cmd('keepalt write!')
+    if own and ours then
+      vim.cmd('silent keepalt lockmarks write! ++p')
+    elseif own then
+      vim.cmd(('keepalt write%s %s'):format((changed or bang) and '!' or '', arg))
     else
-      vim.cmd.write({ args = { vim.fn.fnameescape(args.file) }, bang = vim.v.cmdbang == 1 })
+      vim.cmd.write({ args = { vim.fn.fnameescape(args.file) }, bang = bang })
     end
   end)
   if not (own and ok) then
-    guard(args.buf)
+    guard(bufnr, changed)
   end
   if not ok then
     api.nvim_echo({ { save.reason(err), 'ErrorMsg' } }, true, {})
   end
 end
 
-guard = function(bufnr)
+---@param bufnr integer
+---@param changed boolean the file has changed after it was read
+guard = function(bufnr, changed)
+  lasting[bufnr] = changed or lasting[bufnr]
   if not guarded[bufnr] and vim.bo[bufnr].buftype == '' then
     guarded[bufnr] = api.nvim_create_autocmd('BufWriteCmd', {
       group = group,
@@ -50,6 +105,7 @@ guard = function(bufnr)
 end
 
 unguard = function(bufnr)
+  lasting[bufnr] = nil
   if guarded[bufnr] then
     pcall(api.nvim_del_autocmd, guarded[bufnr])
     guarded[bufnr] = nil
@@ -59,7 +115,7 @@ end
 api.nvim_create_autocmd('BufWipeout', {
   group = group,
   callback = function(args)
-    guarded[args.buf] = nil
+    guarded[args.buf], lasting[args.buf], stamps[args.buf] = nil, nil, nil
   end,
 })
 
@@ -82,7 +138,8 @@ function M.take(bufnr, tick, hunks, want, stamp)
   vim.bo[bufnr].modifiable = modifiable
   if ok then
     save.adopt(bufnr, want.modified)
-    guard(bufnr)
+    stamps[bufnr] = stamps[bufnr] and save.stamp(name)
+    guard(bufnr, true)
   end
   watch.release(bufnr)
   if not ok then
@@ -95,7 +152,7 @@ end
 function M.part(bufnr)
   if api.nvim_buf_is_loaded(bufnr) then
     save.part(bufnr)
-    guard(bufnr)
+    guard(bufnr, true)
   end
 end
 
@@ -133,11 +190,15 @@ end
 --- Neovim finds a file changed by a turn that runs. A clean buffer is read again, in one with
 --- unsaved edits both texts stay until the host has merged them.
 local function changed(args)
+  if save.probing then
+    return
+  end
   local clean = not vim.bo[args.buf].modified
   vim.v.fcs_choice = clean and vim.v.fcs_reason ~= 'deleted' and 'reload' or ''
   if not clean then
     save.part(args.buf, true)
-    guard(args.buf)
+    guard(args.buf, true)
+    look(args.buf)
   end
 end
 
@@ -146,12 +207,19 @@ local hushed = api.nvim_create_augroup('acp.outside.turn', {})
 local function hush(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
   if vim.bo[bufnr].buftype == '' and name ~= '' and watch.at_work(uv.fs_realpath(name)) then
-    api.nvim_clear_autocmds({ group = hushed, buffer = bufnr, event = 'FileChangedShell' })
-    api.nvim_create_autocmd('FileChangedShell', {
-      group = hushed,
-      buffer = bufnr,
-      callback = changed,
-    })
+    api.nvim_clear_autocmds({ group = hushed, buffer = bufnr })
+    stamps[bufnr] = save.stamp(name)
+    local function on(event, callback)
+      api.nvim_create_autocmd(event, { group = hushed, buffer = bufnr, callback = callback })
+    end
+    on('FileChangedShell', changed)
+    on('FileChangedShellPost', function()
+      if not save.probing and not vim.bo[bufnr].modified then
+        stamps[bufnr] = save.stamp(name)
+        look(bufnr)
+      end
+    end)
+    guard(bufnr, false)
   end
 end
 
@@ -159,6 +227,12 @@ end
 ---@param on boolean
 function M.quiet(on)
   api.nvim_clear_autocmds({ group = hushed })
+  stamps = {}
+  for bufnr in pairs(vim.deepcopy(guarded)) do
+    if not lasting[bufnr] then
+      unguard(bufnr)
+    end
+  end
   if not on then
     return
   end

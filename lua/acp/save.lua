@@ -1,14 +1,18 @@
 --- Buffers and their files: loading, bringing up to date, saving, each without a prompt of Neovim's
 --- (W10, W11, W12, W13, E325, hit-enter) and without a modeline's options.
-local M = {}
+local M = {
+  probing = false, -- what Neovim finds changed now it was asked for
+}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 
 local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
 local parted = {} ---@type table<integer, string> why buffer and file are two different texts
 
+local group = api.nvim_create_augroup('acp.save', {})
+
 api.nvim_create_autocmd('BufWipeout', {
-  group = api.nvim_create_augroup('acp.save', {}),
+  group = group,
   callback = function(args)
     seen[args.buf], parted[args.buf] = nil, nil
   end,
@@ -78,9 +82,27 @@ local function origin(bufnr)
   return is('[New]'), is('[Not edited]')
 end
 
+--- Run `action` such that autocommands fire, also when it is called from within one of somebody's
+--- that waits for something (a formatter's BufWritePre).
+local function nested(action)
+  local result
+  local id = api.nvim_create_autocmd('User', {
+    group = group,
+    pattern = 'nested',
+    nested = true,
+    callback = function()
+      result = { action() }
+    end,
+  })
+  api.nvim_exec_autocmds('User', { group = group, pattern = 'nested', modeline = false })
+  api.nvim_del_autocmd(id)
+  return unpack(result, 1, 2)
+end
+
 --- Whether Neovim finds the file changed under the buffer; `choice` is taken, its dialog not shown.
 local function probe(bufnr, choice)
   local found = false
+  M.probing = true
   local id = api.nvim_create_autocmd('FileChangedShell', {
     buffer = bufnr,
     callback = function()
@@ -88,7 +110,10 @@ local function probe(bufnr, choice)
       vim.v.fcs_choice = choice
     end,
   })
-  local ok, err = run(bufnr, 'silent checktime ' .. bufnr)
+  local ok, err = nested(function()
+    return run(bufnr, 'silent checktime ' .. bufnr)
+  end)
+  M.probing = false
   pcall(api.nvim_del_autocmd, id)
   return found, ok, err
 end
@@ -155,6 +180,13 @@ function M.part(bufnr, asked)
     probe(bufnr, '')
   end
   parted[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
+end
+
+--- Whether buffer and file are two different texts.
+---@param bufnr integer
+---@return boolean
+function M.is_parted(bufnr)
+  return parted[bufnr] ~= nil
 end
 
 --- Whether an error says that Neovim allows no such thing right now, but will again.

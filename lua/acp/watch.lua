@@ -18,6 +18,7 @@ local watched = {} ---@type table<integer, acp.Watched>
 local pending = {} ---@type table<string, true> files that hold pending edits
 local roots = {} ---@type string[] directories in which an agent's turn runs
 local looking = false
+local unaware = {} ---@type table<integer, true> buffers whose save does not settle a conflict
 
 local function tell(verb, args)
   local host = require('acp.host')
@@ -131,6 +132,19 @@ function M.attach(bufnr, path)
   watched[bufnr] = attached and watch or nil
 end
 
+--- Whether an edit of ours is under way.
+---@param bufnr integer
+---@return boolean
+function M.held(bufnr)
+  return watched[bufnr] ~= nil and watched[bufnr].held == true
+end
+
+--- The save that is under way tells nothing of the conflict with what is on disk.
+---@param bufnr integer
+function M.unaware(bufnr)
+  unaware[bufnr] = true
+end
+
 --- The real path of a watched buffer's file.
 ---@param bufnr integer
 ---@return string|nil
@@ -173,9 +187,15 @@ local function on_saved(args)
   local watch = watched[args.buf]
   local path = watch and watch.path or path_of(args.buf)
   local own = uv.fs_realpath(args.match) == path
-  if not (watch and watch.held) and own and (watch or M.at_work(path)) then
+  local held = watch and watch.held
+  local other = not own and uv.fs_realpath(args.match)
+  if other and not held and M.at_work(other) then
+    tell('saved', { path = other, stamp = require('acp.save').stamp(other) })
+  elseif not held and own and (watch or M.at_work(path)) then
     M.flush(args.buf)
     local saved = { path = path, bufnr = args.buf, eol = require('acp.buffers').ends(args.buf) }
+    saved.unaware, unaware[args.buf] = unaware[args.buf], nil
+    saved.stamp = require('acp.save').stamp(path)
     saved.lines = not watch and api.nvim_buf_get_lines(args.buf, 0, -1, false) or nil
     tell('saved', saved)
   end
@@ -191,6 +211,15 @@ end
 
 local group = api.nvim_create_augroup('acp.watch', {})
 api.nvim_create_autocmd('BufWritePost', { group = group, callback = on_saved })
+api.nvim_create_autocmd({ 'FileWritePost', 'FileAppendPost' }, {
+  group = group,
+  callback = function(args)
+    local path = uv.fs_realpath(args.match)
+    if M.at_work(path) then
+      tell('saved', { path = path, stamp = require('acp.save').stamp(path) })
+    end
+  end,
+})
 api.nvim_create_autocmd('BufReadPost', { group = group, callback = on_read })
 api.nvim_create_autocmd({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, {
   group = group,

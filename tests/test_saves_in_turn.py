@@ -1,0 +1,116 @@
+"""What the user saves while an agent is at work: never asked, nothing of either is lost, and his
+own saves are not the agent's.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.editor import Editor
+from tests.test_disk_edits import LINES, edits
+from tests.test_snapshots import repository
+from tests.until import until
+
+
+@pytest.fixture
+def project(editor: Editor) -> Editor:
+    """A turn in which the agent waits for `go`, then changes line 4 by itself and waits again."""
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    home = editor.home
+    change = json.dumps(f"sed -i 's/^line 4$/four/' a.txt; touch {home}/changed")
+    editor.prompt(f"until_there {home}/go\nsilently {change}\nuntil_there {home}/end")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    return editor
+
+
+def change(editor: Editor) -> None:
+    """The agent makes its change."""
+    (editor.home / "go").touch()
+    until((editor.home / "changed").exists)
+
+
+def end(editor: Editor) -> None:
+    (editor.home / "end").touch()
+    editor.wait_event("AcpTurnEnd")
+
+
+def save(editor: Editor, done: str) -> None:
+    """`:w`, typed; waits until it is carried out."""
+    editor.keys(":w<CR>")
+    editor.wait("not vim.bo.modified and " + done)
+    assert not editor.rpc.mode()["blocking"]
+
+
+def lines(**changed: str) -> str:
+    numbers = {int(key[1:]): value for key, value in changed.items()}
+    return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
+
+
+WRITTEN = "vim.fn.execute('messages'):find('written')"
+
+
+def test_a_buffer_without_edits(project: Editor) -> None:
+    change(project)
+    save(project, WRITTEN)
+    assert (project.work / "a.txt").read_text() == lines(l4="four")
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    assert edits(project)["a.txt"]["hunks"] == 1
+
+
+def test_a_buffer_that_neovim_has_read_again(project: Editor) -> None:
+    change(project)
+    project.cmd("checktime")
+    project.wait("vim.fn.getline(4) == 'four'")
+    save(project, WRITTEN)
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+
+
+def test_edits_elsewhere_are_merged_before_they_are_saved(project: Editor) -> None:
+    project.lua("vim.fn.setline(16, 'mine')")
+    change(project)
+    save(project, WRITTEN)
+    assert (project.work / "a.txt").read_text() == lines(l4="four", l16="mine")
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.cmd("Acp reject all")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    assert (project.work / "a.txt").read_text() == lines(l16="mine")
+
+
+def test_a_save_over_a_conflict_that_nobody_told_of_keeps_it_listed(project: Editor) -> None:
+    project.lua("vim.fn.setline(4, 'mine')")
+    change(project)
+    save(project, "vim.fn.execute('messages'):find('the same lines on disk')")
+    assert (project.work / "a.txt").read_text() == lines(l4="mine")
+    end(project)
+    assert edits(project)["a.txt"]["conflict"]
+    project.lua("vim.fn.setline(5, 'five')")
+    save(project, "true")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+
+
+def test_what_the_user_writes_elsewhere_is_his(project: Editor) -> None:
+    project.lua("vim.fn.setline(1, 'é')")
+    for command in (
+        "w copy.txt",
+        "1,2w part.txt",
+        "1w >> part.txt",
+        "w ++enc=latin1",
+        "saveas b.txt",
+    ):
+        project.cmd("silent " + command)
+    assert (project.work / "part.txt").read_text() == "é\nline 2\né\n"
+    assert (project.work / "a.txt").read_bytes().startswith(b"\xe9\n")
+    assert (project.work / "b.txt").exists()
+    (project.home / "end").touch()
+    (project.home / "go").touch()
+    project.wait_event("AcpTurnEnd")
+    project.wait("#require('acp').state().sessions[1].edits > 0")
+    assert list(edits(project)) == ["a.txt"]  # by the agent, afterwards
