@@ -12,9 +12,9 @@ from typing import Self, TypeAlias
 
 import anyio
 
-from acp_nvim.agent.process import AgentProcess
-from acp_nvim.agent.reaper import Reaper
-from acp_nvim.agent.tree import true_within
+from acp_nvim.agent.child.process import AgentProcess
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.child.tree import true_within
 from tests.processes import MARK, marked
 
 KILL_S = 0.3

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from acp_nvim.agent.files import FileOptions, Files, FileSession
+from acp_nvim.agent.fs.files import FileOptions, Files, FileSession
 from acp_nvim.editor.buffers import Buffers
 from acp_nvim.edits.text import Text
 from acp_nvim.protocol import schema

@@ -9,10 +9,10 @@ from typing import Any
 
 import anyio
 
-from acp_nvim.agent.calls import IncomingCall
-from acp_nvim.agent.reaper import Reaper
+from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.settings import Settings, decode
 from acp_nvim.agent.terminals import AgentTerminals
+from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.tools import Look, draw

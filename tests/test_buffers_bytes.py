@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from acp_nvim.agent.decode import BinaryError, clean, decode
+from acp_nvim.agent.fs.decode import BinaryError, clean, decode
 from acp_nvim.edits.text import Text
 from tests.editor import Editor
 from tests.livefiles import Live

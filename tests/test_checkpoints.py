@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.agent import checkpoints
+from acp_nvim.agent.workspace import checkpoints
 from tests.editor import Editor
 from tests.test_snapshots import git, repository
 from tests.until import until

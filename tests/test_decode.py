@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.agent.decode import (
+from acp_nvim.agent.fs.decode import (
     BinaryError,
     Format,
     clean,

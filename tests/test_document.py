@@ -14,7 +14,7 @@ from acp_nvim.render.batch import Batch
 from acp_nvim.render.document import Document
 from acp_nvim.render.text import visible
 from acp_nvim.render.tools import Look
-from acp_nvim.session.decisions import Decision, Option, Outcome
+from acp_nvim.session.asking.decisions import Decision, Option, Outcome
 from acp_nvim.session.entries import Message
 from acp_nvim.session.session import Session
 from tests.picture_ops import Picture

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from acp_nvim.agent.calls import IncomingCall
+from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import DecodeError, LocalProtocolError, RequestError
 from tests.wire import Handler, Running, Serve, Wire, eventually, refuse

@@ -8,8 +8,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from acp_nvim.agent.calls import ConnectionClosed, IncomingCall
-from acp_nvim.agent.traffic import Traffic
+from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall
+from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol.jsonrpc import Peer
 from tests.wire import Running, Wire, eventually
 

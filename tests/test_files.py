@@ -9,10 +9,10 @@ from typing import Any
 import anyio
 import pytest
 
-from acp_nvim.agent.disk import read as read_disk
-from acp_nvim.agent.files import FileOptions, Files, FileSession
-from acp_nvim.agent.live import BufferText, Change, Closed, Written
-from acp_nvim.agent.paths import Place, place
+from acp_nvim.agent.fs.disk import read as read_disk
+from acp_nvim.agent.fs.files import FileOptions, Files, FileSession
+from acp_nvim.agent.fs.live import BufferText, Change, Closed, Written
+from acp_nvim.agent.fs.paths import Place, place
 from acp_nvim.edits.hunks import apply
 from acp_nvim.edits.seen import Seen
 from acp_nvim.edits.text import Text, parse
@@ -314,7 +314,7 @@ async def test_a_write_starts_anew_when_the_buffer_moved(served: Served) -> None
 async def test_a_buffer_that_never_rests_is_an_answer_too(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acp_nvim.agent.writing.PATIENCE_S", 0.1)
+    monkeypatch.setattr("acp_nvim.agent.fs.writing.PATIENCE_S", 0.1)
     path = served.path("f")
     served.buffers.open(path, "a\nb\nc\n")
     served.buffers.meanwhile = lambda: served.buffers.open(path, "a\nb\nc\n")

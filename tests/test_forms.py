@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_nvim.protocol import codec, schema
-from acp_nvim.session import addresses, form_page, forms
+from acp_nvim.session.asking import addresses, form_page, forms
 from tests.agents.elicit import EVERY
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.agent.paths import below, place, secret
+from acp_nvim.agent.fs.paths import below, place, secret
 from acp_nvim.protocol.errors import RequestError
 
 DEFAULTS = ["**/.env", "**/.env.*", "**/*.pem", "**/id_rsa*", "**/.ssh/**", "**/.netrc"]

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.agent.process import AgentProcess, AgentStartError, Exit
-from acp_nvim.agent.reaper import Reaper
-from acp_nvim.agent.stderr import StderrRing
-from acp_nvim.agent.tree import process_stat, true_within
+from acp_nvim.agent.child.process import AgentProcess, AgentStartError, Exit
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.child.stderr import StderrRing
+from acp_nvim.agent.child.tree import process_stat, true_within
 from tests.children import (
     FOREVER,
     KILL_S,

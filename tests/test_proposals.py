@@ -11,7 +11,7 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.merge import Merged, merge
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
-from acp_nvim.session.proposals import (
+from acp_nvim.session.asking.proposals import (
     Change,
     Proposal,
     amended,

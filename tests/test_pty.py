@@ -12,11 +12,11 @@ from typing import Any
 import anyio
 import pytest
 
-from acp_nvim.agent.launch import AgentStartError
-from acp_nvim.agent.process import Exit
-from acp_nvim.agent.pty import COLUMNS, ROWS, PtyProcess
-from acp_nvim.agent.reaper import Reaper
-from acp_nvim.agent.tree import process_stat, true_within
+from acp_nvim.agent.child.launch import AgentStartError
+from acp_nvim.agent.child.process import Exit
+from acp_nvim.agent.child.pty import COLUMNS, ROWS, PtyProcess
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.child.tree import process_stat, true_within
 from tests.processes import MARK, marked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.decisions import Decision, Option, Outcome
-from acp_nvim.session.questions import command_of, output_of
+from acp_nvim.session.asking.decisions import Decision, Option, Outcome
+from acp_nvim.session.asking.questions import command_of, output_of
 from acp_nvim.session.session import Session
 from acp_nvim.session.updates import apply
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.agent.process import Exit
-from acp_nvim.agent.reaper import Reaper
+from acp_nvim.agent.child.process import Exit
+from acp_nvim.agent.child.reaper import Reaper
 from tests.children import (
     STUBBORN,
     Children,
@@ -49,8 +49,8 @@ def reaper(children: Children) -> Reaper:
 
 HOST = textwrap.dedent("""
     import asyncio, os, sys
-    from acp_nvim.agent.process import AgentProcess
-    from acp_nvim.agent.reaper import Reaper
+    from acp_nvim.agent.child.process import AgentProcess
+    from acp_nvim.agent.child.reaper import Reaper
 
     async def main():
         reaper = Reaper()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.agent import copystore, store
-from acp_nvim.agent.copystore import CopyStore
-from acp_nvim.agent.gitstore import GitStore
-from acp_nvim.agent.snapshots import FileChange, Snapshots
-from acp_nvim.agent.store import Scan, StoreError
+from acp_nvim.agent.workspace import copystore, store
+from acp_nvim.agent.workspace.copystore import CopyStore
+from acp_nvim.agent.workspace.gitstore import GitStore
+from acp_nvim.agent.workspace.snapshots import FileChange, Snapshots
+from acp_nvim.agent.workspace.store import Scan, StoreError
 
 Start = Callable[[], GitStore | CopyStore]
 

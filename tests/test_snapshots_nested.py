@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.agent import snapshots as limits
-from acp_nvim.agent.snapshots import FileChange, Snapshots
+from acp_nvim.agent.workspace import snapshots as limits
+from acp_nvim.agent.workspace.snapshots import FileChange, Snapshots
 from tests.test_snapshots import git, repository
 
 NAMED = [False, True]

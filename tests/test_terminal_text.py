@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from acp_nvim.session.ansi import Ansi, Newlines, plain
-from acp_nvim.session.output import Output
-from acp_nvim.session.tail import KEPT, LINE, SCREEN, Tail
+from acp_nvim.session.output.ansi import Ansi, Newlines, plain
+from acp_nvim.session.output.bounded import Output
+from acp_nvim.session.output.tail import KEPT, LINE, SCREEN, Tail
 
 PIECES = (
     *("a", "é", "🙂", "\n", "\r", "\r\n", "\b", "\t", " ", "\x00", "\x07", "\x1b", "[", "m", "K"),

@@ -12,12 +12,12 @@ import anyio
 import pytest
 from msgspec import UNSET
 
+from acp_nvim.agent.child.tree import true_within
 from acp_nvim.agent.commands import HIDDEN, command_of
-from acp_nvim.agent.tree import true_within
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.session.decisions import Outcome
-from acp_nvim.session.questions import permission_decision
+from acp_nvim.session.asking.decisions import Outcome
+from acp_nvim.session.asking.questions import permission_decision
 from acp_nvim.session.session import Session
 from tests.processes import marked
 from tests.served import Served

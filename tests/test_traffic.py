@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.agent.redact import REDACTED, Redactor
-from acp_nvim.agent.traffic import ENTRY_BYTES, LINE_BYTES, Traffic
+from acp_nvim.agent.wire.redact import REDACTED, Redactor
+from acp_nvim.agent.wire.traffic import ENTRY_BYTES, LINE_BYTES, Traffic
 
 
 class Clock:

@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec import Raw
 
-from acp_nvim.agent.calls import IncomingCall
-from acp_nvim.agent.endpoint import Endpoint
-from acp_nvim.agent.transport import MemoryTransport
-from acp_nvim.agent.tree import true_within
+from acp_nvim.agent.child.tree import true_within
+from acp_nvim.agent.wire.calls import IncomingCall
+from acp_nvim.agent.wire.endpoint import Endpoint
+from acp_nvim.agent.wire.transport import MemoryTransport
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Violation
 

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import UNSET
 
 from acp_nvim import __version__
-from acp_nvim.agent.endpoint import Endpoint
 from acp_nvim.agent.setup import Setup
+from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
 

@@ -16,10 +16,10 @@ import msgspec
 from msgspec import UNSET
 
 from acp_nvim.agent.elicitations import Elicitations, response
-from acp_nvim.agent.endpoint import IncomingCall
 from acp_nvim.agent.extensions import Extensions, session_of
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.settings import Settings
+from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import (
     INVALID_PARAMS,
@@ -29,10 +29,10 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.protocol.jsonrpc import Violation
 from acp_nvim.render.text import one_line, size
-from acp_nvim.session import rules
-from acp_nvim.session.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.asking import rules
+from acp_nvim.session.asking.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.asking.questions import permission_decision, rule_case
 from acp_nvim.session.limits import fit
-from acp_nvim.session.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
 from acp_nvim.session.updates import apply, said
 
@@ -58,7 +58,7 @@ _ids = itertools.count(1)
 
 
 class FileServer(Protocol):
-    """Serves `fs/*` from live buffers (`agent/files.py`)."""
+    """Serves `fs/*` from live buffers (`agent/fs/files.py`)."""
 
     async def read(
         self, session: Session, params: schema.ReadTextFileRequest

@@ -13,8 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from acp_nvim.agent.launch import AgentStartError, find_program
-from acp_nvim.agent.redact import Redactor
+from acp_nvim.agent.child.launch import AgentStartError, find_program
+from acp_nvim.agent.wire.redact import Redactor
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND, RequestError
 from acp_nvim.session.terminal import Launch

@@ -14,25 +14,25 @@ import anyio
 
 from acp_nvim.agent import auth, setup
 from acp_nvim.agent.agent import Agent
+from acp_nvim.agent.child.launch import ProgramMissing
+from acp_nvim.agent.child.process import AgentProcess, Exit
+from acp_nvim.agent.child.pty import AVAILABLE
+from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.client import Client, FileServer, OnBreach
-from acp_nvim.agent.endpoint import ConnectionClosed, Endpoint
 from acp_nvim.agent.extensions import Extensions
-from acp_nvim.agent.launch import ProgramMissing
 from acp_nvim.agent.oddities import Oddities
-from acp_nvim.agent.process import AgentProcess, Exit
-from acp_nvim.agent.pty import AVAILABLE
-from acp_nvim.agent.reaper import Reaper
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.setup import Setup
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.terminals import AgentTerminals
-from acp_nvim.agent.traffic import Traffic
-from acp_nvim.agent.traffic_view import Level
+from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
+from acp_nvim.agent.wire.traffic import Traffic
+from acp_nvim.agent.wire.traffic_view import Level
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.dialects import Dialect
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Peer
-from acp_nvim.session.decisions import Decision
+from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.session import Session
 
 EXIT_S = 0.25

@@ -9,11 +9,11 @@ import anyio
 
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.endpoint import ConnectionClosed
 from acp_nvim.agent.front import Front
 from acp_nvim.agent.opening import NEW, Opening, Origin
 from acp_nvim.agent.setup import trace
 from acp_nvim.agent.tasks import Tasks
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError, details
 from acp_nvim.session import subagents
 from acp_nvim.session.prompts import Prompt

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from acp_nvim.agent.calls import IncomingCall
+from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
 from acp_nvim.protocol.schema import given
-from acp_nvim.session import addresses, forms
-from acp_nvim.session.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.asking import addresses, forms
+from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.session import Session
 
 _DECLINE: Final = Option("decline", "Decline", "reject_once")

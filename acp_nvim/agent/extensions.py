@@ -12,7 +12,7 @@ import anyio
 import msgspec
 from msgspec import UNSET
 
-from acp_nvim.agent.endpoint import IncomingCall
+from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
 
 Context = dict[str, Any]

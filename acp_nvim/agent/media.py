@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal
 
-from acp_nvim.agent.decode import BinaryError, decode
+from acp_nvim.agent.fs.decode import BinaryError, decode
 from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
 
 TEXT_BYTES: Final = 256 << 10

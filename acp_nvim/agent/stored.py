@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from acp_nvim.agent.agent import Agent
-from acp_nvim.agent.redact import Redactor
+from acp_nvim.agent.wire.redact import Redactor
 from acp_nvim.protocol import schema
 from acp_nvim.session.index import Entry, Index, title
 

@@ -15,14 +15,14 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 
-from acp_nvim.agent.calls import IncomingCall
+from acp_nvim.agent.child.launch import AgentStartError
+from acp_nvim.agent.child.process import Exit
+from acp_nvim.agent.child.pty import PtyProcess
+from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.client import decision_id, wait
 from acp_nvim.agent.commands import Command, command_of
-from acp_nvim.agent.launch import AgentStartError
-from acp_nvim.agent.process import Exit
-from acp_nvim.agent.pty import PtyProcess
-from acp_nvim.agent.reaper import Reaper
 from acp_nvim.agent.settings import Settings
+from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import (
     INTERNAL_ERROR,
@@ -30,9 +30,9 @@ from acp_nvim.protocol.errors import (
     RESOURCE_NOT_FOUND,
     RequestError,
 )
-from acp_nvim.session import rules
-from acp_nvim.session.decisions import CANCELLED, Decision, Option, Outcome
-from acp_nvim.session.questions import command_of as command_in
+from acp_nvim.session.asking import rules
+from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.asking.questions import command_of as command_in
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 

@@ -5,7 +5,7 @@ file.
 from __future__ import annotations
 
 from acp_nvim.agent.client import decision_id, wait
-from acp_nvim.session.decisions import CANCELLED, Decision, Option
+from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option
 from acp_nvim.session.session import Session
 
 OPTIONS = (

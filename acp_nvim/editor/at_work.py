@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import anyio
 
-from acp_nvim.agent.paths import Place
+from acp_nvim.agent.fs.paths import Place
 from acp_nvim.session.session import Session
 
 GRAIN_NS: Final = 20_000_000

@@ -1,4 +1,4 @@
-"""Neovim's buffers as files need them: `acp_nvim.agent.live.LiveBuffers` over the bridge.
+"""Neovim's buffers as files need them: `acp_nvim.agent.fs.live.LiveBuffers` over the bridge.
 
 One Lua call per operation. A buffer's text crosses the pipe once per changedtick: what did not
 change since is served from here, after one small round trip that asks.
@@ -10,9 +10,9 @@ from collections import OrderedDict
 from collections.abc import Awaitable
 from typing import Any, Final, Protocol
 
-from acp_nvim.agent.decode import Format, clean
-from acp_nvim.agent.live import BufferText, Change, Closed, Written
-from acp_nvim.agent.paths import Place
+from acp_nvim.agent.fs.decode import Format, clean
+from acp_nvim.agent.fs.live import BufferText, Change, Closed, Written
+from acp_nvim.agent.fs.paths import Place
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text, size
 

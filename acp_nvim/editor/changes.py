@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from acp_nvim.agent.decode import Format, decode, decode_as
-from acp_nvim.agent.snapshots import FileChange, read
+from acp_nvim.agent.fs.decode import Format, decode, decode_as
+from acp_nvim.agent.workspace.snapshots import FileChange, read
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.text import Text
 

@@ -11,7 +11,7 @@ from acp_nvim.editor.plain import plain
 from acp_nvim.render.rows import decor
 from acp_nvim.render.tools import card
 from acp_nvim.session import snapshot
-from acp_nvim.session.decisions import Decision, Decisions
+from acp_nvim.session.asking.decisions import Decision, Decisions
 
 NO_SESSION = 0
 """Stands for the session's number where cards have none."""

@@ -16,11 +16,11 @@ import anyio
 
 from acp_nvim.agent import registry
 from acp_nvim.agent.agents import Agents, UnknownAgent
+from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection, Surroundings, level
 from acp_nvim.agent.conversation import Conversation
-from acp_nvim.agent.files import FileOptions, Files
+from acp_nvim.agent.fs.files import FileOptions, Files
 from acp_nvim.agent.opening import NEW, Origin
-from acp_nvim.agent.reaper import Reaper
 from acp_nvim.agent.settings import AgentSettings, Settings, decode
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.tasks import Tasks
@@ -33,9 +33,9 @@ from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.family import Family
 from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.live_terminals import TerminalViews
-from acp_nvim.editor.reviewing import Reviewing
+from acp_nvim.editor.review.reviewing import Reviewing
 from acp_nvim.editor.screen import Screen
-from acp_nvim.session.decisions import Decision
+from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal

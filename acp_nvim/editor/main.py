@@ -10,10 +10,10 @@ from typing import Any
 
 import anyio
 
-from acp_nvim.editor import verbs
 from acp_nvim.editor.bridge import Bridge, Verb
 from acp_nvim.editor.host import Host
-from acp_nvim.editor.reviewing import HEARD
+from acp_nvim.editor.review.reviewing import HEARD
+from acp_nvim.editor.verbs import table as verbs
 
 Letter = tuple[str, dict[str, Any]]
 

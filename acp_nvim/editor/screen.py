@@ -15,7 +15,7 @@ from acp_nvim.render.document import Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
 from acp_nvim.render.tools import Look, float_rows
-from acp_nvim.session.decisions import Decision
+from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.session import Session
 
 Op = list[Any]

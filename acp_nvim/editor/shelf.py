@@ -13,9 +13,9 @@ import anyio
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation import Conversation
-from acp_nvim.agent.endpoint import ConnectionClosed
 from acp_nvim.agent.opening import Origin, Way
 from acp_nvim.agent.stored import Stored, listed, merged
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.editor.host import Host
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
 from acp_nvim.render.text import one_line

@@ -13,9 +13,9 @@ from acp_nvim.render.content import describe, is_aside
 from acp_nvim.render.rows import WIDEST, Row, Target, indent, pieces, row
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import home_path, one_line, visible
-from acp_nvim.session.decisions import Decision
+from acp_nvim.session.asking.decisions import Decision
+from acp_nvim.session.asking.questions import command_of
 from acp_nvim.session.entries import ToolEntry
-from acp_nvim.session.questions import command_of
 from acp_nvim.session.tool_calls import ToolCall
 
 ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘"}

@@ -12,7 +12,7 @@ from itertools import count
 from typing import Literal
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.decisions import Decision
+from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.terminal import Terminal
 from acp_nvim.session.tool_calls import ToolCall
 

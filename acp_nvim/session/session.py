@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from acp_nvim.protocol import schema
 from acp_nvim.session import options, snapshot
-from acp_nvim.session.decisions import Decision, Decisions, Outcome
+from acp_nvim.session.asking.decisions import Decision, Decisions, Outcome
 from acp_nvim.session.entries import (
     Entry,
     Heading,

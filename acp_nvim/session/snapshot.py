@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.decisions import Decision
+from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.entries import Subagent
 from acp_nvim.session.tool_calls import ToolCall
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from acp_nvim.session.ansi import Ansi, Newlines, plain
-from acp_nvim.session.output import Output
-from acp_nvim.session.tail import Tail
+from acp_nvim.session.output.ansi import Ansi, Newlines, plain
+from acp_nvim.session.output.bounded import Output
+from acp_nvim.session.output.tail import Tail
 
 REPLAY: Final = 256 << 10
 """Bytes kept of a terminal for its buffer: what Neovim's own terminal takes in about 0.1 s."""

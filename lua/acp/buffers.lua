@@ -284,7 +284,7 @@ local function write(bufnr, tick, hunks, want)
 end
 
 --- Put hunks `{ first, last, lines }` (by rows upwards) into a buffer that is at `tick` still,
---- and save. `want` is a Change of acp_nvim.agent.live.
+--- and save. `want` is a Change of acp_nvim.agent.fs.live.
 --- Returns `{ outcome, why, saved, snapshot? }`; the snapshot has no lines when they are as asked.
 function M.write(bufnr, tick, hunks, want)
   watch.flush(bufnr)

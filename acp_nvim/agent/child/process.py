@@ -1,0 +1,284 @@
+"""An agent's process: the transport over its stdin and stdout, its stderr, its exit, its end (spec:
+transports, stdio).
+
+It stands on asyncio's subprocess protocol, the one layer under anyio's streams: callbacks need no
+tasks that somebody would have to own, a write never waits, and the exit is told even while a
+grandchild still holds stdout open (asyncio's own `wait` waits for the pipes as well).
+"""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self, cast
+
+import anyio
+
+from acp_nvim.agent.child.launch import AgentStartError, explain, find_program
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.child.stderr import StderrRing
+from acp_nvim.agent.child.tree import ProcessTree, true_within
+from acp_nvim.agent.wire.transport import ByteQueue
+
+__all__ = ["AgentProcess", "AgentStartError", "Exit"]
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+READ_AHEAD = 1 << 20
+"""Bytes of stdout that may wait to be received before reading stops; the pipe then holds the agent
+back.
+"""
+LAST_WORDS = 4 << 20
+"""What is read beyond that after the exit: more than any pipe holds, so nothing a dead agent wrote
+is lost.
+"""
+
+
+class Exit(NamedTuple):
+    """How a process ended: `code`, or the name of the `signal` that ended it ('SIGKILL'); the other
+    one is None.
+    """
+
+    code: int | None
+    signal: str | None
+
+    @classmethod
+    def of(cls, status: int) -> Self:
+        """From a return code as Python has it, negative for a signal."""
+        if status >= 0:
+            return cls(status, None)
+        try:
+            return cls(None, signal.Signals(-status).name)
+        except ValueError:
+            return cls(None, f"SIG{-status}")
+
+    def __str__(self) -> str:
+        return f"killed by {self.signal}" if self.signal else f"exit code {self.code}"
+
+
+class AgentProcess:
+    """A running child in its own session, seen as a `Transport`. Made by `start`.
+
+    However it ends, by itself or by `stop`, all that it has started is ended too: the process
+    group, and descendants that left it as far as they can be found (`tree.ProcessTree`).
+    """
+
+    def __init__(
+        self, pipes: "_Pipes", transport: asyncio.SubprocessTransport, reaper: Reaper, kill_s: float
+    ) -> None:
+        self.pid: int = transport.get_pid()
+        self.stderr = pipes.stderr
+        self.kill_s = kill_s
+        self._pipes = pipes
+        self._transport = transport
+        self._tree = ProcessTree(self.pid)
+        self._reaper = reaper
+        self._ending: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def start(
+        cls,
+        argv: Sequence[str],
+        *,
+        cwd: str | Path,
+        env: Mapping[str, str],
+        reaper: Reaper,
+        kill_s: float = 2,
+    ) -> Self:
+        """Start `argv` (never a shell) in `cwd` with exactly the environment `env`.
+
+        `kill_s` is the length in seconds of each step of the end: stdin closed, SIGTERM, SIGKILL.
+        Raises AgentStartError.
+        """
+        program = find_program(argv, cwd, env)
+        pipes = _Pipes()
+        with anyio.CancelScope(shield=True):
+            reaper.start()
+            try:
+                transport, _ = await asyncio.get_running_loop().subprocess_exec(
+                    lambda: pipes,
+                    program,
+                    *argv[1:],
+                    cwd=cwd,
+                    env=dict(env),
+                    start_new_session=True,
+                )
+            except (OSError, ValueError) as error:
+                raise AgentStartError(explain(error, argv, cwd)) from error
+        process = cls(pipes, transport, reaper, kill_s)
+        process._watch()
+        return process
+
+    @property
+    def exit(self) -> Exit | None:
+        """How it ended; None while it runs."""
+        return self._pipes.exit
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that were sent and that the agent has not read from the pipe's mouth yet."""
+        stdin = self._pipes.stdin
+        return 0 if stdin is None else stdin.get_write_buffer_size()
+
+    async def receive(self) -> bytes:
+        """The next bytes of stdout, `b''` at its end; at most `kill_s` after the exit, whoever
+        still holds it open.
+        """
+        data = await self._pipes.stdout.get()
+        self._pipes.regulate()
+        return data
+
+    def send(self, data: bytes) -> None:
+        """Queue `data` for stdin; never blocks. Once the pipe is broken it is dropped: the exit is
+        what is reported.
+        """
+        if self._pipes.stdin is not None and not self._pipes.stdin.is_closing():
+            self._pipes.stdin.write(data)
+
+    async def wait(self) -> Exit:
+        """Wait for the process itself to end. Its last output may still be on the way: `receive` to
+        the end for that.
+        """
+        await self._pipes.exited.wait()
+        assert self._pipes.exit is not None
+        return self._pipes.exit
+
+    async def stop(self) -> Exit | None:
+        """End the whole tree: close stdin, SIGTERM after `kill_s`, SIGKILL after another.
+
+        Tells how it ended; None when even SIGKILL has not ended it within `kill_s` (the system
+        holds it). Idempotent and safe to call concurrently. A caller that is cancelled leaves, the
+        end goes on without it.
+        """
+        await asyncio.shield(self._end())
+        return self._pipes.exit
+
+    async def aclose(self) -> None:
+        """See `Transport.aclose`: the same as `stop`."""
+        await self.stop()
+
+    def _watch(self) -> None:
+        if sys.platform != "win32":
+            self._reaper.add(self.pid)
+        self._pipes.on_exit = self._end
+        if self._pipes.exit is not None:
+            self._end()
+
+    def _end(self) -> "asyncio.Task[None]":
+        if self._ending is None:
+            self._ending = asyncio.get_running_loop().create_task(self._end_tree())
+        return self._ending
+
+    async def _end_tree(self) -> None:
+        try:
+            # Before anything dies: afterwards who descended from whom can't be told.
+            self._tree.look()
+            self._close_stdin()
+            with anyio.move_on_after(self.kill_s):
+                await self._pipes.exited.wait()
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                if self._gone():
+                    break
+                await self._signal(number)
+            with anyio.move_on_after(self.kill_s):
+                await self._pipes.drained.wait()
+        finally:
+            # Also reached when the loop is closed under us: no time left for manners then.
+            if not self._gone():
+                self._kill()
+            self._pipes.end()
+            self._transport.close()
+            self._reaper.remove(self.pid)
+
+    def _close_stdin(self) -> None:
+        if self._pipes.stdin is not None:
+            self._pipes.stdin.close()
+
+    async def _signal(self, number: signal.Signals) -> None:
+        self._tree.look()
+        if number == signal.SIGKILL:
+            self._kill()
+        elif sys.platform == "win32":
+            self._transport.terminate()
+        else:
+            self._tree.signal(number)
+        await true_within(self._gone, self.kill_s)
+
+    def _kill(self) -> None:
+        if sys.platform == "win32":
+            with contextlib.suppress(ProcessLookupError):
+                self._transport.kill()
+        else:
+            self._tree.signal(signal.SIGKILL)
+
+    def _gone(self) -> bool:
+        return self._pipes.exit is not None and not self._tree.alive()
+
+    def __repr__(self) -> str:
+        return (
+            f"<AgentProcess {self.pid} [{self.exit or ('ending' if self._ending else 'running')}]>"
+        )
+
+
+class _Pipes(asyncio.SubprocessProtocol):
+    """What asyncio tells about the child, put where it can be awaited."""
+
+    def __init__(self) -> None:
+        self.stdout = ByteQueue()
+        self.stderr = StderrRing()
+        self.stdin: asyncio.WriteTransport | None = None
+        self.exit: Exit | None = None
+        self.exited = anyio.Event()
+        self.drained = anyio.Event()
+        self.on_exit: Callable[[], object] | None = None
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._open = {STDOUT, STDERR}
+        self._paused = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+        self.stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(STDIN))
+
+    def pipe_data_received(self, fd: int, data: bytes | str) -> None:
+        chunk = cast(bytes, data)
+        if fd == STDERR:
+            self.stderr.feed(chunk)
+        else:
+            self.stdout.put(chunk)
+            self.regulate()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._open.discard(fd)
+        if fd == STDOUT:
+            self.stdout.end()
+        if not self._open:
+            self.drained.set()
+
+    def process_exited(self) -> None:
+        assert self._transport is not None
+        status = self._transport.get_returncode()
+        assert status is not None
+        self.exit = Exit.of(status)
+        self.exited.set()
+        self.regulate()
+        if self.on_exit is not None:
+            self.on_exit()
+
+    def regulate(self) -> None:
+        """Stop reading stdout while too much of it waits, go on when less does."""
+        limit = READ_AHEAD if self.exit is None else READ_AHEAD + LAST_WORDS
+        full = self.stdout.size >= limit
+        if full == self._paused or STDOUT not in self._open or self._transport is None:
+            return
+        pipe = cast(Any, self._transport.get_pipe_transport(STDOUT))
+        pipe.pause_reading() if full else pipe.resume_reading()
+        self._paused = full
+
+    def end(self) -> None:
+        """Nothing more will be read or written."""
+        # What nobody will read would keep the pipe open; an empty one has closed by itself.
+        if self.stdin is not None and self.stdin.get_write_buffer_size():
+            self.stdin.abort()
+        self.stdout.end()
+        self.drained.set()

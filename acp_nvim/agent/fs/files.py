@@ -1,0 +1,200 @@
+"""`fs/read_text_file` and `fs/write_text_file`, served from live buffers (v1/file-system).
+
+A write is a three-way merge: the agent's change to what it last read (else to the file as saved) is
+put into the text as it is now, whole or not at all. Nothing that a user typed is ever lost to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Generic, Literal, Protocol, TypeVar
+
+import anyio
+from msgspec import UNSET, UnsetType
+
+from acp_nvim.agent.fs import disk
+from acp_nvim.agent.fs.fit import excerpt
+from acp_nvim.agent.fs.live import BufferText, FileOptions, LiveBuffers
+from acp_nvim.agent.fs.paths import Place, below, place, secret
+from acp_nvim.agent.fs.refusals import refusal
+from acp_nvim.agent.fs.writing import Amend, Write
+from acp_nvim.edits.seen import Seen
+from acp_nvim.edits.text import Text, parse
+from acp_nvim.protocol import schema
+
+__all__ = [
+    "Amends",
+    "Ask",
+    "FileOptions",
+    "FileSession",
+    "Files",
+    "LiveBuffers",
+    "OnLocation",
+    "OnWrite",
+]
+
+Verb = Literal["read", "write"]
+Kind = Literal["created", "modified"]
+
+
+class FileSession(Protocol):
+    """What files need to know of a session."""
+
+    @property
+    def id(self) -> str:
+        """The session's id on the wire."""
+        ...
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """The directories the agent may use: cwd and the additional ones."""
+        ...
+
+
+S = TypeVar("S", bound=FileSession)
+S_contra = TypeVar("S_contra", contravariant=True)
+
+Ask = Callable[[S, Verb, str, Literal["outside", "secret"]], Awaitable[bool]]
+"""Puts a question to the user, with the path and why it is asked; true when the agent may."""
+OnLocation = Callable[[S, str, int | None], None]
+"""Told of each file an agent uses, with the 1-based line where there is one."""
+OnWrite = Callable[[S, str, Text | None, Text, Kind], None]
+"""Told of each write: text before (None: no such file) and after, autocommands' edits included."""
+
+
+class Amends(Protocol[S_contra]):
+    """What the user wants changed in what an agent writes."""
+
+    def amend(self, session: S_contra, real: str, text: Text) -> Text:
+        """The text to write in place of this one. May be asked again for the same write."""
+        ...
+
+    def landed(self, session: S_contra, real: str) -> None:
+        """The file holds what was answered; `OnWrite` has been told, where anything changed."""
+        ...
+
+
+class Files(Generic[S]):
+    """Answers agents' file requests. Refusals are `RequestError` with `data = {path, reason}`."""
+
+    def __init__(
+        self,
+        buffers: LiveBuffers,
+        options: FileOptions,
+        ask: Ask[S],
+        on_location: OnLocation[S],
+        on_write: OnWrite[S],
+    ) -> None:
+        self.options = options
+        self.amends: Amends[S] | None = None
+        self.look_first: Callable[[str], Awaitable[None]] | None = None
+        """Awaited before each write, with the real path: what else became of the file is seen."""
+        self._buffers = buffers
+        self._ask = ask
+        self._on_location = on_location
+        self._on_write = on_write
+        self.seen = Seen()
+        self._turns: dict[str, tuple[anyio.Lock, int]] = {}
+
+    async def read(
+        self, session: S, params: schema.ReadTextFileRequest
+    ) -> schema.ReadTextFileResponse:
+        """The live text, or the lines asked for; never the middle of a write."""
+        where = await self._allowed(session, "read", params.path)
+        if where.real in self._turns:
+            async with self.turn(where.real):
+                text = await self._text(where)
+        else:
+            text = await self._text(where)
+        content = excerpt(text, _number(params.line), _number(params.limit))
+        if len(content) > self.options.message_bytes:
+            raise refusal("too_large", where.path, f"{len(content)} characters")
+        self.seen.note(session.id, where.real, text)
+        self._on_location(session, where.real, _number(params.line))
+        return schema.ReadTextFileResponse(content)
+
+    async def write(
+        self, session: S, params: schema.WriteTextFileRequest
+    ) -> schema.WriteTextFileResponse:
+        """Merge the content into the live text, save by policy. What was read changes nothing."""
+        where = await self._allowed(session, "write", params.path)
+        if params.path.endswith("/"):
+            raise refusal("directory", where.path, "names a directory")
+        if self.look_first is not None:
+            await self.look_first(where.real)
+        async with self.turn(where.real):
+            base = partial(self.seen.base_of, session.id, where.real)
+            content = parse(params.content)
+            work = Write(self._buffers, self.options, where, content, base, self._amend(session))
+            made = await work.run()
+            self.seen.note(session.id, where.real, work.believed)
+        if made is not None:
+            kind: Kind = "created" if made.before is None else "modified"
+            self._on_location(session, where.real, made.line)
+            self._on_write(session, where.real, made.before, made.after, kind)
+        if self.amends is not None:
+            self.amends.landed(session, where.real)
+        return schema.WriteTextFileResponse()
+
+    def _amend(self, session: S) -> Amend | None:
+        return partial(self.amends.amend, session) if self.amends is not None else None
+
+    def last_read(self, session_id: str, real: str) -> Text | None:
+        """What a session believes a file to hold; None when that is not known."""
+        return self.seen.last(session_id, real)
+
+    def forget(self, session_id: str) -> None:
+        """Drop what is remembered of a session that has ended."""
+        self.seen.forget(session_id)
+
+    # ---- who may
+
+    async def _allowed(self, session: S, verb: Verb, path: str) -> Place:
+        where = place(path)
+        options = self.options
+        inside = below(where.real, session.roots)
+        if inside is None and options.outside == "deny":
+            raise refusal("outside", path, "outside of the session's directories")
+        if secret(where, inside, options.secret):
+            await self._question(session, verb, path, "secret")
+        elif inside is None and options.outside == "ask":
+            await self._question(session, verb, path, "outside")
+        return where
+
+    async def _question(
+        self, session: S, verb: Verb, path: str, reason: Literal["outside", "secret"]
+    ) -> None:
+        if not await self._ask(session, verb, path, reason):
+            about = {"outside": "outside of the session's directories", "secret": "a secret file"}
+            raise refusal("denied", path, f"the user did not allow to {verb} {about[reason]}")
+
+    @asynccontextmanager
+    async def turn(self, real: str) -> AsyncIterator[None]:
+        """One at a time for each file."""
+        lock, waiting = self._turns.get(real, (anyio.Lock(), 0))
+        self._turns[real] = lock, waiting + 1
+        try:
+            async with lock:
+                yield
+        finally:
+            lock, waiting = self._turns[real]
+            self._turns[real] = lock, waiting - 1
+            if waiting == 1:
+                del self._turns[real]
+
+    async def _text(self, where: Place) -> Text:
+        """The text as it is now; RequestError where there is no such file."""
+        limit = self.options.message_bytes
+        live = await self._buffers.read(where)
+        if isinstance(live, BufferText):
+            return disk.saved(where, limit, live.format) if live.stale else live.text
+        stored = disk.stored(where, limit, live.fileencodings, live.fileformats)
+        if stored is None:
+            raise refusal("missing", where.path, "no such file")
+        return stored.text
+
+
+def _number(value: int | UnsetType | None) -> int | None:
+    return None if value is UNSET or isinstance(value, UnsetType) else value

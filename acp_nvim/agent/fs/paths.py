@@ -1,0 +1,128 @@
+"""Which file a path means, and whether an agent may touch it without a question."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from acp_nvim.agent.fs.refusals import refusal
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A path as the agent spelled it, and the absolute path of what it means, symlinks resolved."""
+
+    path: str
+    real: str
+
+
+def place(path: str) -> Place:
+    """Resolve a path; the file need not exist. RequestError when the path is not absolute."""
+    if "\0" in path:
+        raise refusal("missing", path, "a path cannot hold a NUL character")
+    if not os.path.isabs(path):  # noqa: PTH117
+        raise refusal("relative", path, "not an absolute path")
+    return Place(path, os.path.realpath(path))
+
+
+def below(real: str, roots: Sequence[str]) -> str | None:
+    """The part of a resolved path below the first root that holds it; None when outside of all.
+
+    The root itself gives ``''``. Where the spelling does not tell (a file system that folds case,
+    a bind mount), the directories above the path are compared with the roots by their inodes.
+    """
+    folded = os.path.normcase(real)
+    for root in roots:
+        stem = _stem(root)
+        if folded == stem or folded.startswith(stem + os.sep):
+            return real[len(stem) + 1 :]
+    return _below_by_identity(Path(real), [_stem(root) or os.sep for root in roots])
+
+
+@lru_cache(maxsize=64)
+def _stem(root: str) -> str:
+    """A root as it was resolved when first asked for, which a later symlink cannot move."""
+    return os.path.normcase(os.path.realpath(root)).rstrip(os.sep)
+
+
+def _below_by_identity(real: Path, roots: Sequence[str]) -> str | None:
+    wanted = {identity for root in roots if (identity := _identity(Path(root))) is not None}
+    for parent in [real, *real.parents] if wanted else []:
+        if _identity(parent) in wanted:
+            return "" if parent == real else str(real.relative_to(parent))
+    return None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode; None for what does not exist or cannot be asked."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def secret(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
+    """Whether one of the globs names this file.
+
+    A glob without a slash matches any part of the path, one with slashes the whole of it, with
+    ``**`` for any number of parts; a glob that is absolute (or begins with ``~``) is compared with
+    the absolute path. ``inside`` is the path below the session's directory, None when it is
+    outside: the name of a directory that the user works in makes nothing secret. Case makes no
+    difference. Both what the path says and what it resolves to count.
+    """
+    if not globs:
+        return False
+    anywhere, anchored = _patterns(tuple(globs))
+    shown = real = place.real.replace(os.sep, "/")
+    if inside is not None:
+        shown = "/" + inside.replace(os.sep, "/")
+    name = place.path.replace(os.sep, "/").rstrip("/").rpartition("/")[2]
+    if anywhere.fullmatch(shown) or (anchored is not None and anchored.fullmatch(real)):
+        return True
+    return not shown.endswith("/" + name) and bool(anywhere.fullmatch("/" + name))
+
+
+@lru_cache(maxsize=32)
+def _patterns(globs: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+    """One expression for all globs below a directory, one for all absolute ones."""
+    anywhere, anchored = [], []
+    for glob in globs:
+        expanded = os.path.expanduser(glob).replace(os.sep, "/")  # noqa: PTH111
+        if expanded.startswith("/"):
+            anchored.append(_translate(expanded[1:]))
+        else:
+            below_it = "" if "/" in glob else "(?:/.*)?"
+            anywhere.append("(?:.*/)?" + _translate(expanded) + below_it)
+    return _any(anywhere or ["(?!)"]), _any(anchored) if anchored else None
+
+
+def _any(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile("/(?:" + "|".join(patterns) + ")", re.IGNORECASE | re.DOTALL)
+
+
+_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
+
+
+def _translate(glob: str) -> str:
+    """A glob as a regular expression over a path with slashes."""
+    parts = []
+    for token in _TOKEN.findall(glob):
+        if token == "**/":
+            parts.append("(?:.*/)?")
+        elif token == "**":
+            parts.append(".*")
+        elif token == "*":
+            parts.append("[^/]*")
+        elif token == "?":
+            parts.append("[^/]")
+        elif len(token) > 1:
+            inner = token[1:-1].replace("\\", r"\\")
+            parts.append("[" + ("^" + inner[1:] if inner.startswith("!") else inner) + "]")
+        else:
+            parts.append(re.escape(token))
+    return "".join(parts)

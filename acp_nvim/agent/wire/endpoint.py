@@ -1,0 +1,365 @@
+"""A JSON-RPC peer with a transport under it: one path for all that comes, a task for each question.
+
+`run` reads and handles events in wire order and never waits for a handler. Notifications and
+responses are handed over as they come; a request's handler is called in the same order, and what it
+returns is awaited in a task of its own (v1/overview, v1/cancellation).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeAlias
+
+import anyio
+import msgspec
+from anyio.abc import TaskGroup
+from msgspec import Raw, Struct
+
+from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall, OnResponse, OutgoingCall
+from acp_nvim.agent.wire.counters import Counters
+from acp_nvim.agent.wire.traffic import Traffic
+from acp_nvim.agent.wire.transport import Transport
+from acp_nvim.protocol import codec, errors, schema
+from acp_nvim.protocol.dialects import Dialect
+from acp_nvim.protocol.errors import LocalProtocolError, RemoteProtocolError, RequestError
+from acp_nvim.protocol.jsonrpc import Event, Id, Notification, Peer, Request, Response, Violation
+from acp_nvim.render.text import one_line
+
+__all__ = ["ConnectionClosed", "Endpoint", "Handler", "IncomingCall", "OutgoingCall"]
+
+CANCEL = "$/cancel_request"
+
+Params: TypeAlias = Struct | dict[str, Any]
+
+
+class Handler(Protocol):
+    """What an endpoint does with what the peer says. Only `request` may lead to waiting."""
+
+    def notification(self, method: str, params: Raw) -> None:
+        """The peer tells something."""
+
+    def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any]:
+        """The peer asks; what is returned is awaited for the result (Struct, dict, Raw or None).
+
+        May be an `async def`. What a plain function does before it returns happens in wire order.
+        RequestError, at once or when awaited, becomes the answer; any other error a -32603 and a
+        call of `failed`.
+        """
+
+    def violation(self, violation: Violation) -> None:
+        """The peer broke the protocol; it has been told where that is due."""
+
+    def failed(self, error: Exception) -> None:
+        """A method of this handler or an `on_response` raised what it should not. Never raises."""
+
+
+class Endpoint:
+    """One connection to a peer. `run` it in a task; the other methods work while it runs.
+
+    `gate` is awaited before each read: while it blocks nothing is read, and the peer's pipe fills.
+    `last_words` is awaited at the end of the stream for the reason that ConnectionClosed gives;
+    it has to be bounded. `noted` gets each remark on what was forgiven in a result. `dialect`
+    learns from what the peer says and translates it.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        handler: Handler,
+        *,
+        peer: Peer | None = None,
+        traffic: Traffic | None = None,
+        gate: Callable[[], Awaitable[object]] | None = None,
+        last_words: Callable[[], Awaitable[str]] | None = None,
+        noted: Callable[[str], None] = lambda note: None,
+        dialect: Dialect | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.counters = Counters()
+        self.gate = gate
+        self.last_words = last_words
+        self.noted = noted
+        self.dialect = dialect or Dialect()
+        self.closed: str | None = None
+        """Why the connection has ended; None while it has not."""
+        self._transport = transport
+        self._handler = handler
+        self._peer = peer or Peer()
+        self._traffic = traffic
+        self._clock = clock
+        self._outgoing: dict[Id, OutgoingCall] = {}
+        self._incoming: dict[Id, IncomingCall] = {}
+        self._tasks: TaskGroup | None = None
+
+    @property
+    def outgoing(self) -> list[OutgoingCall]:
+        """Our requests that wait for an answer, oldest first."""
+        return list(self._outgoing.values())
+
+    async def run(self) -> None:
+        """Read until the end of the stream, or until `close`; then nothing is open any more."""
+        async with anyio.create_task_group() as self._tasks:
+            try:
+                if self.closed is None:
+                    await self._read()
+                self._end(await self._reason())
+            finally:
+                # Cancelled from outside: the peer is still there and gets its answers.
+                self._answer_all("the client ends the connection")
+                self._end("the client ended the connection")
+
+    def close(self, reason: str) -> None:
+        """End the connection from our side: open requests of the peer are refused, ours fail."""
+        if self.closed is None:
+            self._answer_all(reason)
+            self._end(reason)
+            if self._tasks is not None:
+                self._tasks.cancel_scope.cancel()
+
+    def begin(
+        self, method: str, params: Params, *, on_response: OnResponse | None = None
+    ) -> OutgoingCall:
+        """Send a request and return at once.
+
+        `on_response` is called exactly once, in wire order: before anything that came after the
+        response is handled, also after `cancel`, and at the end of the connection. Raises
+        ConnectionClosed or LocalProtocolError (`params` can't be written) and then calls nothing.
+        """
+        if self.closed is not None:
+            raise ConnectionClosed(self.closed)
+        id, line = self._peer.request(method, params)
+        self.dialect.sent(id, method, params)
+        call = self._outgoing[id] = OutgoingCall(id, method, self._clock(), on_response)
+        self.counters.requests_out += 1
+        self._send(line)
+        return call
+
+    async def request(
+        self, method: str, params: Params, *, on_response: OnResponse | None = None
+    ) -> Any:
+        """Send a request and wait for its decoded result. Raises as `begin` and `answer` do.
+
+        A waiter that is cancelled cancels the request.
+        """
+        call = self.begin(method, params, on_response=on_response)
+        try:
+            return await call.answer()
+        except anyio.get_cancelled_exc_class():
+            self.cancel(call)
+            raise
+
+    def notify(self, method: str, params: Params) -> None:
+        """Send a notification; dropped when the connection has ended. Raises LocalProtocolError."""
+        if self.dialect.asks(method) and self.closed is None:
+            self.begin(method, params)
+            return
+        self.counters.notifications_out += 1
+        self._send(self._peer.notify(method, params))
+
+    def cancel(self, call: OutgoingCall) -> None:
+        """Tell the peer that nobody waits for the answer. It may still come and be valid."""
+        if call.id in self._outgoing and not call.cancelled:
+            call.cancelled = True
+            self.notify(CANCEL, schema.CancelRequestNotification(request_id=call.id))
+
+    # Reading...
+
+    async def _read(self) -> None:
+        while True:
+            if self.gate is not None:
+                await self.gate()
+            data = await self._transport.receive()
+            if not data:
+                break
+            self.counters.bytes_in += len(data)
+            if self._traffic is not None:
+                self._traffic.add("in", data)
+            self._handle(self._peer.receive(data))
+        self._handle(self._peer.close())
+
+    def _handle(self, events: list[Event]) -> None:
+        notify, told = self._handler.notification, 0
+        if self.dialect.active:
+            events = self.dialect.events(events)
+        for event in events:
+            if self.closed is not None:
+                break
+            if type(event) is Notification and event.method != CANCEL:
+                told += 1
+                try:
+                    notify(event.method, event.params)
+                except Exception as error:
+                    self._failed(error)
+            else:
+                self._handle_rare(event)
+        self.counters.notifications_in += told
+
+    def _handle_rare(self, event: Event) -> None:
+        match event:
+            case Request():
+                self._start(event)
+            case Response():
+                self._answer_came(event)
+            case Violation():
+                self._violated(event)
+            case Notification():
+                self._cancel_requested(event)
+
+    def _violated(self, violation: Violation) -> None:
+        self.counters.violations[violation.kind] += 1
+        if violation.reply is not None:
+            self._send(violation.reply)
+        self._guarded(self._handler.violation, violation)
+
+    def _answer_came(self, response: Response) -> None:
+        self.counters.responses_in += 1
+        for event in self.dialect.response(response):
+            if isinstance(event, Response):
+                self._respond_to_us(event)
+            elif isinstance(event, Notification):
+                self._guarded(self._handler.notification, event.method, event.params)
+
+    def _respond_to_us(self, response: Response) -> None:
+        call = self._outgoing.pop(response.id)
+        result, error = self._outcome(response)
+        self._guarded(call.finish, result, error)
+
+    def _outcome(self, response: Response) -> tuple[Any, Exception | None]:
+        if response.result is None:
+            error = response.error or schema.Error(errors.INTERNAL_ERROR, "no result, no error")
+            return None, RequestError(error.code, error.message, error.data)
+        notes: list[str] = []
+        try:
+            result = _decode(response.method, response.result, notes)
+        except RemoteProtocolError as unreadable:
+            return None, unreadable
+        for note in notes:
+            self.noted(f"{response.method}: {note}")
+        return result, None
+
+    def _cancel_requested(self, notification: Notification) -> None:
+        try:
+            params = codec.decode_params(CANCEL, notification.params, "client")
+        except RemoteProtocolError as error:
+            self._violated(Violation("message", f"{CANCEL}: {error}", bytes(notification.params)))
+            return
+        call = self._incoming.get(params.request_id)
+        if call is not None:
+            self._guarded(call.cancel, "cancelled by the agent")
+
+    # Answering...
+
+    def _start(self, request: Request) -> None:
+        self.counters.requests_in += 1
+        call = self._incoming[request.id] = IncomingCall(request.id, request.method)
+        try:
+            answer = self._handler.request(request.method, request.params, call)
+        except Exception as error:
+            self._refuse_with(call, error)
+        else:
+            assert self._tasks is not None
+            self._tasks.start_soon(self._serve, call, answer)
+
+    async def _serve(self, call: IncomingCall, answer: Awaitable[Any]) -> None:
+        try:
+            with call.scope:
+                self._respond(call, await answer)
+        except Exception as error:
+            self._refuse_with(call, error)
+        finally:
+            self._refuse(call, errors.REQUEST_CANCELLED, call.reason or "cancelled")
+
+    def _respond(self, call: IncomingCall, result: Any) -> None:
+        if not call.answered and self.closed is None:
+            line = self._peer.respond(call.id, result)
+            self._answered(call, line)
+
+    def _refuse_with(self, call: IncomingCall, error: Exception) -> None:
+        error = _only_one(error)
+        if isinstance(error, RequestError):
+            self._refuse(call, error.code, error.message, error.data)
+            return
+        self._failed(error)
+        text = one_line(f"internal error: {type(error).__name__}: {error}")
+        self._refuse(call, errors.INTERNAL_ERROR, text)
+
+    def _refuse(
+        self, call: IncomingCall, code: int, message: str, data: Any = msgspec.UNSET
+    ) -> None:
+        """Answer with an error, unless there is an answer already."""
+        if call.answered or self.closed is not None:
+            return
+        try:
+            line = self._peer.refuse(call.id, code, message, data)
+        except LocalProtocolError as error:
+            self._failed(error)
+            line = self._peer.refuse(call.id, code, message)
+        self.counters.refused += 1
+        self._answered(call, line)
+
+    def _answered(self, call: IncomingCall, line: bytes) -> None:
+        call.answered = True
+        del self._incoming[call.id]
+        self._send(line)
+
+    # The end...
+
+    async def _reason(self) -> str:
+        if self.closed is None and self.last_words is not None:
+            return await self.last_words()
+        return "the agent closed the connection"
+
+    def _answer_all(self, reason: str) -> None:
+        for call in list(self._incoming.values()):
+            self._refuse(call, errors.REQUEST_CANCELLED, reason)
+            call.abandon(reason)
+
+    def _end(self, reason: str) -> None:
+        if self.closed is not None:
+            return
+        self.closed = reason
+        for incoming in self._incoming.values():
+            incoming.abandon(reason)
+        self._incoming.clear()
+        calls = self.outgoing
+        self._outgoing.clear()
+        for call in calls:
+            self._guarded(call.finish, None, ConnectionClosed(reason))
+
+    def _send(self, line: bytes) -> None:
+        if self.closed is not None:
+            return
+        self.counters.bytes_out += len(line)
+        if self._traffic is not None:
+            self._traffic.add("out", line)
+        self._transport.send(line)
+
+    def _guarded(self, action: Callable[..., None], *arguments: Any) -> None:
+        """Run what belongs to others; what it raises must not stop the reading."""
+        try:
+            action(*arguments)
+        except Exception as error:
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        self.counters.failures += 1
+        self._handler.failed(error)
+
+    def __repr__(self) -> str:
+        state = self.closed or f"{len(self._outgoing)} out, {len(self._incoming)} in"
+        return f"<Endpoint [{state}]>"
+
+
+def _decode(method: str, raw: Raw, notes: list[str]) -> Any:
+    """The typed result; plain JSON for methods outside of the protocol (v1/extensibility)."""
+    if method.startswith("_"):
+        return msgspec.json.decode(raw)
+    return codec.decode_result(method, raw, notes)
+
+
+def _only_one(error: Exception) -> Exception:
+    """What a handler's task group wraps, when it wraps one error only."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,174 @@
+"""What crossed the wire, for `:Acp log`: a ring bounded by bytes, cheap to fill, read only when
+somebody looks.
+
+Pieces of the streams are kept as they came, without looking into them: a flood of 64 KiB reads
+costs one append each. Lines, messages, pairs and latencies are made of them when the log is opened.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from heapq import merge
+from typing import Final, Literal, TypeAlias
+
+from acp_nvim.agent.wire.redact import Redactor, SecretsOnly
+from acp_nvim.agent.wire.traffic_view import Level, Line, render
+
+Direction = Literal["in", "out", "err"]
+
+LIMIT_BYTES: Final = 8 << 20
+LINE_BYTES: Final = 64 << 10
+ENTRY_BYTES: Final = 150
+"""What an entry costs beside its bytes: a tuple, a float, an object header."""
+ERR_SHARE: Final = 8
+"""stderr gets one part in so many of the limit, so that a chatty agent does not push out its
+messages.
+"""
+
+
+Entry: TypeAlias = tuple[float, Direction, bytes]
+"""A piece of one of the three streams and when it crossed, in seconds of the log's clock."""
+
+
+class Traffic:
+    """The log of one connection. `level` says what `lines` shows and may be changed at any time;
+    'off' records nothing.
+
+    `secrets` are values to be taken out of every redacted line, wherever they stand.
+    """
+
+    def __init__(
+        self,
+        limit_bytes: int = LIMIT_BYTES,
+        level: Level = "info",
+        secrets: Iterable[str] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.level = level
+        self.secrets = list(secrets)
+        self._clock = clock
+        self._wire = _Ring(limit_bytes - limit_bytes // ERR_SHARE)
+        self._err = _Ring(limit_bytes // ERR_SHARE)
+        self._cutters = {"in": _Cutter(), "out": _Cutter(), "err": _Cutter()}
+
+    @property
+    def size(self) -> int:
+        """Bytes that the log holds now, its own overhead included; never more than its limit."""
+        return self._wire.size + self._err.size
+
+    def add(self, direction: Direction, data: bytes) -> None:
+        """Record the next piece of a stream, split anywhere. Lines are cut to `LINE_BYTES`."""
+        if self.level == "off" or not data:
+            return
+        data = self._cutters[direction].feed(data)
+        (self._err if direction == "err" else self._wire).add((self._clock(), direction, data))
+
+    def lines(self, *, redact: bool = False) -> list[str]:
+        """The log as shown: one line a message, answers with their request's method and the
+        milliseconds they took.
+
+        What is configured as secret is never shown, whatever `redact` says.
+        """
+        redactor = Redactor(self.secrets) if redact else None
+        if redactor is None and self.secrets:
+            redactor = SecretsOnly(self.secrets)
+        return list(render(self._lines(), self.level, redactor))
+
+    def redacted(self) -> Iterator[str]:
+        """The log in full and without its secrets, as `:Acp log save` writes it.
+
+        Some 20 us a line: take a long log in pieces.
+        """
+        lines = list(self._lines())
+        redactor = Redactor(self.secrets)
+        # Beforehand, so that they are also found in lines above the one that told them.
+        redactor.learn_sessions(line.data for line in lines)
+        return render(lines, "debug", redactor)
+
+    def _lines(self) -> Iterator[Line]:
+        torn = self._wire.torn | self._err.torn
+        open_lines: dict[Direction, bytes] = {"in": b"", "out": b"", "err": b""}
+        last = 0.0
+        for last, direction, data in merge(self._wire.entries, self._err.entries, key=_when):
+            *whole, rest = (open_lines[direction] + data).split(b"\n")
+            open_lines[direction] = rest
+            for line in whole:
+                if direction in torn:
+                    torn = torn - {direction}
+                elif line.strip():
+                    yield Line(last, direction, line)
+        for direction, rest in open_lines.items():
+            if rest.strip() and direction not in torn:
+                yield Line(last, direction, rest, whole=False)
+
+    def __repr__(self) -> str:
+        return f"<Traffic [{self.level}, {self.size} bytes]>"
+
+
+def _when(entry: Entry) -> float:
+    return entry[0]
+
+
+class _Ring:
+    """Entries up to a number of bytes; the oldest go first."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.size = 0
+        self.entries: deque[Entry] = deque()
+        self.torn: frozenset[Direction] = frozenset()
+        """Directions whose first line here has lost its beginning."""
+
+    def add(self, entry: Entry) -> None:
+        when, direction, data = entry
+        room = max(self.limit - ENTRY_BYTES, 0)
+        cut = len(data) > room
+        if cut:  # one read may hold more than the whole log: its end is kept
+            data = data[len(data) - room :]
+        self.entries.append((when, direction, data))
+        self.size += len(data) + ENTRY_BYTES
+        while self.size > self.limit and self.entries:
+            self._forget()
+        if cut and self.entries:
+            self.torn |= {direction}
+
+    def _forget(self) -> None:
+        _, direction, data = self.entries.popleft()
+        self.size -= len(data) + ENTRY_BYTES
+        if not data.endswith(b"\n"):
+            self.torn |= {direction}
+        elif direction in self.torn:
+            self.torn -= {direction}
+
+
+class _Cutter:
+    """Cuts the lines of one stream to `LINE_BYTES`, in whatever pieces they come, and marks each
+    cut.
+    """
+
+    def __init__(self) -> None:
+        self._open = 0
+
+    def feed(self, data: bytes) -> bytes:
+        if self._open + len(data) <= LINE_BYTES:
+            end = data.rfind(b"\n")
+            self._open = self._open + len(data) if end < 0 else len(data) - end - 1
+            return data
+        first = data.find(b"\n") + 1
+        if first and self._open + first <= LINE_BYTES >= len(data) - first:
+            self._open = len(data) - data.rfind(b"\n") - 1
+            return data
+        return self._cut(data.split(b"\n"))
+
+    def _cut(self, pieces: list[bytes]) -> bytes:
+        kept = []
+        for number, piece in enumerate(pieces, 1):
+            room = max(LINE_BYTES - self._open, 0)
+            self._open += len(piece)
+            if number < len(pieces):
+                mark = b"" if self._open <= LINE_BYTES else b" \xe2\x80\xa6[%d bytes]" % self._open
+                kept.append(piece[:room] + mark)
+                self._open = 0
+            else:
+                kept.append(piece[:room])
+        return b"\n".join(kept)

@@ -1,0 +1,136 @@
+"""Lines of the wire as lines of the log: who said what, to which question, how long it took.
+
+09:30:01.250 -> session/prompt #3 {"sessionId":…
+09:30:02.131 <- session/prompt #3 881 ms {"stopReason":"end_turn"}
+09:30:02.140 <! Warning: not JSON at all
+09:30:02.141 2> a line of stderr
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from acp_nvim.agent.wire.redact import Redactor
+from acp_nvim.render.text import one_line, visible
+
+Level = Literal["off", "error", "warn", "info", "debug", "trace"]
+
+SHOWN = 200
+"""Characters of a message's content that level 'info' shows."""
+ARROWS = {"in": "<-", "out": "->", "err": "2>"}
+CUT = "(cut, its secrets can't be told)"
+
+_BEFORE_CONTENT = re.compile(rb'"(?:params|result|error)"\s*:')
+_METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]+)"')
+_ID = re.compile(rb'"id"\s*:\s*(-?\d+|"[^"\\]*")')
+
+
+class Line(NamedTuple):
+    """A line that crossed; `whole` is False for one whose end has not come."""
+
+    time: float
+    direction: str
+    data: bytes
+    whole: bool = True
+
+
+class _Message(Struct):
+    id: Raw | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+_messages = msgspec.json.Decoder(_Message)
+
+
+class _Asked(NamedTuple):
+    method: str
+    time: float
+
+
+def render(lines: Iterable[Line], level: Level, redactor: Redactor | None) -> Iterator[str]:
+    """Log lines for `lines`. Level 'error' shows refusals, garbage and stderr only, 'debug' all in
+    full.
+    """
+    view = _View(level, redactor)
+    for line in lines:
+        shown = view.line(line)
+        if shown is not None:
+            yield f"{_clock(line.time)} {shown}"
+
+
+class _View:
+    def __init__(self, level: Level, redactor: Redactor | None) -> None:
+        self._brief = level == "info"
+        self._only_errors = level in ("error", "warn", "off")
+        self._redactor = redactor
+        self._asked: dict[tuple[str, bytes], _Asked] = {}
+
+    def line(self, line: Line) -> str | None:
+        """The line without its time; None when the level hides it."""
+        if line.direction == "err":
+            return f"2> {self._text(line.data)}"
+        try:
+            message = _messages.decode(line.data)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return self._unreadable(line)
+        head, failed = self._head(line, message)
+        if self._only_errors and not failed:
+            return None
+        content = next((c for c in (message.params, message.error, message.result) if c), None)
+        return head if content is None else f"{head} {self._content(content)}"
+
+    def _head(self, line: Line, message: _Message) -> tuple[str, bool]:
+        arrow, other = ARROWS[line.direction], "in" if line.direction == "out" else "out"
+        key = None if message.id is UNSET else bytes(message.id)
+        label = "" if key is None else f" #{key.decode().strip(chr(34))}"
+        if message.method is not UNSET:
+            if key is not None:
+                self._asked[line.direction, key] = _Asked(message.method, line.time)
+            return f"{arrow} {self._clean(message.method)}{label}", False
+        failed = message.error is not UNSET
+        asked = None if key is None else self._asked.pop((other, key), None)
+        took = "" if asked is None else f" {(line.time - asked.time) * 1000:.0f} ms"
+        method = "(answer)" if asked is None else self._clean(asked.method)
+        return f"{arrow} {method}{label}{took}{' error' if failed else ''}", failed
+
+    def _content(self, content: Raw) -> str:
+        if self._redactor is not None:
+            value: Any = msgspec.json.decode(content)
+            text = msgspec.json.encode(self._redactor.value(value)).decode()
+        else:
+            text = bytes(content).decode("utf-8", "replace")
+        return one_line(text, SHOWN) if self._brief else visible(text).replace("\n", " ")
+
+    def _unreadable(self, line: Line) -> str | None:
+        """Garbage as it is; a message that was cut by what its head tells."""
+        if not line.data.lstrip().startswith(b"{"):
+            return f"{ARROWS[line.direction][0]}! {self._text(line.data)}"
+        start = _BEFORE_CONTENT.search(line.data)
+        head = line.data[: start.start()] if start else line.data[:SHOWN]
+        method, key = _METHOD.search(head), _ID.search(head)
+        message = _Message(
+            Raw(key.group(1)) if key else UNSET,
+            method.group(1).decode("utf-8", "replace") if method else UNSET,
+        )
+        shown, _ = self._head(line, message)
+        if self._only_errors:
+            return None
+        return f"{shown} {CUT if self._redactor is not None else self._text(line.data)}"
+
+    def _text(self, data: bytes) -> str:
+        text = self._clean(data.decode("utf-8", "replace").rstrip("\r"))
+        return one_line(text, SHOWN) if self._brief else visible(text)
+
+    def _clean(self, text: str) -> str:
+        return text if self._redactor is None else self._redactor.text(text)
+
+
+def _clock(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%H:%M:%S.%f")[:-3]

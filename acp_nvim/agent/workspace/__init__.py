@@ -1,0 +1,1 @@
+"""What files held before: snapshots, checkpoints, the stores under them."""

@@ -1,0 +1,317 @@
+"""What files held before an agent worked on them, and which of them it has changed since.
+
+Each directory of a session has a store that knows its tree. Files that no store keeps (ignored
+ones, those outside) are read when a tool call names them. All of it runs in worker threads.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, TypeVar
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from acp_nvim.agent.workspace.copystore import CopyStore
+from acp_nvim.agent.workspace.gitstore import GitStore
+from acp_nvim.agent.workspace.store import MAX_FILE_BYTES, Blob, Change, Store, StoreError, names
+
+MAX_CHANGES: Final = 1000
+"""Files that one look takes up for review; of more, the first by name."""
+MAX_NESTED: Final = 20
+"""Repositories within one work tree (submodules too) that are looked at."""
+MAX_SINGLE: Final = 500
+"""Files outside of the stores that are kept at a time."""
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class FileChange(msgspec.Struct, frozen=True):
+    """A file (absolute real path) that is no longer what it was; None: there was, or is, none.
+
+    ``executable`` tells of the file before.
+    """
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    executable: bool = False
+
+
+class Snapshots:
+    """The stores of all directories in use, by their real path."""
+
+    def __init__(self, home: Callable[[], Path], notice: Callable[[str], None]) -> None:
+        """``home`` is where the copies of this run lie, two directories below the one that holds
+        all that we write for ourselves; ``notice`` hears each breach of a limit, once.
+        """
+        self._home = home
+        self._notice = notice
+        self._stores: dict[str, Store] = {}
+        self._trees: dict[str, str] = {}
+        self._reasons: dict[str, str] = {}
+        self._locks: dict[str, anyio.Lock] = {}
+        self._single: dict[str, bytes | None] = {}
+        self._programs: set[str] = set()
+        """Those of `_single` that can be executed."""
+        self._told: set[str] = set()
+        self._nested: dict[str, list[str]] = {}
+
+    def within(self, roots: Iterable[str]) -> list[str]:
+        """Real paths of these directories and of the repositories in them, the innermost first."""
+        found: set[str] = set()
+        waiting = [os.path.realpath(root) for root in roots]
+        while waiting:
+            root = waiting.pop()
+            if root not in found:
+                found.add(root)
+                waiting += self._nested.get(root, ())
+        return sorted(found, key=lambda root: (-len(root), root))
+
+    def parted(
+        self, roots: Iterable[str], paths: Iterable[str]
+    ) -> tuple[dict[str, list[str]], list[str]]:
+        """The files by the innermost of these directories that holds them; those in none."""
+        by: dict[str, list[str]] = {}
+        rest = list(paths)
+        for root in self.within(roots):
+            by[root] = [path for path in rest if below(path, root)]
+            rest = [path for path in rest if not below(path, root)]
+        return {root: inside for root, inside in by.items() if inside}, rest
+
+    def looked(self, roots: Iterable[str]) -> bool:
+        """Whether all of these directories have been looked at, or cannot be."""
+        return all(root in self._trees or root in self._reasons for root in self.within(roots))
+
+    async def look(
+        self, roots: Sequence[str], paths: Sequence[str] | None = None
+    ) -> list[FileChange]:
+        """What changed since the last look: below these directories, or of these files only."""
+        changes: list[FileChange] = []
+        if paths is None:
+            done: set[str] = set()
+            while fresh := [root for root in self.within(roots) if root not in done]:
+                for root in fresh:
+                    changes += await self._locked(root, self._look, None)
+                done.update(fresh)
+        else:
+            for root, inside in self.parted(roots, paths)[0].items():
+                changes += await self._locked(root, self._look, inside)
+        chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
+        if chosen:
+            changes += await to_thread.run_sync(self._look_single, chosen)
+        if len(changes) > MAX_CHANGES:
+            self._tell(f"{len(changes)} files changed on disk; {MAX_CHANGES} of them are reviewed")
+        return changes[:MAX_CHANGES]
+
+    async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
+        """A tool call names these files: keep those that no store keeps, as they are now."""
+        rest = await self.loose(roots, [path for path in paths if path not in self._single])
+        if rest:
+            await to_thread.run_sync(self._read_single, rest)
+
+    async def loose(self, roots: Sequence[str], paths: Iterable[str]) -> list[str]:
+        """Those of these files that no store of the directories keeps."""
+        kept, rest = self.parted(roots, paths)
+        for root, inside in kept.items():
+            if root in self._stores:
+                rest += await self._locked(root, self._unkept, inside)
+        return rest
+
+    def single(self, path: str) -> bytes | None:
+        """What a file that no store keeps holds as far as is known; None also for any other."""
+        return self._single.get(path)
+
+    def trees(self, roots: Sequence[str]) -> dict[str, str]:
+        """The trees of the last look, by real path of the directory; what has no store lacks."""
+        found = {root: self._trees.get(root) for root in self.within(roots)}
+        return {root: tree for root, tree in found.items() if tree}
+
+    def reasons(self, roots: Sequence[str]) -> list[str]:
+        """Why directories are not kept."""
+        found = [self._reasons.get(root) for root in self.within(roots)]
+        return [reason for reason in found if reason]
+
+    async def differences(self, root: str, old: str, new: str) -> list[Change]:
+        """What differs between two trees of a directory. StoreError."""
+        return await to_thread.run_sync(self._store(root).differences, old, new)
+
+    async def contents(self, root: str, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
+        """Kept bytes by path; what is gone lacks. StoreError."""
+        return await to_thread.run_sync(self._store(root).contents, wanted)
+
+    async def committed(
+        self, root: str, paths: Sequence[str], known: str | None
+    ) -> tuple[str, dict[str, bytes | None]]:
+        """HEAD's commit, and these files in it if it is another one than ``known``."""
+        store = self._stores.get(_real(root))
+        if not isinstance(store, GitStore):
+            return "", {}
+
+        def ask() -> tuple[str, dict[str, bytes | None]]:
+            head = store.head()
+            moved = bool(head) and known is not None and head != known
+            return head, store.committed(paths) if moved and paths else {}
+
+        return await to_thread.run_sync(ask)
+
+    async def _locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
+        """One at a time for each directory, in a worker thread."""
+        async with self._locks.setdefault(root, anyio.Lock()):
+            return await to_thread.run_sync(work, root, paths)
+
+    # ---- in a worker thread
+
+    def _look(self, root: str, paths: Sequence[str] | None) -> list[FileChange]:
+        try:
+            store = self._open(root)
+            if store is None:
+                return []
+            if paths is not None:
+                inside = [path for path in paths if path not in self._single]
+                unkept = set(store.unkept(inside))
+                self._read_single(unkept)
+                paths = [path for path in inside if path not in unkept]
+                if not paths:
+                    return []
+            scan = store.scan(paths)
+            self._trees[root] = scan.tree
+            self._nested[root] = scan.nested[:MAX_NESTED]
+            if len(scan.nested) > MAX_NESTED:
+                left = names(scan.nested[MAX_NESTED:], root)
+                limit = f"more than {MAX_NESTED} repositories"
+                self._tell(f"changes on disk are not seen in {limit}: {left}")
+            if scan.left_out:
+                limit = f"{MAX_FILE_BYTES >> 20} MiB a file"
+                self._tell(f"not kept, over the limits ({limit}): {names(scan.left_out, root)}")
+            return _loaded(store, scan.changes)
+        except StoreError as error:
+            self._give_up(root, str(error))
+            return []
+
+    def _open(self, root: str) -> Store | None:
+        if root in self._stores or root in self._reasons:
+            return self._stores.get(root)
+        base = self._home()
+        home = base / blake2b(os.fsencode(root), digest_size=8).hexdigest()
+        home.mkdir(parents=True, exist_ok=True)
+        own = base.parents[1]
+        try:
+            self._stores[root] = GitStore(root, home, own)
+        except StoreError:
+            self._stores[root] = CopyStore(root, home, own)
+        return self._stores[root]
+
+    def _give_up(self, root: str, reason: str) -> None:
+        """A directory that cannot be kept now is not tried again until it has been asked why."""
+        if self._stores.pop(root, None) is not None:
+            self._reasons[root] = reason
+        self._tell(f"changes on disk are not seen, and there are no checkpoints: {reason}")
+
+    def _unkept(self, root: str, paths: Sequence[str]) -> list[str]:
+        try:
+            return self._stores[root].unkept(paths)
+        except StoreError as error:
+            self._give_up(root, str(error))
+            return []
+
+    def _read_single(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            if len(self._single) >= MAX_SINGLE:
+                self._single.pop(next(iter(self._single)))
+            try:
+                self._single[path] = read(path)
+                if os.access(path, os.X_OK):
+                    self._programs.add(path)
+            except OSError as error:
+                self._tell(f"not kept: {error.strerror} {path}")
+
+    def _look_single(self, paths: Iterable[str]) -> list[FileChange]:
+        changes: list[FileChange] = []
+        for path in paths:
+            before = self._single[path]
+            try:
+                after = read(path)
+            except OSError as error:
+                self._tell(f"not kept: {error.strerror} {path}")
+                continue
+            if after != before:
+                changes.append(FileChange(path, before, after, path in self._programs))
+                self._single[path] = after
+        return changes
+
+    def _store(self, root: str) -> Store:
+        if root not in self._stores:
+            raise StoreError(self._reasons.get(root, f"nothing is kept of {root}"))
+        return self._stores[root]
+
+    def _tell(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._notice(text)
+
+
+def _real(root: str) -> str:
+    return os.path.realpath(root)
+
+
+def below(path: str, root: str) -> bool:
+    """Whether a real path lies in a directory."""
+    return path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def read(path: str) -> bytes | None:
+    """A regular file's bytes, None when there is none. OSError also for what is too large."""
+    try:
+        info = os.stat(path)  # noqa: PTH116
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(0, "no regular file:")
+        if info.st_size > MAX_FILE_BYTES:
+            raise OSError(0, f"larger than {MAX_FILE_BYTES >> 20} MiB:")
+        return Path(path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def stamp_of(path: str) -> str | None:
+    """A file's state as `acp.save`.stamp in Lua has it; None where there is none."""
+    try:
+        info = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    seconds, rest = divmod(info.st_mtime_ns, 1_000_000_000)
+    return f"{seconds}.{rest}.{info.st_size}.{info.st_ino}"
+
+
+def read_stamped(path: str) -> tuple[bytes | None, str | None]:
+    """The bytes and the stamp that the file had before they were read; OSError like `read`.
+
+    Whoever acts on the bytes compares the stamp once more: a file may be read while it is written.
+    """
+    stamp = stamp_of(path)
+    return read(path), stamp
+
+
+def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
+    """The contents on both sides; links and what has become too large are no texts to review."""
+    plain = [c for c in changes if not any(blob and blob.link for blob in (c.before, c.after))]
+    kept = store.contents([(c.path, c.before) for c in plain[: MAX_CHANGES + 1] if c.before])
+    found: list[FileChange] = []
+    for change in plain:
+        before = kept.get(change.path)
+        if change.before is not None and before is None:
+            continue
+        try:
+            after = read(change.path)
+        except OSError:
+            continue
+        if before != after:
+            executable = change.before is not None and bool(change.before.mode & 0o100)
+            found.append(FileChange(change.path, before, after, executable))
+    return found

@@ -1,0 +1,44 @@
+"""A commit accepts the pending hunks that it contains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from acp_nvim.agent.fs.decode import BinaryError, decode, decode_as
+from acp_nvim.agent.workspace.snapshots import Snapshots
+from acp_nvim.agent.workspace.store import StoreError
+from acp_nvim.editor.review.edits import Edits
+
+
+class Commits:
+    """Remembers where the HEADs of work trees stood."""
+
+    def __init__(self, edits: Edits, snapshots: Snapshots) -> None:
+        self._edits = edits
+        self._snapshots = snapshots
+        self._heads: dict[str, str] = {}
+
+    async def check(self, roots: Iterable[str]) -> None:
+        """Accept what was committed below these directories (real paths) since the last check."""
+        roots = self._snapshots.within(roots)
+        pending = self._snapshots.parted(roots, [e.path for e in self._edits.ledger.files()])[0]
+        for root in roots:
+            paths, known = pending.get(root, []), self._heads.get(root)
+            try:
+                head, texts = await self._snapshots.committed(root, paths, known)
+            except StoreError:
+                continue  # an unborn or broken HEAD has committed nothing
+            self._heads[root] = head
+            for path, data in texts.items():
+                self._committed(path, data)
+
+    def _committed(self, path: str, data: bytes | None) -> None:
+        live = self._edits.mirrors.get(path)
+        try:
+            text = None
+            if data is not None:
+                text = (decode_as(data, live.format) if live else decode(data)).text
+        except BinaryError:
+            return
+        self._edits.ledger.committed(path, text)
+        self._edits.changed(path)

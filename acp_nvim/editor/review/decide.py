@@ -1,0 +1,238 @@
+"""What the user decides about pending edits, carried out in buffers and on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Literal
+
+from anyio import to_thread
+
+from acp_nvim.agent.fs import disk
+from acp_nvim.agent.fs.decode import BinaryError, Decoded, Format, decode_as, encode
+from acp_nvim.agent.fs.fit import restored, unencodable
+from acp_nvim.agent.fs.live import BufferText, Change, Closed
+from acp_nvim.agent.fs.paths import Place
+from acp_nvim.agent.workspace.snapshots import read_stamped
+from acp_nvim.editor.review.edits import Edits
+from acp_nvim.edits.hunks import Hunk, diff
+from acp_nvim.edits.pending import Pending, Restoration
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.protocol.errors import RequestError
+
+ATTEMPTS: Final = 20
+"""How often a text is put into a buffer that keeps moving."""
+
+Verdict = Literal["accept", "reject"]
+
+
+class Refused(Exception):
+    """A text could not be put where it belongs; the message says why in one line."""
+
+
+class Decide:
+    """Accept, reject and take back; answers are lines for the user."""
+
+    def __init__(self, edits: Edits) -> None:
+        self._edits = edits
+        self._ledger = edits.ledger
+
+    async def hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
+        """Decide the hunk at a 0-based row of the live text."""
+        await self._edits.look(path)
+        async with self._edits.alone(path):
+            return await self._hunk(verdict, path, row)
+
+    async def _hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
+        await self._edits.sync(path)
+        entry = self._ledger.get(path)
+        if entry is None:
+            return [f"nothing is pending in {Path(path).name}"]
+        whole = not entry.hunks or entry.conflict or entry.live is None
+        hunk = None if whole else entry.hunk_at(row)
+        if hunk is None and not whole:
+            return [f"no pending hunk in line {row + 1}"]
+        notes = await self._file(verdict, entry, hunk)
+        after = self._edits.next_hunk(path, hunk.new_start if hunk else 0)
+        self._edits.push("next_hunk", *(after or ()))
+        return notes
+
+    async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
+        """Decide all that is pending in these files."""
+        paths = [path for entry in entries for path in (entry.path, entry.origin) if path]
+        for path in paths:
+            await self._edits.look(path)
+        async with self._edits.alone(*paths):
+            return await self._files(verdict, entries)
+
+    async def _files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
+        for entry in entries:
+            await self._edits.sync(entry.path)
+        found = [now for entry in entries if (now := self._ledger.get(entry.path)) is not None]
+        if not found:
+            return ["nothing is pending there"]
+        if verdict == "reject":
+            return await self._carry_out(self._ledger.reject_files([e.path for e in found]), found)
+        steps = [step for entry in found for step in self._ledger.accept(entry.path)]
+        return await self._carry_out(steps, found)
+
+    async def unreject(self) -> list[str]:
+        """Take the last reject back."""
+        paths = self._ledger.unreject_paths()
+        for path in paths:
+            await self._edits.look(path)
+        async with self._edits.alone(*paths):
+            if not paths or paths != self._ledger.unreject_paths():
+                return ["nothing was rejected"]
+            present: dict[str, Text | None] = {}
+            for path in paths:
+                present[path] = await self._edits.sync(path)
+            return await self._carry_out(self._ledger.unreject(present), [])
+
+    async def _file(self, verdict: Verdict, entry: Pending, hunk: Hunk | None) -> list[str]:
+        decide = self._ledger.accept if verdict == "accept" else self._ledger.reject
+        return await self._carry_out(decide(entry.path, hunk), [entry])
+
+    # ---- in buffers and on disk
+
+    async def _carry_out(
+        self, steps: Sequence[Restoration], entries: Sequence[Pending]
+    ) -> list[str]:
+        """Do what a decision asks for; where that cannot be, what was pending is so again."""
+        before = {entry.path: entry for entry in entries}
+        notes: list[str] = []
+        for step in steps:
+            name = Path(step.path).name
+            if step.note:
+                notes.append(f"{name}: {step.note}")
+            try:
+                await self._apply(step, before.get(step.path))
+            except (Refused, RequestError) as error:
+                notes.append(f"{name} was left as it is: {error}")
+                present = await self._edits.live(step.path)
+                self._ledger.reinstated(step.path, present, before.get(step.path))
+        touched = {step.path for step in steps} | before.keys()
+        self._edits.changed(*touched)
+        return notes
+
+    async def _apply(self, step: Restoration, entry: Pending | None) -> None:
+        if step.before == step.after:
+            return
+        present = await self._edits.live(step.path)
+        if present != step.before:
+            raise Refused("it has changed meanwhile")
+        live = self._edits.mirrors.get(step.path)
+        if live and step.after and entry and entry.conflict and step.after == entry.theirs:
+            await self._take_theirs(step.path, live, step.after)
+        elif step.after is None:
+            await self._remove(step.path)
+        else:
+            await self.put(step.path, step.before, step.after)
+            if step.before is None and step.path in self._edits.programs:
+                self._edits.programs.discard(step.path)
+                await to_thread.run_sync(_make_executable, step.path)
+
+    async def _take_theirs(self, path: str, live: BufferText, theirs: Text) -> None:
+        """The buffer becomes what the agent left on disk."""
+        try:
+            data, stamp = await to_thread.run_sync(read_stamped, path)
+            now = None if data is None else decode_as(data, live.format).text
+        except (OSError, BinaryError) as error:
+            raise Refused(str(error)) from error
+        if now != theirs:
+            raise Refused("the file on disk has changed again")
+        outcome = await self._edits.bring(live, theirs, modified=False, stamp=stamp)
+        if outcome != "done":
+            raise Refused(f"the buffer or its file has {outcome}")
+
+    async def _remove(self, path: str) -> None:
+        """Delete the file; its buffer is emptied, and gone unless a window shows it."""
+        self._edits.programs.discard(path)
+        if os.access(path, os.X_OK):
+            self._edits.programs.add(path)
+        try:
+            await to_thread.run_sync(lambda: Path(path).unlink(missing_ok=True))
+        except OSError as error:
+            raise Refused(f"it cannot be deleted, {error.strerror}") from error
+        self._edits.known[path] = None
+        live = self._edits.mirrors.get(path)
+        if live is not None:
+            await self._edits.bridge.call("acp.outside", "vacate", live.bufnr)
+            await self._edits.mirrors.read(Place(path, path))
+
+    async def put(self, path: str, before: Text | None, after: Text) -> None:
+        """Make this the text of the file, by hunks in its buffer, saved as after an agent's write.
+
+        ``before`` is what a file that exists must hold.
+        Raises Refused and RequestError; nothing has changed then.
+        """
+        place = Place(path, path)
+        for _ in range(ATTEMPTS):
+            live, stored = await self._loaded(place)
+            if isinstance(live, Closed):
+                await self._put_on_disk(place, after, stored, live)
+                return
+            if before is not None and live.text != before:
+                raise Refused("it has changed meanwhile")
+            there = await to_thread.run_sync(Path(path).exists)
+            if await self._write(live, after, fresh=stored is not None, there=there):
+                saving = self._edits.mirrors.saving.pop(path, None)
+                if saving is not None:
+                    self._edits.ledger.formatted(path, after, saving.found)
+                    if saving.saved:
+                        self._edits.known[path] = saving.found
+                return
+        raise Refused("the buffer keeps changing")
+
+    async def _loaded(self, place: Place) -> tuple[BufferText | Closed, Decoded | None]:
+        """The buffer; where it was loaded just now, what it was loaded from as well."""
+        live = await self._edits.mirrors.read(place)
+        if isinstance(live, BufferText):
+            return live, None
+        limit = self._edits.options().message_bytes
+        stored = disk.stored(place, limit, live.fileencodings, live.fileformats)
+        fresh = await self._edits.mirrors.load(place, stored.format if stored else None)
+        return fresh, stored or Decoded(EMPTY, Format())
+
+    async def _write(self, live: BufferText, after: Text, fresh: bool, there: bool) -> bool:
+        """Try once; False when the buffer has moved."""
+        options = self._edits.options()
+        hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
+        lacking = unencodable(hunks, live.format.encoding)
+        if lacking:
+            raise Refused(lacking)
+        change = Change(
+            hunks,
+            eol=after.eol,
+            empty=after == EMPTY,
+            save=options.save if there or options.save == "never" else "always",
+            autocmds=options.autocmds,
+            fresh=fresh,
+            synced=live.stale,
+        )
+        written = await self._edits.mirrors.write(live, change)
+        if written.outcome not in ("done", "moved", "busy"):
+            raise Refused(written.why)
+        return written.outcome == "done"
+
+    async def _put_on_disk(
+        self, place: Place, after: Text, stored: Decoded | None, closed: Closed
+    ) -> None:
+        """Write past Neovim, which cannot load the file."""
+        if closed.taken:
+            raise Refused(closed.why)
+        try:
+            data = encode(after, stored.format if stored else Format())
+        except UnicodeEncodeError as error:
+            raise Refused(f"it cannot be written: {error.reason}") from error
+        await to_thread.run_sync(disk.write, place, data)
+        self._edits.known[place.real] = after
+
+
+def _make_executable(path: str) -> None:
+    """As `chmod +x` does; a file that is not there, since nothing is saved, stays away."""
+    with suppress(FileNotFoundError):
+        mode = Path(path).stat().st_mode
+        Path(path).chmod(mode | (mode & 0o444) >> 2)

@@ -1,0 +1,392 @@
+"""Edits that agents make on disk by themselves: found, attributed, brought to the buffers.
+
+While a turn runs, what changes in the session's directories is its agent's, unless the user saved
+it. Files that a tool call names are looked at as soon as it ends, the work tree soon after, and
+once more when the turn ends.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Final
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from acp_nvim.agent.fs.decode import BinaryError
+from acp_nvim.agent.fs.live import BufferText
+from acp_nvim.agent.fs.paths import Place
+from acp_nvim.agent.tasks import Tasks
+from acp_nvim.agent.workspace.named import READING, diffs, named
+from acp_nvim.agent.workspace.snapshots import (
+    FileChange,
+    Snapshots,
+    below,
+    read,
+    read_stamped,
+    stamp_of,
+)
+from acp_nvim.editor.at_work import GRAIN_NS, Turn
+from acp_nvim.editor.changes import (
+    changed_at,
+    differing,
+    keep,
+    kind_of,
+    merged,
+    renames,
+    text_of,
+)
+from acp_nvim.editor.review.edits import Edits
+from acp_nvim.edits.text import Text
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
+
+ATTEMPTS: Final = 5
+"""How often a changed file is brought to a buffer that keeps moving."""
+PAUSE_S: Final = 0.05
+SHARE: Final = 4.0
+"""A look at the whole tree is followed by a pause of so many times its length."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One file's change on its way into buffer and ledger."""
+
+    session: Session
+    path: str
+    before: Text | None
+    after: Text | None
+    live: BufferText | None
+    stamp: str | None
+    """The file's when ``after`` was read."""
+    source: str | None
+    """Where the file was before the agent renamed it."""
+
+    @property
+    def kind(self) -> str:
+        """What the agent did to the file."""
+        return kind_of(self.before, self.after)
+
+
+class DiskEdits:
+    """Watches over all sessions whose turn runs."""
+
+    def __init__(self, edits: Edits, snapshots: Snapshots, tasks: Tasks) -> None:
+        self._edits = edits
+        self._snapshots = snapshots
+        self._tasks = tasks
+        self._turns: dict[int, Turn] = {}
+        self._bases: dict[str, Text | None] = {}
+        self._stamps: dict[str, str | None] = {}
+        """Of files whose content is `Edits.known`, as they were looked at last."""
+        self._lock = anyio.Lock()
+        edits.reread_by_agent = self._reread
+        edits.look_first = self._before_use
+
+    # ---- turns
+
+    def enter(self, session: Session) -> Turn:
+        """A turn is about to start; `begin` comes next. One that the last look of the session's
+        turn before it has not left yet goes on with that.
+        """
+        turn = self._turns.setdefault(session.n, Turn(session))
+        turn.prompts += 1
+        self._tell_roots()
+        return turn
+
+    def sent(self, turn: Turn) -> None:
+        """The prompt goes, though the look at the files before it is not done."""
+        turn.rests.append((turn.closed, time.time_ns() - GRAIN_NS))
+
+    async def begin(self, turn: Turn) -> None:
+        """What changed so far is nobody's, unless another turn runs; what changes while this
+        looks is the agent's from when the prompt was sent.
+        """
+        old = {} if self._ready() else dict(self._edits.known)
+        if not self._ready():
+            self._edits.stamps.clear()
+        await self.look(turn.roots, turn=turn)
+        turn.ready.set()
+        for path, text in old.items():
+            if self._edits.known.get(path, "") is text:
+                del self._edits.known[path]
+                self._stamps.pop(path, None)
+
+    async def begun(self, turn: Turn) -> None:
+        """Take up files that changed after they were named and before they were looked at."""
+        found = await to_thread.run_sync(differing, turn.early)
+        if found:
+            async with self._lock, self._edits.alone(*(change.path for change in found)):
+                await self._take_up(found)
+
+    def _ready(self) -> list[Turn]:
+        return [turn for turn in self._turns.values() if turn.ready.is_set()]
+
+    async def end(self, session: Session) -> None:
+        """A turn is over: the last look that counts as its agent's."""
+        turn = self._turns.get(session.n)
+        if turn is None:
+            return
+        turn.prompts -= 1
+        if not turn.prompts:
+            turn.closed = time.time_ns() + GRAIN_NS
+        try:
+            await turn.ready.wait()
+            await self._look_at_named(turn)
+            await self.look(turn.roots)
+        finally:
+            if not turn.prompts:
+                self._turns.pop(session.n, None)
+                turn.over.set()
+                self._tell_roots()
+
+    async def over(self, session: Session) -> None:
+        """Wait until the last look of a turn that has ended is done."""
+        turn = self._turns.get(session.n)
+        if turn is not None:
+            await turn.over.wait()
+
+    def _tell_roots(self) -> None:
+        self._edits.push("turns", self._roots())
+
+    def _roots(self) -> list[str]:
+        return sorted({root for turn in self._turns.values() for root in turn.roots})
+
+    # ---- tool calls
+
+    def tool_call(self, session: Session, call: ToolCall) -> None:
+        """A tool call was announced or changed; called in wire order, so it must not wait."""
+        turn = self._turns.get(session.n)
+        if turn is None or call.kind in READING:
+            return
+        state = (call.status, call.locations, call.content, call.raw_input)
+        if turn.seen.get(call.index) == state:
+            return
+        turn.seen[call.index] = state
+        paths = named(call, session.cwd)
+        if call.finished:
+            turn.named.update(paths)
+            turn.diffs += diffs(call, session.cwd)
+            turn.again = True
+            if paths:
+                turn.ended.set()
+            if not turn.looking:
+                turn.looking = True
+                self._tasks.start_soon(self._after_calls, turn)
+        elif paths:
+            self._tasks.start_soon(self._note, turn, paths)
+
+    async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
+        if not turn.ready.is_set():
+            await to_thread.run_sync(keep, turn.early, paths)
+        await self._snapshots.note(turn.roots, paths)
+
+    async def _look_at_named(self, turn: Turn) -> None:
+        async with turn.naming:
+            paths, turn.named = sorted(turn.named), set()
+            given, turn.diffs = turn.diffs, []
+            await self.look(turn.roots, paths)
+            await self._believe(given)
+
+    async def _believe(self, given: Sequence[tuple[str, str | None, str]]) -> None:
+        """Files that no store keeps, named when they had changed already: a diff of the whole file
+        tells what they held before.
+        """
+        for path, old, new in given:
+            data = self._snapshots.single(path)
+            if data is None or path in self._edits.known or data != new.encode():
+                continue
+            change = FileChange(path, None if old is None else old.encode(), data)
+            async with self._lock, self._edits.alone(path):
+                await self._take_up([change])
+
+    async def _after_calls(self, turn: Turn) -> None:
+        """Look until no tool call has ended meanwhile; one task for each turn."""
+        try:
+            while turn.again and turn.session.n in self._turns:
+                turn.again, turn.ended = False, anyio.Event()
+                await self._look_at_named(turn)
+                started = anyio.current_time()
+                await self.look(turn.roots)
+                with anyio.move_on_after(SHARE * (anyio.current_time() - started)):
+                    await turn.ended.wait()
+        finally:
+            turn.looking = False
+
+    # ---- looking
+
+    def _before_use(self, path: str) -> Awaitable[None] | None:
+        """A decision is about to be made on a file that an agent may have changed just now."""
+        if self._at_work(path) is None:
+            return None
+        return self.look(self._roots(), [path])
+
+    async def look(
+        self, roots: Sequence[str], paths: Sequence[str] | None = None, turn: Turn | None = None
+    ) -> None:
+        """Take up what changed: below these directories, or of these files only; with ``turn`` as
+        it begins.
+        """
+        if paths is not None and not paths:
+            return
+        async with self._lock:
+            changes = await self._snapshots.look(roots, paths)
+            seen, known = {change.path for change in changes}, self._edits.known
+            rest = [path for path in known if path not in seen]
+            asked = {path: known[path] for path in rest if paths is None or path in paths}
+            changes += await to_thread.run_sync(self._rewritten, asked)
+            if changes:
+                async with self._edits.alone(*(change.path for change in changes)):
+                    await self._take_up(changes, turn)
+
+    async def before_write(self, path: str) -> None:
+        """An agent is about to write a file through the editor. What it made of it by itself just
+        before is taken up first: it would pass for the text that was there.
+        """
+        if path in self._edits.known:
+            await self.look([], [path])
+        elif self._turns:
+            began = min(turn.began for turn in self._turns.values())
+            if await to_thread.run_sync(changed_at, path) >= began:
+                await self.look(self._roots(), [path])
+
+    def _rewritten(self, known: Mapping[str, Text | None]) -> list[FileChange]:
+        """Those of the files that are no longer what is known of them, though perhaps again what
+        their store has.
+        """
+        found: list[FileChange] = []
+        for path, text in known.items():
+            stamp = stamp_of(path)
+            if self._stamps.get(path, "") == stamp:
+                continue
+            try:
+                data = read(path)
+            except OSError:
+                continue
+            self._stamps[path] = stamp
+            before = None if text is None else str(text).encode("utf-8", "surrogateescape")
+            if data != before:
+                found.append(FileChange(path, before, data))
+        return found
+
+    async def _take_up(self, changes: Sequence[FileChange], beginning: Turn | None = None) -> None:
+        moved = renames(changes)
+        for change in changes:
+            if change.after is None and change.executable:
+                self._edits.programs.add(change.path)
+            turn = await self._author(change, beginning)
+            if turn is None:
+                await self._foreign(change)
+            elif change.path not in moved.values():
+                await self._take(turn.session, change, moved.get(change.path))
+
+    async def _author(self, change: FileChange, beginning: Turn | None) -> Turn | None:
+        """Whose doing a change is, if it is no user's."""
+        turn = self._at_work(change.path)
+        if turn is None and beginning is not None and beginning.rests:
+            turn = beginning
+        if turn is None or not turn.rests:
+            return turn
+        at = await to_thread.run_sync(changed_at, change.path)
+        return None if any(start <= at < end for start, end in turn.rests) else turn
+
+    def _at_work(self, path: str) -> Turn | None:
+        """Whose turn runs where the file lies, or has named it."""
+        turns = self._ready()
+        for turn in turns:
+            if any(below(path, root) for root in turn.roots):
+                return turn
+        return turns[0] if turns else None
+
+    async def _foreign(self, change: FileChange) -> None:
+        """No agent's doing."""
+        if self._edits.ledger.get(change.path) is not None:
+            await self._edits.sync(change.path)
+
+    def _reread(self, path: str, before: Text, after: Text) -> bool:
+        """Neovim read a file again by itself."""
+        session = next(
+            (t.session for t in self._ready() if any(below(path, r) for r in t.roots)), None
+        )
+        if session is None or self._edits.known.get(path) == after:
+            return False
+        self._edits.known[path] = after
+        self._edits.ledger.agent_wrote(path, before, after, session.n)
+        self._edits.told(session, path, "modified", "disk")
+        return True
+
+    async def _take(self, session: Session, change: FileChange, source: str | None) -> None:
+        """Enter one change of an agent's into buffer and ledger."""
+        place = Place(change.path, change.path)
+        for _ in range(ATTEMPTS):
+            try:
+                data, stamp = await to_thread.run_sync(read_stamped, place.real)
+                found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
+                live = found if isinstance(found, BufferText) else None
+                before, after = self._texts(place.real, change.before, data, live)
+            except OSError:
+                return  # it has become too large, or no file
+            except BinaryError:
+                kind = kind_of(change.before, change.after)
+                session.event("AcpEdit", path=place.real, kind=kind, source="disk", conflict=False)
+                return
+            unread = place.real in self._edits.saved_unread
+            if unread or self._edits.stamps.get(place.real, "") == stamp:
+                self._edits.saved_unread.discard(place.real)
+                self._edits.known[place.real] = after
+                await self._foreign(change)
+                return
+            if before == after:
+                return
+            step = Step(session, place.real, before, after, live, stamp, source)
+            if await self._enter(step):
+                self._edits.known[place.real] = after
+                return
+            await anyio.sleep(PAUSE_S)
+        session.remark("warning", f"{change.path} changed on disk, its buffer could not follow")
+
+    def _texts(
+        self, path: str, before: bytes | None, after: bytes | None, live: BufferText | None
+    ) -> tuple[Text | None, Text | None]:
+        """The file before and after, as its buffer shows it or Neovim would. BinaryError."""
+        known, layout = self._edits.known, live.format if live else None
+        new = text_of(after, layout)
+        return known[path] if path in known else text_of(before, layout), new
+
+    async def _enter(self, step: Step) -> bool:
+        """Buffer first, then ledger; False when buffer or file moved meanwhile."""
+        live, path = step.live, step.path
+        base, text = step.before, step.after
+        if live is not None and live.modified:
+            base = live.text
+            start = self._bases.get(path, step.before)
+            text = merged(start, live.text, step.after)
+            if text is None:
+                self._bases[path] = start
+                await self._edits.bridge.call("acp.outside", "part", live.bufnr)
+                self._edits.ledger.conflicted(path, live.text, step.after, step.session.n)
+                self._edits.told(step.session, path, step.kind, "disk", conflict=True)
+                return True
+            self._bases.pop(path, None)
+        if live is not None:
+            unsaved = text != step.after
+            outcome = await self._edits.bring(live, text or live.text, unsaved, step.stamp)
+            if outcome != "done":
+                return False
+        elif await to_thread.run_sync(stamp_of, path) != step.stamp:
+            return False
+        self._record(step, base, text)
+        self._edits.told(step.session, path, step.kind, "disk")
+        return True
+
+    def _record(self, step: Step, base: Text | None, text: Text | None) -> None:
+        ledger, n = self._edits.ledger, step.session.n
+        if text is None and base is not None:
+            ledger.agent_deleted(step.path, base, n)
+        elif text is not None and step.source is not None:
+            ledger.agent_renamed(step.source, step.path, text, n)
+            self._edits.known[step.source] = None
+            self._edits.told(step.session, step.source, "deleted", "disk")
+        elif text is not None:
+            ledger.agent_wrote(step.path, base, text, n)

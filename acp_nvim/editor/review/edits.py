@@ -1,0 +1,268 @@
+"""The one ledger of pending edits, wired to buffers, files and the screen (contract section 9)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from anyio import to_thread
+
+from acp_nvim.agent.fs import disk
+from acp_nvim.agent.fs.decode import clean
+from acp_nvim.agent.fs.fit import restored
+from acp_nvim.agent.fs.live import BufferText, FileOptions
+from acp_nvim.agent.fs.paths import Place
+from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.buffers import Buffers
+from acp_nvim.editor.review import edits_view
+from acp_nvim.editor.review.mirrors import Mirrors
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.ledger import Ledger
+from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.text import Text
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.session.session import Session
+
+QUIET_S: Final = 0.05
+"""How long the user's typing goes on before its hunks are computed anew."""
+
+Push = Callable[..., None]
+
+
+class Edits:
+    """What agents changed and nobody has decided; by real path."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        push: Push,
+        options: Callable[[], FileOptions],
+        sessions: Callable[[], Iterable[Session]],
+    ) -> None:
+        self.bridge = bridge
+        self.buffers = Buffers(bridge)
+        self.mirrors = Mirrors(self.buffers, lambda: self)
+        self.ledger = Ledger()
+        self.known: dict[str, Text | None] = {}
+        """What a file holds on disk by the hand of the user or the editor, since the last look."""
+        self.stamps: dict[str, str] = {}
+        """Of files as the user saved them, since the last look: what they hold then is his."""
+        self.saved_unread: set[str] = set()
+        """Files that the user saved with a text that has to be read first."""
+        self.programs: set[str] = set()
+        """Files that are gone and could be executed: when they come back, they can again."""
+        self.push = push
+        self.options = options
+        self.reread_by_agent: Callable[[str, Text, Text], bool] = lambda *_: False
+        """Asked when Neovim read a file again; true when it was an agent's change, then told."""
+        self.look_first: Callable[[str], Any] = lambda _: None
+        """Told of a path whose file may have been changed by an agent at work."""
+        self.exclusive: Callable[[str], AbstractAsyncContextManager[None]] = lambda _: nullcontext()
+        """Holds off agents' requests for a file (`Files.turn`)."""
+        self._lock = anyio.Lock()
+        self._sessions = sessions
+        self._dirty: set[str] = set()
+        self._told: dict[int, list[Any]] = {}
+        self._pending: list[str] = []
+        self._lost: set[str] = set()
+        self._wake = anyio.Event()
+
+    async def run(self) -> None:
+        """Follow the user's edits until cancelled."""
+        while True:
+            await self._wake.wait()
+            await anyio.sleep(QUIET_S)
+            self._wake = anyio.Event()
+            lost, self._lost = self._lost, set()
+            for path in lost:
+                async with self.alone(path):
+                    await self.sync(path)
+            self.flush()
+
+    @asynccontextmanager
+    async def alone(self, *paths: str) -> AsyncIterator[None]:
+        """Nobody but the user changes these files, and no other decision is carried out."""
+        async with self._lock, AsyncExitStack() as stack:
+            for path in sorted(set(paths)):
+                await stack.enter_async_context(self.exclusive(path))
+            yield
+
+    # ---- what agents did
+
+    def wrote(
+        self,
+        session: Session,
+        path: str,
+        before: Text | None,
+        after: Text,
+        agents: Text | None = None,
+    ) -> None:
+        """A write through the editor has landed; ``agents``: before the user's changes to it."""
+        saving = self.mirrors.saving.pop(path, None)
+        saved_otherwise = saving is not None and saving.found == after != saving.asked
+        asked = saving.asked if saving is not None and saved_otherwise else after
+        if agents is None or before is None:
+            self.ledger.agent_wrote(path, before, asked, session.n)
+        else:
+            self.ledger.agent_wrote(path, before, agents, session.n)
+            self.ledger.user_edited(path, asked)
+        if asked != after:
+            self.ledger.formatted(path, asked, after)
+        if saving is None or saving.saved:
+            self.known[path] = after
+        self.told(session, path, "created" if before is None else "modified", "fs")
+
+    def told(
+        self, session: Session, path: str, kind: str, source: str, conflict: bool = False
+    ) -> None:
+        """Show a change that an agent made, as an event and in its hunks."""
+        self.changed(path)
+        session.event("AcpEdit", path=path, kind=kind, source=source, conflict=conflict)
+
+    # ---- what the user did (Listener)
+
+    def typed(self, path: str, after: Text) -> None:
+        """The user changed the buffer to this text."""
+        if self.ledger.follows(path):
+            self.ledger.user_edited(path, after)
+            self._dirty.add(path)
+            self._wake.set()
+
+    def reread(self, path: str, before: Text, after: Text) -> None:
+        """Neovim has read the file again."""
+        if not self.reread_by_agent(path, before, after):
+            self.typed(path, after)
+
+    def lost(self, path: str) -> None:
+        """What became of the buffer is not known: it has to be read, or is gone."""
+        if self.ledger.get(path) is not None or self.mirrors.get(path) is not None:
+            self._lost.add(path)
+            self._wake.set()
+
+    def saved(
+        self, path: str, lines: Sequence[str] | None, eol: bool, unaware: bool = False
+    ) -> None:
+        """The user saved the buffer: a conflict is settled by that, if he can know of it.
+
+        ``lines`` come with a buffer that is not watched.
+        """
+        live = self.mirrors.get(path)
+        text = live.text if live is not None else None
+        if lines is not None:
+            text = clean(Text(tuple(lines), eol))
+        if text is None:
+            return
+        if self.mirrors.stale(path):
+            self.saved_unread.add(path)
+            return
+        self.known[path] = text
+        entry = self.ledger.get(path)
+        if entry is not None and entry.conflict and not unaware:
+            self.ledger.resolved(path, text)
+            self.changed(path)
+
+    async def look(self, path: str) -> None:
+        """Take up what an agent at work may have done to the file just now; not while `alone`."""
+        looking = self.look_first(path)
+        if looking is not None:
+            await looking
+
+    async def sync(self, path: str) -> Text | None:
+        """Bring the ledger up to date with the file as it is; returns its live text."""
+        try:
+            text = await self.live(path)
+        except RequestError:
+            return None  # no text any more: its edits stay as they were until it is one again
+        entry = self.ledger.get(path)
+        if entry is not None and entry.live != text:
+            self.ledger.user_edited(path, text)
+            self.changed(path)
+        return text
+
+    async def live(self, path: str) -> Text | None:
+        """The text of a file as buffer or disk have it; None where there is none. RequestError."""
+        place = Place(path, path)
+        found = await self.mirrors.read(place)
+        if isinstance(found, BufferText):
+            there = found.modified or await to_thread.run_sync(Path(path).exists)
+            now = self.mirrors.get(path) or found  # the user may have typed meanwhile
+            return now.text if there else None
+        limit, layout = self.options().message_bytes, (found.fileencodings, found.fileformats)
+        stored = await to_thread.run_sync(disk.stored, place, limit, *layout)
+        return stored.text if stored else None
+
+    async def bring(self, live: BufferText, after: Text, modified: bool, stamp: str | None) -> str:
+        """Bring a buffer to what became of its file on disk, by hunks; nothing is saved.
+
+        ``stamp`` is the file's when it was read. Returns the outcome: ``done``, ``moved`` (buffer
+        or file changed again) or why not.
+        """
+        path = self.mirrors.path(live)
+        hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
+        written = await self.buffers.take(live, hunks, after, modified, stamp)
+        if written.live is not None:
+            self.mirrors.put(path, written.live)
+        return written.outcome if written.outcome in ("done", "moved") else written.why
+
+    # ---- the screen
+
+    def changed(self, *paths: str) -> None:
+        """These files' hunks changed: show them with the next frame."""
+        self._dirty.update(paths)
+        self.flush()
+
+    def flush(self) -> None:
+        """Tell Lua what changed."""
+        dirty, self._dirty = self._dirty, set()
+        for path in sorted(dirty):
+            self.show(path)
+        if not dirty:
+            return
+        pending = [entry.path for entry in self.ledger.files()]
+        if pending != self._pending:
+            self._pending = pending
+            self.push("pending", pending)
+        for session in self._sessions():
+            edits = [edits_view.summary(entry) for entry in self.ledger.files(session.n)]
+            if edits != self._told.get(session.n, []):
+                self._told[session.n] = session.edits = edits
+                session.change("edits")
+
+    def show(self, path: str) -> None:
+        """Send the hunks of one file."""
+        entry = self.ledger.get(path)
+        if entry is None:
+            self.push("hunks", path, [], {"kind": "modified", "conflict": False})
+            return
+        buffer = self.mirrors.get(path)
+        tick = buffer.tick if buffer is not None and buffer.text == entry.live else None
+        self.push("hunks", path, edits_view.rows(entry), edits_view.meta(entry, tick))
+
+    def files(self, n: int | None) -> list[Pending]:
+        """The entries that `all` means: the session's, and those of sessions that have ended."""
+        over = {s.n for s in self._sessions() if s.status in ("closed", "failed")}
+        live = {s.n for s in self._sessions()} - over
+        return [
+            entry
+            for entry in self.ledger.files()
+            if n is None or n in entry.writers or not (entry.writers & live)
+        ]
+
+    def next_hunk(self, path: str, row: int) -> tuple[str, int] | None:
+        """The first hunk from a row on, else the one of the next file, going round."""
+        entries = [entry for entry in self.ledger.files() if entry.live is not None]
+        here = next((entry for entry in entries if entry.path == path), None)
+        for hunk in here.hunks if here else ():
+            if hunk.new_end > row or hunk.new_start >= row:
+                return path, hunk.new_start
+        order: Sequence[Pending] = entries
+        if here is not None:
+            at = entries.index(here)
+            order = [*entries[at + 1 :], *entries[: at + 1]]
+        for entry in order:
+            if entry.hunks:
+                return entry.path, entry.hunks[0].new_start
+        return None

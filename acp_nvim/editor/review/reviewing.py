@@ -1,0 +1,201 @@
+"""All that has to do with agents' edits, wired together: what the host calls, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from anyio import to_thread
+
+from acp_nvim.agent.fs.live import FileOptions
+from acp_nvim.agent.fs.paths import Place
+from acp_nvim.agent.tasks import Tasks
+from acp_nvim.agent.workspace.checkpoints import Checkpoint, prune
+from acp_nvim.agent.workspace.snapshots import Snapshots
+from acp_nvim.editor.at_work import Turn
+from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.review.comments import Comments
+from acp_nvim.editor.review.commits import Commits
+from acp_nvim.editor.review.decide import Decide
+from acp_nvim.editor.review.disk_edits import DiskEdits
+from acp_nvim.editor.review.edits import Edits
+from acp_nvim.editor.review.proposing import Proposing
+from acp_nvim.editor.review.rewind import Rewind
+from acp_nvim.edits.text import Text
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
+
+PATIENCE_S: Final = 0.05
+"""How long a prompt waits for the look at the files before it."""
+SLOW_S: Final = 1.0
+"""A first look that takes longer than this from the prompt on is told."""
+HEARD: Final = frozenset({"edited", "saved"})
+"""Verbs that are taken in at once, before the answers to requests that were sent after them."""
+
+Notice = Callable[[str], None]
+
+
+class Reviewing:
+    """Pending edits, edits on disk, decisions, checkpoints and remarks of all sessions."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        push: Callable[..., None],
+        options: Callable[[], FileOptions],
+        sessions: Callable[[], Iterable[Session]],
+        notice: Notice,
+    ) -> None:
+        self.data: Path | None = None
+        """`stdpath('data')/acp`, once Lua has told it."""
+        self.checkpoints = True
+        self.edits = Edits(bridge, push, options, sessions)
+        self.snapshots = Snapshots(self._home, notice)
+        self.decide = Decide(self.edits)
+        self.commits = Commits(self.edits, self.snapshots)
+        self.comments = Comments()
+        self.proposing = Proposing(self.edits, self.comments)
+        self.disk: DiskEdits
+        self.rewind: Rewind
+        self._notice = notice
+        self._run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+        self._pruned = False
+
+    def start(self, tasks: Tasks) -> None:
+        """The loop runs now."""
+        self._tasks = tasks
+        self.disk = DiskEdits(self.edits, self.snapshots, tasks)
+        self.rewind = Rewind(self.edits, self.decide, self.disk, self.snapshots)
+        tasks.start_soon(self.edits.run)
+
+    def _home(self) -> Path:
+        """Where this run keeps its copies."""
+        base = self.data or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "acp"
+        return base / "checkpoints" / self._run
+
+    # ---- hooks
+
+    def heard(self, name: str, args: dict[str, Any]) -> None:
+        """One of the verbs `HEARD`."""
+        if name == "edited":
+            self.edits.mirrors.heard(args)
+        else:
+            self._saved(str(args["path"]), args)
+
+    def _saved(self, path: str, args: dict[str, Any]) -> None:
+        if args.get("stamp"):
+            self.edits.stamps[path] = args["stamp"]
+        if "bufnr" in args:
+            text = args.get("lines"), bool(args.get("eol", True))
+            self.edits.saved(path, *text, bool(args.get("unaware")))
+        else:  # a buffer's text, or part of it, in another file
+            self._tasks.start_soon(self.before_write, path)
+
+    async def before_write(self, path: str) -> None:
+        """An agent is about to write a file through the editor, or the user finds it changed."""
+        await self.disk.before_write(path)
+
+    def wrote(
+        self, session: Session, path: str, before: Text | None, after: Text, kind: str
+    ) -> None:
+        """A write through the editor has landed (`OnWrite`)."""
+        self.rewind.checkpoints.touched(session.n, path, before)
+        self.edits.wrote(session, path, before, after, self.proposing.agents(session, path))
+
+    def tool_call(self, session: Session, call: ToolCall) -> None:
+        """A tool call was announced or changed."""
+        self.disk.tool_call(session, call)
+
+    def prepare(self, session: Session) -> None:
+        """A session is made: its files are looked at while its agent starts."""
+        if not self.snapshots.looked(session.roots):
+            self._tasks.start_soon(self._prepare, session)
+
+    async def _prepare(self, session: Session) -> None:
+        await self.disk.look(session.roots)
+        await self.commits.check(Place(root, root).real for root in session.roots)
+
+    async def turn_began(self, session: Session, prompt: Prompt) -> None:
+        """A prompt is about to be sent: what files hold now is what they held before it."""
+        n = self.rewind.number(session, prompt)
+        label = prompt.text
+        self.comments.join(prompt, session.n)
+        kept = await self.rewind.keep(session, n, label) if self.checkpoints else None
+        turn = self.disk.enter(session)
+        if not await self._briefly(self._begin, turn, kept):
+            self.disk.sent(turn)
+
+    async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
+        """Do it, and wait for it as long as no user notices; whether it is done."""
+        done = anyio.Event()
+
+        async def run() -> None:
+            try:
+                await work(*args)
+            finally:
+                done.set()
+
+        self._tasks.start_soon(run)
+        with anyio.move_on_after(PATIENCE_S):
+            await done.wait()
+        return done.is_set()
+
+    async def _begin(self, turn: Turn, kept: Checkpoint | None) -> None:
+        """Look at the files as they were before the prompt; where they are many that goes on while
+        the agent has it already.
+        """
+        session = turn.session
+        if not self.snapshots.looked(turn.roots):
+            self._tasks.start_soon(self._tell_if_slow, turn)
+        try:
+            await self.disk.begin(turn)
+        finally:
+            turn.ready.set()
+        if kept is not None:
+            self.rewind.complete(kept, session)
+        await self.disk.begun(turn)
+        self._tasks.start_soon(self._tidy, session)
+
+    async def _tidy(self, session: Session) -> None:
+        """What no prompt waits for."""
+        await self.commits.check(Place(root, root).real for root in session.roots)
+        if not self._pruned:
+            self._pruned = True
+            home = self._home()
+            await to_thread.run_sync(prune, home.parent, home)
+
+    async def _tell_if_slow(self, turn: Turn) -> None:
+        with anyio.move_on_after(SLOW_S):
+            await turn.ready.wait()
+            return
+        self._notice(
+            "many files: they are still being looked at for the first time; what the agent changes "
+            "on disk before that is done is reviewed where a tool call has named it"
+        )
+
+    async def turn_ended(self, session: Session) -> None:
+        """The agent has answered the prompt, or is gone."""
+        await self.proposing.ended(session)
+        await self._briefly(self._end, session)
+
+    async def _end(self, session: Session) -> None:
+        await self.disk.end(session)
+        await self.commits.check(Place(root, root).real for root in session.roots)
+
+    async def refresh(self, sessions: Iterable[Session]) -> None:
+        """Files may have changed while nobody looked: commits, edits by other programs."""
+        roots = {Place(root, root).real for session in sessions for root in session.roots}
+        await self.commits.check(sorted(roots))
+        await self.sync_all()
+
+    async def sync_all(self) -> None:
+        """Bring all entries up to date with their files."""
+        for entry in self.edits.ledger.files():
+            await self.edits.look(entry.path)
+            async with self.edits.alone(entry.path):
+                await self.edits.sync(entry.path)

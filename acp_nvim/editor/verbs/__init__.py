@@ -1,0 +1,1 @@
+"""Verbs: what Lua asks the host to do, by subject."""

@@ -1,0 +1,63 @@
+"""Verbs about agents: options, the one for new sessions, restart, stop."""
+
+from __future__ import annotations
+
+import msgspec
+
+from acp_nvim.agent.agents import UnknownAgent
+from acp_nvim.editor.host import Host
+from acp_nvim.editor.verbs.table import Args, verb
+
+
+@verb("setup")
+def setup(host: Host, args: Args) -> None:
+    """Options, at the start and after each `setup()`."""
+    host.configure(args)
+
+
+@verb("extensions")
+def extensions(host: Host, args: Args) -> None:
+    """Names of agents' own methods that the user handles, after each change."""
+    host.options = msgspec.structs.replace(host.options, extensions=list(args.get("names") or ()))
+
+
+@verb("extension_reply")
+def extension_reply(host: Host, args: Args) -> None:
+    """What a handler answers that did not answer at once."""
+    host.extensions.replied(int(args["id"]), args)
+
+
+@verb("agent")
+def agent(host: Host, args: Args) -> None:
+    """Choose the agent for new sessions."""
+    name = str(args["name"])
+    try:
+        problem = None if host.spec(name) else f"no agent named {name} is configured"
+    except UnknownAgent as error:
+        problem = str(error)
+    if problem is not None:
+        host.echo("error", problem)
+        return
+    host.options = msgspec.structs.replace(host.options, agent=name)
+    host.echo("info", f"new sessions use {name}")
+
+
+@verb("restart")
+async def restart(host: Host, args: Args) -> None:
+    """End an agent's process tree, start it again and reopen its sessions."""
+    await host.restart(agent_name(host, args))
+
+
+@verb("stop")
+async def stop(host: Host, args: Args) -> None:
+    """End an agent's process tree."""
+    name = agent_name(host, args)
+    stopped = await host.agents.stop(name)
+    host.echo("info", f"{name} is stopped" if stopped else f"{name} does not run")
+
+
+def agent_name(host: Host, args: Args) -> str:
+    """The agent that is meant: the named one, else the current session's, else the default."""
+    conversation = host.conversation(None)
+    name = args.get("agent") or (conversation.session.agent if conversation else host.options.agent)
+    return str(name)

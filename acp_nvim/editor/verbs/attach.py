@@ -1,0 +1,128 @@
+"""What goes along with a prompt: lines, files, the clipboard's image, variables, a caller's own
+content blocks.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from acp_nvim.agent import clipboard
+from acp_nvim.agent.media import TEXT_BYTES, attachment, mime_of
+from acp_nvim.agent.workspace import worktree
+from acp_nvim.editor.host import Host, agent_environment
+from acp_nvim.editor.verbs.table import Args, verb
+from acp_nvim.protocol import codec, schema
+from acp_nvim.protocol.errors import RemoteProtocolError
+from acp_nvim.session.prompts import Attachment, Excerpt, Prompt, Variable
+
+
+@verb("attach")
+async def attach(host: Host, args: Args) -> None:
+    """Attach files to the next prompt; with `clipboard` its image, written to a file of the
+    cache.
+    """
+    paths = [str(path) for path in args.get("paths") or ()]
+    if args.get("clipboard"):
+        try:
+            data = await clipboard.image(agent_environment())
+        except clipboard.NoImage as error:
+            host.echo("warn", str(error))
+            return
+        paths.append(str(_saved(host, data)))
+    host.screen.push("attached", args.get("composer"), paths)
+
+
+def _saved(host: Host, data: bytes) -> Path:
+    """The clipboard's image as a file, so that agents that take no images can be given a link."""
+    suffix = (mime_of("", data) or "image/png").partition("/")[2]
+    folder = host.cache("clipboard")
+    path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns() % 1000:03}.{suffix}"
+    path.write_bytes(data)
+    return path
+
+
+# -- of the verb `prompt` -------------------------------------------------------------------------
+
+
+def prompt_of(host: Host, args: Args) -> Prompt:
+    """Return what the verb `prompt` asks to be sent. Raises `msgspec.ValidationError` for content
+    blocks that are none.
+    """
+    given = [_block(n, block) for n, block in enumerate(args.get("blocks") or (), 1)]
+    text = args.get("text") or " ".join(b.text for b in given if isinstance(b, schema.TextContent))
+    variables = [_variable(item) for item in args.get("variables") or ()]
+    found = [*_ranges(args), *_files(host, args)]
+    found += [it for it in variables if it.name != "diff"]
+    unsaved = next((it.text for it in variables if it.name == "diff"), None)
+    late = None if unsaved is None else functools.partial(_diff, args["cwd"], unsaved)
+    meta: Mapping[str, Any] | None = args.get("meta") or None
+    return Prompt(text, found, given=given, meta=meta, late=late)
+
+
+def is_empty(prompt: Prompt) -> bool:
+    """Whether there is nothing to send."""
+    return not (prompt.text.strip() or prompt.given or prompt.attachments or prompt.late)
+
+
+def _block(number: int, block: Any) -> Any:
+    """A content block of a caller (v1/content)."""
+    if isinstance(block, str):
+        return schema.TextContent(block)
+    try:
+        found: Any = codec.decode(schema.ContentBlock, msgspec.json.encode(block))  # type: ignore[arg-type]
+    except RemoteProtocolError as error:
+        raise msgspec.ValidationError(f"block {number} is no content block: {error}") from error
+    if isinstance(found, schema.UnknownContent):
+        raise msgspec.ValidationError(
+            f"block {number} is no content block: its type is {found.type!r}, not one of text, "
+            "image, audio, resource_link, resource"
+        )
+    return found
+
+
+def _ranges(args: Args) -> list[Attachment]:
+    """Lines of buffers; `range` alone holds the last of `ranges`."""
+    lines = args.get("ranges") or ([args["range"]] if args.get("range") else [])
+    return [_excerpt(one, args["cwd"]) for one in lines]
+
+
+def _excerpt(lines: Args, cwd: str) -> Excerpt:
+    """A buffer without a name still needs an absolute path."""
+    name = lines.get("path") or f"buffer-{lines.get('bufnr', 0)}"
+    path = str(Path(cwd) / name)
+    return Excerpt(path, lines["text"], lines.get("first"), lines.get("last"), mime_of(path, b""))
+
+
+def _files(host: Host, args: Args) -> list[Attachment]:
+    """Files by path, or with the text that a buffer has and the file has not."""
+    found: list[Attachment] = []
+    for item in args.get("attach") or ():
+        path, live = (item["path"], item.get("text")) if isinstance(item, dict) else (item, None)
+        found.append(attachment(str(path), live, lambda line: host.echo("info", line)))
+    return found
+
+
+def _variable(item: Args) -> Variable:
+    return Variable(str(item["name"]), _cut(str(item["text"])))
+
+
+async def _diff(cwd: str, unsaved: str) -> Sequence[Attachment]:
+    """What git says at the moment of sending, and what buffers have that files have not."""
+    text = await worktree.diff(cwd, agent_environment())
+    whole = "\n".join(part for part in (text, unsaved) if part)
+    return [Variable("diff", _cut(whole) or "no changes")]
+
+
+def _cut(text: str) -> str:
+    """At most as much as an attached file may have; what is cut is named."""
+    if len(text) <= TEXT_BYTES:
+        return text
+    end = text.rfind("\n", 0, TEXT_BYTES)
+    end = end if end > 0 else TEXT_BYTES
+    return f"{text[:end]}\n[cut: {len(text) - end} more characters]"

@@ -1,0 +1,119 @@
+"""Verbs about decisions: answers to what an agent asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from acp_nvim.editor.host import Host
+from acp_nvim.editor.review.proposing import table
+from acp_nvim.editor.verbs import forms
+from acp_nvim.editor.verbs.table import Args, verb
+from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.session import Session
+
+
+@verb("answer")
+def answer(host: Host, args: Args) -> None:
+    """Answer a pending decision by our id; no choice means cancelled."""
+    decision = host.decision(str(args.get("id")))
+    if decision is None:
+        host.echo("warn", f"no pending decision {args.get('id')}")
+        return
+    choice = args.get("choice")
+    if choice is None:
+        decision.resolve(CANCELLED)
+    elif decision.subject == "elicitation":
+        forms.answer(host, decision, str(choice), args.get("content"))
+    else:
+        _choose(host, decision, str(choice), args)
+
+
+def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
+    option = decision.option(choice)
+    if option is None:
+        host.echo("error", f"no option {choice}; there are: {_names(decision)}")
+    else:
+        _resolve(host, decision, option, args)
+
+
+def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None:
+    """What the user made of the proposed edits counts when they are allowed."""
+    session, texts = _asked_in(host, decision), args.get("amended")
+    its = args.get("proposal", decision.id) == decision.id
+    if session is not None and isinstance(texts, dict) and its and option.kind.startswith("allow"):
+        host.review.proposing.amended(session, decision, texts)
+    decision.resolve(Outcome("selected", option))
+
+
+def _asked_in(host: Host, decision: Decision) -> Session | None:
+    """The session that the user was asked in; a subagent asks in the one above all."""
+    found = (s for s in host.sessions() if s.decisions.get(decision.id) is decision)
+    return next(found, None)
+
+
+async def propose(host: Host, decision_id: str) -> None:
+    """Show what a pending permission would write."""
+    decision = host.decision(decision_id)
+    session = _asked_in(host, decision) if decision is not None else None
+    if decision is None or session is None:
+        host.echo("warn", f"no pending permission {decision_id}")
+        return
+    found = await host.review.proposing.show(session, decision)
+    if decision.outcome is not None:
+        return
+    for proposal in found:
+        if not proposal.whole:
+            name = Path(proposal.path).name
+            host.echo("warn", f"{name} lacks what is to be replaced: only that piece is shown")
+    options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
+    host.screen.push("propose", decision.id, [table(proposal) for proposal in found], options)
+
+
+def _names(decision: Decision) -> str:
+    return ", ".join(option.id for option in decision.options) or "none"
+
+
+@verb("allow")
+def allow(host: Host, args: Args) -> None:
+    """Answer the oldest pending permission, or the one whose edits the user looks at (`id`);
+    without an option by the first of kind allow_once.
+    """
+    _decide(host, args, "allow_once")
+
+
+@verb("deny")
+def deny(host: Host, args: Args) -> None:
+    """The same; without an option by the first of kind reject_once."""
+    _decide(host, args, "reject_once")
+
+
+def _decide(host: Host, args: Args, kind: str) -> None:
+    if args.get("id"):
+        decision = host.decision(str(args["id"]))
+    else:
+        decision = _oldest(host, args.get("session"))
+    if decision is None:
+        host.echo("info", "no permission is pending")
+        return
+    if args.get("option"):
+        _choose(host, decision, str(args["option"]), args)
+        return
+    option = decision.first(kind)
+    if option is None:
+        host.echo("warn", f"no option of kind {kind}; there are: {_names(decision)}")
+        return
+    _resolve(host, decision, option, args)
+
+
+def _oldest(host: Host, n: int | None) -> Decision | None:
+    """Of the current session, of any if there is none."""
+    first = host.conversation(n)
+    order = [first] if first else []
+    order += [c for c in host.conversations.values() if c is not first] if n is None else []
+    for conversation in order:
+        found = next(
+            (d for d in conversation.session.decisions if d.subject != "elicitation"), None
+        )
+        if found is not None:
+            return found
+    return None

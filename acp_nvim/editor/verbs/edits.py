@@ -1,0 +1,203 @@
+"""Verbs about pending edits, remarks and checkpoints."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from acp_nvim.agent.fs.decode import clean
+from acp_nvim.editor.host import Host
+from acp_nvim.editor.review import edits_view
+from acp_nvim.editor.review.comments import Comment
+from acp_nvim.editor.review.decide import Verdict
+from acp_nvim.editor.verbs import decide
+from acp_nvim.editor.verbs.table import Args, verb
+from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.text import Text
+
+
+def _real(args: Args) -> str:
+    return os.path.realpath(str(args["path"]))
+
+
+def _say(host: Host, notes: list[str]) -> None:
+    """Lines for the user; all of them at once when there are several."""
+    if notes:
+        host.echo("info", "; ".join(notes))
+
+
+def _session(host: Host, args: Args) -> int | None:
+    return args.get("session") or host.current
+
+
+@verb("edited")
+@verb("saved")
+def heard(host: Host, args: Args) -> None:
+    """Taken in by `Reviewing.heard` as they arrive."""
+
+
+@verb("opened")
+async def opened(host: Host, args: Args) -> None:
+    """A buffer shows a file with pending edits: watch it and show them."""
+    edits = host.review.edits
+    async with edits.alone(str(args["path"])):
+        await edits.sync(str(args["path"]))
+    edits.show(str(args["path"]))
+
+
+@verb("disk_changed")
+async def disk_changed(host: Host, args: Args) -> None:
+    """While turns run a file is found changed on disk; whoever saves its buffer waits for this."""
+    path = str(args["path"])
+    try:
+        await host.review.before_write(path)
+    finally:
+        await host.bridge.call("acp.outside", "looked", path)
+
+
+@verb("refresh")
+async def refresh(host: Host, args: Args) -> None:
+    """Neovim got the focus back, a command has run, a file was saved."""
+    await host.review.refresh([c.session for c in host.conversations.values()])
+
+
+# -- decisions ------------------------------------------------------------------------------------
+
+
+@verb("accept")
+async def accept(host: Host, args: Args) -> None:
+    """Keep a hunk, a file's, or all."""
+    await _decide(host, args, "accept")
+
+
+@verb("reject")
+async def reject(host: Host, args: Args) -> None:
+    """Put the base's lines back in place of a hunk, a file's, or all."""
+    await _decide(host, args, "reject")
+
+
+async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
+    review = host.review
+    scope = args.get("scope", "hunk")
+    if scope == "hunk":
+        notes = await review.decide.hunk(verdict, _real(args), int(args.get("line", 1)) - 1)
+    elif scope == "file":
+        entry = review.edits.ledger.get(_real(args))
+        notes = await review.decide.files(verdict, [entry] if entry else [])
+    else:
+        entries = review.edits.files(_session(host, args))
+        notes = await review.decide.files(verdict, entries)
+    if scope != "hunk":
+        host.screen.push("next_hunk", *(review.edits.next_hunk(str(args.get("path", "")), 0) or ()))
+    _say(host, notes)
+
+
+@verb("unreject")
+async def unreject(host: Host, args: Args) -> None:
+    """Take the last reject back."""
+    _say(host, await host.review.decide.unreject())
+
+
+@verb("base_written")
+def base_written(host: Host, args: Args) -> None:
+    """The user wrote the base side of the review: what equals the live text is accepted."""
+    path = _real(args)
+    text = clean(Text(tuple(args.get("lines") or [""]), bool(args.get("eol", True))))
+    host.review.edits.ledger.rebased(path, text)
+    host.review.edits.changed(path)
+
+
+# -- seeing ---------------------------------------------------------------------------------------
+
+
+@verb("edits")
+async def edits(host: Host, args: Args) -> None:
+    """Pending hunks of all files into the quickfix list."""
+    found = await _fresh(host)
+    items = [item for entry in found for item in edits_view.quickfix(entry)]
+    if not items:
+        host.echo("info", "no pending edits")
+    host.screen.push("quickfix", items, "Pending edits")
+
+
+@verb("review")
+async def review(host: Host, args: Args) -> None:
+    """The files to review, the one that was asked for first; or what a permission would write."""
+    if args.get("permission") is not None:
+        await decide.propose(host, str(args["permission"]))
+        return
+    found = await _fresh(host)
+    wanted = _real(args) if args.get("path") else None
+    if wanted is not None and all(entry.path != wanted for entry in found):
+        host.echo("info", f"nothing is pending in {Path(wanted).name}")
+        return
+    if not found:
+        host.echo("info", "no pending edits")
+        return
+    found.sort(key=lambda entry: entry.path != wanted)
+    mirrors = host.review.edits.mirrors
+    files = [edits_view.review(entry, mirrors.get(entry.path) is not None) for entry in found]
+    host.screen.push("review", files)
+
+
+async def _fresh(host: Host) -> list[Pending]:
+    """All entries, as files and buffers are now."""
+    ledger = host.review.edits.ledger
+    await host.review.sync_all()
+    return ledger.files()
+
+
+@verb("comment")
+def comment(host: Host, args: Args) -> None:
+    """A remark on the hunk under the cursor, or on the line (`context`); it goes with the next
+    prompt, also with one that is sent at once.
+    """
+    path, line = _real(args), int(args.get("line", 1))
+    entry = host.review.edits.ledger.get(path)
+    hunk = entry.hunk_at(line - 1) if entry is not None and entry.live is not None else None
+    if hunk and hunk.lines:
+        first, last, lines = hunk.new_start + 1, hunk.new_end, hunk.lines
+    else:
+        context = Text((str(args["context"]),)) if args.get("context") is not None else None
+        first, last, lines = line, line, clean(context).lines if context else ()
+    made = Comment(path, first, last, str(args["text"]), lines)
+    host.review.comments.add(made)
+    conversation = host.conversation(_session(host, args))
+    if conversation is not None:
+        conversation.session.remark("info", f"remark on {made.place}: {made.text}")
+    else:
+        host.echo("info", f"the remark on {made.place} goes with the next prompt")
+
+
+# -- checkpoints ----------------------------------------------------------------------------------
+
+
+@verb("checkpoints")
+async def checkpoints(host: Host, args: Args) -> None:
+    """What is kept of the current session, with what changed since."""
+    conversation = host.conversation(_session(host, args))
+    if conversation is None:
+        host.echo("info", "no session, no checkpoints")
+        return
+    if not host.review.checkpoints:
+        host.echo("info", "the option `checkpoints` is off")
+        return
+    lines = await host.review.rewind.listed(conversation.session)
+    name = f"acp://checkpoints/{conversation.session.n}"
+    host.screen.push("show", name, "acpinfo", lines)
+
+
+@verb("restore")
+async def restore(host: Host, args: Args) -> None:
+    """Files and buffers as they were before prompt n; without n the last restore is undone."""
+    conversation = host.conversation(_session(host, args))
+    if conversation is None:
+        host.echo("info", "no session, no checkpoints")
+        return
+    wanted: Any = args.get("n")
+    session = conversation.session
+    notes = await host.review.rewind.restore(session, int(wanted) if wanted else None)
+    if len(notes) > 1:
+        session.remark("warning", notes[0], notes[1:])
+    _say(host, notes)

@@ -1,0 +1,57 @@
+"""Verbs about what an agent lets one choose in a session: its mode, its config options."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from acp_nvim.agent import choices
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.conversation import Conversation
+from acp_nvim.editor.host import Host
+from acp_nvim.editor.verbs.table import Args, run, verb
+from acp_nvim.protocol.errors import AUTH_REQUIRED, RequestError
+
+
+@verb("mode")
+async def mode(host: Host, args: Args) -> None:
+    """Switch the session's mode: shown at once, taken back in one line when the agent refuses."""
+    conversation = _open(host, args)
+    if conversation is not None and conversation.connection is not None:
+        agent = conversation.connection.agent
+        change = choices.set_mode(conversation.session, agent, str(args["id"]))
+        await _logged_in(host, conversation.connection, "mode", args, change)
+
+
+@verb("option")
+async def option(host: Host, args: Args) -> None:
+    """Set a config option: shown at once, taken back in one line when the agent refuses."""
+    conversation = _open(host, args)
+    if conversation is not None and conversation.connection is not None:
+        agent = conversation.connection.agent
+        change = choices.set_option(conversation.session, agent, str(args["id"]), args["value"])
+        await _logged_in(host, conversation.connection, "option", args, change)
+
+
+async def _logged_in(
+    host: Host, connection: Connection, name: str, args: Args, change: Awaitable[object]
+) -> None:
+    """Make a change; an agent that wants a login first gets it again afterwards."""
+    try:
+        await change
+    except RequestError as error:
+        if error.code != AUTH_REQUIRED:
+            raise
+        host.login_needed(connection, None)
+        host.after_login.append((connection.name, lambda: run(host, name, args)))
+
+
+def _open(host: Host, args: Args) -> Conversation | None:
+    """The session at its agent, or a word why not."""
+    conversation = host.conversation(args.get("session"))
+    if conversation is None or not conversation.session.id:
+        host.echo("warn", "no session is open")
+        return None
+    if conversation.connection is None or not conversation.connection.alive:
+        host.echo("warn", f"{conversation.session.agent} does not run; the next prompt starts it")
+        return None
+    return conversation

@@ -1,0 +1,87 @@
+"""Verbs about prompts: send, cancel, the queue."""
+
+from __future__ import annotations
+
+from acp_nvim.agent.conversation import Conversation
+from acp_nvim.editor.host import Host
+from acp_nvim.editor.verbs.attach import is_empty, prompt_of
+from acp_nvim.editor.verbs.table import Args, verb
+from acp_nvim.session.prompts import Prompt
+
+
+@verb("prompt")
+def prompt(host: Host, args: Args) -> None:
+    """Send a prompt, in a new session where none is or one is asked for."""
+    sent = prompt_of(host, args)
+    if is_empty(sent):
+        host.echo("warn", "an empty prompt is not sent")
+        return
+    conversation = None if args.get("new") else host.conversation(args.get("session"))
+    wanted = args.get("agent")
+    if (
+        conversation is None
+        or conversation.session.status == "closed"
+        or (wanted and conversation.session.agent != wanted)
+    ):
+        conversation = host.new_session(args["cwd"], wanted)
+    conversation.submit(sent)
+    if host.settings().chat.open:
+        host.screen.push("open_chat", conversation.session.n)
+
+
+@verb("cancel")
+def cancel(host: Host, args: Args) -> None:
+    """Cancel the running turn; with `clear` the queue is dropped as well."""
+    conversation = host.conversation(args.get("session"))
+    child = host.family.get(args.get("session"))
+    if child is not None and conversation is not None:
+        host.echo("info", host.family.cancel(child, conversation))
+        return
+    ending = conversation is not None and conversation.cancel()
+    held = conversation is not None and not ending and conversation.hold()
+    cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
+    if cleared and not ending:
+        host.echo("info", "the queue is empty now")
+    elif ending and conversation is not None and conversation.session.queue:
+        host.echo("info", "what waits goes on by :Acp queue run")
+    elif held:
+        host.echo("info", "nothing is sent yet; what waits goes on by :Acp queue run")
+    elif not ending:
+        host.echo("info", "nothing to cancel")
+
+
+def _clear(conversation: Conversation) -> bool:
+    had = bool(conversation.session.queue)
+    conversation.set_queue(())
+    return had
+
+
+@verb("queue")
+def queue(host: Host, args: Args) -> None:
+    """Replace, run or drop the waiting prompts."""
+    conversation = host.conversation(args.get("session"))
+    if conversation is None:
+        host.echo("info", "no session, no queue")
+        return
+    match args.get("action"):
+        case "run" | "clear" if not conversation.session.queue:
+            host.echo("info", "the queue is empty")
+        case "run":
+            conversation.run_queue()
+        case "clear":
+            _clear(conversation)
+            host.echo("info", "the queue is empty now")
+        case "set":
+            _set_queue(conversation, args.get("texts") or [])
+
+
+def _set_queue(conversation: Conversation, texts: list[str]) -> None:
+    """A prompt whose words did not change keeps its attachments."""
+    before = list(conversation.session.queue)
+    after: list[Prompt] = []
+    for text in texts:
+        same = next((item for item in before if item.text == text), None)
+        if same is not None:
+            before.remove(same)
+        after.append(same or Prompt(text))
+    conversation.set_queue(after)

@@ -1,0 +1,87 @@
+"""Verbs about sessions: new, the current one, and the picker of open and stored ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from acp_nvim.agent.stored import Stored
+from acp_nvim.editor import shelf
+from acp_nvim.editor.host import Host
+from acp_nvim.editor.verbs.table import Args, run, spawn, verb
+from acp_nvim.protocol.errors import AUTH_REQUIRED, RequestError
+
+
+@verb("new")
+def new(host: Host, args: Args) -> None:
+    """Open a new session and its chat."""
+    conversation = host.new_session(args["cwd"], args.get("agent"))
+    host.screen.push("open_chat", conversation.session.n)
+    conversation.open()
+
+
+@verb("current")
+def current(host: Host, args: Args) -> None:
+    """The user went to the chat or the composer of a session."""
+    n = int(args["session"])
+    if n in host.conversations and n != host.current:
+        host.make_current(n)
+
+
+@verb("picked")
+def picked(host: Host, args: Args) -> None:
+    """An answer to `Host.choose`."""
+    host.asking.answered(args.get("id"), args.get("index"))
+
+
+@verb("typed")
+def typed(host: Host, args: Args) -> None:
+    """An answer to `Host.ask_text`."""
+    host.asking.answered(args.get("id"), args.get("text"))
+
+
+@verb("sessions")
+async def sessions(host: Host, args: Args) -> None:
+    """Pick a session, then what to do with it."""
+    cwd = str(args["cwd"])
+    host.cwd = cwd
+    entries: list[shelf.Entry] = [*shelf.opened(host)]
+    entries += await shelf.stored(host, cwd)
+    if not entries:
+        if not shelf.waits_for_login(host):
+            host.echo("info", "no sessions; :AcpPrompt starts one")
+            return
+        host.after_login.append((shelf.default_agent(host), lambda: run(host, "sessions", args)))
+        return
+    at = await host.choose("Sessions", [shelf.label(entry, cwd) for entry in entries], "session")
+    if at is not None:
+        await _act(host, entries[at], cwd)
+
+
+async def _act(host: Host, entry: shelf.Entry, cwd: str) -> None:
+    """Ask what to do with an entry, and do it."""
+    if isinstance(entry, Stored):
+        entry = replace(entry, cwd=entry.cwd or cwd)
+    actions = await shelf.actions(host, entry)
+    if not actions:
+        host.echo("warn", f"{shelf.name(entry)}: its agent can do nothing with it")
+        return
+    status = await shelf.status(host, entry)
+    prompt = shelf.name(entry) + (f" ({status})" if status else "")
+    at = await host.choose(prompt, actions, "session_action")
+    if at is not None:
+        await _do(host, entry, actions[at])
+
+
+async def _do(host: Host, entry: shelf.Entry, action: str) -> None:
+    """Do it; where the agent wants a login first, after that."""
+    try:
+        await shelf.act(host, entry, action)
+    except RequestError as error:
+        name = entry.agent if isinstance(entry, Stored) else entry.session.agent
+        connection = host.agents.connections.get(name)
+        if error.code != AUTH_REQUIRED or connection is None:
+            raise
+        host.login_needed(connection, None)
+        host.after_login.append(
+            (name, lambda: spawn(host, "sessions", shelf.act(host, entry, action)))
+        )

@@ -1,0 +1,94 @@
+"""Verbs: the agents' terminals, looked at, typed into and stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acp_nvim.agent.terminals import AgentTerminals
+from acp_nvim.editor.host import Host
+from acp_nvim.editor.verbs.table import Args, verb
+from acp_nvim.render.text import one_line
+from acp_nvim.session.session import Session
+from acp_nvim.session.terminal import Terminal
+
+
+@verb("terminals")
+def terminals(host: Host, args: Args) -> None:
+    """Let the user choose among the terminals of all sessions: the current one's first, the newest
+    first.
+    """
+    sessions = sorted(host.screen.sessions.values(), key=lambda s: (s.n != host.current, s.n))
+    items = [
+        _item(session, terminal, more=len(sessions) > 1)
+        for session in sessions
+        for terminal in reversed(list(session.terminals))
+    ]
+    if items:
+        host.screen.push("terminals", items)
+    else:
+        host.echo("info", "no terminals")
+
+
+def _item(session: Session, terminal: Terminal, *, more: bool) -> dict[str, Any]:
+    status = "running" if terminal.running else terminal.ended or "ended"
+    where = f" · session {session.n}" if more else ""
+    return {
+        "session": session.n,
+        "id": terminal.id,
+        "label": f"{one_line(terminal.launch.command, 80)} · {status}{where}",
+        "stoppable": terminal.running and terminal.ours,
+    }
+
+
+def open_terminal(host: Host, session: Session, id: str) -> None:
+    """Open a terminal's buffer, as the user asked."""
+    terminal = session.terminals.get(id)
+    if terminal is None:
+        host.echo("info", f"the agent has told nothing of terminal {one_line(id, 60)}")
+    else:
+        host.screen.push("terminal_open", session.n, id, terminal.ours)
+
+
+@verb("terminal_open")
+def terminal_open(host: Host, args: Args) -> None:
+    """Open a terminal by session and id."""
+    session = host.screen.sessions.get(int(args["session"]))
+    if session is not None:
+        open_terminal(host, session, str(args["id"]))
+
+
+@verb("terminal_view")
+def terminal_view(host: Host, args: Args) -> None:
+    """A terminal's buffer is shown (`fresh`: it is a new one), hidden or gone."""
+    n, id = int(args["session"]), str(args["id"])
+    match args["what"]:
+        case "shown":
+            if host.terminal_views.show(n, id, fresh=bool(args.get("fresh"))):
+                host.screen.wake()
+        case "hidden":
+            host.terminal_views.hide(n, id)
+        case _:
+            host.terminal_views.forget(n, id)
+
+
+@verb("terminal_input")
+def terminal_input(host: Host, args: Args) -> None:
+    """Keys that the user typed in Terminal mode."""
+    served = _server(host, args)
+    if served is not None:
+        served.write(str(args["id"]), str(args["keys"]).encode("utf-8", "surrogateescape"))
+
+
+@verb("terminal_stop")
+async def terminal_stop(host: Host, args: Args) -> None:
+    """End what runs in a terminal; its agent learns how it ended."""
+    served = _server(host, args)
+    if served is None or not await served.stop(str(args["id"])):
+        host.echo("info", "nothing runs in this terminal")
+
+
+def _server(host: Host, args: Args) -> AgentTerminals | None:
+    conversation = host.conversation(int(args["session"]))
+    if conversation is None or conversation.connection is None:
+        return None
+    return conversation.connection.terminals

@@ -1,0 +1,118 @@
+"""Verbs about what the user looks at: reports, the log, what `<CR>` opens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from acp_nvim.editor import contents, reports
+from acp_nvim.editor.host import Host
+from acp_nvim.editor.verbs.agents import agent_name
+from acp_nvim.editor.verbs.forms import open_decision
+from acp_nvim.editor.verbs.table import Args, verb
+from acp_nvim.editor.verbs.terminals import open_terminal
+from acp_nvim.render.text import one_line
+from acp_nvim.session.session import Session
+
+
+@verb("redraw")
+def redraw(host: Host, args: Args) -> None:
+    """Draw a chat again as a whole."""
+    host.screen.redraw(int(args["session"]))
+
+
+@verb("info")
+def info(host: Host, args: Args) -> None:
+    """Agents, sessions, limits, oddities."""
+    host.screen.push("show", "acp://info", "acpinfo", reports.info(host))
+
+
+@verb("log")
+def log(host: Host, args: Args) -> None:
+    """The traffic of an agent."""
+    name = agent_name(host, args)
+    connection = host.agents.connections.get(name)
+    if connection is None:
+        host.echo("info", f"{name} has not run yet, there is no traffic")
+        return
+    lines = reports.log(connection, host.options.log.redact)
+    if not lines:
+        host.echo("info", f"no traffic is kept (log.level is {host.options.log.level})")
+        return
+    host.screen.push("show", f"acp://log/{name}", "acplog", lines)
+
+
+@verb("log_save")
+def log_save(host: Host, args: Args) -> None:
+    """Write the traffic of all agents to a file, redacted."""
+    path = Path(str(args["file"]))
+    lines = [
+        line
+        for connection in host.agents.connections.values()
+        for line in reports.saved(connection)
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    host.echo("info", f"{len(lines)} lines of traffic in {path}")
+
+
+@verb("export")
+def export(host: Host, args: Args) -> None:
+    """The chat as Markdown, to a file or into a window."""
+    conversation = host.conversation(args.get("session"))
+    if conversation is None:
+        host.echo("info", "no session to export")
+        return
+    lines = reports.markdown(conversation.session)
+    if args.get("file"):
+        Path(str(args["file"])).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        host.echo("info", f"the chat is in {args['file']}")
+    else:
+        host.screen.push("show", f"acp://export/{conversation.session.n}", "markdown", lines)
+
+
+def _open_child(host: Host, session: Session, session_id: str) -> None:
+    """The chat of a subagent."""
+    child = session.root.children.get(session_id)
+    if child is None:
+        host.echo("info", "nothing is known of this subagent")
+    else:
+        host.screen.push("open_chat", child.n)
+
+
+@verb("permissions")
+def permissions(host: Host, args: Args) -> None:
+    """All pending decisions, of all sessions, with what each would do."""
+    host.screen.push("show", "acp://permissions", "acpinfo", reports.permissions(host))
+
+
+@verb("open")
+def open_target(host: Host, args: Args) -> None:
+    """What `<CR>` in the chat opens in full."""
+    conversation = host.conversation(args.get("session"))
+    target = args.get("target") or {}
+    if conversation is None:
+        return
+    session = host.family.get(args.get("session")) or conversation.session
+    if "decision" in target and "kind" not in target:
+        open_decision(host, {"id": target["decision"]})
+        return
+    if target.get("kind") == "session":
+        _open_child(host, session, str(target["id"]))
+        return
+    if target.get("kind") == "terminal":
+        open_terminal(host, session, str(target["id"]))
+        return
+    if target.get("kind") == "address":
+        host.echo("warn", f"not opened, since only http and https are: {one_line(target['uri'])}")
+        return
+    if target.get("kind") == "content":
+        block = contents.find(session, target.get("where"))
+        if block is not None:
+            contents.open_block(host, session, block)
+            return
+    lines = reports.whole(session, target)
+    host.screen.push(
+        "show",
+        f"acp://content/{session.n}",
+        "markdown",
+        lines or ["nothing more is known of it"],
+    )

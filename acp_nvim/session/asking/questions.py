@@ -1,0 +1,97 @@
+"""What a tool call is about (command, paths), and the questions that agents' requests become."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.asking.decisions import Decision, Option
+from acp_nvim.session.asking.rules import Case
+from acp_nvim.session.tool_calls import ToolCall
+
+SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+
+
+def permission_decision(
+    decision_id: str, call: ToolCall, params: schema.RequestPermissionRequest
+) -> Decision:
+    """Return the decision for a permission request, all of its options in the agent's order."""
+    return Decision(
+        decision_id,
+        "permission",
+        call.title or call.name or call.id,
+        kind=call.kind,
+        tool_call_id=call.id,
+        options=[Option(option.option_id, option.name, option.kind) for option in params.options],
+        details=details(call),
+        request=params,
+    )
+
+
+def details(call: ToolCall) -> list[str]:
+    """Return what the call would do that its title may not say: the command, the directory, the
+    paths.
+    """
+    lines: list[str] = []
+    command = command_of(call.raw_input)
+    if command is not None and command not in call.title:
+        lines.append(f"$ {command}")
+    if isinstance(call.raw_input, dict):
+        lines += [
+            f"in {call.raw_input[key]}"
+            for key in ("cwd", "workdir")
+            if isinstance(call.raw_input.get(key), str)
+        ]
+    return lines + [path for path in paths_of(call) if path not in call.title]
+
+
+def rule_case(call: ToolCall, agent: str) -> Case:
+    """Return what permission rules are held against."""
+    return Case(
+        kind=call.kind, paths=paths_of(call), command=command_of(call.raw_input), agent=agent
+    )
+
+
+def paths_of(call: ToolCall) -> list[str]:
+    """Return every path that the call names: locations, diffs, raw input."""
+    paths = [location.path for location in call.locations]
+    paths += [item.path for item in call.content if isinstance(item, schema.Diff)]
+    if isinstance(call.raw_input, dict):
+        for key in ("file_path", "path", "filePath", "abs_path", "filename"):
+            value = call.raw_input.get(key)
+            if isinstance(value, str) and value.startswith("/"):
+                paths.append(value)
+    return list(dict.fromkeys(paths))
+
+
+def command_of(raw_input: Any) -> str | None:
+    """Return the command line in a raw input, as the agents of the field spell it."""
+    if not isinstance(raw_input, dict):
+        return None
+    command = raw_input.get("command") or raw_input.get("cmd")
+    if isinstance(command, list):
+        return _line([str(word) for word in command])
+    return command if isinstance(command, str) else None
+
+
+def _line(argv: list[str]) -> str:
+    """Return words as one command line. What is handed to a shell as a line is the line itself:
+    rules are written for that.
+    """
+    match argv:
+        case [shell, "-c" | "-lc", line] if PurePosixPath(shell).name in SHELLS:
+            return line
+    return shlex.join(argv)
+
+
+def output_of(raw_output: Any) -> str:
+    """Return what a command printed, by its tool call's raw output; empty where it does not say."""
+    if not isinstance(raw_output, dict):
+        return raw_output if isinstance(raw_output, str) else ""
+    for keys in (("aggregated_output",), ("stdout", "stderr"), ("output",)):
+        texts = [text for key in keys if isinstance(text := raw_output.get(key), str)]
+        if any(texts):
+            return "".join(texts)
+    return ""
