@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.editor import Editor
+
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None, max_examples=2000)
+settings.load_profile("same")
+"""A run of `make test` says the same of the same code, on a slow machine too; new examples are
+looked for by `make test ARGS=--hypothesis-profile=explore`."""
 
 
 @pytest.fixture
