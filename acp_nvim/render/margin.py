@@ -18,6 +18,7 @@ from acp_nvim.session.entries import (
     Heading,
     Letter,
     Line,
+    Past,
     PlanDocument,
     PlanEntry,
     Question,
@@ -47,10 +48,19 @@ def draw_entry(entry: Entry, lines: int | None = None) -> list[Row]:
             return [] if entry.embedded else terminal_rows(entry.terminal, lines)
         case Subagent() | Letter() | PlanDocument():
             return subagents.draw(entry)
+        case Past():
+            return [_past(line) for line in entry.lines]
         case Unknown():
             return _unknown(entry)
         case _:
             raise TypeError(f"no rows for {type(entry).__name__}")
+
+
+def _past(line: str) -> Row:
+    """The headings are what one looks for in what was said before."""
+    if not line.startswith("## "):
+        return row(line)
+    return row(line, "AcpUser", {"kind": "turn"}) if line == "## You" else row(line, "AcpAgent")
 
 
 def plan_rows(entries: object, *, words: bool = False) -> list[Row]:

@@ -159,6 +159,13 @@ class PlanDocument:
 
 
 @dataclass(slots=True, eq=False)
+class Past:
+    """What a chat held before this process knew of it, as lines; `<CR>` does nothing there."""
+
+    lines: Sequence[str]
+
+
+@dataclass(slots=True, eq=False)
 class Unknown:
     """An update of a kind that this client does not know, kept as it came."""
 
@@ -178,5 +185,6 @@ Entry = (
     | Subagent
     | Letter
     | PlanDocument
+    | Past
     | Unknown
 )
