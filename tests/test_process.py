@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from acp_nvim.agent.child.process import AgentProcess, AgentStartError, Exit
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
-from acp_nvim.agent.child.tree import process_stat, true_within
+from acp_nvim.agent.child.tree import CHILD, process_stat, true_within
 from tests.children import (
     FOREVER,
     KILL_S,
@@ -58,7 +58,7 @@ def reaper(children: Children) -> Reaper:
 # Starting
 
 
-async def test_bytes_go_in_and_come_out_and_the_environment_is_exactly_the_given_one(
+async def test_bytes_go_in_and_come_out_and_the_environment_is_the_given_one(
     start: Start, mark: str, tmp_path: Path
 ) -> None:
     process = await start(["sh", "-c", "cat; pwd; env"])
@@ -69,7 +69,7 @@ async def test_bytes_go_in_and_come_out_and_the_environment_is_exactly_the_given
     assert str(tmp_path) in hello
     # PWD, OLDPWD, SHLVL and _ are the shell's own.
     names = {line.split("=")[0] for line in hello if "=" in line} - {"PWD", "OLDPWD", "SHLVL", "_"}
-    assert names == {"PATH", MARK}
+    assert names == {"PATH", MARK, CHILD}
     assert process.exit == Exit(0, None)
 
 
@@ -257,8 +257,9 @@ async def test_one_job_of_a_shell_with_job_control_is_found_by_its_session(
 async def test_stdout_held_open_from_outside_does_not_hang_the_reader(
     start: Start, mark: str
 ) -> None:
-    # Twice forked and in a session of its own: nothing ties it to the agent any more.
-    process = await start(["sh", "-c", "(setsid sleep 600 &) ; sleep 0.1; echo up; read -r line"])
+    # Twice forked, in a session of its own, without our mark: nothing ties it to the agent.
+    daemon = f"(env -u {CHILD} setsid sleep 600 &)"
+    process = await start(["sh", "-c", f"{daemon}; sleep 0.1; echo up; read -r line"])
     assert await read_line(process) == b"up\n"
     process.send(b"go\n")
     assert await process.wait() == Exit(0, None)

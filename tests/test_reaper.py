@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.agent.child.process import Exit
+from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
 from tests.children import (
     STUBBORN,
@@ -46,6 +47,19 @@ def mark(children: Children) -> str:
 def reaper(children: Children) -> Reaper:
     return children.reaper
 
+
+DAEMON = textwrap.dedent("""
+    import os, sys, time
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.execlp("sleep", "sleep", "600")
+        os._exit(0)
+    os.wait()
+    print("up", flush=True)
+    %s
+""")
+"""A program whose grandchild leaves its parent, its group and its session."""
 
 HOST = textwrap.dedent("""
     import asyncio, os, sys
@@ -83,6 +97,32 @@ def test_nothing_outlives_a_host_that_is_killed(mark: str, number: signal.Signal
         assert len(marked(mark)) == 6, "host, guard, two agents, two grandchildren"
         host.send_signal(number)
     until(lambda: marked(mark) == [], what="all processes of the killed host to end")
+
+
+async def test_a_daemon_ends_with_the_agent_that_started_it(start: Start, mark: str) -> None:
+    """Also when the agent is gone before anybody could look at who its children are."""
+    process = await start(DAEMON % "os._exit(3)")
+    assert await process.wait() == Exit(3, None)
+    await process.stop()
+    assert "sleep" not in " ".join(it.command for it in marked(mark))
+
+
+async def test_a_daemon_out_of_a_terminal_ends_with_the_host(
+    reaper: Reaper, mark: str, tmp_path: Path
+) -> None:
+    """What a command leaves behind on purpose may stay when its terminal is released."""
+    process = await PtyProcess.start(
+        [sys.executable, "-c", DAEMON % ""],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], MARK: mark},
+        reaper=reaper,
+        feed=lambda data: None,
+    )
+    assert await process.wait() == Exit(0, None)
+    await process.stop()
+    assert [it.command for it in marked(mark) if "sleep" in it.command] == ["sleep 600"]
+    await reaper.aclose()
+    assert marked(mark) == []
 
 
 def sleeper() -> subprocess.Popen[bytes]:

@@ -19,7 +19,7 @@ import anyio
 from acp_nvim.agent.child.launch import AgentStartError, explain, find_program
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
-from acp_nvim.agent.child.tree import ProcessTree, true_within
+from acp_nvim.agent.child.tree import CHILD, ProcessTree, true_within
 from acp_nvim.agent.wire.transport import ByteQueue
 
 __all__ = ["AgentProcess", "AgentStartError", "Exit"]
@@ -65,14 +65,19 @@ class AgentProcess:
     """
 
     def __init__(
-        self, pipes: "_Pipes", transport: asyncio.SubprocessTransport, reaper: Reaper, kill_s: float
+        self,
+        pipes: "_Pipes",
+        transport: asyncio.SubprocessTransport,
+        reaper: Reaper,
+        kill_s: float,
+        mark: str,
     ) -> None:
         self.pid: int = transport.get_pid()
         self.stderr = pipes.stderr
         self.kill_s = kill_s
         self._pipes = pipes
         self._transport = transport
-        self._tree = ProcessTree(self.pid)
+        self._tree = ProcessTree(self.pid, mark)
         self._reaper = reaper
         self._ending: asyncio.Task[None] | None = None
 
@@ -86,13 +91,14 @@ class AgentProcess:
         reaper: Reaper,
         kill_s: float = 2,
     ) -> Self:
-        """Start `argv` (never a shell) in `cwd` with exactly the environment `env`.
+        """Start `argv` (never a shell) in `cwd` with the environment `env` and our mark in it.
 
         `kill_s` is the length in seconds of each step of the end: stdin closed, SIGTERM, SIGKILL.
         Raises AgentStartError.
         """
         program = find_program(argv, cwd, env)
         pipes = _Pipes()
+        mark = reaper.mark()
         with anyio.CancelScope(shield=True):
             reaper.start()
             try:
@@ -101,12 +107,12 @@ class AgentProcess:
                     program,
                     *argv[1:],
                     cwd=cwd,
-                    env=dict(env),
+                    env={**env, CHILD: mark},
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:
                 raise AgentStartError(explain(error, argv, cwd)) from error
-        process = cls(pipes, transport, reaper, kill_s)
+        process = cls(pipes, transport, reaper, kill_s, mark)
         process._watch()
         return process
 

@@ -17,7 +17,7 @@ import anyio
 from acp_nvim.agent.child.launch import AgentStartError, explain, find_program
 from acp_nvim.agent.child.process import Exit
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.child.tree import ProcessTree, true_within
+from acp_nvim.agent.child.tree import CHILD, ProcessTree, true_within
 
 AVAILABLE: Final = sys.platform != "win32"
 ROWS: Final = 48
@@ -64,7 +64,8 @@ class PtyProcess:
         on_end: Callable[[Exit], None] = lambda _: None,
         kill_s: float = 2,
     ) -> Self:
-        """Start `argv` (never a shell) in `cwd` with exactly the environment `env`.
+        """Start `argv` (never a shell) in `cwd` with the environment `env` and our mark
+        in it: what it leaves behind as a daemon ends with us.
 
         `feed` may be called just before this returns. `kill_s` is the time in seconds between
         SIGTERM and SIGKILL. Raises AgentStartError.
@@ -81,7 +82,7 @@ class PtyProcess:
                     stdout=asyncio.subprocess.DEVNULL,
                     stderr=asyncio.subprocess.DEVNULL,
                     cwd=cwd,
-                    env=dict(env),
+                    env={**env, CHILD: reaper.mark()},
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:

@@ -2,23 +2,27 @@
 gave up on us.
 
 One tiny shell per host reads a pipe that only we hold open. We tell it which process groups are
-ours; when the pipe ends, however we went, it terminates those that are still listed, and what their
-members have started outside the group.
+ours; when the pipe ends, however we went, it terminates those that are still listed, what their
+members have started outside the group, and daemons that left everything behind but the mark in
+their environment (`tree.CHILD`).
 """
 
+import itertools
 import logging
 import os
 import subprocess
 import sys
+import uuid
 
 import anyio
 
-from acp_nvim.agent.child.tree import true_within
+from acp_nvim.agent.child.tree import CHILD, true_within
 
 log = logging.getLogger(__name__)
 
 GUARD = r"""
 trap '' HUP INT TERM
+mark=$1
 groups=' '
 while read -r op group; do
   case $op in
@@ -29,8 +33,12 @@ while read -r op group; do
   esac
 done
 set -- $groups
-[ $# -eq 0 ] && exit 0
 
+# Processes that carry our mark, whoever is their parent now. Needs /proc.
+marked() {
+  grep -ls "$mark" /proc/[0-9]*/environ 2>/dev/null |
+    while IFS=/ read -r _ _ pid _; do echo "$pid"; done
+}
 # Processes outside the listed groups that descend from a member of one.
 # Needs ps; without it the groups alone are ended.
 strays() {
@@ -55,13 +63,17 @@ alive() {
 
 targets=''
 for group in "$@"; do targets="$targets -$group"; done
-targets="$targets $(strays)"
+[ $# -gt 0 ] && targets="$targets $(strays)"
+targets="$targets $(marked)"
+set -- $targets
+[ $# -eq 0 ] && exit 0
 send TERM
 tries=0
 while [ $tries -lt 10 ] && alive; do
   sleep 0.1 2>/dev/null || sleep 1
   tries=$((tries + 1))
 done
+targets="$targets $(marked)"
 send KILL
 """
 """POSIX sh. About one second passes between TERM and KILL. It ignores the signals a terminal or a
@@ -87,6 +99,12 @@ class Reaper:
         """Process group ids that are listed now."""
         self._guard: subprocess.Popen[bytes] | None = None
         self._closed = False
+        self._mark = uuid.uuid4().hex
+        self._children = itertools.count(1)
+
+    def mark(self) -> str:
+        """A new value of the variable `tree.CHILD`, for the environment of a child."""
+        return f"{self._mark}.{next(self._children)}"
 
     def start(self) -> None:
         """Start the guard if it doesn't run. Called before a child is, so that the child's gap
@@ -98,7 +116,7 @@ class Reaper:
         # Descriptors that Python opens are not inheritable: no agent holds the pipe's write end,
         # EOF comes when we go.
         self._guard = subprocess.Popen(
-            ["/bin/sh", "-c", GUARD, "acp-nvim-guard"],
+            ["/bin/sh", "-c", GUARD, "acp-nvim-guard", f"{CHILD}={self._mark}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

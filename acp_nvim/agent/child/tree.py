@@ -2,7 +2,8 @@
 
 A child is started as the leader of its own session, so its group is the first answer. What has
 left the group (`setsid`, a shell with job control) is found where there is a `/proc`: by descent
-while its parents live, by session after that.
+while its parents live, by session after that; and daemons that left both by the mark in their
+environment, which is inherited.
 """
 
 import os
@@ -10,10 +11,12 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import anyio
 
+CHILD: Final = "ACP_NVIM_CHILD"
+"""The environment variable whose value tells whose child a process is."""
 PROC = Path("/proc")
 POLL_S = 0.005, 0.25
 """First and longest pause between two looks at something that is ending, in seconds."""
@@ -52,15 +55,25 @@ def process_table() -> list[ProcessStat]:
     return [stat for stat in found if stat is not None]
 
 
+def carries(pid: int, mark: str) -> bool:
+    """Whether the environment that a process was started with holds the mark."""
+    try:
+        environment = (PROC / str(pid) / "environ").read_bytes()
+    except OSError:  # gone meanwhile, or another user's
+        return False
+    return f"{CHILD}={mark}".encode() in environment.split(b"\0")
+
+
 class ProcessTree:
-    """The processes under one leader, itself included.
+    """The processes under one leader, itself included, and those that carry its mark.
 
     Remembers descendants that left the group once it has seen them. Numbers that the system has
     given to somebody else meanwhile are told by their birth and left alone.
     """
 
-    def __init__(self, leader: int) -> None:
+    def __init__(self, leader: int, mark: str | None = None) -> None:
         self.leader = leader
+        self._mark = mark
         stat = process_stat(leader)
         self._birth = stat.birth if stat is not None else None
         self._strays: dict[int, int] = {}
@@ -73,6 +86,9 @@ class ProcessTree:
         members = self._live_strays()
         if self._number_is_ours():
             members |= {s.pid for s in table if self.leader in (s.pid, s.group, s.session)}
+        if self._mark is not None and self._birth is not None:
+            younger = (s.pid for s in table if s.birth >= self._birth)
+            members |= {pid for pid in younger if carries(pid, self._mark)}
         grown = True
         while grown:
             more = {s.pid for s in table if s.parent in members} - members
