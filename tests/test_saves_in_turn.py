@@ -114,3 +114,38 @@ def test_what_the_user_writes_elsewhere_is_his(project: Editor) -> None:
     project.wait_event("AcpTurnEnd")
     project.wait("#require('acp').state().sessions[1].edits > 0")
     assert list(edits(project)) == ["a.txt"]  # by the agent, afterwards
+
+
+SLOW_FRAMES = """
+local frame = require('acp.frame')
+local apply = frame.apply
+frame.apply = function(ops)
+  vim.wait(20000, function() return _G.go_on end, 5)
+  return apply(ops)
+end
+"""
+
+
+def test_a_save_as_soon_as_the_agent_has_the_prompt(editor: Editor) -> None:
+    """However late the screen is, Neovim tells of saves from when the agent may change files."""
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    editor.turn("say hello")
+    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.lua(SLOW_FRAMES)
+    change = json.dumps("sed -i 's/^line 4$/four/' a.txt")
+    editor.prompt(f"until_there {editor.home}/go\nsilently {change}")
+    until(lambda: "waiting" in editor.traffic[0].notes())
+    editor.lua("vim.fn.setline(16, 'mine') vim.cmd('silent write')")
+    (editor.home / "go").touch()
+    until(lambda: "four" in (editor.work / "a.txt").read_text())
+    editor.lua("_G.go_on = true")
+    editor.wait_event("AcpTurnEnd", 2)
+    editor.wait("#require('acp').state().sessions[1].edits == 1")
+    found = edits(editor)["a.txt"]
+    assert (found["hunks"], found["added"]) == (1, 1)
+    editor.cmd("Acp reject all")
+    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    assert (editor.work / "a.txt").read_text() == lines(l16="mine")

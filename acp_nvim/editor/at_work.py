@@ -1,14 +1,17 @@
-"""One session at work, as far as the looks at its files have to know."""
+"""Who is at work: the sessions whose turn runs, and whose doing a change of a file is."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 import anyio
 
 from acp_nvim.agent.fs.paths import Place
+from acp_nvim.agent.workspace.snapshots import below
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
 
 GRAIN_NS: Final = 20_000_000
 """How far the clock of files may be behind."""
@@ -45,3 +48,104 @@ class Turn:
         """When the agent was done with the last prompt."""
         self.early: dict[str, bytes | None] = {}
         """Files that tool calls have named before that, as they were then."""
+        self.names: dict[str, int] = {}
+        """When each file was named last, in nanoseconds."""
+        self.calls: dict[int, tuple[int, int]] = {}
+        """From when to when each tool call ran that may change files; 0: it runs still."""
+
+    def heard(self, call: ToolCall, paths: Iterable[str]) -> None:
+        """A tool call that may change files was announced or changed."""
+        now = time.time_ns()
+        self.names |= dict.fromkeys(paths, now)
+        began, _ = self.calls.get(call.index, (now - GRAIN_NS, 0))
+        self.calls[call.index] = began, now if call.finished else 0
+
+    def concerns(self, path: str) -> bool:
+        """Whether a file lies in its directories, or has been named."""
+        return path in self.names or any(below(path, root) for root in self.roots)
+
+    def called(self, at: int) -> bool:
+        """Whether a tool call ran at that time, in nanoseconds."""
+        return any(began <= at and at <= (end or at) for began, end in self.calls.values())
+
+
+class Turns:
+    """All sessions at work, in the order in which they began."""
+
+    def __init__(self, tell: Callable[[list[str]], Awaitable[None]]) -> None:
+        """``tell`` has Neovim know in which directories turns run."""
+        self._turns: dict[int, Turn] = {}
+        self._tell = tell
+        self._telling = anyio.Lock()
+        self._told: list[str] = []
+
+    def __bool__(self) -> bool:
+        """Whether any session is at work."""
+        return bool(self._turns)
+
+    def enter(self, session: Session) -> Turn:
+        """A prompt is about to be sent. A turn that the last look of the one before it has not left
+        yet goes on with that.
+        """
+        turn = self._turns.setdefault(session.n, Turn(session))
+        turn.prompts += 1
+        return turn
+
+    def leave(self, session: Session) -> None:
+        """The last look of a turn is done."""
+        turn = self._turns.pop(session.n, None)
+        if turn is not None:
+            turn.over.set()
+
+    def get(self, session: Session) -> Turn | None:
+        """The turn of a session, if it is at work."""
+        return self._turns.get(session.n)
+
+    async def announce(self) -> None:
+        """Neovim knows in which directories turns run. From then on it tells of each save there;
+        what was saved before is on disk already. So whoever looks at the files afterwards takes no
+        save of the user's for an agent's change.
+        """
+        async with self._telling:
+            roots = self.roots()
+            if roots != self._told:
+                await self._tell(roots)
+                self._told = roots
+
+    def roots(self) -> list[str]:
+        """Real paths of the directories in which turns run."""
+        return sorted({root for turn in self._turns.values() for root in turn.roots})
+
+    def ready(self) -> list[Turn]:
+        """Those for which the files have been looked at as they were before their prompts."""
+        return [turn for turn in self._turns.values() if turn.ready.is_set()]
+
+    def began(self) -> int:
+        """When the first of them began, in nanoseconds."""
+        return min(turn.began for turn in self._turns.values())
+
+    def at_work(self, path: str, at: int) -> Turn | None:
+        """Whose doing a change of a file at that time is, if it is no user's.
+
+        Of several turns that may be it: the one whose tool calls named the file last, the one with
+        a tool call at that time, the one that began first.
+        """
+        ready = self.ready()
+        near = [turn for turn in ready if turn.concerns(path)]
+        naming = [turn for turn in ready if path in turn.names]
+        if naming:
+            return max(naming, key=lambda turn: turn.names[path])
+        found = near or ready
+        calling = [turn for turn in found if turn.called(at)]
+        return calling[0] if len(calling) == 1 else next(iter(found), None)
+
+    def author(self, path: str, at: int, beginning: Turn | None = None) -> Turn | None:
+        """The same when ``beginning`` is not ready yet; what changed while a turn had no prompt is
+        the user's.
+        """
+        turn = self.at_work(path, at)
+        if turn is None and beginning is not None and beginning.rests:
+            turn = beginning
+        if turn is None or any(start <= at < end for start, end in turn.rests):
+            return None
+        return turn

@@ -41,7 +41,6 @@ M.ops = {
   quickfix = { 'acp.review.list', 'quickfix' },
   location = { 'acp.follow', 'show' },
   pending = { 'acp.watch', 'pending' },
-  turns = { 'acp.watch', 'turns' },
 }
 
 local functions = {}

@@ -12,6 +12,7 @@ local api, uv = vim.api, vim.uv or vim.loop
 ---@field first integer|nil first row that changed since, nil when none has
 ---@field tail integer lines at the end that did not change
 ---@field reloaded? boolean read anew from its file since
+---@field unread? boolean the host was told so and has not asked for the text yet
 ---@field held? boolean an edit of ours is under way
 
 local watched = {} ---@type table<integer, acp.Watched>
@@ -72,6 +73,7 @@ function M.flush(bufnr, asked)
     args.eol = require('acp.buffers').ends(bufnr)
     args.modified = vim.bo[bufnr].modified
   end
+  watch.unread = not asked and (watch.unread or args.reloaded) or nil
   known(watch, bufnr)
   args.tick = watch.tick
   if args.lines or args.reloaded then
@@ -196,7 +198,9 @@ local function on_saved(args)
     local saved = { path = path, bufnr = args.buf, eol = require('acp.buffers').ends(args.buf) }
     saved.unaware, unaware[args.buf] = unaware[args.buf], nil
     saved.stamp = require('acp.save').stamp(path)
-    saved.lines = not watch and api.nvim_buf_get_lines(args.buf, 0, -1, false) or nil
+    if not watch or watch.unread then
+      saved.lines = api.nvim_buf_get_lines(args.buf, 0, -1, false)
+    end
     tell('saved', saved)
   end
   look()

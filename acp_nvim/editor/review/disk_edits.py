@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -23,12 +24,12 @@ from acp_nvim.agent.workspace.named import READING, diffs, named
 from acp_nvim.agent.workspace.snapshots import (
     FileChange,
     Snapshots,
-    below,
     read,
     read_stamped,
     stamp_of,
 )
-from acp_nvim.editor.at_work import GRAIN_NS, Turn
+from acp_nvim.editor.at_work import GRAIN_NS, Turn, Turns
+from acp_nvim.editor.bridge import NvimError
 from acp_nvim.editor.changes import (
     changed_at,
     differing,
@@ -76,7 +77,7 @@ class DiskEdits:
         self._edits = edits
         self._snapshots = snapshots
         self._tasks = tasks
-        self._turns: dict[int, Turn] = {}
+        self.turns = Turns(self._tell)
         self._bases: dict[str, Text | None] = {}
         self._stamps: dict[str, str | None] = {}
         """Of files whose content is `Edits.known`, as they were looked at last."""
@@ -86,14 +87,16 @@ class DiskEdits:
 
     # ---- turns
 
+    async def _tell(self, roots: list[str]) -> None:
+        with suppress(NvimError):  # Neovim is closing
+            await self._edits.bridge.call("acp.watch", "turns", roots)
+
     def enter(self, session: Session) -> Turn:
-        """A turn is about to start; `begin` comes next. One that the last look of the session's
-        turn before it has not left yet goes on with that.
-        """
-        turn = self._turns.setdefault(session.n, Turn(session))
-        turn.prompts += 1
-        self._tell_roots()
-        return turn
+        """A turn is about to start; `begin` comes next."""
+        if not self.turns:
+            self._edits.stamps.clear()
+            self._edits.saved_unread.clear()
+        return self.turns.enter(session)
 
     def sent(self, turn: Turn) -> None:
         """The prompt goes, though the look at the files before it is not done."""
@@ -103,9 +106,8 @@ class DiskEdits:
         """What changed so far is nobody's, unless another turn runs; what changes while this
         looks is the agent's from when the prompt was sent.
         """
-        old = {} if self._ready() else dict(self._edits.known)
-        if not self._ready():
-            self._edits.stamps.clear()
+        await self.turns.announce()
+        old = {} if self.turns.ready() else dict(self._edits.known)
         await self.look(turn.roots, turn=turn)
         turn.ready.set()
         for path, text in old.items():
@@ -120,12 +122,9 @@ class DiskEdits:
             async with self._lock, self._edits.alone(*(change.path for change in found)):
                 await self._take_up(found)
 
-    def _ready(self) -> list[Turn]:
-        return [turn for turn in self._turns.values() if turn.ready.is_set()]
-
     async def end(self, session: Session) -> None:
         """A turn is over: the last look that counts as its agent's."""
-        turn = self._turns.get(session.n)
+        turn = self.turns.get(session)
         if turn is None:
             return
         turn.prompts -= 1
@@ -137,27 +136,20 @@ class DiskEdits:
             await self.look(turn.roots)
         finally:
             if not turn.prompts:
-                self._turns.pop(session.n, None)
-                turn.over.set()
-                self._tell_roots()
+                self.turns.leave(session)
+                self._tasks.start_soon(self.turns.announce)
 
     async def over(self, session: Session) -> None:
         """Wait until the last look of a turn that has ended is done."""
-        turn = self._turns.get(session.n)
+        turn = self.turns.get(session)
         if turn is not None:
             await turn.over.wait()
-
-    def _tell_roots(self) -> None:
-        self._edits.push("turns", self._roots())
-
-    def _roots(self) -> list[str]:
-        return sorted({root for turn in self._turns.values() for root in turn.roots})
 
     # ---- tool calls
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
         """A tool call was announced or changed; called in wire order, so it must not wait."""
-        turn = self._turns.get(session.n)
+        turn = self.turns.get(session)
         if turn is None or call.kind in READING:
             return
         state = (call.status, call.locations, call.content, call.raw_input)
@@ -165,6 +157,7 @@ class DiskEdits:
             return
         turn.seen[call.index] = state
         paths = named(call, session.cwd)
+        turn.heard(call, paths)
         if call.finished:
             turn.named.update(paths)
             turn.diffs += diffs(call, session.cwd)
@@ -204,7 +197,7 @@ class DiskEdits:
     async def _after_calls(self, turn: Turn) -> None:
         """Look until no tool call has ended meanwhile; one task for each turn."""
         try:
-            while turn.again and turn.session.n in self._turns:
+            while turn.again and self.turns.get(turn.session) is turn:
                 turn.again, turn.ended = False, anyio.Event()
                 await self._look_at_named(turn)
                 started = anyio.current_time()
@@ -218,9 +211,9 @@ class DiskEdits:
 
     def _before_use(self, path: str) -> Awaitable[None] | None:
         """A decision is about to be made on a file that an agent may have changed just now."""
-        if self._at_work(path) is None:
+        if not self.turns.ready():
             return None
-        return self.look(self._roots(), [path])
+        return self.look(self.turns.roots(), [path])
 
     async def look(
         self, roots: Sequence[str], paths: Sequence[str] | None = None, turn: Turn | None = None
@@ -246,10 +239,8 @@ class DiskEdits:
         """
         if path in self._edits.known:
             await self.look([], [path])
-        elif self._turns:
-            began = min(turn.began for turn in self._turns.values())
-            if await to_thread.run_sync(changed_at, path) >= began:
-                await self.look(self._roots(), [path])
+        elif self.turns and await to_thread.run_sync(changed_at, path) >= self.turns.began():
+            await self.look(self.turns.roots(), [path])
 
     def _rewritten(self, known: Mapping[str, Text | None]) -> list[FileChange]:
         """Those of the files that are no longer what is known of them, though perhaps again what
@@ -275,42 +266,25 @@ class DiskEdits:
         for change in changes:
             if change.after is None and change.executable:
                 self._edits.programs.add(change.path)
-            turn = await self._author(change, beginning)
+            at = await to_thread.run_sync(changed_at, change.path)
+            turn = self.turns.author(change.path, at, beginning)
             if turn is None:
                 await self._foreign(change)
             elif change.path not in moved.values():
                 await self._take(turn.session, change, moved.get(change.path))
 
-    async def _author(self, change: FileChange, beginning: Turn | None) -> Turn | None:
-        """Whose doing a change is, if it is no user's."""
-        turn = self._at_work(change.path)
-        if turn is None and beginning is not None and beginning.rests:
-            turn = beginning
-        if turn is None or not turn.rests:
-            return turn
-        at = await to_thread.run_sync(changed_at, change.path)
-        return None if any(start <= at < end for start, end in turn.rests) else turn
-
-    def _at_work(self, path: str) -> Turn | None:
-        """Whose turn runs where the file lies, or has named it."""
-        turns = self._ready()
-        for turn in turns:
-            if any(below(path, root) for root in turn.roots):
-                return turn
-        return turns[0] if turns else None
-
     async def _foreign(self, change: FileChange) -> None:
         """No agent's doing."""
+        self._edits.saved_unread.discard(change.path)
         if self._edits.ledger.get(change.path) is not None:
             await self._edits.sync(change.path)
 
     def _reread(self, path: str, before: Text, after: Text) -> bool:
         """Neovim read a file again by itself."""
-        session = next(
-            (t.session for t in self._ready() if any(below(path, r) for r in t.roots)), None
-        )
-        if session is None or self._edits.known.get(path) == after:
+        turn = self.turns.author(path, changed_at(path))
+        if turn is None or not turn.concerns(path) or self._edits.known.get(path) == after:
             return False
+        session = turn.session
         self._edits.known[path] = after
         self._edits.ledger.agent_wrote(path, before, after, session.n)
         self._edits.told(session, path, "modified", "disk")
@@ -333,7 +307,6 @@ class DiskEdits:
                 return
             unread = place.real in self._edits.saved_unread
             if unread or self._edits.stamps.get(place.real, "") == stamp:
-                self._edits.saved_unread.discard(place.real)
                 self._edits.known[place.real] = after
                 await self._foreign(change)
                 return

@@ -147,7 +147,7 @@ class Edits:
     ) -> None:
         """The user saved the buffer: a conflict is settled by that, if he can know of it.
 
-        ``lines`` come with a buffer that is not watched.
+        ``lines`` come with a buffer whose text is not known here.
         """
         live = self.mirrors.get(path)
         text = live.text if live is not None else None
@@ -155,7 +155,7 @@ class Edits:
             text = clean(Text(tuple(lines), eol))
         if text is None:
             return
-        if self.mirrors.stale(path):
+        if lines is None and self.mirrors.stale(path):
             self.saved_unread.add(path)
             return
         self.known[path] = text

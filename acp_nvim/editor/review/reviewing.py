@@ -32,6 +32,8 @@ from acp_nvim.session.tool_calls import ToolCall
 
 PATIENCE_S: Final = 0.05
 """How long a prompt waits for the look at the files before it."""
+ANNOUNCED_S: Final = 1.0
+"""How long a prompt waits for a Neovim that does not answer: it has to tell of the user's saves."""
 SLOW_S: Final = 1.0
 """A first look that takes longer than this from the prompt on is told."""
 HEARD: Final = frozenset({"edited", "saved"})
@@ -127,6 +129,8 @@ class Reviewing:
         self.comments.join(prompt, session.n)
         kept = await self.rewind.keep(session, n, label) if self.checkpoints else None
         turn = self.disk.enter(session)
+        with anyio.move_on_after(ANNOUNCED_S):
+            await self.disk.turns.announce()
         if not await self._briefly(self._begin, turn, kept):
             self.disk.sent(turn)
 
