@@ -170,7 +170,7 @@ def test_links_lead_to_the_line_and_to_the_web(chat: Editor) -> None:
     )
     enter(chat, "the code")
     chat.wait("vim.api.nvim_buf_get_name(0) == ... ", str(path))
-    assert chat.lua("return vim.api.nvim_win_get_cursor(0)[1]") == 2
+    chat.wait("vim.api.nvim_win_get_cursor(0)[1] == 2")
     enter(chat, "the doc")
     assert opened(chat) == "https://x.org/doc"
     enter(chat, "a trap")
@@ -268,7 +268,7 @@ def test_the_line_of_a_call_leads_to_its_file(chat: Editor) -> None:
     chat.turn(call(kind="read", title="Look", content=content, locations=locations))
     enter(chat, "Look")
     chat.wait("vim.api.nvim_buf_get_name(0) == ...", path)
-    assert chat.lua("return vim.api.nvim_win_get_cursor(0)[1]") == 2
+    chat.wait("vim.api.nvim_win_get_cursor(0)[1] == 2")
     enter(chat, "… +12 lines")
     assert shown(chat).count("b") + shown(chat).count("  b") == 20
 
@@ -300,7 +300,7 @@ def test_diffs_of_several_files_lead_to_their_lines(chat: Editor) -> None:
     chat.turn(call(kind="edit", content=diffs, locations=[{"path": str(one), "line": 20}]))
     enter(chat, "+ changed")
     chat.wait("vim.api.nvim_buf_get_name(0) == ...", str(one))
-    assert chat.lua("return vim.api.nvim_win_get_cursor(0)[1]") == 21
+    chat.wait("vim.api.nvim_win_get_cursor(0)[1] == 21")
     enter(chat, "two.py +2 -0")
     chat.wait("vim.api.nvim_buf_get_name(0) == ...", str(two))
 

@@ -41,6 +41,7 @@ def end(editor: Editor) -> None:
 
 def save(editor: Editor, done: str) -> None:
     """`:w`, typed; waits until it is carried out."""
+    editor.cmd("autocmd BufWritePost * ++once lua _G.written = true")
     editor.keys(":w<CR>")
     editor.wait("not vim.bo.modified and " + done)
     assert not editor.rpc.mode()["blocking"]
@@ -51,7 +52,7 @@ def lines(**changed: str) -> str:
     return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
 
 
-WRITTEN = "vim.fn.execute('messages'):find('written')"
+WRITTEN = "_G.written"
 
 
 def test_a_buffer_without_edits(project: Editor) -> None:

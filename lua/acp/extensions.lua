@@ -8,10 +8,10 @@ local handlers = {} ---@type table<string, acp.ExtensionHandler>
 ---@param name string
 ---@param handler acp.ExtensionHandler|nil
 function M.on(name, handler)
-  vim.validate('name', name, 'string')
-  vim.validate('handler', handler, 'function', true)
-  if name:sub(1, 1) ~= '_' then
-    error(("an extension's name starts with '_', not '%s'"):format(name), 0)
+  if type(name) ~= 'string' or name:sub(1, 1) ~= '_' then
+    error(("an extension's name starts with '_', not '%s'"):format(tostring(name)), 0)
+  elseif handler ~= nil and not vim.is_callable(handler) then
+    error(('the handler of %s is a function, not a %s'):format(name, type(handler)), 0)
   end
   handlers[name] = handler
   local host = require('acp.host')

@@ -55,14 +55,34 @@ local function space()
   return math.max(vim.v.echospace - 1, 10)
 end
 
+--- Neovim 0.10 can't be told not to wait: for as long as the message comes there is room for it.
+---@param level integer
+---@param message string
+local function hand_over_with_room(level, message)
+  local rows = 1
+  for line in vim.gsplit(message, '\n', { plain = true }) do
+    rows = rows + math.ceil(vim.fn.strdisplaywidth(line) / vim.o.columns)
+  end
+  local before = vim.o.cmdheight
+  vim.o.cmdheight = math.max(before, math.min(rows, vim.o.lines - 3))
+  local ok, why = pcall(vim.notify, message, level)
+  vim.cmd.redraw()
+  vim.o.cmdheight = before
+  if not ok then
+    error(why, 0)
+  end
+end
+
 --- The user's own notifier gets a message whole; where it passes it on to Neovim's own, that must
 --- not leave a prompt behind.
 ---@param level integer
 ---@param message string
 local function hand_over(level, message)
-  local fits = not message:find('\n', 1, true) and vim.fn.strdisplaywidth(message) <= space()
-  if fits or vim.fn.exists('+messagesopt') == 0 then
+  if not message:find('\n', 1, true) and vim.fn.strdisplaywidth(message) <= space() then
     vim.notify(message, level)
+    return
+  elseif vim.fn.exists('+messagesopt') == 0 then
+    hand_over_with_room(level, message)
     return
   end
   local before = vim.o.messagesopt
