@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 Mark = tuple[int, int, str]
+
+
+def batched(flat: list[Any], size: int) -> Iterator[tuple[Any, ...]]:
+    """`size` values at a time; as many as there are must be a multiple of it."""
+    assert len(flat) % size == 0
+    return zip(*[iter(flat)] * size, strict=True)
 
 
 @dataclass(eq=False)
@@ -63,16 +70,16 @@ class Picture:
 
     def _decorate(self, row: int, decor: list[Any]) -> None:
         spans, targets = decor
-        for at, start, end, group in spans:
+        for at, start, end, group in batched(spans, 4):
             found = self.rows[row + at]
             assert 0 <= start <= end <= len(found.text.encode()), (found.text, start, end, group)
             found.spans.add((start, end, group))
-        for at, end, data in targets:
+        for at, end, data in batched(targets, 3):
             for number in range(row + at, row + end + 1):
                 self.rows[number].targets.append(data)
 
     def _folds(self, folds: list[Any]) -> None:
-        for id_, first, last, open_ in folds:
+        for id_, first, last, open_ in batched(folds, 4):
             assert 0 <= first < last < len(self.rows)
             self.folds[id_] = self.rows[first], self.rows[last]
             self.open[id_] = open_

@@ -237,28 +237,32 @@ def test_many_calls_are_two_operations() -> None:
         chat.call(number, "completed", "one\ntwo")
     ops, _ = chat.document.draw(chat.session.transcript, 100_000)
     assert [op[0] for op in ops] == ["chat", "folds"]
-    assert len(ops[1][2]) == 50
+    assert len(ops[1][2]) == 4 * 50
 
 
 def test_a_fold_is_made_before_what_stands_above_it_moves() -> None:
     batch = Batch(1)
-    batch.add(["chat", 1, 4, 4, ["a", "b"], [[], []]])
-    batch.add(["fold", 1, "t1", 4, 5, False])
-    batch.add(["chat", 1, 0, 1, ["x", "y"], [[], []]])
+    batch.put(4, 4, [("a", (), None), ("b", (), None)])
+    batch.fold("t1", 4, 5, False)
+    batch.put(0, 1, [("x", (), None), ("y", (), None)])
     assert [op[0] for op in batch.done()] == ["chat", "folds", "chat"]
 
 
 def test_rows_put_together_keep_their_decor() -> None:
     batch = Batch(1)
-    batch.add(["chat", 1, 0, 1, ["a"], [[[0, 0, 1, "A"]], []]])
-    batch.add(["chat", 1, 1, 1, ["b", "c"], [[[1, 0, 1, "C"]], [[0, 1, {"kind": "x"}]]]])
+    batch.put(0, 1, [("a", ((0, 1, "A"),), 0)])
+    batch.add(["chat", 1, 1, 1, ["b", "c"], [[0, 0, 1, "B", 1, 0, 1, "C"], [0, 1, {"kind": "x"}]]])
+    batch.put(3, 3, [("d", ((0, 1, "D"),), None)])
     assert batch.done() == [
         [
             "chat",
             1,
             0,
             1,
-            ["a", "b", "c"],
-            [[[0, 0, 1, "A"], [2, 0, 1, "C"]], [[1, 2, {"kind": "x"}]]],
+            ["a", "b", "c", "d"],
+            [
+                [0, 0, 1, "A", 1, 0, 1, "B", 2, 0, 1, "C", 3, 0, 1, "D"],
+                [0, 0, 0, 1, 2, {"kind": "x"}],
+            ],
         ]
     ]

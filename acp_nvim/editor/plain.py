@@ -9,13 +9,18 @@ import msgspec
 _PLAIN = (bool, int, float)
 
 
+def legible(text: str) -> str:
+    """Return a text without what UTF-8 has no bytes for."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def plain(value: Any) -> Any:
     """Return builtins without anything absent: what is None inside a map is left out, in a list it
     is skipped.
     """
     kind = value.__class__
     if kind is str:
-        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+        return legible(value)
     if kind is dict:
         return {key: plain(item) for key, item in value.items() if item is not None}
     if kind is list or kind is tuple:

@@ -4,19 +4,21 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import anyio
 
 from acp_nvim.agent.settings import Settings
-from acp_nvim.editor.plain import plain
+from acp_nvim.editor.plain import legible, plain
 from acp_nvim.render.document import Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
 from acp_nvim.render.tools import Look, float_rows
+from acp_nvim.session import snapshot
 from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
 
 Op = list[Any]
 
@@ -65,7 +67,9 @@ class Screen:
 
     def _changed(self, session: Session) -> None:
         """The start and the end of a turn or a question are urgent, what streams between is not."""
-        self.wake(self._status.get(session.n) != _status(session))
+        known = self._status.get(session.n)
+        changed = known is None or known[0] != session.status or known[1] != len(session.decisions)
+        self.wake(changed)
 
     def state(self, path: list[str | int], value: Any) -> None:
         """Set a value of the snapshot outside of the sessions."""
@@ -120,16 +124,27 @@ class Screen:
                 ops.append(["state", ["sessions", session.n, *path], plain(value)])
                 ops += self._views(session, str(path[0]))
             if calls := session.take_calls():
-                ops.append(["calls", session.n, plain(calls)])
+                ops.append(["calls", session.n, _calls(calls)])
+        return ops + self._events(session, drawn)
+
+    def _events(self, session: Session, drawn: int) -> list[Op]:
+        """Events whose text is on the screen; those of tool calls that follow one another are one
+        operation.
+        """
+        ops: list[Op] = []
+        calls: list[str] | None = None
         for event in session.take_events(drawn):
-            if event.name == "AcpLocation":
-                ops.append(["location", session.n, event.data["path"], event.data.get("line")])
+            data = event.data
             if event.name == "AcpToolCall":
-                if not ops or ops[-1][0] != "called":
-                    ops.append(["called", session.n, []])
-                ops[-1][2].append(plain([event.data["id"], event.data["status"]]))
-            else:
-                ops.append(["event", event.name, plain(event.data)])
+                if calls is None:
+                    calls = []
+                    ops.append(["called", session.n, calls])
+                calls += (legible(data["id"]), legible(data["status"]))
+                continue
+            calls = None
+            if event.name == "AcpLocation":
+                ops.append(["location", session.n, data["path"], data.get("line")])
+            ops.append(["event", event.name, plain(data)])
         return ops
 
     def _views(self, session: Session, changed: str) -> list[Op]:
@@ -180,6 +195,23 @@ class Screen:
         while self.undrawn > limit:
             self.wake()
             await self._drawn.wait()
+
+
+def _calls(calls: Iterable[tuple[int, ToolCall]]) -> list[Any]:
+    """Position, id, title, kind, status and locations of one after the other: what
+    `snapshot.tool_call` has, without a table for each.
+    """
+    told: list[Any] = []
+    for position, call in calls:
+        told += (
+            position,
+            legible(call.id),
+            legible(call.title or call.name or ""),
+            legible(call.kind),
+            legible(call.status),
+            plain(snapshot.locations(call)) if call.locations else False,
+        )
+    return told
 
 
 def _status(session: Session) -> tuple[str, int]:

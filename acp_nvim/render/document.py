@@ -12,20 +12,27 @@ from bisect import bisect_right
 from acp_nvim.render import tools
 from acp_nvim.render.batch import Batch, Op
 from acp_nvim.render.margin import draw_entry
-from acp_nvim.render.rows import Row, decor, row
+from acp_nvim.render.rows import Row, row
 from acp_nvim.render.stream import Stream
 from acp_nvim.render.text import one_line
 from acp_nvim.session.entries import Entry, Message, ToolEntry
 from acp_nvim.session.transcript import Transcript
 
+BLANK: Row = ("", (), None)
+
+ENTRY = 200
+"""What an entry that is no message costs of a budget, beside its characters."""
+
 
 class Static:
     """Draws an entry anew whenever it changed."""
 
-    def __init__(self) -> None:
-        """Nothing is on the screen yet."""
+    __slots__ = ("folded", "separated", "shown")
+
+    def __init__(self, separated: bool) -> None:
+        """Nothing is on the screen yet; `separated`: a blank row goes before it."""
         self.shown: list[Row] = []
-        self.separated = False
+        self.separated = separated
         self.folded = False
 
     @property
@@ -38,18 +45,17 @@ class Static:
         """Whether the last visible row is empty; the one inside a fold is not visible."""
         return bool(self.shown) and not self.shown[-1][0] and not self.folded
 
-    def update(self, n: int, start: int, at_top: bool, rows: list[Row]) -> list[Op]:
-        """Return the operation that replaces what differs between the shown rows and `rows`."""
+    def update(self, start: int, at_top: bool, rows: list[Row], batch: Batch) -> int:
+        """Replace what differs between the shown rows and `rows`; returns characters."""
         old, self.shown = self.shown, rows
-        top = bottom = 0
-        if old:
-            top = _common(old, rows)
-            bottom = _common(old[top:][::-1], rows[top:][::-1])
+        if not old:
+            return batch.put(start, start + at_top, rows) if rows else 0
+        top = _common(old, rows)
+        bottom = _common(old[top:][::-1], rows[top:][::-1])
         if top == len(old) == len(rows):
-            return []
+            return 0
         fresh = rows[top : len(rows) - bottom]
-        last = start + len(old) - bottom + at_top
-        return [["chat", n, start + top, last, [text for text, _, _ in fresh], list(decor(fresh))]]
+        return batch.put(start + top, start + len(old) - bottom + at_top, fresh)
 
 
 class Document:
@@ -73,16 +79,18 @@ class Document:
         An entry that did not fit stays dirty, and so does everything after it: order is kept.
         """
         batch = Batch(self.n)
-        for entry in list(transcript.dirty):
+        dirty = transcript.dirty
+        for entry in list(dirty):
             if budget <= 0:
                 break
-            made, used, done = self._entry(entry, budget)
-            for op in made:
-                batch.add(op)
+            if isinstance(entry, Message):
+                used, done = self._message(entry, budget, batch)
+            else:
+                used, done = self._static(entry, batch), True
             budget -= used
             if not done:
                 break
-            del transcript.dirty[entry]
+            del dirty[entry]
         return batch.done(), budget
 
     def redraw(self, transcript: Transcript) -> list[Op]:
@@ -92,60 +100,55 @@ class Document:
         self.drawn = 0
         return [["reset_chat", self.n]]
 
-    def _entry(self, entry: Entry, budget: int) -> tuple[list[Op], int, bool]:
-        if isinstance(entry, Message):
-            if entry.role == "thought" and self._thoughts == "hide":
-                self._skip(entry)
-                return [], 0, True
-            return self._message(entry, budget)
-        ops = self._static(entry)
-        return ops, 200 + sum(len(text) for op in ops if op[0] == "chat" for text in op[4]), True
-
     def _skip(self, message: Message) -> None:
         """Count hidden text as drawn, once."""
         total = sum(len(part) if isinstance(part, str) else 1 for part in message.parts)
         self.drawn += total - self._skipped.get(message, 0)
         self._skipped[message] = total
 
-    def _message(self, message: Message, budget: int) -> tuple[list[Op], int, bool]:
+    def _message(self, message: Message, budget: int, batch: Batch) -> tuple[int, bool]:
+        if message.role == "thought" and self._thoughts == "hide":
+            self._skip(message)
+            return 0, True
         folds = message.role == "thought" and self._thoughts == "fold"
         at = self._at.get(message)
         if at is None:
-            head = self._separator(message) + _head(message)
+            head = [BLANK] * self._separates(message) + _head(message)
             dim = "AcpThought" if message.role == "thought" else None
             at = self._place(message, Stream(message, head, foot=folds, dim=dim))
         block = self._blocks[at]
         assert isinstance(block, Stream)
         fresh = block.rows == 0
         start, before, drawn = self._start(at), block.rows, block.drawn
-        ops, done = block.draw(self.n, start, self._empty(at), budget)
+        done = block.draw(batch, self.n, start, self._empty(at), budget)
         used = block.drawn - drawn
         self._moved(at, before, block.rows)
         self.drawn += used
         if fresh and folds and block.rows:
-            first = start + len(block._head) - 1
-            ops.append(["fold", self.n, f"t{at}", first, start + block.rows - 1, False])
-        return ops, used, done
+            first = start + len(block.head) - 1
+            batch.fold(f"t{at}", first, start + block.rows - 1, False)
+        return used, done
 
-    def _static(self, entry: Entry) -> list[Op]:
+    def _static(self, entry: Entry, batch: Batch) -> int:
+        """Draw such an entry; returns what that costs of a budget."""
         at = self._at.get(entry)
         if at is None:
-            block = Static()
-            block.separated = bool(self._separator(entry))
-            at = self._place(entry, block)
-        found = self._blocks[at]
-        assert isinstance(found, Static)
-        drawn = self._rows(entry)
-        rows = [row("")] * (found.separated and bool(drawn)) + drawn
-        folds = isinstance(entry, ToolEntry) and len(drawn) > 1
-        if folds or found.folded:
-            rows = [*rows, row("")]
-        start, before = self._start(at), found.rows
-        ops = found.update(self.n, start, self._empty(at), rows)
-        self._moved(at, before, found.rows)
-        if isinstance(entry, ToolEntry) and (folds or found.folded):
-            ops += self._fold(found, at, start, entry)
-        return ops
+            at = self._place(entry, Static(self._separates(entry)))
+        block = self._blocks[at]
+        assert isinstance(block, Static)
+        tool = entry if isinstance(entry, ToolEntry) else None
+        rows = self._rows(entry)
+        folds = block.folded or (tool is not None and len(rows) > 1)
+        if block.separated and rows:
+            rows.insert(0, BLANK)
+        if folds:
+            rows.append(BLANK)
+        start, before = self._start(at), block.rows
+        used = block.update(start, self._empty(at), rows, batch)
+        self._moved(at, before, block.rows)
+        if folds and tool is not None:
+            self._fold(block, at, start, tool, batch)
+        return ENTRY + used
 
     def _rows(self, entry: Entry) -> list[Row]:
         """What cannot be drawn says so in its place; the chat goes on."""
@@ -156,26 +159,25 @@ class Document:
         except Exception as error:
             return [row(f"[cannot be drawn: {type(error).__name__}: {error}]", "AcpError")]
 
-    def _fold(self, block: Static, at: int, start: int, entry: ToolEntry) -> list[Op]:
+    def _fold(self, block: Static, at: int, start: int, entry: ToolEntry, batch: Batch) -> None:
         """A tool call folds as soon as it has content; it is open while it asks."""
         asks = any(decision.outcome is None for decision in entry.decisions)
-        if block.folded:
-            return [["fold_open", self.n, f"t{at}", asks]] if entry.decisions else []
-        block.folded = True
-        first = start + block.separated
-        return [["fold", self.n, f"t{at}", first, start + block.rows - 1, asks]]
+        if not block.folded:
+            block.folded = True
+            batch.fold(f"t{at}", start + block.separated, start + block.rows - 1, asks)
+        elif entry.decisions:
+            batch.add(["fold_open", self.n, f"t{at}", asks])
 
-    def _separator(self, entry: Entry) -> list[Row]:
-        """A blank row above an entry, except at the top, between tool calls, and below a
-        blank one.
+    def _separates(self, entry: Entry) -> bool:
+        """Whether a blank row goes above an entry: except at the top, between tool calls, and
+        below a blank one.
         """
         if not self._blocks or self._blocks[-1].ends_blank:
-            return []
+            return False
+        if not isinstance(entry, ToolEntry):
+            return True
         previous = next(reversed(self._at))
-        quiet = (ToolEntry,)
-        if isinstance(entry, quiet) and (isinstance(previous, quiet) or _folded_thought(previous)):
-            return []
-        return [row("")]
+        return not (isinstance(previous, ToolEntry) or _folded_thought(previous))
 
     def _place(self, entry: Entry, block: Stream | Static) -> int:
         self._blocks.append(block)

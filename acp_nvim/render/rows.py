@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from acp_nvim.render.markdown import Span
@@ -12,8 +13,10 @@ Target = dict[str, Any]
 ...}`.
 """
 
-Row = tuple[str, tuple[Span, ...], Target | None]
-"""Text, spans in bytes, target."""
+Row = tuple[str, tuple[Span, ...], Target | int | None]
+"""Text, spans in bytes, target. A number stands for `{kind = 'tool', call = number}`: there may be
+very many of these.
+"""
 
 WIDEST = 4000
 """Characters of a row that are drawn; a longer line is cut and says so (its full text opens with
@@ -26,14 +29,14 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def row(text: str, group: str | None = None, target: Target | None = None) -> Row:
+def row(text: str, group: str | None = None, target: Target | int | None = None) -> Row:
     """Return a row highlighted as a whole, or plain."""
     if len(text) > WIDEST:
         text = f"{text[:WIDEST]} … +{len(text) - WIDEST} characters"
     return text, ((0, width(text), group),) if group and text else (), target
 
 
-def pieces(parts: Sequence[tuple[str, str | None]], target: Target | None = None) -> Row:
+def pieces(parts: Sequence[tuple[str, str | None]], target: Target | int | None = None) -> Row:
     """Return a row put together from pieces with a highlight group each."""
     spans: list[Span] = []
     whole, column = "", 0
@@ -46,7 +49,7 @@ def pieces(parts: Sequence[tuple[str, str | None]], target: Target | None = None
 
 
 def indent(rows: Iterable[Row], prefix: str) -> list[Row]:
-    """Return the rows moved right by `prefix`; empty ones stay empty."""
+    """Return the rows moved right by `prefix`."""
     shift = width(prefix)
     return [
         (
@@ -59,7 +62,16 @@ def indent(rows: Iterable[Row], prefix: str) -> list[Row]:
 
 
 def decor(rows: Sequence[Row]) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Return spans and targets as frame operations carry them, rows relative to the first."""
+    """Return spans `{row, col, end_col, group}` and targets `{row, end_row, data}`, rows relative
+    to the first.
+    """
     spans = [[at, a, b, group] for at, (_, marks, _) in enumerate(rows) for a, b, group in marks]
-    targets = [[at, at, target] for at, (_, _, target) in enumerate(rows) if target]
+    targets = [[at, at, target] for at, (_, _, target) in enumerate(rows) if target is not None]
     return spans, targets
+
+
+def flat(spans: Iterable[Sequence[Any]], targets: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    """Return spans and targets as the chat's operations carry them: all numbers and names of each
+    in one list, which takes Neovim half the time of a list for each.
+    """
+    return [list(chain.from_iterable(spans)), list(chain.from_iterable(targets))]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import Any
 
+from acp_nvim.render.batch import Batch
 from acp_nvim.render.content import describe
 from acp_nvim.render.markdown import LONGEST, Highlighter
-from acp_nvim.render.rows import Row, decor, row, width
+from acp_nvim.render.rows import Row, decor, flat, row, width
 from acp_nvim.render.text import visible
 from acp_nvim.session.entries import Message, Part
-
-Op = list[Any]
 
 FOLDED = 4
 """A content block with more rows is folded to its first."""
@@ -32,7 +31,7 @@ class Stream:
         """What is drawn of `Transcript.written`: characters, and one for each block that is no
         text.
         """
-        self._head = head
+        self.head = head
         self._foot = foot
         self._dim = dim
         self._part = 0
@@ -48,27 +47,29 @@ class Stream:
         """Whether the last visible row is empty."""
         return self.rows > 0 and not self._tail and not self._foot
 
-    def draw(self, n: int, start: int, at_top: bool, budget: int) -> tuple[list[Op], bool]:
-        """Return operations for up to `budget` characters, and whether all is drawn; `drawn` grows
-        by as much.
+    def draw(self, batch: Batch, n: int, start: int, at_top: bool, budget: int) -> bool:
+        """Draw up to `budget` characters below row `start`; returns whether all is drawn. `drawn`
+        grows by as much. `at_top`: the buffer has only the one empty line of every buffer.
         """
-        ops: list[Op] = []
         done = False
         while not done and budget > 0:
             text, block, done = self._take(budget)
-            first = start + (self.rows - (2 if self._foot else 1) if self.rows else len(self._head))
+            first = start + (self.rows - (2 if self._foot else 1) if self.rows else len(self.head))
             if block:
-                ops += self._put_block(n, start, first, at_top and not ops, text, block)
+                lines, marks, targets = self._block_rows(text, block)
+                self._put(batch, n, start, at_top, lines, marks, targets)
+                if len(block) > FOLDED:
+                    top = first + len(lines) - 1 - len(block)
+                    name = f"c{self.message.number}-{self._part}"
+                    batch.fold(name, top, top + len(block) - 1, False)
             elif text or not self.rows:
                 lines = text.split("\n")
-                ops.append(self._put(n, start, at_top and not ops, lines, self._spans(lines), []))
+                self._put(batch, n, start, at_top, lines, self._spans(lines), [])
             budget -= len(text) + sum(len(line) for line, _, _ in block)
-        return ops, done
+        return done
 
-    def _put_block(
-        self, n: int, start: int, first: int, at_top: bool, before: str, block: list[Row]
-    ) -> list[Op]:
-        """A content block stands on rows of its own; what is long folds under its first row."""
+    def _block_rows(self, before: str, block: list[Row]) -> tuple[list[str], list[Any], list[Any]]:
+        """A content block stands on rows of its own: lines, spans, targets."""
         above = [before] if self._tail or before else []
         spans = self._spans([before]) if above else []
         lines = [*above, *(text for text, _, _ in block), ""]
@@ -77,44 +78,30 @@ class Stream:
         spans += [(at + offset, a, b, group) for at, a, b, group in own_spans]
         targets = [[a + offset, b + offset, data] for a, b, data in targets]
         self._tail, self._column = "", 0
-        ops = [self._put(n, start, at_top, lines, spans, targets)]
-        if len(block) > FOLDED:
-            top = first + offset
-            name = f"c{self.message.number}-{self._part}"
-            ops.append(["fold", n, name, top, top + len(block) - 1, False])
-        return ops
+        return lines, spans, targets
 
     def _put(
         self,
+        batch: Batch,
         n: int,
         start: int,
         at_top: bool,
         lines: list[str],
         spans: list[Any],
         targets: list[Any],
-    ) -> Op:
+    ) -> None:
         if self.rows:
             row = start + self.rows - (2 if self._foot else 1)
             self.rows += len(lines) - 1
-            return ["text", n, row, lines, [spans, targets]]
-        return self._first(n, start, at_top, lines, spans, targets)
-
-    def _first(
-        self,
-        n: int,
-        start: int,
-        at_top: bool,
-        lines: list[str],
-        spans: list[Any],
-        targets: list[Any],
-    ) -> Op:
-        above = len(self._head)
-        head_spans, head_targets = decor(self._head)
+            batch.add(["text", n, row, lines, flat(spans, targets)])
+            return
+        above = len(self.head)
+        head_spans, head_targets = decor(self.head)
         head_spans += [[at + above, a, b, group] for at, a, b, group in spans]
         head_targets += [[a + above, b + above, data] for a, b, data in targets]
-        texts = [text for text, _, _ in self._head] + lines + ([""] if self._foot else [])
+        texts = [text for text, _, _ in self.head] + lines + ([""] if self._foot else [])
         self.rows = len(texts)
-        return ["chat", n, start, start + at_top, texts, [head_spans, head_targets]]
+        batch.add(["chat", n, start, start + at_top, texts, flat(head_spans, head_targets)])
 
     def _take(self, budget: int) -> tuple[str, list[Row], bool]:
         """Cut the next piece off the parts: text up to the budget, or the rows of one content

@@ -39,6 +39,8 @@ def one_line(text: str, limit: int = 200) -> str:
     """Return `text` on a single visible line of at most `limit` characters, for titles and
     messages.
     """
+    if len(text) <= limit and text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip()
     line = " ".join(visible(text).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from msgspec import UNSET
@@ -10,7 +11,8 @@ from msgspec import UNSET
 from acp_nvim.edits import hunks
 from acp_nvim.protocol import schema
 from acp_nvim.render.content import describe, is_aside
-from acp_nvim.render.rows import WIDEST, Row, Target, indent, pieces, row
+from acp_nvim.render.markdown import Span
+from acp_nvim.render.rows import WIDEST, Row, Target, indent, pieces, row, width
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import home_path, one_line, visible
 from acp_nvim.session.asking.decisions import Decision
@@ -36,17 +38,18 @@ class Look:
 def draw(entry: ToolEntry, look: Look) -> list[Row]:
     """Return the rows of a tool call: its line first, then what folds under it."""
     call = entry.call
-    pending = [decision for decision in entry.decisions if decision.outcome is None]
-    limit = None if pending else look.tool_lines
+    asks = next((d for d in entry.decisions if d.outcome is None), None)
+    limit = None if asks else look.tool_lines
     below: list[Row] = []
     for at, item in enumerate(call.content):
         below += _content(at, item, entry, limit)
     if not call.content:
         below += _own_terminals(entry, limit) or _input(call, limit)
-    below += _locations(call)
+    if call.locations:
+        below += _locations(call)
     for decision in entry.decisions:
         below += card(decision, call) if decision.outcome is None else [_decided(decision)]
-    return [_line(call, pending[0] if pending else None), *indent(below, "  ")]
+    return [_line(call, asks), *indent(below, "  ")]
 
 
 def card(decision: Decision, under: ToolCall | None = None) -> list[Row]:
@@ -128,30 +131,40 @@ def diff_rows(diff: schema.Diff, limit: int | None, above: int = 0) -> list[Row]
 
 
 def _line(call: ToolCall, asks: Decision | None) -> Row:
-    status = "permission needed" if asks else call.status.replace("_", " ")
-    group = "AcpPermission" if asks else GROUPS.get(call.status, "AcpToolRunning")
     title = one_line(call.title or call.name or call.id)
-    return pieces(
-        [
-            (ICONS.get(call.status, "◐") + " ", group),
-            (call.kind, "AcpToolKind"),
-            (" · ", "AcpMuted"),
-            (title, "AcpToolTitle"),
-            (_name(call, title), "AcpMuted"),
-            (" · ", "AcpMuted"),
-            (status, group),
-        ],
-        _leads_to(call) | ({"decision": asks.id} if asks else {}),
+    before, spans, after, group = _around(call.kind, call.status, asks is not None)
+    between = _name(call, title) + " · "
+    start = spans[-1][1]
+    end = start + width(title)
+    last = end + width(between)
+    marks = (
+        *spans,
+        (start, end, "AcpToolTitle"),
+        (end, last, "AcpMuted"),
+        (last, last + width(after), group),
     )
+    return f"{before}{title}{between}{after}", marks, _leads_to(call, asks)
 
 
-def _leads_to(call: ToolCall) -> Target:
+@lru_cache(maxsize=256)
+def _around(kind: str, status: str, asks: bool) -> tuple[str, tuple[Span, ...], str, str]:
+    """What stands before a title, its spans, what stands behind, and its group."""
+    group = "AcpPermission" if asks else GROUPS.get(status, "AcpToolRunning")
+    icon = ICONS.get(status, "◐") + " "
+    before, spans, _ = pieces([(icon, group), (kind, "AcpToolKind"), (" · ", "AcpMuted")])
+    return before, spans, "permission needed" if asks else status.replace("_", " "), group
+
+
+def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:
     """Return what the line of a call opens: the file that it is about, else all of itself."""
-    target: Target = {"kind": "tool", "call": call.index, "id": call.id}
-    shows = any(isinstance(item, schema.Diff | schema.Terminal) for item in call.content)
-    if shows or call.kind == "execute" or not call.locations:
-        return target
-    return target | _place(call.locations[0])
+    at = None
+    if call.locations and call.kind != "execute":
+        shows = any(isinstance(item, schema.Diff | schema.Terminal) for item in call.content)
+        at = None if shows else _place(call.locations[0])
+    if at is None and asks is None:
+        return call.index
+    target: Target = {"kind": "tool", "call": call.index} | (at or {})
+    return target | ({"decision": asks.id} if asks else {})
 
 
 def _place(location: schema.ToolCallLocation) -> Target:
@@ -180,24 +193,23 @@ def _above(diff: schema.Diff, call: ToolCall) -> int:
 
 
 def _content(at: int, item: Any, entry: ToolEntry, limit: int | None) -> list[Row]:
-    call = entry.call
     match item:
+        case schema.Content():
+            return _block(at, item.content, entry.call, limit)
         case schema.Diff():
-            return diff_rows(item, limit, _above(item, call))
+            return diff_rows(item, limit, _above(item, entry.call))
         case schema.Terminal():
             return _terminal(item.terminal_id, entry, limit)
         case schema.SessionLink():
             target = {"kind": "session", "id": item.session_id}
             return [row(f"→ subagent {one_line(item.session_id, 60)}", "AcpLink", target)]
-        case schema.Content():
-            return _block(at, item.content, call, limit)
         case _:
             tag = one_line(str(getattr(item, "type", type(item).__name__)), 40)
-            return [row(f"[{tag}]", "AcpMuted", {"kind": "tool", "call": call.index})]
+            return [row(f"[{tag}]", "AcpMuted", entry.call.index)]
 
 
 def _block(at: int, block: Any, call: ToolCall, limit: int | None) -> list[Row]:
-    if not isinstance(block, schema.TextContent) or is_aside(block):
+    if block.__class__ is not schema.TextContent or is_aside(block):
         return describe(block, {"call": call.index, "item": at})
     text = block.text.rstrip("\n")
     if not text:
@@ -207,16 +219,17 @@ def _block(at: int, block: Any, call: ToolCall, limit: int | None) -> list[Row]:
         return [_more(count, call)]
     if limit is not None and count > limit:
         text = _head(text, limit)
-    rows = [
-        (line, (), None) if limit == WHOLE else _wide(line, call)
-        for line in visible(text).split("\n")
-    ]
+    lines = visible(text).split("\n")
+    if limit == WHOLE or len(text) <= WIDEST // 8:  # one character becomes eight at most
+        rows: list[Row] = [(line, (), None) for line in lines]
+    else:
+        rows = [_wide(line, call) for line in lines]
     return rows if limit is None or count <= limit else [*rows, _more(count - limit, call)]
 
 
 def _wide(line: str, call: ToolCall) -> Row:
     """A line that is cut opens in full."""
-    return row(line, None, {"kind": "tool", "call": call.index} if len(line) > WIDEST else None)
+    return row(line, None, call.index if len(line) > WIDEST else None)
 
 
 def _head(text: str, lines: int) -> str:
@@ -234,7 +247,7 @@ def _cut(rows: list[Row], limit: int | None, call: ToolCall | None) -> list[Row]
 
 
 def _more(count: int, call: ToolCall | None) -> Row:
-    target = {"kind": "tool", "call": call.index} if call else None
+    target = call.index if call else None
     return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", target)
 
 

@@ -9,8 +9,9 @@ Ring 1 feeds it (`apply`, `begin_turn`, `ask`, …), the editor ring reads what 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from acp_nvim.protocol import schema
 from acp_nvim.session import options, snapshot
@@ -44,8 +45,7 @@ CALLS_AT_ONCE = 1000
 Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"]
 
 
-@dataclass(slots=True)
-class Event:
+class Event(msgspec.Struct):
     """A `User` autocommand to be; it is told once the text before it is on the screen (`mark`)."""
 
     name: str
@@ -146,7 +146,7 @@ class Session:
         self._changed.clear()
         return changes
 
-    def take_calls(self) -> list[tuple[int, dict[str, Any]]]:
+    def take_calls(self) -> list[tuple[int, ToolCall]]:
         """Return the tool calls that changed, with their positions from 1; the rest of very many
         waits for the next frame.
         """
@@ -154,8 +154,7 @@ class Session:
         self._changed_calls = set(changed[CALLS_AT_ONCE:])
         if self._changed_calls:
             self.on_change()
-        calls = map(self.tool_calls.at, changed[:CALLS_AT_ONCE])
-        return [(call.index + 1, snapshot.tool_call(call)) for call in calls]
+        return [(index + 1, self.tool_calls.at(index)) for index in changed[:CALLS_AT_ONCE]]
 
     def take_events(self, drawn: int) -> list[Event]:
         """Return the events whose text is drawn, in order."""
@@ -312,14 +311,17 @@ class Session:
     def touch_call(self, call: ToolCall) -> None:
         """A tool call changed: its state, its event, its rows."""
         entry = self.entries[call]
+        written = self.transcript.written
         self._changed_calls.add(call.index)
-        self.state_mark = self.transcript.written
-        self.transcript.touch(entry)
-        if call.finished:
+        self.state_mark = written
+        self.transcript.dirty[entry] = None
+        if entry.terminals and call.finished:
             self.terminals.close(entry)
         if entry.told != call.status:
             entry.told = call.status
-            self.event("AcpToolCall", id=call.id, status=call.status)
+            if not self.root.replaying:
+                data = {"session": self.n, "id": call.id, "status": call.status}
+                self._events.append(Event("AcpToolCall", data, written))
         self.on_call(call)
         self.on_change()
 
@@ -332,8 +334,7 @@ class Session:
         """Apply a message about a tool call and show it."""
         call, new = self.tool_calls.upsert(update, announces=announces)
         if new:
-            entry = ToolEntry(call)
-            self.entries[call] = entry
+            self.entries[call] = entry = ToolEntry(call)
             self.transcript.add(entry)
         self.terminals.apply(self.entries[call], update)
         self.touch_call(call)

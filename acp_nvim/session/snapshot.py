@@ -32,8 +32,13 @@ def tool_call(call: ToolCall) -> dict[str, Any]:
         "title": call.title or call.name or "",
         "kind": call.kind,
         "status": call.status,
-        "locations": [compact(path=at.path, line=at.line) for at in call.locations],
+        "locations": locations(call),
     }
+
+
+def locations(call: ToolCall) -> list[dict[str, Any]]:
+    """`{path, line}` of each place that a tool call names."""
+    return [compact(path=at.path, line=at.line) for at in call.locations]
 
 
 def plan(entries: Iterable[schema.PlanEntry]) -> list[dict[str, Any]]:

@@ -18,8 +18,6 @@ from acp_nvim.protocol import schema
 
 FINISHED = ("completed", "failed", "cancelled")
 
-_FIELDS = ("title", "name", "kind", "status", "content", "locations", "raw_input", "raw_output")
-
 
 @dataclass(slots=True, eq=False)
 class ToolCall:
@@ -45,10 +43,23 @@ class ToolCall:
 
     def merge(self, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
         """Take over the fields that are present; absent and null leave what is there (v1)."""
-        for name in _FIELDS:
-            value = getattr(update, name)
-            if value is not UNSET and value is not None:
-                setattr(self, name, value)
+        # One by one: a loop over names costs more than all the rest that an update takes.
+        if update.title is not UNSET and update.title is not None:
+            self.title = update.title
+        if update.name is not UNSET and update.name is not None:
+            self.name = update.name
+        if update.kind is not UNSET and update.kind is not None:
+            self.kind = update.kind
+        if update.status is not UNSET and update.status is not None:
+            self.status = update.status
+        if update.content is not UNSET and update.content is not None:
+            self.content = update.content
+        if update.locations is not UNSET and update.locations is not None:
+            self.locations = update.locations
+        if update.raw_input is not UNSET and update.raw_input is not None:
+            self.raw_input = update.raw_input
+        if update.raw_output is not UNSET and update.raw_output is not None:
+            self.raw_output = update.raw_output
         if update.meta:
             self.meta = {**(self.meta or {}), **update.meta}
 

@@ -8,7 +8,7 @@ local ns_targets = api.nvim_create_namespace('acp.chat.targets')
 ---@class acp.Chat
 ---@field n integer
 ---@field bufnr integer
----@field targets table<integer, table> extmark id -> what <CR> does there
+---@field targets table<integer, table|integer> extmark id -> what <CR> does there
 ---@field folds table<string, integer> block id -> extmark id
 ---@field open integer bytes of the row that grew last
 ---@field long boolean whether it holds a row longer than LONG
@@ -182,24 +182,30 @@ local groups = setmetatable({}, {
   end,
 })
 
+---@param spans any[] row, column, end column and group of one after the other
 local function draw_spans(bufnr, row, spans)
   local set_extmark, options = api.nvim_buf_set_extmark, { strict = false }
-  for i = 1, #spans do
-    local span = spans[i]
-    options.end_col, options.hl_group = span[3], groups[span[4]]
-    set_extmark(bufnr, ns, row + span[1], span[2], options)
+  for i = 1, #spans, 4 do
+    options.end_col, options.hl_group = spans[i + 2], groups[spans[i + 3]]
+    set_extmark(bufnr, ns, row + spans[i], spans[i + 1], options)
   end
 end
 
+---@param targets any[] row, last row and data of one after the other
 local function draw_targets(chat, row, targets)
-  for _, target in ipairs(targets) do
-    local mark = api.nvim_buf_set_extmark(chat.bufnr, ns_targets, row + target[1], 0, {
-      end_row = row + target[2] + 1,
-      end_right_gravity = false,
-      strict = false,
-    })
-    chat.targets[mark] = target[3]
+  local options = { end_right_gravity = false, strict = false }
+  for i = 1, #targets, 3 do
+    options.end_row = row + targets[i + 1] + 1
+    local mark = api.nvim_buf_set_extmark(chat.bufnr, ns_targets, row + targets[i], 0, options)
+    chat.targets[mark] = targets[i + 2]
   end
+end
+
+--- What a target's data says: a number is a tool call, from 0.
+---@param data table|integer
+---@return table
+local function meaning(data)
+  return type(data) == 'number' and { kind = 'tool', call = data } or data --[[@as table]]
 end
 
 local function clear(chat, first, last)
@@ -218,7 +224,7 @@ end
 ---@param first integer
 ---@param last integer
 ---@param lines string[]
----@param decor {[1]: table[], [2]: table[]} spans and targets, rows relative to `first`
+---@param decor {[1]: any[], [2]: any[]} spans and targets, rows relative to `first`
 function M.replace(n, first, last, lines, decor)
   local chat = writable(n)
   if not chat then
@@ -239,7 +245,7 @@ end
 ---@param n integer
 ---@param row integer
 ---@param lines string[] the first one continues `row`
----@param decor {[1]: table[], [2]: table[]} spans and targets, relative to `row`
+---@param decor {[1]: any[], [2]: any[]} spans and targets, relative to `row`
 function M.append(n, row, lines, decor)
   local chat = writable(n)
   if not chat then
@@ -256,7 +262,7 @@ end
 
 --- Frame operation: blocks are foldable from now on, see `acp.folds`.
 ---@param n integer
----@param folds table[] each `{id, first row, last row, open}`
+---@param folds any[] id, first row, last row and open of one after the other
 function M.folds(n, folds)
   if chats[n] then
     require('acp.folds').add(chats[n], folds)
@@ -326,7 +332,7 @@ function M.target()
   for _, mark in ipairs(marks) do
     local size = (mark[4].end_row or mark[2] + 1) - mark[2]
     if mark[2] <= row and row < mark[2] + size and (not best or size <= best_size) then
-      best, best_size = chat.targets[mark[1]], size
+      best, best_size = meaning(chat.targets[mark[1]]), size
     end
   end
   return best, chat
@@ -376,7 +382,7 @@ function M.next_turn(direction)
   local best
   for _, mark in ipairs(api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, 0, -1, {})) do
     local target = chat.targets[mark[1]]
-    if target and target.kind == 'turn' and (mark[2] - row) * direction > 0 then
+    if target and meaning(target).kind == 'turn' and (mark[2] - row) * direction > 0 then
       if direction > 0 then
         best = best or mark[2]
       else

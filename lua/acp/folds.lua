@@ -38,19 +38,16 @@ end
 
 --- Blocks are foldable from now on; lines that come inside extend a fold by themselves.
 ---@param chat acp.Chat
----@param folds table[] each `{id, first row, last row, open}`
+---@param folds any[] id, first row, last row and open of one after the other
 function M.add(chat, folds)
   local commands, opened = {}, {}
-  for i, fold in ipairs(folds) do
-    local id, first, last, open = unpack(fold)
-    chat.folds[id] = api.nvim_buf_set_extmark(chat.bufnr, ns, first, 0, {
-      id = chat.folds[id],
-      end_row = last,
-      end_col = 0,
-      strict = false,
-    })
-    commands[i] = ('%d,%dfold'):format(first + 1, last + 1)
-    opened[#opened + 1] = open and id or nil
+  local options = { end_col = 0, strict = false }
+  for i = 1, #folds, 4 do
+    local id, first, last = folds[i], folds[i + 1], folds[i + 2]
+    options.id, options.end_row = chat.folds[id], last
+    chat.folds[id] = api.nvim_buf_set_extmark(chat.bufnr, ns, first, 0, options)
+    commands[#commands + 1] = ('%d,%dfold'):format(first + 1, last + 1)
+    opened[#opened + 1] = folds[i + 3] and id or nil
   end
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
     run(win, commands)

@@ -69,11 +69,17 @@ end
 
 --- Set some tool calls of a session; the list is there by then.
 ---@param n integer
----@param calls {[1]: integer, [2]: table}[] each with its position
+---@param calls any[] position, id, title, kind, status and locations (false: none) of each
 function M.set_calls(n, calls)
   local list = state.sessions[n].tool_calls
-  for _, call in ipairs(calls) do
-    list[call[1]] = call[2]
+  for i = 1, #calls, 6 do
+    list[calls[i]] = {
+      id = calls[i + 1],
+      title = calls[i + 2],
+      kind = calls[i + 3],
+      status = calls[i + 4],
+      locations = calls[i + 5] or {},
+    }
   end
   version = version + 1
 end
