@@ -32,10 +32,9 @@ def test_a_host_that_dies_is_reported_in_one_line_and_replaced(editor: Editor) -
     assert "exit code 137" in lines[0]
     assert editor.session(1)["status"] == "failed"
     until(lambda: len(editor.processes()) == 1, 5.0)
-    assert editor.turn("say two")["session"] == 2
+    assert editor.turn("say two")["session"] == 1
     assert editor.state()["host"] == "running"
-    assert "one" in editor.chat(1)
-    assert "two" in editor.chat(2)
+    assert [line for line in editor.chat(1) if line in ("one", "two")] == ["one", "two"]
 
 
 def test_waiting_prompts_survive_the_host(editor: Editor) -> None:
@@ -47,7 +46,7 @@ def test_waiting_prompts_survive_the_host(editor: Editor) -> None:
     editor.wait("#require('acp').state().sessions[1].queue == 1")
     os.kill(editor.lua(HOST), signal.SIGKILL)
     editor.wait("require('acp').state().host == 'failed'")
-    assert editor.lines("acp://composer/1") == ["say later"]
+    assert editor.lines("acp://composer/1") == ["wait_for_cancel", "say later"]
 
 
 def test_quitting_ends_host_and_agent(edit: Callable[..., Editor]) -> None:

@@ -49,3 +49,35 @@ def test_what_was_sent_meanwhile_is_not_sent_again(waiting: Editor) -> None:
     until(lambda: [line for line in waiting.chat(1) if line in ("a", "c", "d")][-1] == "d")
     waiting.wait("require('acp').state().sessions[1].status == 'idle'")
     assert [line for line in waiting.chat(1) if line in ("a", "c", "d")] == ["a", "c", "d"]
+
+
+def test_what_is_written_after_a_cancel_goes_by_itself_and_passes_what_waits(
+    waiting: Editor,
+) -> None:
+    waiting.prompt("say x")
+    waiting.wait_event("AcpTurnEnd", 2)
+    assert waiting.session(1)["queue"] == ["say a", "wait_for_cancel", "say c"]
+    assert "goes by itself; 3 prompts wait since the cancel, :Acp queue run" in waiting.messages()
+    waiting.cmd("Acp queue run")
+    waiting.wait(f"#{QUEUE} == 1")
+    waiting.cmd("AcpCancel!")
+    waiting.wait_event("AcpTurnEnd", 4)
+
+
+def test_the_order_of_what_is_written_while_a_turn_is_being_cancelled(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("ignores_cancel 3")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.prompt("say a")
+    editor.wait(f"#{QUEUE} == 1")
+    editor.cmd("AcpCancel")
+    editor.wait("require('acp').state().sessions[1].status == 'cancelling'")
+    editor.prompt("say x")
+    editor.prompt("say y")
+    editor.wait(f"#{QUEUE} == 3")
+    assert editor.session(1)["queue"] == ["say a", "say x", "say y"]
+    editor.wait_event("AcpTurnEnd", 3)
+    assert editor.session(1)["queue"] == ["say a"]
+    assert [line for line in editor.chat(1) if line in ("a", "x", "y")] == ["x", "y"]
+    editor.cmd("Acp queue run")
+    editor.wait_event("AcpTurnEnd", 4)

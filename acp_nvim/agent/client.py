@@ -6,7 +6,6 @@ it.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
@@ -29,6 +28,7 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.protocol.jsonrpc import Violation
 from acp_nvim.render.text import one_line, size
+from acp_nvim.session import ids
 from acp_nvim.session.asking import rules
 from acp_nvim.session.asking.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.asking.questions import permission_decision, rule_case
@@ -53,8 +53,6 @@ Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
 
 OnBreach = Callable[[str, str, Session | None], None]
 """Told of what went over an option `limits.*`: the option's last name, what, and whose it was."""
-
-_ids = itertools.count(1)
 
 
 class FileServer(Protocol):
@@ -105,7 +103,7 @@ def _take_back(decision: Decision) -> None:
 
 def decision_id() -> str:
     """Return a new id of ours, unique in the host."""
-    return f"d{next(_ids)}"
+    return ids.new("d")
 
 
 class Client:

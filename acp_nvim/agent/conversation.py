@@ -15,7 +15,7 @@ from acp_nvim.agent.setup import trace
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError, details
-from acp_nvim.session import subagents
+from acp_nvim.session import queue, subagents
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 
@@ -45,8 +45,6 @@ class Conversation:
         self._busy = self._woken = False
         self._opening = Opening(session, origin)
         self._answered = False
-        self._ahead = 0
-        """Prompts at the head of the queue that go although the queue is held."""
         self._refused = False
         self._coming: Prompt | None = None  # taken out of the queue and not sent yet
         self._configured = False
@@ -55,29 +53,17 @@ class Conversation:
 
     # -- prompts ----------------------------------------------------------------------------------
 
-    def submit(self, prompt: Prompt) -> None:
-        """Queue a prompt; it is sent as soon as those before it are done.
-
-        Prompts that wait since a cancel go on waiting: a new one goes before them.
+    def submit(self, prompt: Prompt) -> int:
+        """Queue a prompt; it is sent as soon as those before it are done. Returns how many it
+        passes, which wait since a cancel and go on waiting.
         """
         session = self.session
-        if session.held and session.queue:
-            session.queue.insert(self._ahead, prompt)
-            self._ahead += 1
-        else:
-            session.held = False
-            session.queue.append(prompt)
-        session.change("queue")
+        passed = queue.add(session, prompt)
         if not (self.running or self._coming or self._opening.replays):
             session.announce(prompt)
         self._woken = self._woken or self.running is None or self._answered
         self._wake()
-
-    def set_queue(self, prompts: Sequence[Prompt]) -> None:
-        """Replace what waits."""
-        self.session.queue[:] = prompts
-        self._ahead = min(self._ahead, len(prompts))
-        self.session.change("queue")
+        return passed
 
     def open(self) -> None:
         """Start agent and session now, whatever was before, and go on with the queue."""
@@ -87,7 +73,7 @@ class Conversation:
 
     def run_queue(self) -> None:
         """Go on after a cancel."""
-        self.session.held = False
+        queue.release(self.session)
         self.open()
 
     def _wake(self) -> None:
@@ -103,7 +89,7 @@ class Conversation:
             while self._woken:
                 self._woken = False
                 going = await self._ensure_open()
-                while going and (prompt := self._next()) is not None:
+                while going and (prompt := queue.take(self.session)) is not None:
                     await self._turn(prompt)
                     going = (not self._refused or await self._login()) and self.is_open
         except Exception as error:  # a fault of ours must not end the host
@@ -115,16 +101,6 @@ class Conversation:
         if self.connection is not None:
             self.connection.client.failed(error)
         return f"internal error: {type(error).__name__}: {error}"
-
-    def _next(self) -> Prompt | None:
-        """Take the next prompt that may go."""
-        session = self.session
-        if not session.queue or (session.held and not self._ahead):
-            return None
-        self._ahead = max(self._ahead - 1, 0)
-        prompt = session.queue.pop(0)
-        session.change("queue")
-        return prompt
 
     async def _turn(self, prompt: Prompt) -> None:
         """Send one prompt and wait for the end of its turn and of what is to be done then."""
@@ -195,9 +171,7 @@ class Conversation:
             session.end_turn("cancelled")
         elif isinstance(error, RequestError) and error.code == AUTH_REQUIRED and prompt is not None:
             self._refused = True
-            session.queue.insert(0, prompt)
-            self._ahead += bool(session.held)
-            session.change("queue")
+            queue.put_back(session, prompt)
             session.end_turn(None, "the agent asks for a login; the prompt waits for it")
         else:
             session.end_turn(None, str(error), details(error))
@@ -216,7 +190,7 @@ class Conversation:
             reason += "; :Acp restart goes on"
             words = connection.last_words() if connection else []
         session.end_turn(None, reason, words)
-        session.held = bool(session.queue)
+        queue.hold(session)
         if self.running is not None:
             self._front.give_back(session, self.running)
 
@@ -227,7 +201,7 @@ class Conversation:
         session, connection = self.session, self.connection
         if self.running is None or connection is None or not session.id or self._answered:
             return False
-        session.held = True
+        queue.hold(session)
         session.decisions.cancel_all("cancel")
         if session.status == "cancelling":
             return True
@@ -241,13 +215,13 @@ class Conversation:
     def hold(self) -> bool:
         """Let prompts that were about to go wait for `run_queue`; False when none was."""
         session = self.session
-        going = bool(session.queue) and (not session.held or self._ahead > 0)
         if self._coming is not None:
-            self.set_queue([self._coming, *session.queue])
-        elif not going:
+            queue.put_back(session, self._coming)
+        elif not queue.moves(session):
             return False
         session.retract()
-        session.held, self._ahead, self._coming = True, 0, None
+        queue.hold(session)
+        self._coming = None
         return True
 
     async def _watch_cancel(self, turn: int) -> None:
@@ -341,9 +315,9 @@ class Conversation:
         session.status, session.error = "failed", reason
         session.remark("error", reason, details)
         session.change("status", "error")
-        prompt = self._next()
+        prompt = queue.take(session)
         if prompt is not None:
-            session.held = bool(session.queue)
+            queue.hold(session)
             self._front.give_back(session, prompt)
 
     def remember(self) -> None:
@@ -361,7 +335,7 @@ class Conversation:
         self.cancel()
         session.decisions.cancel_all("close")
         subagents.abandon(session)
-        self.set_queue(())
+        queue.replace(session, ())
         was_open = self.is_open
         session.status = "closed"
         session.remark("info", "closed")

@@ -7,7 +7,6 @@ A question becomes a `Decision` of the session it belongs to, or of none when it
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -17,14 +16,13 @@ from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
 from acp_nvim.protocol.schema import given
+from acp_nvim.session import ids
 from acp_nvim.session.asking import addresses, forms
 from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.session import Session
 
 _DECLINE: Final = Option("decline", "Decline", "reject_once")
 _DISMISS: Final = Option("cancel", "Dismiss without an answer", "dismiss")
-
-_ids = itertools.count(1)
 
 
 class Elicitations:
@@ -85,7 +83,7 @@ class Elicitations:
                     INVALID_PARAMS, f"elicitation mode {mode} was not advertised", {"mode": mode}
                 )
         return Decision(
-            f"e{next(_ids)}",
+            ids.new("e"),
             "elicitation",
             f"{self.title()} asks: {params.message}",
             kind=kind,

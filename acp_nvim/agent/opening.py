@@ -4,7 +4,7 @@ process was replaced (v1/session-setup).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anyio
@@ -21,7 +21,7 @@ from acp_nvim.protocol.errors import (
 from acp_nvim.session import options
 from acp_nvim.session.session import Session
 
-Way = Literal["new", "load", "resume", "fork"]
+Way = Literal["new", "load", "resume", "fork", "again"]
 
 QUIET_S = 0.25
 """A replay that is not drawn is over when nothing of it has come for so long: some agents answer
@@ -33,10 +33,13 @@ REPLAY_S = 5.0
 
 @dataclass(slots=True, frozen=True)
 class Origin:
-    """Where a session comes from; `id` is the agent's, of a session that exists there."""
+    """Where a session comes from; `id` is the agent's, of a session that exists there. `again`: it
+    was open here, for a process before this one; `chosen` was in force there.
+    """
 
     way: Way = "new"
     id: str = ""
+    chosen: wanted.Wishes = field(default_factory=wanted.Wishes)
 
 
 NEW = Origin()
@@ -48,8 +51,10 @@ class Opening:
     def __init__(self, session: Session, origin: Origin = NEW) -> None:
         """Nothing is sent yet."""
         self.session = session
-        self.opened = False
+        self.opened = origin.way == "again"
         """Whether it has been open at some connection, this one or one before."""
+        self._ran = False
+        """The same of this process: what was chosen is known here."""
         self._origin = origin
         self._setup = Setup()
 
@@ -73,7 +78,7 @@ class Opening:
         for remark in self._setup.remarks:
             session.remark("warning", remark)
         result = await (self._again(connection) if self.opened else self._first(connection))
-        self.opened = True
+        self.opened = self._ran = True
         options.take(session, result)
         for problem in await wanted.apply(connection.agent, session, wishes):
             session.remark("warning", problem)
@@ -86,7 +91,7 @@ class Opening:
         spec, session = connection.spec, self.session
         if not self.opened:
             return wanted.Wishes(spec.mode, dict(spec.options), named=True)
-        return wanted.chosen(session)
+        return wanted.chosen(session) if self._ran else self._origin.chosen
 
     # -- the first time ---------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ terminal are state (`session.terminal`); here its process lives.
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -30,6 +29,7 @@ from acp_nvim.protocol.errors import (
     RESOURCE_NOT_FOUND,
     RequestError,
 )
+from acp_nvim.session import ids
 from acp_nvim.session.asking import rules
 from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.asking.questions import command_of as command_in
@@ -42,7 +42,6 @@ OPTIONS: Final = (
     Option("reject_once", "Refuse", "reject_once"),
 )
 _STRICTEST: Final = {"deny": 0, "ask": 1, "allow": 2, None: 2}
-_ids = itertools.count(1)
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
 
@@ -224,7 +223,7 @@ class AgentTerminals:
     ) -> schema.CreateTerminalResponse:
         if decision is not None:
             await self._permitted(session, command, decision)
-        terminal = Terminal(f"term-{next(_ids)}", command.shown, limit, ours=True)
+        terminal = Terminal(ids.new("term-"), command.shown, limit, ours=True)
         try:
             process = await PtyProcess.start(
                 command.argv,

@@ -36,6 +36,7 @@ from acp_nvim.editor.live_terminals import TerminalViews
 from acp_nvim.editor.review.reviewing import Reviewing
 from acp_nvim.editor.screen import Screen
 from acp_nvim.session.asking.decisions import Decision
+from acp_nvim.session.entries import Past
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
@@ -190,18 +191,32 @@ class Host:
         `origin` says what it is to be made of at the agent (`Conversation.open` does that).
         """
         self.cwd = cwd
-        directories = [
-            str(Path(cwd, Path(path).expanduser())) for path in self.options.files.directories
-        ]
-        session = Session(self._number(), agent or self.options.agent, cwd, directories)
+        agent = agent or self.options.agent
+        session = Session(self._number(), agent, cwd, self._directories(cwd))
         session.title = title
-        session.on_call = partial(self.review.tool_call, session)
-        conversation = Conversation(session, self.agents, self.tasks, self, origin)
-        self.conversations[session.n] = conversation
+        conversation = self._converse(session, origin)
         self.screen.add(session)
         self.review.prepare(session)
         self.make_current(session.n)
         return conversation
+
+    def take_up(self, session: Session, origin: Origin, past: Past | None) -> None:
+        """Go on with a session that was open here before this process; its chat shows `past`."""
+        session.directories = self._directories(session.cwd)
+        self._next = max(self._next, session.n + 1)
+        self._converse(session, origin)
+        self.screen.add(session, past)
+
+    def _converse(self, session: Session, origin: Origin) -> Conversation:
+        session.on_call = partial(self.review.tool_call, session)
+        conversation = Conversation(session, self.agents, self.tasks, self, origin)
+        self.conversations[session.n] = conversation
+        return conversation
+
+    def _directories(self, cwd: str) -> list[str]:
+        """Option `files.directories` for a session there."""
+        paths = self.options.files.directories
+        return [str(Path(cwd, Path(path).expanduser())) for path in paths]
 
     def _number(self) -> int:
         """The next number of a session."""
@@ -286,10 +301,14 @@ class Host:
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: remarks go with it, the files' state is kept."""
+        if not prompt.given:
+            op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
+            self.screen.push(*op)
         await self.review.turn_began(session, prompt)
 
     async def turn_ended(self, session: Session) -> None:
         """A turn is over: what it changed on disk is taken up before the next one."""
+        self.screen.push("under_way", session.n)
         await self.review.turn_ended(session)
 
     def login_needed(self, connection: Connection, session: Session | None) -> None:

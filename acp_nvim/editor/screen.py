@@ -17,6 +17,7 @@ from acp_nvim.render.rows import decor
 from acp_nvim.render.tools import Look, float_rows
 from acp_nvim.session import snapshot
 from acp_nvim.session.asking.decisions import Decision
+from acp_nvim.session.entries import Past
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -54,12 +55,15 @@ class Screen:
 
     # -- what is to be told -----------------------------------------------------------------------
 
-    def add(self, session: Session) -> None:
-        """Show a session from now on."""
+    def add(self, session: Session, past: Past | None = None) -> None:
+        """Show a session from now on; `past` is what its chat holds already."""
         chat = self._settings().chat
         look = Look(chat.tool_lines)
         self.sessions[session.n] = session
-        self.documents[session.n] = Document(session.n, look, chat.thoughts)
+        self.documents[session.n] = document = Document(session.n, look, chat.thoughts)
+        if past is not None:
+            session.transcript.entries.append(past)
+            document.adopt(past)
         self._first.append(["session", session.n])
         session.on_change = lambda: self._changed(session)
         session.on_text = self.wake

@@ -15,7 +15,7 @@ from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.rows import Row, row
 from acp_nvim.render.stream import Stream
 from acp_nvim.render.text import one_line
-from acp_nvim.session.entries import Entry, Message, ToolEntry
+from acp_nvim.session.entries import Entry, Message, Past, ToolEntry
 from acp_nvim.session.transcript import Transcript
 
 BLANK: Row = ("", (), None)
@@ -70,8 +70,17 @@ class Document:
         self._at: dict[Entry, int] = {}
         self._starts: list[int] = []
         self._skipped: dict[Message, int] = {}
+        self._generation = ""
+        """In the ids of folds: those of the process before are others."""
         self.drawn = 0
         """Characters of text drawn, to be held against `Transcript.written`."""
+
+    def adopt(self, entry: Past) -> None:
+        """Take a chat over as it stands on the screen, where another process has drawn it."""
+        block = Static(separated=False)
+        block.shown = self._rows(entry)
+        self._place(entry, block)
+        self._generation = f"{block.rows}."
 
     def draw(self, transcript: Transcript, budget: int) -> tuple[list[Op], int]:
         """Return operations for the dirty entries, and what they left of `budget` characters.
@@ -126,7 +135,7 @@ class Document:
         self.drawn += used
         if fresh and folds and block.rows:
             first = start + len(block.head) - 1
-            batch.fold(f"t{at}", first, start + block.rows - 1, False)
+            batch.fold(self._fold_id(at), first, start + block.rows - 1, False)
         return used, done
 
     def _static(self, entry: Entry, batch: Batch) -> int:
@@ -150,6 +159,9 @@ class Document:
             self._fold(block, at, start, tool, batch)
         return ENTRY + used
 
+    def _fold_id(self, at: int) -> str:
+        return f"t{self._generation}{at}"
+
     def _rows(self, entry: Entry) -> list[Row]:
         """What cannot be drawn says so in its place; the chat goes on."""
         try:
@@ -164,9 +176,9 @@ class Document:
         asks = any(decision.outcome is None for decision in entry.decisions)
         if not block.folded:
             block.folded = True
-            batch.fold(f"t{at}", start + block.separated, start + block.rows - 1, asks)
+            batch.fold(self._fold_id(at), start + block.separated, start + block.rows - 1, asks)
         elif entry.decisions:
-            batch.add(["fold_open", self.n, f"t{at}", asks])
+            batch.add(["fold_open", self.n, self._fold_id(at), asks])
 
     def _separates(self, entry: Entry) -> bool:
         """Whether a blank row goes above an entry: except at the top, between tool calls, and

@@ -86,6 +86,8 @@ class Prompt:
     """`_meta` of the request (v1/extensibility)."""
     late: Callable[[], Awaitable[Sequence[Attachment]]] | None = None
     """Finds further attachments at the moment of sending."""
+    free: bool = False
+    """It goes although those that wait are held (`session/queue.py`)."""
     left_out: list[str] = field(default_factory=list)
     """What the agent cannot take and nothing can stand for, one line each."""
 

@@ -68,6 +68,10 @@ end
 ---@param options acp.PermissionOption[]
 ---@param kind string
 local function answer_kind(id, options, kind)
+  if #options == 0 then
+    require('acp.notify').echo('info', 'this question is over')
+    return
+  end
   local choice = option_of_kind(options, kind)
   if choice then
     answer(id, choice)

@@ -57,16 +57,6 @@ local function on_stderr(_, data)
   end
 end
 
---- Prompts that waited in the host are the user's words: they go back to where they were written.
-local function give_back_queues()
-  for n, session in pairs(require('acp.state').get().sessions) do
-    for _, text in ipairs(session.queue or {}) do
-      require('acp.composer').give_back(n, text)
-    end
-    require('acp.state').set({ 'sessions', n, 'queue' }, {})
-  end
-end
-
 --- Why the host ended, and what the user can do.
 ---@param code integer
 ---@return string
@@ -82,9 +72,7 @@ end
 local function gone(code)
   channel = nil
   local message = epitaph(code)
-  give_back_queues()
-  require('acp.state').host_gone('failed', message)
-  require('acp.permission').clear()
+  require('acp.past').host_gone(message)
   if vim.v.exiting == vim.NIL then
     require('acp.notify').echo('error', message)
   end
@@ -158,7 +146,7 @@ function M.start()
   require('acp.state').set({ 'host' }, 'starting')
   require('acp.notify').watch()
   local args = require('acp.config').for_host()
-  args.next_session = require('acp.state').next()
+  args.past = require('acp.past').left()
   vim.rpcnotify(id, 'acp', 'setup', args)
   return id
 end

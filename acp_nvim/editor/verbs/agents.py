@@ -6,13 +6,17 @@ import msgspec
 
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.editor.host import Host
+from acp_nvim.editor.revival import revive
 from acp_nvim.editor.verbs.table import Args, verb
 
 
 @verb("setup")
 def setup(host: Host, args: Args) -> None:
     """Options, at the start and after each `setup()`."""
+    past = args.pop("past", None)
     host.configure(args)
+    if past is not None:
+        revive(host, past)
 
 
 @verb("extensions")

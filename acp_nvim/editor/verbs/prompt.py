@@ -6,6 +6,7 @@ from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.attach import is_empty, prompt_of
 from acp_nvim.editor.verbs.table import Args, verb
+from acp_nvim.session import queue as waiting
 from acp_nvim.session.prompts import Prompt
 
 
@@ -24,7 +25,10 @@ def prompt(host: Host, args: Args) -> None:
         or (wanted and conversation.session.agent != wanted)
     ):
         conversation = host.new_session(args["cwd"], wanted)
-    conversation.submit(sent)
+    passed = conversation.submit(sent)
+    if passed:
+        others = "1 prompt waits" if passed == 1 else f"{passed} prompts wait"
+        host.echo("info", f"goes by itself; {others} since the cancel, :Acp queue run")
     if host.settings().chat.open:
         host.screen.push("open_chat", conversation.session.n)
 
@@ -52,7 +56,7 @@ def cancel(host: Host, args: Args) -> None:
 
 def _clear(conversation: Conversation) -> bool:
     had = bool(conversation.session.queue)
-    conversation.set_queue(())
+    waiting.replace(conversation.session, ())
     return had
 
 
@@ -84,4 +88,4 @@ def _set_queue(conversation: Conversation, texts: list[str]) -> None:
         if same is not None:
             before.remove(same)
         after.append(same or Prompt(text))
-    conversation.set_queue(after)
+    waiting.replace(conversation.session, after)

@@ -1,0 +1,21 @@
+"""Ids that we give: to decisions, to terminals. They differ from those of a process of the plugin
+before this one, whose chats and buffers Neovim still shows.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import count
+
+_runs: list[int] = []
+_numbers: defaultdict[str, count[int]] = defaultdict(lambda: count(1))
+
+
+def begin(run: int) -> None:
+    """This process is the `run`-th of its Neovim, from 1."""
+    _runs[:] = [run] if run > 1 else []
+
+
+def new(kind: str) -> str:
+    """Return an id that begins with `kind`: `d1`, `d2` …; `d2.1` in the second process."""
+    return kind + ".".join(map(str, [*_runs, next(_numbers[kind])]))

@@ -1,0 +1,61 @@
+"""The prompts of a session that wait: their order, and which of them go while the rest is held.
+
+A cancel holds what waits until the user lets it run. What he writes after that goes by itself, in
+the order in which he wrote it, and passes those that are held without a change of their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+
+
+def add(session: Session, prompt: Prompt) -> int:
+    """Put a prompt last; returns how many it passes because they are held."""
+    session.held = session.held and bool(session.queue)
+    prompt.free = session.held
+    passed = sum(not waiting.free for waiting in session.queue) if session.held else 0
+    session.queue.append(prompt)
+    session.change("queue")
+    return passed
+
+
+def replace(session: Session, prompts: Sequence[Prompt]) -> None:
+    """Let these wait in place of those that do."""
+    session.queue[:] = prompts
+    session.change("queue")
+
+
+def put_back(session: Session, prompt: Prompt) -> None:
+    """The agent did not take a prompt: it is the next one."""
+    prompt.free = session.held
+    replace(session, [prompt, *session.queue])
+
+
+def moves(session: Session) -> bool:
+    """Whether there is a prompt that may go."""
+    return any(prompt.free or not session.held for prompt in session.queue)
+
+
+def take(session: Session) -> Prompt | None:
+    """Take out the next prompt that may go."""
+    waiting = session.queue
+    found = next((prompt for prompt in waiting if prompt.free or not session.held), None)
+    if found is not None:
+        waiting.remove(found)
+        session.change("queue")
+    return found
+
+
+def hold(session: Session) -> None:
+    """Nothing goes until `release`."""
+    session.held = True
+    for prompt in session.queue:
+        prompt.free = False
+
+
+def release(session: Session) -> None:
+    """All of them may go."""
+    session.held = False
