@@ -156,6 +156,14 @@ def test_a_prompt_for_a_session_that_is_not_there_is_an_error(front: Editor) -> 
     assert "no session 9" in told(front)[-1]
 
 
+def test_what_cannot_be_seen_is_spelled_out_on_one_line(edit: Start) -> None:
+    """As `render/text.py` does; a NUL is no reason for an error of Vim's own functions."""
+    front = edit()
+    text = "a\0b\x1b[31m\u202ec\u200b\x9bd\ufeff\u2066\r\n e\tf é😀\u200d"
+    shown = front.lua("return require('acp.notify').one_line(...)", text)
+    assert shown == "a^@b^[[31m<U+202E>c<U+200B><U+009B>d<U+FEFF><U+2066> e f é😀\u200d"
+
+
 def test_a_message_is_one_line_that_never_asks_for_enter(edit: Start) -> None:
     front = edit(init=HOST, screen=(60, 20))
     for number in range(3):

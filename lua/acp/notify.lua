@@ -13,12 +13,33 @@ local function number(level)
   return vim.log.levels[(level or 'info'):upper()] or vim.log.levels.INFO
 end
 
---- `text` on one line: line breaks become spaces, other control characters are made visible.
+--- Bytes of characters that nobody sees or that turn text around, as `acp_nvim/render/text.py` has
+--- them: C1 controls, bidirectional marks, zero widths.
+local UNSEEN = {
+  '\xc2[\x80-\x9f]',
+  '\xd8\x9c',
+  '\xe2\x80[\x8b\x8e\x8f\xa8-\xae]',
+  '\xe2\x81[\xa0-\xa9]',
+  '\xef\xbb\xbf',
+}
+
+---@param character string
+---@return string
+local function spelled(character)
+  return ('<U+%04X>'):format(vim.fn.char2nr(character))
+end
+
+--- `text` on one line: line breaks become spaces, what can't be seen is spelled out.
 ---@param text string
 ---@return string
 function M.one_line(text)
   local line = text:gsub('%s*[\r\n]+%s*', ' '):gsub('\t', ' ')
-  return (line:gsub('%c', vim.fn.strtrans))
+  -- A string with a NUL would be a Blob to Vim's functions.
+  line = line:gsub('%z', '^@'):gsub('%c', vim.fn.strtrans)
+  for _, pattern in ipairs(line:find('[\x80-\xff]') and UNSEEN or {}) do
+    line = line:gsub(pattern, spelled)
+  end
+  return line
 end
 
 --- `text` cut to `width` display cells, with an ellipsis where something is missing.

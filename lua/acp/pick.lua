@@ -101,7 +101,7 @@ end
 function M.choose(prompt, kind, items, on_choice)
   ask({
     put = function(done)
-      local opts = { prompt = prompt, kind = 'acp_' .. kind, format_item = label }
+      local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
       vim.ui.select(items, opts, function(_, index)
         if index then
           on_choice(index)
@@ -123,7 +123,7 @@ function M.select(id, prompt, kind, items)
   local answer = answer_once('picked', id, 'index')
   ask({
     put = function(done)
-      local opts = { prompt = prompt, kind = 'acp_' .. kind, format_item = label }
+      local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
       vim.ui.select(items, opts, function(_, index)
         answer(index)
         done()
@@ -142,7 +142,7 @@ function M.input(id, prompt, default)
   local answer = answer_once('typed', id, 'text')
   ask({
     put = function(done)
-      vim.ui.input({ prompt = prompt, default = default }, function(text)
+      vim.ui.input({ prompt = label(prompt), default = default }, function(text)
         answer(text)
         done()
       end)
