@@ -37,3 +37,30 @@ def test_a_prompt_whose_files_are_being_kept_is_held(editor: Editor) -> None:
     assert traffic.received("session/prompt") == []
     editor.cmd("AcpCancel!")
     editor.wait("#require('acp').state().sessions[1].queue == 0")
+
+
+def test_what_is_asked_outside_of_a_turn_is_answered_as_cancelled(editor: Editor) -> None:
+    traffic = editor.agent("asks_after_turn")
+    editor.turn("hello")
+    editor.wait("#require('acp').state().sessions[1].permissions == 1")
+    editor.cmd("AcpCancel")
+    assert editor.wait_event("AcpPermissionDone")["outcome"] == "cancelled"
+    editor.wait("#require('acp').state().sessions[1].permissions == 0")
+    (answer,) = traffic.answers("session/request_permission")
+    assert answer["result"]["outcome"] == {"outcome": "cancelled"}
+    assert traffic.received("session/cancel") == []
+    assert "nothing to cancel" not in editor.messages()
+
+
+def test_a_path_that_is_none_stops_no_cancel(editor: Editor) -> None:
+    """A NUL is no part of any path: what looks at the files of tool calls passes over it."""
+    traffic = editor.agent("script")
+    place = r'{"path":"/tmp/a\u0000b"}'
+    diff = r'{"type":"diff","path":"/tmp/c\u0000d","oldText":"a","newText":"b"}'
+    call = f'"toolCallId":"t","title":"odd","kind":"edit","locations":[{place}],"content":[{diff}]'
+    editor.prompt(f'update {{"sessionUpdate":"tool_call",{call}}}\nwait_for_cancel')
+    editor.wait("#require('acp').state().sessions[1].tool_calls == 1")
+    editor.cmd("AcpCancel")
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
+    assert len(traffic.received("session/cancel")) == 1
+    assert editor.session(1)["tool_calls"][0]["status"] == "cancelled"

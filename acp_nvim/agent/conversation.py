@@ -206,10 +206,10 @@ class Conversation:
         if session.status == "cancelling":
             return True
         session.status = "cancelling"
-        session.close_calls("cancelled")
         session.change("status")
         connection.agent.cancel(session.id)
         self._tasks.start_soon(self._watch_cancel, self.turn)
+        session.close_calls("cancelled")
         return True
 
     def hold(self) -> bool:

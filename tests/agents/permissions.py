@@ -41,6 +41,13 @@ def report(agent: Agent, id: str, response: Frame) -> str:
 
 
 @scenario
+def asks_after_turn(agent: Agent) -> None:
+    """End the turn first, and ask then, as background work does."""
+    agent.end()
+    agent.request(METHOD, question("late"))
+
+
+@scenario
 def permission(agent: Agent, id: str = "p1") -> None:
     """One question with the four usual options; the answer is said. Cancelled ends the turn so."""
     agent.update(update_of("tool_call", toolCallId=id, title=f"Run {id}", kind="execute"))

@@ -28,6 +28,7 @@ def named(call: ToolCall, cwd: str) -> list[str]:
     """Real absolute paths, without doubles, in the order in which they are named."""
     found = [at.path for at in call.locations]
     found += [item.path for item in call.content if isinstance(item, schema.Diff)]
+    found = [path for path in found if "\0" not in path]
     if call.raw_input:
         found += _inside(call.raw_input, 0)
     if not found:
@@ -45,7 +46,7 @@ def diffs(call: ToolCall, cwd: str) -> list[tuple[str, str | None, str]]:
             item.new_text,
         )
         for item in call.content
-        if isinstance(item, schema.Diff)
+        if isinstance(item, schema.Diff) and "\0" not in item.path
     ]
 
 

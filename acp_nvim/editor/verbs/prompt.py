@@ -42,6 +42,11 @@ def cancel(host: Host, args: Args) -> None:
         host.echo("info", host.family.cancel(child, conversation))
         return
     ending = conversation is not None and conversation.cancel()
+    dismissed = (  # what is asked outside of a turn
+        conversation is not None
+        and not ending
+        and conversation.session.decisions.cancel_all("cancel")
+    )
     held = conversation is not None and not ending and conversation.hold()
     cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
     if cleared and not ending:
@@ -50,7 +55,7 @@ def cancel(host: Host, args: Args) -> None:
         host.echo("info", "what waits goes on by :Acp queue run")
     elif held:
         host.echo("info", "nothing is sent yet; what waits goes on by :Acp queue run")
-    elif not ending:
+    elif not ending and not dismissed:
         host.echo("info", "nothing to cancel")
 
 

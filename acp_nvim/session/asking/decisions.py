@@ -134,7 +134,7 @@ class Decisions:
         """Return the oldest pending one with options to choose from."""
         return next((d for d in self._pending.values() if subject in (None, d.subject)), None)
 
-    def cancel_all(self, by: str) -> None:
-        """Resolve every pending one as cancelled."""
-        for decision in self:
-            decision.resolve(CANCELLED, by)
+    def cancel_all(self, by: str) -> bool:
+        """Resolve every pending one as cancelled; False when there was none."""
+        resolved = [decision.resolve(CANCELLED, by) for decision in self]
+        return any(resolved)
