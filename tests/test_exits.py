@@ -57,6 +57,17 @@ def test_an_exit_in_the_middle_of_a_turn(
     assert "pid" not in agent
 
 
+def test_an_agent_that_closes_its_output_is_not_said_to_be_killed(editor: Editor) -> None:
+    """It is ended, as nothing can come any more; that it ended by our signal explains nothing."""
+    editor.agent("script")
+    cut(editor, "closes_output")
+    assert any("closed its output" in line for line in editor.chat(1))
+    end = editor.events("AcpTurnEnd")[0]["data"]
+    assert "closed its output" in end["error"]
+    assert "SIG" not in end["error"]
+    assert editor.session(1)["queue"] == ["say queued"]
+
+
 def test_restart_goes_on_in_the_same_window(editor: Editor) -> None:
     traffic = editor.agent("exit_once", str(editor.home / "mark"), "echo")
     editor.prompt("say it")

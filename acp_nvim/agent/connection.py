@@ -90,6 +90,7 @@ class Connection:
         self._agent: Agent | None = None
         self._authenticating = anyio.Lock()
         self._configured: bool | None = None
+        self._closed_output = False
         self.client.on_auth_status = self._auth_status
         self.client.extensions = around.extensions
         self.client.new_child = around.child
@@ -179,6 +180,7 @@ class Connection:
             tasks.start_soon(self._handshake)
             await endpoint.run()
             if process.exit is None:
+                self._closed_output = not self.stopping
                 await process.stop()
             self.exit = process.exit
             self._gone()
@@ -295,6 +297,8 @@ class Connection:
 
     def epitaph(self) -> str:
         """How the agent ended, in one line."""
+        if self._closed_output:
+            return f"{self.name} closed its output and was ended"
         return f"{self.name} ended: {self.exit}" if self.exit else f"{self.name} ended"
 
     def last_words(self, lines: int = 5) -> list[str]:

@@ -30,6 +30,14 @@ def die(agent: Agent, name: str = "SIGKILL") -> None:
     agent.die(name)
 
 
+@scenario
+def closes_output(agent: Agent) -> None:
+    """Close stdout mid-turn, and live on."""
+    agent.say("before the end\n")
+    os.close(1)
+    agent.listen()
+
+
 @whole_life
 def exit_at_once(agent: Agent, code: str = "7") -> None:
     """End before the handshake, with a word on stderr."""
