@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from acp_nvim.agent.wire.calls import IncomingCall
+from acp_nvim.agent.wire.endpoint import UNREADABLE_ANSWERED
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import DecodeError, LocalProtocolError, RequestError
 from tests.wire import Handler, Running, Serve, Wire, eventually, refuse
@@ -281,6 +282,16 @@ async def test_garbage_is_reported_and_answered_and_the_rest_is_read(wire: Wire)
     assert answer["error"]["code"] == -32700
     await eventually(lambda: wire.handler.heard == [("after", {})])
     assert wire.endpoint.counters.violations == {"json": 1}
+
+
+async def test_an_agent_that_prints_something_else_is_not_answered_for_ever(wire: Wire) -> None:
+    """It may print any amount of it and read nothing: what we answer would pile up."""
+    for _ in range(3):
+        wire.far.send(b"2026-11-22 INFO working\n" * (UNREADABLE_ANSWERED // 2))
+    wire.put({"method": "after"})
+    await eventually(lambda: wire.handler.heard == [("after", {})])
+    assert wire.endpoint.counters.violations["json"] == UNREADABLE_ANSWERED // 2 * 3
+    assert len(wire.received()) == UNREADABLE_ANSWERED
 
 
 async def test_a_notification_handler_that_raises_stops_nothing(wire: Wire) -> None:

@@ -203,6 +203,11 @@ def test_a_malformed_error_keeps_what_can_be_read() -> None:
     assert (response.error.code, response.error.message) == (errors.AUTH_REQUIRED, "log in")
 
 
+def test_a_byte_order_mark_is_no_part_of_a_message() -> None:
+    line = b'\xef\xbb\xbf{"jsonrpc":"2.0","method":"a"}\n'
+    assert events(line + line) == [("Notification", "a", b"{}")] * 2
+
+
 def test_blank_lines_and_carriage_returns() -> None:
     data = b'\n\r\n  \t\n{"method":"a"}\r\n\n {"method":"b"} \n'
     assert [e[1] for e in events(data)] == ["a", "b"]

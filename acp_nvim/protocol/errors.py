@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
 from msgspec import UNSET
 
 PARSE_ERROR: Final = -32700
@@ -15,6 +16,9 @@ REQUEST_CANCELLED: Final = -32800
 AUTH_REQUIRED: Final = -32000
 RESOURCE_NOT_FOUND: Final = -32002
 UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
+
+DETAIL_CHARACTERS: Final = 2000
+DETAIL_LINES: Final = 20
 
 
 class ProtocolError(Exception):
@@ -54,6 +58,13 @@ class RequestError(Exception):
 
 
 def details(error: Exception) -> list[str]:
-    """Whatever else the agent said about an error, on one line (`error.data` may be anything)."""
+    """Whatever else the agent said about an error: the lines of a text, anything else as JSON
+    (`error.data` may be anything).
+    """
     data = getattr(error, "data", None)
-    return [str(data)[:2000]] if data else []
+    if isinstance(data, dict) and len(data) == 1:
+        data = next(iter(data.values()))
+    if not data or data == str(error):
+        return []
+    text = data if isinstance(data, str) else msgspec.json.encode(data).decode()
+    return text[:DETAIL_CHARACTERS].splitlines()[:DETAIL_LINES]

@@ -83,6 +83,7 @@ Event: TypeAlias = Request | Notification | Response | Violation
 
 _Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
+_BOM: Final = b"\xef\xbb\xbf"
 _NULL: Final = Raw(b"null")
 _NO_PARAMS: Final = Raw(b"{}")
 
@@ -193,7 +194,11 @@ class Peer:
         return events
 
     def _line(self, line: bytes) -> list[Event]:
-        """The events of a line that is not known to be good; for each way to be bad its own."""
+        """The events of a line that is not known to be good; for each way to be bad its own.
+
+        A byte order mark, which some systems write in front of a program's output, is none.
+        """
+        line = line.removeprefix(_BOM)
         try:
             line.decode()
         except UnicodeDecodeError as e:
@@ -319,7 +324,7 @@ def _error_response(asked: Id, method: str, error: Raw, raw: bytes) -> list[Even
 def _malformed_error(error: Raw) -> schema.Error:
     """What can be read of it: code and message where they are such, all of it as data."""
     code: int = errors.INTERNAL_ERROR
-    message = "malformed error"
+    message = "an error without a message"
     try:
         data = msgspec.json.decode(error)
     except RecursionError:
@@ -327,10 +332,15 @@ def _malformed_error(error: Raw) -> schema.Error:
     if isinstance(data, dict):
         given = data.get("code")
         code = int(given) if isinstance(given, int | float) else code
-        message = str(data.get("message") or message)
+        message = _words(data.get("message") or message)
+        data = data.get("data", data)
     elif isinstance(data, str):
         message = data
     return schema.Error(code, message, data)
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _unreadable(kind: ViolationKind, detail: str, raw: bytes) -> Violation:

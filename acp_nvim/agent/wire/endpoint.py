@@ -30,6 +30,11 @@ __all__ = ["ConnectionClosed", "Endpoint", "Handler", "IncomingCall", "OutgoingC
 
 CANCEL = "$/cancel_request"
 
+UNREADABLE_ANSWERED = 1000
+"""Lines that are no message are answered so often: an agent that prints something else on stdout
+may print any amount of it, and read no answer.
+"""
+
 Params: TypeAlias = Struct | dict[str, Any]
 
 
@@ -208,7 +213,10 @@ class Endpoint:
 
     def _violated(self, violation: Violation) -> None:
         self.counters.violations[violation.kind] += 1
-        if violation.reply is not None:
+        unread = violation.kind in ("json", "utf8") and (
+            self.counters.violations[violation.kind] > UNREADABLE_ANSWERED
+        )
+        if violation.reply is not None and not unread:
             self._send(violation.reply)
         self._guarded(self._handler.violation, violation)
 

@@ -1,0 +1,33 @@
+"""What else an agent says about an error, as the chat shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from acp_nvim.protocol.errors import DETAIL_LINES, RequestError, details
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (UNSET, []),
+        (None, []),
+        ({}, []),
+        ("the message", []),
+        ("first\nsecond\r\nthird", ["first", "second", "third"]),
+        ({"details": "first\nsecond"}, ["first", "second"]),
+        ({"a": 1, "b": [None, True]}, ['{"a":1,"b":[null,true]}']),
+        (["x", {"y": 1}], ['["x",{"y":1}]']),
+        (7, ["7"]),
+        ("x\n" * 100, ["x"] * DETAIL_LINES),
+    ],
+)
+def test_details_of_an_error(data: Any, lines: list[str]) -> None:
+    assert details(RequestError(-32603, "the message", data)) == lines
+
+
+def test_other_errors_have_none() -> None:
+    assert details(ValueError("x")) == []
