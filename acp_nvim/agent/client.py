@@ -14,6 +14,7 @@ import anyio
 import msgspec
 from msgspec import UNSET
 
+from acp_nvim.agent.early import Early
 from acp_nvim.agent.elicitations import Elicitations, response
 from acp_nvim.agent.extensions import Extensions, session_of
 from acp_nvim.agent.oddities import Oddities
@@ -37,9 +38,6 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.updates import apply, said
 
 _read_update = codec.reader("session/update", "client")
-
-EARLY = 1000
-"""Updates that are kept for a session id whose `session/new` has not answered yet."""
 
 PAST = (
     *(schema.UserMessageChunk, schema.AgentMessageChunk, schema.AgentThoughtChunk),
@@ -121,7 +119,8 @@ class Client:
         self.name = name
         self.sessions: dict[str, Session] = {}
         self.oddities = oddities
-        self.early: dict[str, list[Any]] = {}
+        self.early = Early()
+        """What came for sessions whose `session/new` has not answered yet."""
         self.muted: dict[str, int] = {}
         """Session ids whose replay is not applied, and how much of it has come."""
         self._gone: set[str] = set()
@@ -146,7 +145,7 @@ class Client:
         """Route this id to a session from now on, and apply what came for it before."""
         self.sessions[session_id] = session
         self._gone.discard(session_id)
-        for update in self.early.pop(session_id, ()):
+        for update in self.early.take(session_id):
             self._apply(session, update)
 
     def forget(self, session: Session) -> None:
@@ -228,10 +227,8 @@ class Client:
             return
         if message.session_id in self._gone:
             return
-        waiting = self.early.setdefault(message.session_id, [])
         self.oddities.count("update for a session not known yet", message.session_id[-8:])
-        if len(waiting) < EARLY:
-            waiting.append(message.update)
+        self.early.add(message.session_id, message.update, len(params))
 
     def _apply(self, session: Session, update: Any) -> None:
         """Apply an update; a child that it tells of is routed from then on (v1/subagents)."""

@@ -1,0 +1,41 @@
+"""Updates for session ids that are not known yet: kept until it is known, and no longer than there
+is room for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+UPDATES: Final = 1000
+"""Updates that are kept for one id."""
+BYTES: Final = 16 << 20
+"""What is kept in all; beyond that the ids that were heard of first are forgotten."""
+
+
+class Early:
+    """Updates by session id, in the order in which they came."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._kept: dict[str, list[tuple[Any, int]]] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        """Return the number of ids that something is kept for."""
+        return len(self._kept)
+
+    def add(self, session_id: str, update: Any, size: int) -> None:
+        """Keep an update that came as `size` bytes."""
+        waiting = self._kept.setdefault(session_id, [])
+        if len(waiting) >= UPDATES:
+            return
+        waiting.append((update, size))
+        self._size += size
+        while self._size > BYTES and self._kept:
+            self.take(next(iter(self._kept)))
+
+    def take(self, session_id: str) -> list[Any]:
+        """Return what is kept for an id; nothing is kept for it then."""
+        kept = self._kept.pop(session_id, [])
+        self._size -= sum(size for _, size in kept)
+        return [update for update, _ in kept]
