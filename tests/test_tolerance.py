@@ -263,6 +263,15 @@ def test_terminal_arguments() -> None:
     assert len(notes) == 1
 
 
+def test_numbers_among_the_arguments_of_a_command_are_words() -> None:
+    """Nothing of a command is left out: without its last word `rm -r a 7` is another one."""
+    env = [{"name": "N", "value": 2}]
+    fields = {"sessionId": "s", "command": "head", "args": ["-n", 5, "f"], "env": env}
+    read, _ = params("terminal/create", fields)
+    assert read.args == ["-n", "5", "f"]
+    assert read.env == [schema.EnvVariable("N", "2")]
+
+
 @pytest.mark.parametrize(
     ("method", "fields", "named"),
     [
@@ -271,6 +280,21 @@ def test_terminal_arguments() -> None:
         ("fs/write_text_file", {"sessionId": "s", "path": "/a", "content": None}, "params.content"),
         ("terminal/output", {"terminalId": "t"}, "params.sessionId"),
         ("elicitation/create", {"message": "m"}, "params.mode"),
+        (
+            "terminal/create",
+            {"sessionId": "s", "command": "rm", "args": "a"},
+            "params.args: a list",
+        ),
+        (
+            "terminal/create",
+            {"sessionId": "s", "command": "rm", "args": ["a", None]},
+            "params.args[1]",
+        ),
+        (
+            "terminal/create",
+            {"sessionId": "s", "command": "rm", "env": [{"name": 1}]},
+            "params.env[0]",
+        ),
         ("session/request_permission", {"sessionId": "s", "options": []}, "params.toolCall"),
     ],
 )

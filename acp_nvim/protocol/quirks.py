@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, get_args
 
+import msgspec
+
 from acp_nvim.protocol import schema as s
+from acp_nvim.protocol.errors import DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,11 +69,30 @@ def _mode_update(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _terminal(value: dict[str, Any]) -> dict[str, Any]:
-    """`env` as a map, as it is nearly everywhere else."""
-    env = value.get("env")
-    if not isinstance(env, dict):
-        return value
-    return {**value, "env": [{"name": key, "value": item} for key, item in env.items()]}
+    """`env` as a map, as it is nearly everywhere else; numbers as words. Nothing of a command is
+    ever left out: it would be another one.
+    """
+    given = {name: value[name] for name in ("args", "env") if value.get(name) is not None}
+    if isinstance(env := given.get("env"), dict):
+        given["env"] = [{"name": key, "value": item} for key, item in env.items()]
+    for name, items in given.items():
+        if not isinstance(items, list):
+            raise DecodeError(f"params.{name}: a list is wanted")
+        read = _word if name == "args" else _variable
+        given[name] = [read(f"params.{name}[{i}]", item) for i, item in enumerate(items)]
+    return {**value, **given}
+
+
+def _variable(where: str, item: Any) -> dict[str, Any]:
+    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+        raise DecodeError(f"{where}: an object with name and value is wanted")
+    return {**item, "value": _word(f"{where}.value", item.get("value"))}
+
+
+def _word(where: str, item: Any) -> str:
+    if not isinstance(item, str | int | float):
+        raise DecodeError(f"{where}: a string is wanted")
+    return item if isinstance(item, str) else msgspec.json.encode(item).decode()
 
 
 RESHAPE: Final[dict[type[Any], Callable[[dict[str, Any]], dict[str, Any]]]] = {
