@@ -148,6 +148,52 @@ def test_a_fork_is_a_new_session_beside_the_first(picker: Editor) -> None:
     assert not any("from the fork" in line for line in picker.chat(1))
 
 
+def test_the_chat_of_a_fork_begins_with_what_came_before(picker: Editor) -> None:
+    traffic = agent(picker, {}, without="title")
+    picker.turn("say **one**\ntool_contents\nthink hmm")
+    before = picker.chat(1)
+    pick(picker, "Acp sessions", "say **one** tool_contents think hmm", "fork")
+    picker.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
+    picker.wait("#require('acp').state().sessions[2].tool_calls == 0")
+    chat = [line for line in picker.chat(2) if line]
+    assert [line for line in before if line] == chat[:-1]
+    assert chat[-1] == "— forked; the agent knows what was said before"
+    picker.turn("say two")
+    assert picker.chat(1) == before
+    assert not traffic.received("session/load")
+
+
+def test_a_fork_that_is_told_by_its_agent_is_not_told_twice(picker: Editor) -> None:
+    agent(picker, {}, scenario="stores_and_tells_forks")
+    picker.turn("say one")
+    pick(picker, "Acp sessions", "say one", "fork")
+    picker.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
+    assert picker.chat(2).count("say one") == 1
+    assert picker.chat(2).count("answered") == 1
+    assert not [e for e in picker.events("AcpToolCall") if e["data"]["session"] == 2]
+
+
+def test_a_fork_of_a_stored_session_says_that_nothing_is_shown(picker: Editor) -> None:
+    agent(picker, {"x1": {"title": "Old talk", "said": HISTORY}})
+    pick(picker, "Acp sessions", "Old talk", "fork")
+    picker.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
+    assert [line for line in picker.chat(1) if line] == [
+        "— forked; the agent knows what was said before, which is not shown here"
+    ]
+
+
+@pytest.mark.parametrize("way", ["load", "resume", "fork"])
+def test_what_cannot_be_opened_is_not_current(picker: Editor, way: str) -> None:
+    traffic = agent(picker, {"x1": {"title": "Old", "said": HISTORY}}, scenario="stores_nothing")
+    picker.turn("say one")
+    pick(picker, "Acp sessions", "Old", way)
+    picker.wait("(require('acp').state().sessions[2] or {}).status == 'failed'")
+    picker.wait("require('acp').state().current == 1")
+    assert any("the disk is full" in line for line in picker.chat(2))
+    assert picker.turn("say two")["session"] == 1
+    assert len(traffic.received("session/new")) == 1
+
+
 def test_rename_shows_the_title_that_the_agent_made_of_it(picker: Editor) -> None:
     agent(picker, {})
     picker.turn("hello")

@@ -162,6 +162,10 @@ class Client:
         session = self.sessions.get(session_id)
         return said(session) if session is not None else ""
 
+    def tells_the_past(self, session_id: str) -> bool:
+        """Whether the agent has told what was said in a session that is not known yet."""
+        return any(isinstance(update, PAST) for update in self.early.get(session_id, ()))
+
     def mute(self, session_id: str) -> None:
         """Do not apply what tells of the past: messages, tool calls, plan."""
         self.muted[session_id] = 0

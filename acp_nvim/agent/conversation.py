@@ -312,6 +312,8 @@ class Conversation:
         session = self.session
         if session.status == "closed":
             return
+        if self._opening.is_others:
+            self._front.leave(session.n)
         session.status, session.error = "failed", reason
         session.remark("error", reason, details)
         session.change("status", "error")

@@ -29,6 +29,10 @@ class Front(Protocol):
         """A turn is over; the next one begins when this returns."""
         ...
 
+    def leave(self, n: int) -> None:
+        """This session is not to be the current one any longer."""
+        ...
+
     def remember(self, session: Session, connection: Connection, topic: str) -> None:
         """The session can be found again by these."""
         ...

@@ -4,12 +4,15 @@ process was replaced (v1/session-setup).
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anyio
 
 from acp_nvim.agent import wanted
+from acp_nvim.agent.client import Client
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.setup import Setup
 from acp_nvim.protocol.errors import (
@@ -19,6 +22,7 @@ from acp_nvim.protocol.errors import (
     RequestError,
 )
 from acp_nvim.session import options
+from acp_nvim.session.entries import Entry
 from acp_nvim.session.session import Session
 
 Way = Literal["new", "load", "resume", "fork", "again"]
@@ -40,6 +44,8 @@ class Origin:
     way: Way = "new"
     id: str = ""
     chosen: wanted.Wishes = field(default_factory=wanted.Wishes)
+    before: Callable[[], Sequence[Entry]] = tuple
+    """What was said in the session that is forked, as far as that is known here."""
 
 
 NEW = Origin()
@@ -62,6 +68,11 @@ class Opening:
     def replays(self) -> bool:
         """Whether the agent has yet to tell what was said before."""
         return not self.opened and self._origin.way == "load"
+
+    @property
+    def is_others(self) -> bool:
+        """Whether it is to be made of a session that is not open here."""
+        return not self.opened and self._origin is not NEW
 
     async def run(self, connection: Connection) -> None:
         """Open it. Raises `RequestError` when the agent refuses, -32000 included; a session that
@@ -119,8 +130,16 @@ class Opening:
         result = await connection.agent.fork_session(
             self._origin.id, session.cwd, self._setup, session.directories
         )
-        self._named(connection, result.session_id)
-        session.remark("info", "forked; the agent knows what was said before")
+        session_id, client = result.session_id, connection.client
+        told = session.replaying = client.tells_the_past(session_id)
+        client.adopt(session_id, session)
+        session.replaying = False
+        before = () if told else self._origin.before()
+        session.transcript.inherit(before)
+        async with _drawn(client, session_id) if before else nullcontext():
+            self._named(connection, session_id)
+        where = "" if told or before else ", which is not shown here"
+        session.remark("info", f"forked; the agent knows what was said before{where}")
         return result
 
     async def _load(self, connection: Connection, session_id: str) -> Any:
@@ -184,24 +203,29 @@ class Opening:
 
     async def _reload(self, connection: Connection) -> Any:
         """Load what is on the screen already: the replay is not drawn a second time."""
-        client, session_id = connection.client, self.session.id
-        client.mute(session_id)
-        try:
-            result = await self._load(connection, session_id)
-            with anyio.move_on_after(REPLAY_S):
-                heard = -1
-                while heard != client.muted[session_id]:
-                    heard = client.muted[session_id]
-                    await anyio.sleep(QUIET_S)
-        finally:
-            client.unmute(session_id)
-        return result
+        async with _drawn(connection.client, self.session.id):
+            return await self._load(connection, self.session.id)
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
         self.session.remark(
             "warning", f"a new session: {reason}; what was said before is not known to the agent"
         )
         return await self._new(connection)
+
+
+@asynccontextmanager
+async def _drawn(client: Client, session_id: str) -> AsyncIterator[None]:
+    """What the agent tells of the past of this session is on the screen already."""
+    client.mute(session_id)
+    try:
+        yield
+        with anyio.move_on_after(REPLAY_S):
+            heard = -1
+            while heard != client.muted[session_id]:
+                heard = client.muted[session_id]
+                await anyio.sleep(QUIET_S)
+    finally:
+        client.unmute(session_id)
 
 
 def _refusal(error: RequestError | RemoteProtocolError) -> str:

@@ -231,7 +231,9 @@ class Host:
         self.screen.state(["current"], n)
 
     def leave(self, n: int) -> None:
-        """A session is to be closed: the one used before it is current, where one is open."""
+        """A session is to be closed, or could not be opened: the one used before it is current,
+        where one is open.
+        """
         others = (c for key, c in self.conversations.items() if key != n)
         rest = [c for c in others if c.session.status != "closed"]
         if self.current == n and rest:

@@ -5,6 +5,8 @@ can be done with each.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -18,7 +20,10 @@ from acp_nvim.agent.stored import Stored, listed, merged
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.editor.host import Host
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
+from acp_nvim.render import past
 from acp_nvim.render.text import one_line
+from acp_nvim.render.tools import Look
+from acp_nvim.session.entries import Entry as Said
 
 LIST_S = 15.0
 """How long one agent may take to start and list its sessions, in seconds."""
@@ -223,9 +228,17 @@ def _bring(host: Host, entry: Entry, way: Way) -> None:
     title = name(entry) if isinstance(entry, Conversation) else entry.title or None
     cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
     agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
-    conversation = host.new_session(cwd, agent, Origin(way, _id(entry)), title)
+    origin = Origin(way, _id(entry), before=partial(_before, host, entry))
+    conversation = host.new_session(cwd, agent, origin, title)
     show(host, conversation)
     conversation.open()
+
+
+def _before(host: Host, entry: Entry) -> Sequence[Said]:
+    """What was said in the session that is forked, as far as that is known here."""
+    if isinstance(entry, Stored):
+        return ()
+    return past.before(entry.session, Look(host.settings().chat.tool_lines))
 
 
 async def _rename(host: Host, entry: Entry) -> None:

@@ -6,6 +6,8 @@ wire.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from acp_nvim.session.entries import Entry, Heading, Line, Message, Part, Role
 
 
@@ -41,6 +43,13 @@ class Transcript:
     def _append(self, entry: Entry) -> None:
         self.entries.append(entry)
         self.dirty[entry] = None
+
+    def inherit(self, entries: Iterable[Entry]) -> None:
+        """Append what was said elsewhere, as it stands there."""
+        for entry in entries:
+            self._append(entry)
+            if isinstance(entry, Message):
+                self.written += sum(len(p) if isinstance(p, str) else 1 for p in entry.parts)
 
     def touch(self, entry: Entry) -> None:
         """Note that an entry changed."""

@@ -17,8 +17,9 @@ MISSING = -32002
 class Store:
     """Sessions of the agent: `{id: {cwd, title, updatedAt, archived, said: [[role, text]…]}}`."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, forks_replay: bool = False) -> None:
         self.path = Path(path)
+        self.forks_replay = forks_replay
         self.sessions: dict[str, Frame] = {}
         if self.path.exists():
             self.sessions = json.loads(self.path.read_text())
@@ -117,6 +118,8 @@ def _change(agent: Agent, store: Store, request: Frame) -> None:
             said = list(session["said"])
             fork = store.put(agent, request, f"fork of {session_id}")
             store.sessions[fork]["said"] = said
+            if store.forks_replay:
+                replay(agent, fork, store.sessions[fork])
             result = {"sessionId": fork, **agent.new_session}
     store.save()
     agent.reply(request, result)
@@ -176,6 +179,33 @@ def stores_late(agent: Agent, path: str) -> None:
     """The same, but `session/load` is answered first and replayed afterwards."""
     handshake(agent)
     serve(agent, Store(path), late=True)
+
+
+@whole_life
+def stores_and_tells_forks(agent: Agent, path: str) -> None:
+    """The same; a fork is told what was said before."""
+    handshake(agent)
+    serve(agent, Store(path, forks_replay=True))
+
+
+@whole_life
+def stores_nothing(agent: Agent, path: str) -> None:
+    """Lists what the file PATH holds, and opens none of it."""
+    handshake(agent)
+    store = Store(path)
+    while True:
+        frame = agent.next()
+        match frame["method"]:
+            case "session/load" | "session/resume" | "session/fork":
+                agent.refuse(frame, -32603, "the disk is full")
+            case "session/list":
+                _list(agent, store, frame, 2)
+            case "session/new":
+                agent.reply(frame, {"sessionId": store.put(agent, frame)})
+            case "session/prompt":
+                _turn(agent, store, frame)
+            case _ if "id" in frame:
+                agent.reply(frame, {})
 
 
 @whole_life
