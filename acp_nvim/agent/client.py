@@ -347,7 +347,9 @@ class Client:
         """v1/tool-calls#requesting-permission: rules first, then the user."""
         tool_call = session.upsert_call(params.tool_call, announces=False)
         decision = permission_decision(decision_id(), tool_call, params)
-        action = rules.decide(self._settings().permission.rules, rule_case(tool_call, self.name))
+        action = rules.decide(
+            self._settings().permission.rules, rule_case(tool_call, self.name, session.cwd)
+        )
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         elif action in ("allow", "deny"):

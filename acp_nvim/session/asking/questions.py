@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import shlex
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -12,6 +14,11 @@ from acp_nvim.session.asking.rules import Case
 from acp_nvim.session.tool_calls import ToolCall
 
 SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+PATH_KEYS: Final = (
+    *("file_path", "path", "filePath", "abs_path", "absolute_path", "filename", "target_file"),
+    "notebook_path",
+)
+"""Under these keys of a raw input agents name the file that they mean."""
 
 
 def permission_decision(
@@ -47,23 +54,28 @@ def details(call: ToolCall) -> list[str]:
     return lines + [path for path in paths_of(call) if path not in call.title]
 
 
-def rule_case(call: ToolCall, agent: str) -> Case:
-    """Return what permission rules are held against."""
+def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
+    """Return what permission rules are held against; `cwd` is that of the session."""
+    paths = [posixpath.normpath(posixpath.join(cwd, path)) for path in _named(call)]
     return Case(
-        kind=call.kind, paths=paths_of(call), command=command_of(call.raw_input), agent=agent
+        kind=call.kind,
+        paths=list(dict.fromkeys(paths)),
+        command=command_of(call.raw_input),
+        agent=agent,
     )
 
 
 def paths_of(call: ToolCall) -> list[str]:
-    """Return every path that the call names: locations, diffs, raw input."""
-    paths = [location.path for location in call.locations]
-    paths += [item.path for item in call.content if isinstance(item, schema.Diff)]
-    if isinstance(call.raw_input, dict):
-        for key in ("file_path", "path", "filePath", "abs_path", "filename"):
-            value = call.raw_input.get(key)
-            if isinstance(value, str) and value.startswith("/"):
-                paths.append(value)
-    return list(dict.fromkeys(paths))
+    """Return every absolute path that the call names, as it is spelled."""
+    return list(dict.fromkeys(path for path in _named(call) if path.startswith("/")))
+
+
+def _named(call: ToolCall) -> Iterator[str]:
+    """What stands in locations, diffs and the raw input."""
+    yield from (location.path for location in call.locations)
+    yield from (item.path for item in call.content if isinstance(item, schema.Diff))
+    raw = call.raw_input if isinstance(call.raw_input, dict) else {}
+    yield from (raw[key] for key in PATH_KEYS if isinstance(raw.get(key), str) and raw[key])
 
 
 def command_of(raw_input: Any) -> str | None:
