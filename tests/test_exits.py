@@ -159,8 +159,22 @@ def test_a_host_that_is_killed_leaves_nothing_and_is_reported_in_one_line(editor
     until(lambda: len(editor.processes()) == 1, 10, "only Neovim is left")
     assert editor.session(1)["status"] == "failed"
     assert len([line for line in editor.messages().split("\n") if "host ended" in line]) == 1
-    assert editor.turn("say here again")["session"] == 2
+    assert editor.turn("say here again")["session"] == 1, "in the chat that is there"
     editor.errors_expected = True
+
+
+def test_a_daemon_out_of_a_terminal_ends_with_its_agent(editor: Editor) -> None:
+    """It stays when its terminal is released, as the agent wanted it to run on."""
+    editor.agent("script")
+    editor.turn("shell sh -c '(setsid sleep 600 &) ; sleep 0.1'")
+
+    def daemons() -> list[str]:
+        return [p.command for p in editor.processes() if p.command.startswith("sleep 600")]
+
+    assert len(daemons()) == 1
+    editor.cmd("Acp restart")
+    editor.wait_event("AcpAgentReady", 2, timeout=20)
+    assert daemons() == []
 
 
 def test_restart_ends_the_whole_tree_first(editor: Editor) -> None:

@@ -18,6 +18,7 @@ from acp_nvim.agent.child.launch import ProgramMissing
 from acp_nvim.agent.child.process import AgentProcess, Exit
 from acp_nvim.agent.child.pty import AVAILABLE
 from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.child.tree import CHILD
 from acp_nvim.agent.client import Client, FileServer, OnBreach
 from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.oddities import Oddities
@@ -79,9 +80,7 @@ class Connection:
         self.traffic = Traffic(log.bytes, level(log.level), secrets(spec))
         self.auth: schema.AuthStatusResponse | None = None
         """What the agent says about the login, where it can say it (rfds/get-auth-state)."""
-        self.terminals = AgentTerminals(
-            name, around.settings, around.reaper, lambda: {**around.env(), **spec.env}
-        )
+        self.terminals = AgentTerminals(name, around.settings, around.reaper, self._terminal_env)
         self.client = Client(name, around.settings, around.files, self.terminals, self.oddities)
         self.process: AgentProcess | None = None
         self._around = around
@@ -111,6 +110,11 @@ class Connection:
     def cwd(self) -> str:
         """Where the process runs, a login in a terminal too."""
         return str(Path(self.spec.cwd).expanduser()) if self.spec.cwd else self._around.cwd()
+
+    def _terminal_env(self) -> dict[str, str]:
+        """What it starts in terminals is the agent's own: no daemon of it stays when it ends."""
+        mark = {CHILD: self.process.mark} if self.process is not None else {}
+        return {**self._around.env(), **self.spec.env, **mark}
 
     def setup(self, cwd: str) -> Setup:
         """What a session in `cwd` is opened with; its secrets stay out of the log from now on."""

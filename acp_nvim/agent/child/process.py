@@ -73,6 +73,8 @@ class AgentProcess:
         mark: str,
     ) -> None:
         self.pid: int = transport.get_pid()
+        self.mark = mark
+        """The value of `tree.CHILD` in the environment of all that it starts."""
         self.stderr = pipes.stderr
         self.kill_s = kill_s
         self._pipes = pipes

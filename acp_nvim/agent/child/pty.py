@@ -82,7 +82,7 @@ class PtyProcess:
                     stdout=asyncio.subprocess.DEVNULL,
                     stderr=asyncio.subprocess.DEVNULL,
                     cwd=cwd,
-                    env={**env, CHILD: reaper.mark()},
+                    env={CHILD: reaper.mark(), **env},
                     start_new_session=True,
                 )
             except (OSError, ValueError) as error:
