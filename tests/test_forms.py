@@ -213,6 +213,7 @@ def test_what_an_agent_says_cannot_pass_for_a_field() -> None:
         ("https://xn--pple-43d.com/", True, ["punycode", "аpple.com"]),
         ("https://аpple.com/", True, ["beyond ASCII", "xn--pple-43d.com"]),
         ("https://bank.com@evil.org/", True, ["host: evil.org", "before the @"]),
+        ("https://bank.com\\@evil.org/", False, ["a backslash"]),
         ("https://a.org/\u202egnp", False, ["<U+202E>", "can't be seen"]),
         ("javascript:alert(1)", False, ["no host"]),
         ("file:///etc/passwd", False, ["no host"]),

@@ -26,6 +26,7 @@ def safe(url: str) -> bool:
         and parts.scheme in ("https", "http")
         and bool(parts.hostname)
         and visible(url) == url
+        and "\\" not in url  # browsers read it as a slash: the host would be another one
         and not any(character.isspace() for character in url)
     )
 
@@ -48,7 +49,8 @@ def warnings(url: str) -> list[str]:
     elif parts.scheme != "https":
         found.append(f"no web address ({parts.scheme or 'no scheme'}): it is not opened from here")
     if not safe(url) and parts.scheme in ("http", "https"):
-        found.append("it holds characters that can't be seen: it is not opened from here")
+        what = "a backslash" if "\\" in url else "characters that can't be seen"
+        found.append(f"it holds {what}: it is not opened from here")
     return found
 
 
