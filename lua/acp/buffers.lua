@@ -5,6 +5,7 @@ local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 local save, watch = require('acp.save'), require('acp.watch')
+local amid = require('acp.amid')
 
 local EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE = 1, 2, 4, 8, 16, 32
 local MAX_PAIRS = 64 -- lines of one hunk that are changed in place; more are replaced as a block
@@ -200,7 +201,9 @@ local function edit(bufnr, hunks, want)
     options.readonly = false -- else a change waits a second, for the warning W10
   end
   part_undo(bufnr)
+  local selection = amid.selection(bufnr)
   local ok, err = pcall(apply, bufnr, hunks, want)
+  amid.reselect(bufnr, selection)
   if readonly then
     options.readonly = true
   end
@@ -236,19 +239,15 @@ local function failed(bufnr, before, err, fresh)
   return { busy and 'busy' or 'failed', save.reason(err), false, now }
 end
 
-M.edit, M.snapshot = edit, snapshot
-
---- Whether a command asks the user about a line of the buffer, as `:s///c` does: it then changes
---- the line of that number, whatever is there by then.
-local function asks(bufnr)
-  return api.nvim_get_mode().mode == 'r?' and api.nvim_get_current_buf() == bufnr
-end
+M.edit, M.snapshot, M.part_undo = edit, snapshot, part_undo
 
 local function write(bufnr, tick, hunks, want)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
-  elseif asks(bufnr) then
-    return { 'busy', 'Neovim waits for an answer of the user' }
+  end
+  local why_not = amid.busy(bufnr, hunks)
+  if why_not then
+    return { 'busy', why_not }
   end
   local options = vim.bo[bufnr]
   local due = want.save == 'always'

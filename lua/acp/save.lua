@@ -161,12 +161,46 @@ function M.refresh(bufnr)
   return false
 end
 
+--- Whether somebody else writes this buffer's file in place of Neovim.
+local function written_elsewhere(bufnr)
+  local name = api.nvim_buf_get_name(bufnr)
+  for _, one in ipairs(api.nvim_get_autocmds({ event = 'BufWriteCmd' })) do
+    local what = one.pattern:find('/', 1, true) and name or vim.fs.basename(name)
+    local matches = not one.buflocal and fn.match(what, fn.glob2regpat(one.pattern)) >= 0
+    if matches or (one.buflocal and one.buffer == bufnr) then
+      return true
+    end
+  end
+  return false
+end
+
+--- Neovim takes the buffer for read from its file as that is now, and asks nothing about it (W11,
+--- W12, W13, E13): so it does after a write by a BufWriteCmd, be it one that does nothing.
+---@param bufnr integer
+local function touch(bufnr)
+  if written_elsewhere(bufnr) then
+    probe(bufnr, '')
+    return
+  end
+  local id = api.nvim_create_autocmd('BufWriteCmd', {
+    group = group,
+    buffer = bufnr,
+    callback = function() end,
+  })
+  local ok = with(vim.go, { eventignore = '' }, nested, function()
+    return run(bufnr, 'silent keepalt lockmarks write!')
+  end)
+  api.nvim_del_autocmd(id)
+  if not ok then -- 'nowrite'
+    probe(bufnr, '')
+  end
+end
+
 --- The buffer has taken over what changed in its file: Neovim is not to ask about it any more.
 ---@param bufnr integer
 ---@param modified boolean whether it holds unsaved edits
 function M.adopt(bufnr, modified)
-  vim.bo[bufnr].modified = true -- else 'autoread' reads it again
-  probe(bufnr, '')
+  touch(bufnr)
   vim.bo[bufnr].modified = modified
   parted[bufnr] = nil
   seen[bufnr] = not modified and M.stamp(api.nvim_buf_get_name(bufnr)) or nil
@@ -174,10 +208,10 @@ end
 
 --- The file changed under unsaved edits: nothing is saved over it but by the user.
 ---@param bufnr integer
----@param asked? boolean Neovim has noticed the change already
-function M.part(bufnr, asked)
-  if not asked then
-    probe(bufnr, '')
+---@param found? boolean Neovim is finding it changed just now
+function M.part(bufnr, found)
+  if not found then
+    touch(bufnr)
   end
   parted[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
 end

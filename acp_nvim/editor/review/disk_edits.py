@@ -47,6 +47,8 @@ from acp_nvim.session.tool_calls import ToolCall
 ATTEMPTS: Final = 5
 """How often a changed file is brought to a buffer that keeps moving."""
 PAUSE_S: Final = 0.05
+LATE_S: Final = 0.25
+"""How long Neovim is left alone before a change is brought to it that it did not take."""
 SHARE: Final = 4.0
 """A look at the whole tree is followed by a pause of so many times its length."""
 
@@ -81,6 +83,8 @@ class DiskEdits:
         self._bases: dict[str, Text | None] = {}
         self._stamps: dict[str, str | None] = {}
         """Of files whose content is `Edits.known`, as they were looked at last."""
+        self._late: dict[str, Session] = {}
+        """Whose changes could not be brought to the files' buffers yet."""
         self._lock = anyio.Lock()
         edits.reread_by_agent = self._reread
         edits.look_first = self._before_use
@@ -111,7 +115,7 @@ class DiskEdits:
         await self.look(turn.roots, turn=turn)
         turn.ready.set()
         for path, text in old.items():
-            if self._edits.known.get(path, "") is text:
+            if self._edits.known.get(path, "") is text and path not in self._late:
                 del self._edits.known[path]
                 self._stamps.pop(path, None)
 
@@ -229,6 +233,8 @@ class DiskEdits:
             rest = [path for path in known if path not in seen]
             asked = {path: known[path] for path in rest if paths is None or path in paths}
             changes += await to_thread.run_sync(self._rewritten, asked)
+            for path in asked.keys() - {change.path for change in changes}:
+                self._late.pop(path, None)  # it is as it was
             if changes:
                 async with self._edits.alone(*(change.path for change in changes)):
                     await self._take_up(changes, turn)
@@ -268,10 +274,11 @@ class DiskEdits:
                 self._edits.programs.add(change.path)
             at = await to_thread.run_sync(changed_at, change.path)
             turn = self.turns.author(change.path, at, beginning)
-            if turn is None:
+            session = self._late.pop(change.path, turn.session if turn else None)
+            if session is None:
                 await self._foreign(change)
             elif change.path not in moved.values():
-                await self._take(turn.session, change, moved.get(change.path))
+                await self._take(session, change, moved.get(change.path))
 
     async def _foreign(self, change: FileChange) -> None:
         """No agent's doing."""
@@ -293,6 +300,7 @@ class DiskEdits:
     async def _take(self, session: Session, change: FileChange, source: str | None) -> None:
         """Enter one change of an agent's into buffer and ledger."""
         place = Place(change.path, change.path)
+        before: Text | None = None
         for _ in range(ATTEMPTS):
             try:
                 data, stamp = await to_thread.run_sync(read_stamped, place.real)
@@ -313,11 +321,28 @@ class DiskEdits:
             if before == after:
                 return
             step = Step(session, place.real, before, after, live, stamp, source)
-            if await self._enter(step):
+            outcome = await self._enter(step)
+            if outcome == "done":
                 self._edits.known[place.real] = after
                 return
+            if outcome not in ("moved", "busy"):
+                session.remark("warning", f"{change.path} changed on disk: {outcome}")
+                return
             await anyio.sleep(PAUSE_S)
-        session.remark("warning", f"{change.path} changed on disk, its buffer could not follow")
+        self._put_off(session, place.real, before)
+
+    def _put_off(self, session: Session, path: str, before: Text | None) -> None:
+        """The buffer cannot be changed now: the file counts as unseen until it can."""
+        self._edits.known[path] = before
+        self._stamps.pop(path, None)
+        if not self._late:
+            self._tasks.start_soon(self._catch_up)
+        self._late[path] = session
+
+    async def _catch_up(self) -> None:
+        while self._late:
+            await anyio.sleep(LATE_S)
+            await self.look([], list(self._late))
 
     def _texts(
         self, path: str, before: bytes | None, after: bytes | None, live: BufferText | None
@@ -327,8 +352,10 @@ class DiskEdits:
         new = text_of(after, layout)
         return known[path] if path in known else text_of(before, layout), new
 
-    async def _enter(self, step: Step) -> bool:
-        """Buffer first, then ledger; False when buffer or file moved meanwhile."""
+    async def _enter(self, step: Step) -> str:
+        """Buffer first, then ledger. Returns ``done``, ``moved`` when buffer or file are not as
+        they were, ``busy`` when Neovim allows no edit now, or why there is none.
+        """
         live, path = step.live, step.path
         base, text = step.before, step.after
         if live is not None and live.modified:
@@ -340,18 +367,18 @@ class DiskEdits:
                 await self._edits.bridge.call("acp.outside", "part", live.bufnr)
                 self._edits.ledger.conflicted(path, live.text, step.after, step.session.n)
                 self._edits.told(step.session, path, step.kind, "disk", conflict=True)
-                return True
+                return "done"
             self._bases.pop(path, None)
         if live is not None:
             unsaved = text != step.after
             outcome = await self._edits.bring(live, text or live.text, unsaved, step.stamp)
             if outcome != "done":
-                return False
+                return outcome
         elif await to_thread.run_sync(stamp_of, path) != step.stamp:
-            return False
+            return "moved"
         self._record(step, base, text)
         self._edits.told(step.session, path, step.kind, "disk")
-        return True
+        return "done"
 
     def _record(self, step: Step, base: Text | None, text: Text | None) -> None:
         ledger, n = self._edits.ledger, step.session.n

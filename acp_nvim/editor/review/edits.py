@@ -198,14 +198,14 @@ class Edits:
         """Bring a buffer to what became of its file on disk, by hunks; nothing is saved.
 
         ``stamp`` is the file's when it was read. Returns the outcome: ``done``, ``moved`` (buffer
-        or file changed again) or why not.
+        or file changed again), ``busy`` (Neovim allows no edit now) or why not.
         """
         path = self.mirrors.path(live)
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         written = await self.buffers.take(live, hunks, after, modified, stamp)
         if written.live is not None:
             self.mirrors.put(path, written.live)
-        return written.outcome if written.outcome in ("done", "moved") else written.why
+        return written.why if written.outcome == "failed" else written.outcome
 
     # ---- the screen
 
