@@ -79,3 +79,15 @@ async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
     await gate()
     await asyncio.wait_for(neovim.came.wait(), 5)
     task.cancel()
+
+
+def test_a_session_has_its_state_from_its_first_frame_on() -> None:
+    """Also while the text that came first fills many frames: nobody meets half a session."""
+    screen, session = Screen(Settings), Session(1, "a", "/")
+    screen.add(session)
+    session.transcript.stream("agent", "words \n" * 10_000, None)
+    session.change("title")
+    ops, more = screen.collect(100)
+    assert more
+    told = {op[1][2] for op in ops if op[0] == "state"}
+    assert {"status", "queue", "permissions", "terminals"} <= told

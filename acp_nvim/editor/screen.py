@@ -48,6 +48,7 @@ class Screen:
         self.documents: dict[int, Document] = {}
         self._settings = settings
         self._status: dict[int, tuple[str, int]] = {}
+        self._known: set[int] = set()
         self._first: list[Op] = []
         self._state: list[Op] = []
         self._pushed: list[Op] = []
@@ -121,9 +122,12 @@ class Screen:
         return ops, more
 
     def _told(self, session: Session, drawn: int) -> list[Op]:
-        """State and events whose text is on the screen."""
+        """State and events whose text is on the screen; what a session is from its first frame on,
+        however much text waits.
+        """
         ops: list[Op] = []
-        if session.state_mark <= drawn:
+        if session.state_mark <= drawn or session.n not in self._known:
+            self._known.add(session.n)
             for path, value in session.take_changes():
                 ops.append(["state", ["sessions", session.n, *path], plain(value)])
                 ops += self._views(session, str(path[0]))
