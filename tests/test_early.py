@@ -10,8 +10,9 @@ def test_what_was_kept_is_taken_once_in_order() -> None:
     for number in range(3):
         early.add("a", number, 10)
     early.add("b", "other", 10)
+    assert early.get("a") == early.get("a") == [0, 1, 2]
     assert early.take("a") == [0, 1, 2]
-    assert early.take("a") == []
+    assert early.take("a") == early.get("a") == []
     assert early.take("b") == ["other"]
     assert len(early) == 0
 

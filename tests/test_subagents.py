@@ -44,6 +44,7 @@ def test_a_child_has_a_chat_of_its_own(editor: Editor) -> None:
     child = child_of(editor)
     assert (child["id"], child["parent"], child["title"]) == (CHILD, 1, "Explorer")
     assert child["status"] == "idle"
+    assert [child[name] for name in ("permissions", "elicitations", "queue")] == [[], [], []]
     assert [call["title"] for call in child["tool_calls"]] == ["Grep"]
     assert [call["title"] for call in editor.session(1)["tool_calls"]] == ["Task"]
     parent = "\n".join(editor.chat(1))

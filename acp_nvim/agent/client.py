@@ -164,7 +164,7 @@ class Client:
 
     def tells_the_past(self, session_id: str) -> bool:
         """Whether the agent has told what was said in a session that is not known yet."""
-        return any(isinstance(update, PAST) for update in self.early.get(session_id, ()))
+        return any(isinstance(update, PAST) for update in self.early.get(session_id))
 
     def mute(self, session_id: str) -> None:
         """Do not apply what tells of the past: messages, tool calls, plan."""

@@ -34,6 +34,10 @@ class Early:
         while self._size > BYTES and self._kept:
             self.take(next(iter(self._kept)))
 
+    def get(self, session_id: str) -> list[Any]:
+        """Return what is kept for an id, and keep it."""
+        return [update for update, _ in self._kept.get(session_id, ())]
+
     def take(self, session_id: str) -> list[Any]:
         """Return what is kept for an id; nothing is kept for it then."""
         kept = self._kept.pop(session_id, [])

@@ -43,7 +43,6 @@ class Child(Session):
         self.root = parent.root
         self.decisions = parent.root.decisions
         self.status = "idle"
-        self._changed -= set(_ASKED)
         self.change("id", "parent")
         self.transcript.add(Heading(f"{link.label} (subagent of session {parent.n})"))
         link.n = n
@@ -63,6 +62,10 @@ class Child(Session):
         super().change(*mine)
         if len(mine) < len(names):
             self.root.change(*(name for name in names if name in _ASKED))
+
+    def _pending(self, elicitations: bool) -> list[dict[str, Any]]:
+        """Nothing: what it asks stands in the list above."""
+        return []
 
     def event(self, name: str, **data: Any) -> None:
         """The same for events."""
