@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 INIT = """
 vim.opt.runtimepath:prepend({root!r})
+vim.g.loaded_python3_provider = 0 -- else the first .py file starts a Python or two to look for it
 _G.acp_events = {{}}
 vim.api.nvim_create_autocmd('User', {{
   pattern = 'Acp*',

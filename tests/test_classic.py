@@ -16,6 +16,7 @@ from tests.editor import ROOT, Editor
 INIT = """
 vim.opt.runtimepath:remove({repository!r})
 vim.opt.runtimepath:prepend({root!r})
+vim.g.loaded_python3_provider = nil
 vim.g.python3_host_prog = {python!r}
 """
 
