@@ -43,7 +43,7 @@ ARGS: dict[str, tuple[str, ...]] = {
     "write": ("/tmp/x", '"text"'),
     "ignores_cancel": ("0",),
 }
-ENDS = {"exit": 1, "die": -signal.SIGKILL, "permission_and_exit": 3}
+ENDS = {"closes_output": 0, "exit": 1, "die": -signal.SIGKILL, "permission_and_exit": 3}
 CANCELLED = {"wait_for_cancel", "late_cancel", "wrong_cancel"}
 ELSEWHERE = {"write_disk"}  # has a test of its own below
 
