@@ -60,6 +60,8 @@ def test_edit_takes_nothing_out_of_a_view(editor: Editor, name: str) -> None:
     editor.wait_event("AcpTurnStart", 3)
     editor.prompt("later")
     editor.wait("#require('acp').state().sessions[1].queue == 1")
+    said = "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1, true))"
+    editor.wait(f"{said}:find('waiting', 1, true)")
     if opener:
         editor.cmd(opener)
     find = "local n = ... return vim.iter(vim.api.nvim_list_wins()):find(function(w) return"

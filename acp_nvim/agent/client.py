@@ -46,6 +46,8 @@ PAST = (
 )
 """Updates that tell a session's history; all others tell how it is now."""
 
+_CALLS = (schema.ToolCall, schema.ToolCallUpdate)
+
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
 """Starts to answer a request of a session: what happens before it returns is in wire order."""
 
@@ -223,7 +225,12 @@ class Client:
             if self.muted and self._is_muted(session, message):
                 return
             update = message.update
-            if update.__class__ is schema.AgentMessageChunk and session.status != "idle":
+            kind = update.__class__
+            if kind is schema.AgentMessageChunk and session.status != "idle":
+                apply(session, update)
+            elif kind in _CALLS and len(params) <= self._settings().limits.tool_output_bytes:
+                # JSON is never shorter than what it says: nothing is to be cut.
+                self._note(session, update)
                 apply(session, update)
             else:
                 self._note(session, update)
@@ -236,7 +243,7 @@ class Client:
 
     def _apply(self, session: Session, update: Any) -> None:
         """Apply an update; a child that it tells of is routed from then on (v1/subagents)."""
-        if isinstance(update, schema.ToolCall | schema.ToolCallUpdate):
+        if isinstance(update, _CALLS):
             self._apply_call(session, update)
             return
         apply(session, update)

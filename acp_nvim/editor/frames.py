@@ -8,6 +8,7 @@ streams is told each `GAP_S`, which is as often as one can read; what is urgent 
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,9 @@ SMALLEST, LARGEST = 16_000, 400_000
 FLOOD = 32_000
 """Characters that do not wait for the end of a pause."""
 
+YOUNG = 10_000
+"""New objects from which on a rest is used to look for garbage among them."""
+
 Op = list[Any]
 Collect = Callable[[int], tuple[list[Op], bool]]
 """Budget in characters -> operations, and whether more waits."""
@@ -50,11 +54,11 @@ class Frames:
         self._woken = False
         """As `_wake` is set: asked for each chunk of text, so it has to cost next to nothing."""
         self._due = asyncio.Event()
-        self._urgent = False
+        self._urgent = self._flooded = False
         self._quick = QUICK
         self._earliest = 0.0
         """When what waits may be told, by the loop's clock."""
-        self._budget = 32_000
+        self._budget = 64_000
         self.sent = 0
         """Frames sent so far."""
 
@@ -62,7 +66,8 @@ class Frames:
         """All that has come so far is applied, and so many characters of it wait: `FLOOD` of
         them ends a pause, and one that is as good as over is over.
         """
-        if self._woken and (waiting >= FLOOD or self._bridge.loop.time() >= self._earliest):
+        self._flooded = waiting >= FLOOD
+        if self._woken and (self._flooded or self._bridge.loop.time() >= self._earliest):
             self._due.set()
 
     def wake(self, urgent: bool = False) -> None:
@@ -79,11 +84,14 @@ class Frames:
         loop = asyncio.get_running_loop()
         while True:
             rested = loop.time()
+            if not self._woken:
+                _look_for_cycles()
             await self._wake.wait()
             if loop.time() - rested > GAP_S:
                 self._quick = QUICK
+                await asyncio.sleep(0)  # what else happens now is told with it
             self._wake.clear()
-            self._woken = self._urgent = False
+            self._woken = self._urgent = self._flooded = False
             started = loop.time()
             ops, more = self._next()
             took = await self._send(ops, more) if ops else 0.0
@@ -111,11 +119,12 @@ class Frames:
         """Wait until that time of the loop and for the text that comes next, `SLACK_S` at most, or
         until something urgent comes.
         """
-        if self._urgent:
+        loop = asyncio.get_running_loop()
+        if self._urgent or (self._woken and (self._flooded or loop.time() >= until)):
             return
         self._due.clear()
         self._earliest = until
-        timer = asyncio.get_running_loop().call_at(until + SLACK_S, self._due.set)
+        timer = loop.call_at(until + SLACK_S, self._due.set)
         await self._due.wait()
         timer.cancel()
 
@@ -138,3 +147,12 @@ class Frames:
             self._budget = max(SMALLEST, self._budget * TARGET_US // took_us)
         elif full and took_us < TARGET_US // 2:
             self._budget = min(LARGEST, self._budget * 3 // 2)
+
+
+def _look_for_cycles() -> None:
+    """Python looks for garbage in the middle of a flood else, for milliseconds. Here nobody waits
+    for us.
+    """
+    young, middle, old = gc.get_count()
+    if young > YOUNG:
+        gc.collect(2 if old > 10 else 1 if middle > 10 else 0)

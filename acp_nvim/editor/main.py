@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import sys
 from collections.abc import Coroutine
 from typing import Any
 
@@ -42,8 +43,11 @@ def main() -> None:
     (`lua/acp/host.lua`).
     """
     # What an agent sends is many small objects and hardly a cycle; Python would look for cycles
-    # each 700 of them, through all modules as well: a tenth of a flood's time, in pauses.
-    gc.set_threshold(20_000, 20, 20)
+    # each 700 of them, through all modules as well: a tenth of a flood's time, in pauses. `frames`
+    # does so when nothing is to be shown.
+    gc.set_threshold(200_000, 20, 20)
+    # A thread that looks at files would keep the loop waiting for 5 ms each time.
+    sys.setswitchinterval(0.0005)
     gc.freeze()
     gc.enable()
     bridge = Bridge.stdio()

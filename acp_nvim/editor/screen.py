@@ -11,7 +11,7 @@ import anyio
 
 from acp_nvim.agent.settings import Settings
 from acp_nvim.editor.plain import legible, plain
-from acp_nvim.render.document import Document
+from acp_nvim.render.document import ENTRY, Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
 from acp_nvim.render.tools import Look, float_rows
@@ -188,9 +188,9 @@ class Screen:
 
     @property
     def undrawn(self) -> int:
-        """Characters of text that wait to be drawn."""
+        """Characters of text that wait to be drawn, and what else does as if it were text."""
         return sum(
-            s.transcript.written - self.documents[n].drawn
+            s.transcript.written - self.documents[n].drawn + ENTRY * (len(s.transcript.dirty) - 1)
             for n, s in self.sessions.items()
             if s.transcript.dirty
         )

@@ -20,7 +20,7 @@ from acp_nvim.session.transcript import Transcript
 
 BLANK: Row = ("", (), None)
 
-ENTRY = 200
+ENTRY = 400
 """What an entry that is no message costs of a budget, beside its characters."""
 
 

@@ -132,27 +132,26 @@ def diff_rows(diff: schema.Diff, limit: int | None, above: int = 0) -> list[Row]
 
 def _line(call: ToolCall, asks: Decision | None) -> Row:
     title = one_line(call.title or call.name or call.id)
-    before, spans, after, group = _around(call.kind, call.status, asks is not None)
-    between = _name(call, title) + " · "
-    start = spans[-1][1]
+    before, start, spans, after, group = _around(call.kind, call.status, asks is not None)
     end = start + width(title)
-    last = end + width(between)
-    marks = (
-        *spans,
-        (start, end, "AcpToolTitle"),
-        (end, last, "AcpMuted"),
-        (last, last + width(after), group),
-    )
-    return f"{before}{title}{between}{after}", marks, _leads_to(call, asks)
+    marks = [*spans, (start, end, "AcpToolTitle")]
+    if name := _name(call, title):
+        marks.append((end, end + width(name), "AcpMuted"))
+        end += width(name)
+    marks.append((end, end + width(after), group))
+    return f"{before}{title}{name}{after}", tuple(marks), _leads_to(call, asks)
 
 
 @lru_cache(maxsize=256)
-def _around(kind: str, status: str, asks: bool) -> tuple[str, tuple[Span, ...], str, str]:
-    """What stands before a title, its spans, what stands behind, and its group."""
+def _around(kind: str, status: str, asks: bool) -> tuple[str, int, tuple[Span, ...], str, str]:
+    """What stands before a title, its width and spans, what stands behind, and its group. Each
+    span is a mark in Neovim, so the signs between the parts have none of their own.
+    """
     group = "AcpPermission" if asks else GROUPS.get(status, "AcpToolRunning")
     icon = ICONS.get(status, "◐") + " "
-    before, spans, _ = pieces([(icon, group), (kind, "AcpToolKind"), (" · ", "AcpMuted")])
-    return before, spans, "permission needed" if asks else status.replace("_", " "), group
+    before, spans, _ = pieces([(icon, group), (kind, "AcpToolKind"), (" · ", None)])
+    words = "permission needed" if asks else status.replace("_", " ")
+    return before, width(before), spans, f" · {words}", group
 
 
 def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:

@@ -2,8 +2,7 @@
 local M = {}
 
 local api = vim.api
-local ns = api.nvim_create_namespace('acp.chat')
-local ns_targets = api.nvim_create_namespace('acp.chat.targets')
+local marks = require('acp.marks')
 
 ---@class acp.Chat
 ---@field n integer
@@ -18,6 +17,9 @@ local by_buffer = {} ---@type table<integer, acp.Chat>
 --- Bytes of a row from which on breaking at words costs more time than a frame has: Neovim then
 --- measures the whole row for each redraw.
 local LONG = 8000
+
+--- When a new chat gets its filetype: its first prompt is on its way then.
+local FILETYPE_MS = 20
 
 local window_options = {
   wrap = true,
@@ -39,7 +41,7 @@ local window_options = {
   conceallevel = 0,
 }
 
-local function scratch(name, filetype)
+local function scratch(name)
   local bufnr = api.nvim_create_buf(false, true)
   api.nvim_buf_set_name(bufnr, name)
   local options = vim.bo[bufnr]
@@ -49,8 +51,14 @@ local function scratch(name, filetype)
   options.undolevels = -1
   options.formatlistpat = [[^\s*\%(\d\+[.)]\|[-*+]\%( \[.\]\)\?\)\s\+]]
   options.modifiable = false
-  options.filetype = filetype
   return bufnr
+end
+
+--- Neovim looks for files of the filetype in every directory of 'runtimepath'.
+local function set_filetype(bufnr)
+  if api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].filetype == '' then
+    vim.bo[bufnr].filetype = 'acpchat'
+  end
 end
 
 local function dress(win, chat)
@@ -102,15 +110,16 @@ end
 
 --- Create the buffer of session n, or return the one it has.
 ---@param n integer
+---@param later? boolean its filetype may be set a little later, so that no key has to wait for that
 ---@return integer bufnr
-function M.create(n)
+function M.create(n, later)
   local chat = chats[n]
   if chat and api.nvim_buf_is_loaded(chat.bufnr) then
     return chat.bufnr
   end
   chat = {
     n = n,
-    bufnr = scratch(('acp://chat/%d'):format(n), 'acpchat'),
+    bufnr = scratch(('acp://chat/%d'):format(n)),
     targets = {},
     folds = {},
     open = 0,
@@ -121,7 +130,21 @@ function M.create(n)
   require('acp.current').watch()
   require('acp.keymaps').attach('chat', chat.bufnr, n)
   require('acp.state').set({ 'sessions', n, 'chat_bufnr' }, chat.bufnr)
-  return chat.bufnr
+  local bufnr = chat.bufnr
+  if later then
+    vim.defer_fn(function()
+      set_filetype(bufnr)
+    end, FILETYPE_MS)
+  else
+    set_filetype(bufnr)
+  end
+  return bufnr
+end
+
+--- Frame operation: there is a session n.
+---@param n integer
+function M.begin(n)
+  M.create(n, true)
 end
 
 ---@param n integer
@@ -173,52 +196,6 @@ local function edit(chat, change)
   end
 end
 
---- Group names to ids: a name would be looked up again for each of many spans.
-local groups = setmetatable({}, {
-  __index = function(self, name)
-    local id = api.nvim_get_hl_id_by_name(name)
-    self[name] = id
-    return id
-  end,
-})
-
----@param spans any[] row, column, end column and group of one after the other
-local function draw_spans(bufnr, row, spans)
-  local set_extmark, options = api.nvim_buf_set_extmark, { strict = false }
-  for i = 1, #spans, 4 do
-    options.end_col, options.hl_group = spans[i + 2], groups[spans[i + 3]]
-    set_extmark(bufnr, ns, row + spans[i], spans[i + 1], options)
-  end
-end
-
----@param targets any[] row, last row and data of one after the other
-local function draw_targets(chat, row, targets)
-  local options = { end_right_gravity = false, strict = false }
-  for i = 1, #targets, 3 do
-    options.end_row = row + targets[i + 1] + 1
-    local mark = api.nvim_buf_set_extmark(chat.bufnr, ns_targets, row + targets[i], 0, options)
-    chat.targets[mark] = targets[i + 2]
-  end
-end
-
---- What a target's data says: a number is a tool call, from 0.
----@param data table|integer
----@return table
-local function meaning(data)
-  return type(data) == 'number' and { kind = 'tool', call = data } or data --[[@as table]]
-end
-
-local function clear(chat, first, last)
-  api.nvim_buf_clear_namespace(chat.bufnr, ns, first, last)
-  local marks = api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, { first, 0 }, { last, -1 }, {})
-  for _, mark in ipairs(marks) do
-    if mark[2] < last then
-      chat.targets[mark[1]] = nil
-      api.nvim_buf_del_extmark(chat.bufnr, ns_targets, mark[1])
-    end
-  end
-end
-
 --- Frame operation: replace rows [first, last).
 ---@param n integer
 ---@param first integer
@@ -232,12 +209,12 @@ function M.replace(n, first, last, lines, decor)
   end
   edit(chat, function(bufnr)
     if last > first then
-      clear(chat, first, last)
+      marks.clear(chat, first, last)
     end
     api.nvim_buf_set_lines(bufnr, first, last, true, lines)
     measure(chat, lines[1] and lines or { '' }, 0)
-    draw_spans(bufnr, first, decor[1])
-    draw_targets(chat, first, decor[2])
+    marks.spans(bufnr, first, decor[1])
+    marks.targets(chat, first, decor[2])
   end)
 end
 
@@ -254,9 +231,9 @@ function M.append(n, row, lines, decor)
   edit(chat, function(bufnr)
     api.nvim_buf_set_text(bufnr, row, -1, row, -1, lines)
     measure(chat, lines, chat.open)
-    api.nvim_buf_clear_namespace(bufnr, ns, row, row + 1)
-    draw_spans(bufnr, row, decor[1])
-    draw_targets(chat, row, decor[2])
+    marks.clear_spans(bufnr, row)
+    marks.spans(bufnr, row, decor[1])
+    marks.targets(chat, row, decor[2])
   end)
 end
 
@@ -324,18 +301,7 @@ function M.target()
     return
   end
   local row = api.nvim_win_get_cursor(0)[1] - 1
-  local marks = api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, { row, 0 }, { row, 0 }, {
-    details = true,
-    overlap = true,
-  })
-  local best, best_size
-  for _, mark in ipairs(marks) do
-    local size = (mark[4].end_row or mark[2] + 1) - mark[2]
-    if mark[2] <= row and row < mark[2] + size and (not best or size <= best_size) then
-      best, best_size = meaning(chat.targets[mark[1]]), size
-    end
-  end
-  return best, chat
+  return marks.at(chat, row), chat
 end
 
 --- Our id of the decision whose card the cursor is on.
@@ -380,13 +346,12 @@ function M.next_turn(direction)
   end
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local best
-  for _, mark in ipairs(api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, 0, -1, {})) do
-    local target = chat.targets[mark[1]]
-    if target and meaning(target).kind == 'turn' and (mark[2] - row) * direction > 0 then
+  for _, at in ipairs(marks.rows(chat, 'turn')) do
+    if (at - row) * direction > 0 then
       if direction > 0 then
-        best = best or mark[2]
+        best = best or at
       else
-        best = mark[2]
+        best = at
       end
     end
   end
