@@ -224,6 +224,14 @@ def test_prompt_suggestions() -> None:
 # Requests of the agent
 
 
+def test_a_permission_in_other_words() -> None:
+    options = [{"id": "y", "label": "Yes"}, {"optionId": "n", "id": "x", "name": "No", "title": 1}]
+    fields = {"sessionId": "s", "toolCall": {"id": 7, "title": "Run"}, "options": options}
+    read, _ = params("session/request_permission", fields)
+    assert read.tool_call.tool_call_id == "7"
+    assert [(it.option_id, it.name) for it in read.options] == [("y", "Yes"), ("n", "No")]
+
+
 def test_every_permission_option_is_kept() -> None:
     fields = {
         "sessionId": "s",

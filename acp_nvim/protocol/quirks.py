@@ -95,9 +95,25 @@ def _word(where: str, item: Any) -> str:
     return item if isinstance(item, str) else msgspec.json.encode(item).decode()
 
 
+def _tool_call(value: dict[str, Any]) -> dict[str, Any]:
+    """`id` for `toolCallId`, and a number for a string: nobody is sent it back."""
+    given = value.get("toolCallId", value.get("id"))
+    return {**value, "toolCallId": str(given)} if isinstance(given, int | str) else value
+
+
+def _option(value: dict[str, Any]) -> dict[str, Any]:
+    """`id` and `label`, as choices are called nearly everywhere else."""
+    known = {"optionId": value.get("id"), "name": value.get("label") or value.get("title")}
+    return {**{name: it for name, it in known.items() if isinstance(it, str)}, **value}
+
+
 RESHAPE: Final[dict[type[Any], Callable[[dict[str, Any]], dict[str, Any]]]] = {
     s.CurrentModeUpdate: _mode_update,
     s.CreateTerminalRequest: _terminal,
+    s.ToolCall: _tool_call,
+    s.ToolCallUpdate: _tool_call,
+    s.PermissionToolCall: _tool_call,
+    s.PermissionOption: _option,
 }
 
 _BLOCKS: Final = frozenset({"text", "image", "audio", "resource_link", "resource"})
