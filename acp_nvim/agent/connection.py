@@ -84,6 +84,7 @@ class Connection:
         self.client = Client(name, around.settings, around.files, self.terminals, self.oddities)
         self.process: AgentProcess | None = None
         self._around = around
+        self._peer = Peer(around.settings().limits.message_bytes)
         self._ready = anyio.Event()
         self._ended = anyio.Event()
         self._agent: Agent | None = None
@@ -134,6 +135,15 @@ class Connection:
         info = self._agent.info if self._agent else None
         return (info and (info.title or info.name)) or self.spec.title or self.name.capitalize()
 
+    def configured(self) -> None:
+        """The options have changed: those that can be are in force at once."""
+        settings = self._around.settings()
+        self.traffic.level = level(settings.log.level)
+        self.traffic.bound(settings.log.bytes)
+        self._peer.bound(settings.limits.message_bytes)
+        if self.process is not None:
+            self.process.kill_s = settings.timeouts.kill_s
+
     def start(self) -> None:
         """Start in the background; `ready` waits for the outcome."""
         self._around.tasks.start_soon(self._run)
@@ -178,7 +188,7 @@ class Connection:
             kill_s=settings.timeouts.kill_s,
         )
         process.stderr.on_data = lambda data: self.traffic.add("err", data)
-        endpoint = self._endpoint(process, settings)
+        endpoint = self._endpoint(process)
         self._agent = Agent(endpoint)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._handshake)
@@ -191,11 +201,11 @@ class Connection:
             tasks.cancel_scope.cancel()
         await process.stop()
 
-    def _endpoint(self, process: AgentProcess, settings: Settings) -> Endpoint:
+    def _endpoint(self, process: AgentProcess) -> Endpoint:
         return Endpoint(
             process,
             self.client,
-            peer=Peer(settings.limits.message_bytes),
+            peer=self._peer,
             traffic=self.traffic,
             gate=self._around.gate,
             last_words=self._last_words,

@@ -56,6 +56,8 @@ def of(
         env,
     )
     remarks = list(found.left_out)
+    if spec.protocol not in (None, 1):
+        remarks.append(f"protocol {spec.protocol} is not supported yet: version 1 is used")
     prompt = _system_prompt(spec, capabilities, remarks)
     meta = {**settings.meta, **spec.meta}
     notes = [f"MCP servers of {file}: {', '.join(names)}" for file, names in found.files.items()]

@@ -17,7 +17,7 @@ import anyio
 from acp_nvim.agent import registry
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.connection import Connection, Surroundings, level
+from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.fs.files import FileOptions, Files
 from acp_nvim.agent.opening import NEW, Origin
@@ -147,13 +147,14 @@ class Host:
             self.index = IndexFile(Path(data) / "acp" / "sessions.json", self.problem)
         self.options = options = decode(table)
         for connection in self.agents.connections.values():
-            connection.traffic.level = level(options.log.level)
+            connection.configured()
         files = options.files
         self.files.options = FileOptions(
             files.outside, files.secret, files.save, files.autocmds, options.limits.message_bytes
         )
         self.review.data = Path(data) / "acp" if data else None
         self.review.checkpoints = options.checkpoints
+        self.screen.configured()
         self.screen.state(["host"], "running")
 
     def spec(self, name: str) -> AgentSettings | None:

@@ -90,6 +90,13 @@ class Screen:
         """Queue a `User` event that belongs to no session."""
         self.push("event", name, plain(data))
 
+    def configured(self) -> None:
+        """The options have changed: chats that are to look otherwise now are drawn again."""
+        chat = self._settings().chat
+        for n, document in self.documents.items():
+            if document.restyle(Look(chat.tool_lines), chat.thoughts):
+                self.redraw(n)
+
     def redraw(self, n: int) -> None:
         """Draw a chat again from its first row."""
         if n in self.documents:

@@ -126,6 +126,10 @@ class Peer:
     def __repr__(self) -> str:
         return f"<Peer outgoing={len(self._outgoing)} incoming={len(self._incoming)}>"
 
+    def bound(self, message_bytes: int) -> None:
+        """Bound lines by so many bytes from now on."""
+        self._limit = self._lines.limit = message_bytes
+
     def receive(self, data: bytes) -> list[Event]:
         """The events of all lines that end in `data`."""
         events: list[Event] = []

@@ -27,7 +27,7 @@ class LineSplitter:
     """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._pieces: list[bytes] = []
         self._size = 0
 
@@ -63,7 +63,7 @@ class LineSplitter:
         if not piece:
             return
         self._size += len(piece)
-        if self._size <= self._limit:
+        if self._size <= self.limit:
             self._pieces.append(piece)
         elif len(self._pieces) != 1 or len(self._pieces[0]) != SHOWN_BYTES:
             self._pieces = [b"".join([*self._pieces, piece[:SHOWN_BYTES]])[:SHOWN_BYTES]]
@@ -71,16 +71,16 @@ class LineSplitter:
     def _take(self) -> bytes | Oversize:
         pieces, size = self._pieces, self._size
         self._pieces, self._size = [], 0
-        if size > self._limit:
+        if size > self.limit:
             return Oversize(b"".join(pieces), size)
         return b"".join([*pieces, b"\n"])
 
     def _legal(self, block: bytes) -> Iterator[bytes | Oversize]:
-        if len(block) <= self._limit + 1:
+        if len(block) <= self.limit + 1:
             yield block
             return
         for line in block[:-1].split(b"\n"):
-            if len(line) > self._limit:
+            if len(line) > self.limit:
                 yield Oversize(line[:SHOWN_BYTES], len(line))
             else:
                 yield line + b"\n"

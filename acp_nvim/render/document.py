@@ -102,6 +102,11 @@ class Document:
             del dirty[entry]
         return batch.done(), budget
 
+    def restyle(self, look: tools.Look, thoughts: str) -> bool:
+        """Draw so from now on; tells whether what stands looks otherwise."""
+        before, self._look, self._thoughts = (self._look, self._thoughts), look, thoughts
+        return before != (look, thoughts)
+
     def redraw(self, transcript: Transcript) -> list[Op]:
         """Forget the screen; everything is dirty again."""
         self._blocks, self._at, self._starts, self._skipped = [], {}, [], {}

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from acp_nvim.protocol import schema
 
+BUFFER_URI = "nvim://buffer/"
 VARIABLE_URI = "nvim://context/"
 """In front of a variable's name: what the editor knows is no file."""
 
@@ -18,7 +19,7 @@ VARIABLE_URI = "nvim://context/"
 @dataclass(slots=True, frozen=True)
 class Excerpt:
     """Text of a buffer or file as it is now: its lines `first` to `last`, 1-based and inclusive, or
-    all of it.
+    all of it. The path of a buffer without a file is `nvim://buffer/{number}`.
     """
 
     path: str
@@ -31,13 +32,19 @@ class Excerpt:
     def uri(self) -> str:
         """`file:` URI, with the lines as its fragment."""
         lines = f"#L{self.first}-L{self.last}" if self.first else ""
-        return Path(self.path).as_uri() + lines
+        return (self.path if self.no_file else Path(self.path).as_uri()) + lines
+
+    @property
+    def no_file(self) -> bool:
+        """Whether it is of a buffer that has none: no link leads there."""
+        return self.path.startswith(BUFFER_URI)
 
     @property
     def name(self) -> str:
         """What people call it: `main.py:3-9`."""
         lines = f":{self.first}-{self.last}" if self.first else ""
-        return Path(self.path).name + lines
+        name = Path(self.path).name
+        return (f"buffer {name}" if self.no_file else name) + lines
 
 
 @dataclass(slots=True, frozen=True)
@@ -187,6 +194,8 @@ def _block(item: Attachment, capabilities: schema.PromptCapabilities) -> Any:
             uri=item.uri, text=item.text, **_known(mime_type=item.mime_type)
         )
         return schema.EmbeddedResource(contents)
+    if item.no_file:
+        return schema.TextContent("\n\n" + quoted(item.name, item.text) + "\n")
     return schema.ResourceLink(uri=item.uri, name=item.name, **_known(mime_type=item.mime_type))
 
 

@@ -40,10 +40,7 @@ local function prompt(opts)
   local args = context.prompt(opts.args, chips, n)
   args.new = new
   require('acp.history').add(opts.args)
-  if require('acp.host').notify('prompt', args) then
-    require('acp.composer').sent(n, opts.args)
-    require('acp.media').remove(n)
-  end
+  require('acp.delivery').prompt(n, args)
 end
 
 --- `:[range]AcpPrompt[!] [text]`. The text is taken as it was typed.

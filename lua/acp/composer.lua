@@ -17,13 +17,6 @@ local ns = vim.api.nvim_create_namespace('acp.composer')
 local composers = {} ---@type table<integer, acp.Composer>
 local drafts = {} ---@type table<integer, string[]> of buffers that were unloaded
 
----@class acp.Unconfirmed
----@field n integer
----@field text string
-
---- What was sent and the host has not said it has, oldest first.
-local unconfirmed = {} ---@type acp.Unconfirmed[]
-
 ---@param n integer
 ---@return string
 local function name_of(n)
@@ -112,6 +105,7 @@ local function watch(n, bufnr)
   local due = false
   vim.api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
+      vim.bo[bufnr].modified = false -- `:wa` may follow at once
       if due then
         return
       end
@@ -123,6 +117,27 @@ local function watch(n, bufnr)
           M.decorate(n)
         end
       end)
+    end,
+  })
+end
+
+--- `:x` writes what is modified only, which a composer never is: where the user types it, it is
+--- for as long as that takes.
+---@param bufnr integer
+---@param group integer
+local function write_and_close(bufnr, group)
+  vim.api.nvim_create_autocmd('CmdlineLeave', {
+    group = group,
+    buffer = bufnr,
+    callback = function()
+      local typed = vim.fn.getcmdtype() == ':' and not vim.v.event.abort and vim.fn.getcmdline()
+      local name = (typed or ''):match('^[%s:]*(%l+)!?%s*$')
+      if vim.list_contains({ 'x', 'xi', 'xit', 'exi', 'exit' }, name) then
+        vim.bo[bufnr].modified = not blank(lines_of(bufnr))
+        vim.schedule(function()
+          pcall(vim.api.nvim_set_option_value, 'modified', false, { buf = bufnr }) -- if it is there
+        end)
+      end
     end,
   })
 end
@@ -156,6 +171,7 @@ local function dress(n, bufnr)
     end,
   })
   watch(n, bufnr)
+  write_and_close(bufnr, group)
   require('acp.keymaps').attach('composer', bufnr, n)
 end
 
@@ -176,18 +192,6 @@ local function announce()
   end
 end
 
---- The snapshot changed: a host that runs has taken what was sent before; one that is gone has
---- not.
-local function on_state()
-  local host = require('acp.state').get().host
-  if host == 'running' then
-    unconfirmed = {}
-  elseif host ~= 'starting' and #unconfirmed > 0 then
-    M.host_gone()
-  end
-  announce()
-end
-
 --- Autocommands for all composers: unloading keeps the draft, reading brings it back.
 local function register()
   local group = vim.api.nvim_create_augroup('acp.composer', {})
@@ -206,7 +210,7 @@ local function register()
   vim.api.nvim_create_autocmd('User', {
     group = group,
     pattern = 'AcpState',
-    callback = on_state,
+    callback = announce,
   })
   on('BufUnload', function(n, args)
     local lines = lines_of(args.buf)
@@ -254,16 +258,6 @@ local function target(n)
   return { session = n }
 end
 
---- A prompt was handed over: it comes to composer `n` unless the host takes it.
----@param n integer
----@param text string
-function M.sent(n, text)
-  if next(composers) == nil then
-    register()
-  end
-  unconfirmed[#unconfirmed + 1] = { n = n, text = text }
-end
-
 --- Send lines `first` to `last` (all by default) of composer `n` and take them out of it.
 ---@param n integer
 ---@param first? integer 1-based
@@ -281,12 +275,21 @@ function M.send(n, first, last)
   if not require('acp.host').notify('prompt', args) then
     return
   end
-  M.sent(n, text)
+  require('acp.delivery').sent(n, text)
   require('acp.history').add(text)
   require('acp.media').remove(n)
   it.walk, it.chips, it.new = require('acp.history').walk(), {}, false
   vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
   vim.bo[it.bufnr].modified = false
+end
+
+--- Send, and close the window: what `ZZ` does with a file.
+---@param n integer
+function M.finish(n)
+  if not blank(lines_of(composers[n].bufnr)) then
+    M.send(n)
+  end
+  require('acp.window').close(vim.api.nvim_get_current_win())
 end
 
 --- `:w` sends, `:2,3w!` sends these lines, `:w file` writes a file as everywhere else.
@@ -318,15 +321,6 @@ function M.give_back(n, text, paths, ranges)
   vim.bo[bufnr].modified = false
   vim.list_extend(composers[n].chips, require('acp.context').chips(ranges or {}))
   require('acp.media').restore(n, paths or {})
-end
-
---- The host is gone: what it never took goes back into the composers.
-function M.host_gone()
-  local lost = unconfirmed
-  unconfirmed = {}
-  for i = #lost, 1, -1 do
-    M.give_back(lost[i].n, lost[i].text)
-  end
 end
 
 --- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.

@@ -48,6 +48,8 @@ M.defaults = {
     composer = {
       ['<C-s>'] = { 'send', mode = { 'i', 'n' } },
       ['<CR>'] = 'send',
+      ['ZZ'] = 'finish',
+      ['<C-x><C-o>'] = { 'complete', mode = 'i' },
       ['<C-c>'] = 'cancel',
       ['<C-p>'] = 'earlier',
       ['<C-n>'] = 'later',
@@ -163,11 +165,21 @@ local function report()
   end
 end
 
+--- What is on the screen already is as the options say now.
+local function refresh()
+  for module, name in pairs({ ['acp.keymaps'] = 'refresh', ['acp.review.inline'] = 'redraw' }) do
+    if package.loaded[module] then
+      package.loaded[module][name]()
+    end
+  end
+end
+
 --- Merge `opts` over the defaults. What is unknown or of the wrong kind is reported and ignored.
 ---@param opts? table
 function M.setup(opts)
   options, M.mistakes = require('acp.check').merge(M.defaults, opts or {})
   report()
+  refresh()
   local host = package.loaded['acp.host']
   if host and host.running() then
     host.notify('setup', M.for_host())

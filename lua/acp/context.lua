@@ -79,7 +79,8 @@ end
 function M.chips(ranges)
   local found = {}
   for _, range in ipairs(ranges) do
-    local bufnr = vim.fn.bufexists(range.path) == 1 and vim.fn.bufadd(range.path) or -1
+    local nameless = tonumber(range.path:match('^nvim://buffer/(%d+)$'))
+    local bufnr = nameless or vim.fn.bufexists(range.path) == 1 and vim.fn.bufadd(range.path) or -1
     if vim.api.nvim_buf_is_loaded(bufnr) and range.first <= vim.api.nvim_buf_line_count(bufnr) then
       found[#found + 1] = M.chip(bufnr, range.first, range.last)
     end

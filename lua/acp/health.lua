@@ -107,7 +107,6 @@ local function host()
       health.error('running, but it does not answer', it.stderr())
     end
   end
-  health.info('log: ' .. vim.fs.joinpath(vim.fn.stdpath('log') --[[@as string]], 'acp.log'))
 end
 
 ---@param name string

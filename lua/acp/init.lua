@@ -11,31 +11,24 @@ end
 ---@param text_or_blocks string|table[] text, or a list of ACP content blocks
 ---@param opts? acp.PromptOpts
 function M.prompt(text_or_blocks, opts)
-  opts = opts or {}
-  local state = require('acp.state')
-  -- The next number may be that of a session which the prompt before this one has begun.
-  if opts.session and not state.session(opts.session) and opts.session ~= state.next() then
-    require('acp.notify').error(('no session %s'):format(opts.session))
+  if not require('acp.args').good('prompt', text_or_blocks, opts) then
     return
   end
-  local context, media = require('acp.context'), require('acp.media')
+  opts = opts or {}
+  local context = require('acp.context')
   local n = opts.session or require('acp.composer').default()
   local blocks = type(text_or_blocks) == 'table'
   local args = context.prompt(blocks and '' or text_or_blocks --[[@as string]], nil, n)
-  for _, path in ipairs(media.carried(context.absolute(opts.attach or {}))) do
+  for _, path in ipairs(require('acp.media').carried(context.absolute(opts.attach or {}))) do
     args.attach = args.attach or {}
     table.insert(args.attach, path)
   end
   args.session, args.new, args.agent, args.meta = opts.session, opts.new, opts.agent, opts.meta
   if blocks then
-    args.text, args.blocks = nil, text_or_blocks
+    local list = vim.islist(text_or_blocks) and text_or_blocks or { text_or_blocks }
+    args.text, args.blocks = nil, list
   end
-  if require('acp.host').notify('prompt', args) then
-    if not blocks then
-      require('acp.composer').sent(n, args.text)
-    end
-    media.remove(n)
-  end
+  require('acp.delivery').prompt(n, args)
 end
 
 --- Answer an agent's own requests and hear its own notifications, those whose name starts with
@@ -49,6 +42,9 @@ end
 --- Cancel the running turn of a session (default: the current one).
 ---@param session? integer
 function M.cancel(session)
+  if not require('acp.args').good('cancel', session) then
+    return
+  end
   require('acp.command').cancel({ bang = false, session = session })
 end
 
@@ -57,6 +53,9 @@ end
 ---@param choice? string an `optionId`, or 'accept' or 'decline'; nil means cancelled
 ---@param content? table<string, any> an elicitation's form values by name
 function M.answer(id, choice, content)
+  if not require('acp.args').good('answer', id, choice, content) then
+    return
+  end
   require('acp.host').notify('answer', { id = id, choice = choice, content = content })
 end
 

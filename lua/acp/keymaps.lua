@@ -48,6 +48,13 @@ local close = {
 local actions = {
   composer = {
     send = { desc = 'send', run = call('acp.composer', 'send') },
+    finish = { desc = 'send and close', run = call('acp.composer', 'finish') },
+    complete = {
+      desc = 'complete /command, @file',
+      run = function()
+        vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'ni', false)
+      end,
+    },
     cancel = cancel,
     earlier = { desc = 'earlier prompt', run = call('acp.composer', 'browse', 1) },
     later = { desc = 'later prompt', run = call('acp.composer', 'browse', -1) },
@@ -274,6 +281,13 @@ function M.list(window)
   return keys
 end
 
+---@class acp.Attached
+---@field n? integer session
+---@field keys { mode: string, key: string, desc: string }[]
+
+--- What was set, by buffer and window's kind.
+local attached = {} ---@type table<integer, table<string, acp.Attached>>
+
 --- In the chat a permission's key is one only while the cursor is on a pending permission; else
 --- it does what it always does, counts, operators and registers included.
 ---@param key acp.Key
@@ -285,6 +299,14 @@ local function map_on_card(key, bufnr)
     end
     return ('<Cmd>lua require("acp.keymaps").run("permission", "%s")<CR>'):format(key.action)
   end, { buffer = bufnr, nowait = true, expr = true, desc = 'acp: ' .. key.desc })
+end
+
+--- Keys of pending permissions that a chat has while the cursor is on one.
+---@return acp.Key[]
+local function card_keys()
+  return vim.tbl_filter(function(key)
+    return key.action ~= 'help' and key.action ~= 'open'
+  end, M.list('permission'))
 end
 
 --- Do an action of a window, as if its key had been pressed in the current buffer.
@@ -301,18 +323,25 @@ end
 ---@param bufnr integer
 ---@param n? integer session
 function M.attach(window, bufnr, n)
+  M.detach(window, bufnr)
+  local it = { n = n, keys = {} }
+  attached[bufnr] = attached[bufnr] or {}
+  attached[bufnr][window] = it
+  local function note(key)
+    for _, mode in ipairs(key.modes) do
+      table.insert(it.keys, { mode = mode, key = key.key, desc = 'acp: ' .. key.desc })
+    end
+  end
   for _, key in ipairs(M.list(window)) do
     local run = actions[window][key.action].run
     vim.keymap.set(key.modes, key.key, function()
       run(bufnr, n)
     end, { buffer = bufnr, nowait = true, silent = true, desc = 'acp: ' .. key.desc })
+    note(key)
   end
-  if window == 'chat' then
-    for _, key in ipairs(M.list('permission')) do
-      if key.action ~= 'help' and key.action ~= 'open' then
-        map_on_card(key, bufnr)
-      end
-    end
+  for _, key in ipairs(window == 'chat' and card_keys() or {}) do
+    map_on_card(key, bufnr)
+    note(key)
   end
 end
 
@@ -320,13 +349,28 @@ end
 ---@param window string
 ---@param bufnr integer
 function M.detach(window, bufnr)
-  for _, key in ipairs(M.list(window)) do
-    for _, mode in ipairs(key.modes) do
-      local map = vim.api.nvim_buf_call(bufnr, function()
-        return vim.fn.maparg(key.key, mode, false, true)
-      end)
-      if map.buffer == 1 and map.desc == 'acp: ' .. key.desc then
-        vim.keymap.del(mode, key.key, { buffer = bufnr })
+  local it = (attached[bufnr] or {})[window]
+  for _, key in ipairs(it and it.keys or {}) do
+    local map = vim.api.nvim_buf_call(bufnr, function()
+      return vim.fn.maparg(key.key, key.mode, false, true)
+    end)
+    if map.buffer == 1 and map.desc == key.desc then
+      vim.keymap.del(key.mode, key.key, { buffer = bufnr })
+    end
+  end
+  if it then
+    attached[bufnr][window] = nil
+  end
+end
+
+--- Option `keymaps` has changed: windows that are there get their keys anew.
+function M.refresh()
+  for bufnr, windows_of in pairs(vim.deepcopy(attached)) do
+    if not vim.api.nvim_buf_is_valid(bufnr) then
+      attached[bufnr] = nil
+    else
+      for window, it in pairs(windows_of) do
+        M.attach(window, bufnr, it.n)
       end
     end
   end

@@ -47,9 +47,14 @@ class Traffic:
         self.level = level
         self.secrets = list(secrets)
         self._clock = clock
-        self._wire = _Ring(limit_bytes - limit_bytes // ERR_SHARE)
-        self._err = _Ring(limit_bytes // ERR_SHARE)
+        self._wire, self._err = _Ring(0), _Ring(0)
+        self.bound(limit_bytes)
         self._cutters = {"in": _Cutter(), "out": _Cutter(), "err": _Cutter()}
+
+    def bound(self, limit_bytes: int) -> None:
+        """Keep so many bytes from now on."""
+        self._err.limit = limit_bytes // ERR_SHARE
+        self._wire.limit = limit_bytes - self._err.limit
 
     @property
     def size(self) -> int:

@@ -19,7 +19,7 @@ from acp_nvim.editor.host import Host, agent_environment
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import RemoteProtocolError
-from acp_nvim.session.prompts import Attachment, Excerpt, Prompt, Variable
+from acp_nvim.session.prompts import BUFFER_URI, Attachment, Excerpt, Prompt, Variable
 
 
 @verb("attach")
@@ -93,10 +93,11 @@ def _ranges(args: Args) -> list[Attachment]:
 
 
 def _excerpt(lines: Args, cwd: str) -> Excerpt:
-    """A buffer without a name still needs an absolute path."""
-    name = lines.get("path") or f"buffer-{lines.get('bufnr', 0)}"
-    path = str(Path(cwd) / name)
-    return Excerpt(path, lines["text"], lines.get("first"), lines.get("last"), mime_of(path, b""))
+    """A buffer without a file is known by its number."""
+    name = lines.get("path")
+    path = str(Path(cwd, name)) if name else f"{BUFFER_URI}{lines.get('bufnr', 0)}"
+    mime = mime_of(path, b"") if name else "text/plain"
+    return Excerpt(path, lines["text"], lines.get("first"), lines.get("last"), mime)
 
 
 def _files(host: Host, args: Args) -> list[Attachment]:

@@ -116,8 +116,6 @@ async def edits(host: Host, args: Args) -> None:
     """Pending hunks of all files into the quickfix list."""
     found = await _fresh(host)
     items = [item for entry in found for item in edits_view.quickfix(entry)]
-    if not items:
-        host.echo("info", "no pending edits")
     host.screen.push("quickfix", items, "Pending edits")
 
 

@@ -337,6 +337,15 @@ function M.bare(bufnr, bare)
   end
 end
 
+--- The options have changed: draw all marks again.
+function M.redraw()
+  for _, file in pairs(by_buffer) do
+    wipe(file.bufnr)
+    file.entries = {}
+    draw_file(file)
+  end
+end
+
 --- Paths with pending hunks that can be gone to, sorted: those whose marks or counts are known.
 ---@return string[]
 function M.paths()

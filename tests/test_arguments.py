@@ -1,0 +1,58 @@
+"""Wrong arguments of the Lua functions: one line that says what, and nothing else happens."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.editor import Editor
+
+WRONG = [
+    ("prompt(nil)", "acp: prompt: the prompt is a text or a list of content blocks, not nil"),
+    ("prompt(12)", "acp: prompt: the prompt is a text or a list of content blocks, not 12"),
+    (
+        "prompt({ text = 'x' })",
+        "acp: prompt: the prompt is a text or a list of content blocks, not a table of names",
+    ),
+    ("prompt('x', 5)", "acp: prompt: opts is a table, not 5"),
+    (
+        "prompt('x', { sesion = 1 })",
+        "acp: prompt: unknown option 'sesion', did you mean 'session'?",
+    ),
+    ("prompt('x', { session = 'a' })", "acp: prompt: session is a number, not 'a'"),
+    ("prompt('x', { session = 99 })", "acp: no session 99"),
+    ("prompt('x', { attach = 'a' })", "acp: prompt: attach is a list of paths, not 'a'"),
+    ("prompt('x', { agent = 'ecko' })", "acp: unknown agent 'ecko', did you mean 'echo'?"),
+    ("prompt('x', { new = 1 })", "acp: prompt: new is true or false, not 1"),
+    ("prompt('x', { meta = 1 })", "acp: prompt: meta is a table, not 1"),
+    ("cancel('x')", "acp: cancel: session is a number, not 'x'"),
+    ("cancel(99)", "acp: no session 99"),
+    ("answer(nil)", "acp: answer: id is a decision's id, not nil"),
+    ("answer('d1', 5)", "acp: answer: choice is an optionId, or nil, not 5"),
+    ("answer('d1', 'x', 5)", "acp: answer: content is a table, not 5"),
+    ("answer('d1', 'x')", "acp: no pending decision d1"),
+]
+
+
+@pytest.mark.parametrize(("call", "line"), WRONG)
+def test_a_wrong_argument_is_named_in_one_line(editor: Editor, call: str, line: str) -> None:
+    editor.setup({"agents": {"echo": {"command": ["echo"]}}})
+    editor.lua("_G.told = {} vim.notify = function(m) table.insert(_G.told, m) end")
+    editor.lua(f"require('acp').{call}")
+    assert editor.lua("return _G.told") == [line]
+    assert editor.state()["host"] == "stopped"
+
+
+def test_one_block_is_a_list_of_one(editor: Editor) -> None:
+    agent = editor.agent("script")
+    editor.lua("require('acp').prompt({ type = 'text', text = 'say alone' })")
+    editor.wait_event("AcpTurnEnd")
+    assert agent.prompts() == ["say alone"]
+
+
+def test_without_a_python_a_prompt_waits_in_the_composer(editor: Editor) -> None:
+    editor.setup({"python": "/nowhere/python"})
+    editor.lua("vim.notify = function() end")
+    editor.cmd("AcpPrompt say one")
+    assert editor.lines("acp://composer/1") == ["say one"]
+    editor.lua("require('acp').prompt('say two')")
+    assert editor.lines("acp://composer/1") == ["say two", "say one"]
