@@ -88,6 +88,7 @@ def test_the_next_prompt_starts_an_agent_that_has_ended(editor: Editor) -> None:
     traffic = editor.agent("exit_once", str(editor.home / "mark"), "echo")
     editor.prompt("say it")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
+    assert not any("slow_start: starting" in line for line in editor.lines("acp://info"))
     assert len(traffic.pids()) == 1
     editor.prompt("again")
     editor.wait_event("AcpTurnEnd", 2)
@@ -175,6 +176,28 @@ def test_a_daemon_out_of_a_terminal_ends_with_its_agent(editor: Editor) -> None:
     editor.cmd("Acp restart")
     editor.wait_event("AcpAgentReady", 2, timeout=20)
     assert daemons() == []
+
+
+def test_an_agent_that_is_stopped_while_it_starts_stays_so(editor: Editor) -> None:
+    """Also when prompts were written meanwhile: they wait, the first one in the composer."""
+    traffic = editor.agent("slow_start", "600")
+    for text in ("one", "two", "three"):
+        editor.prompt(text)
+    traffic.wait_note("start")
+    editor.wait("#(require('acp').state().sessions[1] or {}).queue == 3")
+    editor.cmd("Acp stop")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    assert editor.session(1)["queue"] == ["two", "three"]
+    assert editor.lines("acp://composer/1") == ["one"]
+    editor.wait("vim.api.nvim_exec2('messages', { output = true }).output:find('is stopped')")
+    editor.cmd("Acp info")
+    editor.wait("vim.fn.bufnr('acp://info') > 0")
+    import time
+
+    time.sleep(1)
+    print(traffic.pids(), editor.session(1)["status"], editor.chat(1))
+    assert 0
+    assert editor.session(1)["status"] == "failed"
 
 
 def test_restart_ends_the_whole_tree_first(editor: Editor) -> None:

@@ -314,6 +314,7 @@ class Conversation:
             return
         if self._opening.is_others:
             self._front.leave(session.n)
+        self._woken = False  # what was asked for meanwhile has failed with it
         session.status, session.error = "failed", reason
         session.remark("error", reason, details)
         session.change("status", "error")
