@@ -24,7 +24,7 @@ NONE = schema.McpCapabilities()
 def found(
     *entries: dict[str, Any], capabilities: schema.McpCapabilities = BOTH, cwd: str = "/nowhere"
 ) -> mcp.Servers:
-    return mcp.servers(entries, cwd, capabilities, ENV)
+    return mcp.servers(entries, cwd, capabilities, ENV, lambda project: True)
 
 
 def test_a_stdio_server_has_an_absolute_command_and_all_its_arrays() -> None:
@@ -147,7 +147,11 @@ def test_a_session_gets_them_and_the_log_does_not(edit: Any) -> None:
     file = editor.write(".mcp.json", json.dumps({"mcpServers": two}))
     agent = editor.agent("hello", mcp_servers=[{"name": "zero", "command": "sh"}])
     editor.turn("hi")
-    servers = setup_of(agent)["mcpServers"]
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpPermissionDone")
+    editor.cmd("AcpPrompt! hi")
+    editor.wait_event("AcpTurnEnd", 2)
+    servers = agent.received("session/new")[1]["params"]["mcpServers"]
     assert servers == [
         {"name": "zero", "command": shutil.which("sh"), "args": [], "env": []},
         {

@@ -20,6 +20,7 @@ from acp_nvim.agent.child.pty import AVAILABLE
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import CHILD
 from acp_nvim.agent.client import Client, FileServer, OnBreach
+from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.settings import AgentSettings, Settings
@@ -59,6 +60,7 @@ class Surroundings:
     cwd: Callable[[], str]
     env: Callable[[], Mapping[str, str]]
     extensions: Extensions = field(default_factory=Extensions)
+    consent: Consent = field(default_factory=Consent)
     desk: Callable[[Decision], None] = lambda decision: None
     child: Callable[[Session, str], Session] | None = None
     breach: OnBreach = lambda limit, text, session: None
@@ -120,9 +122,15 @@ class Connection:
     def setup(self, cwd: str) -> Setup:
         """What a session in `cwd` is opened with; its secrets stay out of the log from now on."""
         env = {**self._around.env(), **self.spec.env}
-        found = setup.of(self._around.settings(), self.spec, cwd, self.agent.capabilities, env)
+        capabilities, said = self.agent.capabilities, self._around.consent.said
+        found = setup.of(self._around.settings(), self.spec, cwd, capabilities, env, said)
         self.traffic.secrets += [it for it in found.secrets if it not in self.traffic.secrets]
         return found
+
+    def ask(self, session: Session, found: Setup) -> None:
+        """Ask the user about what a project brings along; nothing waits for it."""
+        for project in found.asks:
+            self._around.consent.ask(session, project)
 
     @property
     def alive(self) -> bool:

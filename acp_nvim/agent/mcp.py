@@ -5,16 +5,18 @@ that can take it, with values from the environment put in at the last moment
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from acp_nvim.agent.consent import Project
 from acp_nvim.protocol import schema
 
 FILES: Final = (".mcp.json", "mcp.json")
@@ -49,6 +51,8 @@ class Servers:
     secrets: list[str] = field(default_factory=list)
     files: dict[str, list[str]] = field(default_factory=dict)
     """Files that servers were taken from, and their names."""
+    asks: list[Project] = field(default_factory=list)
+    """Files that nothing was taken from, because the user has not said that it may be."""
 
 
 def servers(
@@ -56,13 +60,15 @@ def servers(
     cwd: str,
     capabilities: schema.McpCapabilities,
     env: Mapping[str, str],
+    said: Callable[[Project], bool | None],
 ) -> Servers:
     """Return the servers for a session in `cwd`: those configured, in order of precedence, then
-    those of the project's file. Of two with one name the first counts.
+    those of the project's file, as far as the user has `said` so. Of two with one name the first
+    counts.
     """
     found = Servers()
     seen: set[str] = set()
-    for entry, file in [*((entry, None) for entry in configured), *_of_files(cwd, found)]:
+    for entry, file in [*((entry, None) for entry in configured), *_of_files(cwd, found, said)]:
         name = str(entry.get("name", ""))
         if not name:
             found.left_out.append("an MCP server without a name was left out")
@@ -193,28 +199,54 @@ class _Expansion:
         return value
 
 
-def _of_files(cwd: str, found: Servers) -> Iterable[tuple[Mapping[str, Any], str]]:
+def _of_files(
+    cwd: str, found: Servers, said: Callable[[Project], bool | None]
+) -> Iterable[tuple[Mapping[str, Any], str]]:
     """The servers of the project's `mcp.json`, under the names they have there, and the file."""
     entries: list[tuple[Mapping[str, Any], str]] = []
     for name in FILES:
         file = Path(cwd, name)
         try:
-            listed = _listed(file)
+            data = _data(file)
+            listed = [one for one in _listed(data) if not one.get("disabled")]
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
             found.left_out.append(f"{file} was not read: {_one_line(error)}")
             continue
-        entries += [(entry, str(file)) for entry in listed]
+        project = _project(file, data, listed)
+        answer = said(project) if listed else False
+        if answer is None:
+            found.asks.append(project)
+        elif answer:
+            entries += [(entry, str(file)) for entry in listed]
     return entries
 
 
-def _listed(file: Path) -> list[Mapping[str, Any]]:
-    """`{"mcpServers": {name: …}}`, or `servers` as some editors call it."""
+def _project(file: Path, data: bytes, listed: Sequence[Mapping[str, Any]]) -> Project:
+    """What the user is asked about: each server as the file has it."""
+    names = [str(entry["name"]) for entry in listed]
+    lines = [f"{name}: {_what(entry)}" for name, entry in zip(names, listed, strict=True)]
+    return Project(str(file), hashlib.sha256(data).hexdigest(), names, lines)
+
+
+def _what(entry: Mapping[str, Any]) -> str:
+    """The command with its arguments, or the address."""
+    args = entry.get("args")
+    words = [entry.get("command"), *(args if isinstance(args, list) else ())]
+    return str(entry.get("url") or " ".join(str(word) for word in words))
+
+
+def _data(file: Path) -> bytes:
     if file.stat().st_size > FILE_BYTES:
         raise ValueError(f"it has more than {FILE_BYTES} bytes")
+    return file.read_bytes()
+
+
+def _listed(content: bytes) -> list[Mapping[str, Any]]:
+    """`{"mcpServers": {name: …}}`, or `servers` as some editors call it."""
     try:
-        data = msgspec.json.decode(file.read_bytes())
+        data = msgspec.json.decode(content)
     except msgspec.DecodeError as error:
         raise ValueError(f"not JSON ({error})") from error
     table = data.get("mcpServers", data.get("servers")) if isinstance(data, dict) else None

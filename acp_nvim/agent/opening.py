@@ -90,6 +90,7 @@ class Opening:
             session.remark("warning", remark)
         result = await (self._again(connection) if self.opened else self._first(connection))
         self.opened = self._ran = True
+        connection.ask(session, self._setup)
         options.take(session, result)
         for problem in await wanted.apply(connection.agent, session, wishes):
             session.remark("warning", problem)

@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 
 from acp_nvim.agent import mcp
+from acp_nvim.agent.consent import Project
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.protocol import schema
 
@@ -31,6 +32,8 @@ class Setup:
     """What is passed on although no option says so: servers of the project's own file."""
     secrets: Sequence[str] = ()
     """Values that must not be logged."""
+    asks: Sequence[Project] = ()
+    """What the user is to be asked about."""
 
     def fields(self) -> dict[str, Any]:
         """Return them by the names of the wire types."""
@@ -47,6 +50,7 @@ def of(
     cwd: str,
     capabilities: schema.AgentCapabilities,
     env: Mapping[str, str],
+    said: Callable[[Project], bool | None],
 ) -> Setup:
     """Return the setup of a session in `cwd` for an agent with those capabilities."""
     found = mcp.servers(
@@ -54,6 +58,7 @@ def of(
         cwd,
         capabilities.mcp_capabilities or schema.McpCapabilities(),
         env,
+        said,
     )
     remarks = list(found.left_out)
     if spec.protocol not in (None, 1):
@@ -61,7 +66,8 @@ def of(
     prompt = _system_prompt(spec, capabilities, remarks)
     meta = {**settings.meta, **spec.meta}
     notes = [f"MCP servers of {file}: {', '.join(names)}" for file, names in found.files.items()]
-    return Setup(found.servers, prompt, meta or UNSET, remarks, notes, found.secrets)
+    notes += [f"{project.servers}: left out until you allow them" for project in found.asks]
+    return Setup(found.servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks)
 
 
 def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:

@@ -4,14 +4,13 @@ local index.
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from acp_nvim.agent import whole
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.wire.redact import Redactor
 from acp_nvim.protocol import schema
@@ -115,16 +114,7 @@ class IndexFile:
         self._write(index)
 
     def _write(self, index: Index) -> None:
-        """All or nothing: a reader sees the old file or the new one, and so does a crash."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(index.encode())
-                Path(name).replace(self.path)
-            except OSError:
-                Path(name).unlink(missing_ok=True)
-                raise
+            whole.write(self.path, index.encode())
         except OSError as error:
             self._failed(f"{self.path}: {error}")

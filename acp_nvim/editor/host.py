@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from acp_nvim.agent import registry
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection, Surroundings
+from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.fs.files import FileOptions, Files
 from acp_nvim.agent.opening import NEW, Origin
@@ -29,6 +29,7 @@ from acp_nvim.editor.asking import Asking
 from acp_nvim.editor.breaches import Breaches
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.desk import Desk
+from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.family import Family
 from acp_nvim.editor.frames import Frames
@@ -81,6 +82,7 @@ class Host:
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
         self.index: IndexFile | None = None
+        self.consent = Consent(self.problem)
         self.cwd = str(Path.home())
         """Where the user worked last: agents are started there."""
         self.logins: set[str] = set()
@@ -133,6 +135,7 @@ class Host:
             cwd=lambda: self.cwd,
             env=agent_environment,
             extensions=self.extensions,
+            consent=self.consent,
             desk=self.desk,
             child=self.family,
         )
@@ -145,6 +148,7 @@ class Host:
         data = (table.get("stdpath") or {}).get("data")
         if data and self.index is None:
             self.index = IndexFile(Path(data) / "acp" / "sessions.json", self.problem)
+            self.consent.path = Path(data) / "acp" / "mcp.json"
         self.options = options = decode(table)
         for connection in self.agents.connections.values():
             connection.configured()
@@ -386,12 +390,3 @@ class Host:
         del self.problems[:-50]
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
-
-
-def agent_environment() -> Mapping[str, str]:
-    """The user's whole environment, without what Neovim set for itself."""
-    return {
-        key: value
-        for key, value in os.environ.items()
-        if key not in ("NVIM", "NVIM_LISTEN_ADDRESS", "VIMRUNTIME", "VIM", "MYVIMRC")
-    }

@@ -15,7 +15,8 @@ import msgspec
 from acp_nvim.agent import clipboard
 from acp_nvim.agent.media import TEXT_BYTES, attachment, mime_of
 from acp_nvim.agent.workspace import worktree
-from acp_nvim.editor.host import Host, agent_environment
+from acp_nvim.editor.environment import agent_environment
+from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import RemoteProtocolError

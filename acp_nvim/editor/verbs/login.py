@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from acp_nvim.agent import auth
 from acp_nvim.agent.connection import Connection
-from acp_nvim.editor.host import Host, agent_environment
+from acp_nvim.editor.environment import agent_environment
+from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.agents import agent_name
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.protocol import schema

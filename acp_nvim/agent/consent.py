@@ -1,0 +1,102 @@
+"""What a project brings along is not the user's own configuration: a file of it that starts
+programs is passed on after he has said so, once for each content of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from acp_nvim.agent import whole
+from acp_nvim.session import ids
+from acp_nvim.session.asking.decisions import Decision, Option, Outcome
+from acp_nvim.session.session import Session
+
+OPTIONS: Final = (
+    Option("allow_once", "Pass them on until Neovim ends", "allow_once"),
+    Option("allow_always", "Pass them on as long as the file stays as it is", "allow_always"),
+    Option("reject_once", "Leave them out until Neovim ends", "reject_once"),
+    Option("reject_always", "Leave them out as long as the file stays as it is", "reject_always"),
+)
+
+
+@dataclass(slots=True, frozen=True)
+class Project:
+    """A file of a project: what it holds, as its `digest`, and what that starts, one line each."""
+
+    file: str
+    digest: str
+    names: Sequence[str] = ()
+    lines: Sequence[str] = ()
+
+    @property
+    def key(self) -> str:
+        """What is answered: this file with this content."""
+        return f"{self.digest} {self.file}"
+
+    @property
+    def servers(self) -> str:
+        """What is asked about, for people."""
+        return f"MCP servers of {self.file}: {', '.join(self.names)}"
+
+
+class Consent:
+    """The user's answers: those for good lie in a file, the others are forgotten with us."""
+
+    def __init__(self, failed: Callable[[str], None] = lambda _: None) -> None:
+        """`failed` hears why an answer could not be kept."""
+        self.path: Path | None = None
+        """Where they lie; None as long as that is not known."""
+        self._said: dict[str, bool] = {}
+        self._asked: set[str] = set()
+        self._failed = failed
+
+    def said(self, project: Project) -> bool | None:
+        """What the user has said about it; None when he has not."""
+        return self._said.get(project.key, self._kept().get(project.key))
+
+    def ask(self, session: Session, project: Project) -> None:
+        """Ask in a session's chat, unless that is being done; nothing waits for the answer."""
+        if project.key in self._asked:
+            return
+        self._asked.add(project.key)
+        title = f"pass on {project.servers}?"
+        decision = Decision(
+            ids.new("d"), "access", title, "execute", options=OPTIONS, details=project.lines
+        )
+        session.ask(decision)
+        decision.waiters.append(lambda outcome: self._answered(session, project, outcome))
+
+    def _answered(self, session: Session, project: Project, outcome: Outcome) -> None:
+        self._asked.discard(project.key)
+        if outcome.option is None:
+            return
+        allowed = outcome.option.kind.startswith("allow")
+        self._said[project.key] = allowed
+        if outcome.option.kind.endswith("always"):
+            self._keep(project, allowed)
+        if allowed:
+            session.remark(
+                "info", "new sessions are passed these servers; this one is after :Acp restart"
+            )
+
+    def _kept(self) -> dict[str, bool]:
+        try:
+            data = self.path.read_bytes() if self.path is not None else b"{}"
+            return msgspec.json.decode(data, type=dict[str, bool])
+        except (OSError, msgspec.DecodeError):
+            return {}
+
+    def _keep(self, project: Project, allowed: bool) -> None:
+        """One answer for a file: that for what it held before says nothing any more."""
+        if self.path is None:
+            return
+        others = {k: v for k, v in self._kept().items() if k.partition(" ")[2] != project.file}
+        try:
+            whole.write(self.path, msgspec.json.encode({**others, project.key: allowed}) + b"\n")
+        except OSError as error:
+            self._failed(f"{self.path}: {error}")
