@@ -88,7 +88,6 @@ def test_the_next_prompt_starts_an_agent_that_has_ended(editor: Editor) -> None:
     traffic = editor.agent("exit_once", str(editor.home / "mark"), "echo")
     editor.prompt("say it")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
-    assert not any("slow_start: starting" in line for line in editor.lines("acp://info"))
     assert len(traffic.pids()) == 1
     editor.prompt("again")
     editor.wait_event("AcpTurnEnd", 2)
