@@ -9,6 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall
+from acp_nvim.agent.wire.endpoint import CALM, LITTLE
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol.jsonrpc import Peer
 from tests.wire import Running, Wire, eventually
@@ -111,6 +112,30 @@ async def test_while_the_gate_blocks_nothing_is_read() -> None:
         assert wire.handler.heard == []
         gate.set()
         await eventually(lambda: wire.handler.heard == [("a", {})])
+
+
+async def test_reading_may_rest_while_the_peer_only_tells_and_little() -> None:
+    """Not as long as it asks, answers, or says much at a time."""
+    rests: list[float] = []
+
+    async def gate() -> float:
+        return 0.5
+
+    async with Running(Wire(gate=gate, rest=rests.append)) as wire:
+
+        async def told(method: str, **params: Any) -> None:
+            wire.tell(method, **params)
+            await eventually(lambda: wire.handler.heard[-1:] == [(method, params)])
+
+        for number in range(CALM):
+            assert rests == []
+            await told(f"few{number}")
+        await eventually(lambda: rests == [0.5])
+        wire.ask(1, "x")
+        await wire.get(1)
+        await told("after", text="a question")
+        await told("much", text="x" * LITTLE)
+        assert rests == [0.5]
 
 
 async def test_traffic_and_counters_see_both_directions() -> None:

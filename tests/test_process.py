@@ -145,6 +145,22 @@ async def test_reading_stops_when_nobody_receives_and_nothing_is_lost(start: Sta
     assert await read_all(process) == b"0123456789" * 600_000
 
 
+async def test_what_comes_while_reading_rests_is_read_afterwards_and_at_the_exit(
+    start: Start,
+) -> None:
+    read = "sys.stdin.readline()"
+    process = await start(f"import sys; {read}; print('one', flush=True); {read}")
+    process.rest(0.2)
+    rested = process._pipes._resting
+    process.send(b"\n")
+    assert rested is not None
+    assert await read_line(process) == b"one\n"
+    assert process._pipes._resting is None
+    process.rest(3600)
+    process.send(b"\n")
+    assert await process.receive() == b""
+
+
 async def test_what_was_written_before_the_exit_is_read_even_when_reading_had_stopped(
     start: Start,
 ) -> None:

@@ -53,7 +53,7 @@ class Surroundings:
     files: FileServer
     reaper: Reaper
     tasks: Tasks
-    gate: Callable[[], Awaitable[object]]
+    gate: Callable[[], Awaitable[float | None]]
     changed: Callable[[Connection], None]
     ended: Callable[[Connection], None]
     authenticated: Callable[[Connection], None]
@@ -216,6 +216,7 @@ class Connection:
             peer=self._peer,
             traffic=self.traffic,
             gate=self._around.gate,
+            rest=process.rest,
             last_words=self._last_words,
             noted=lambda note: self.oddities.count("forgiven", note),
             dialect=self.dialect,

@@ -35,10 +35,12 @@ class Breaches:
             session.remark("warning", title)
             session.event("AcpNotice", severity="warning", title=title)
 
-    async def gate(self) -> None:
-        """Let reading from agents wait for the screen, see `Screen.gate`; told once a turn."""
+    async def gate(self) -> float:
+        """Let reading from agents wait for the screen, see `Screen.gate`; told once a turn. Returns
+        the seconds for which the screen needs nothing more.
+        """
         waiting, limit = self._screen.undrawn, self._settings().limits.pending_bytes
-        self._screen.pulse(waiting)
+        lull = self._screen.pulse(waiting)
         if waiting > limit:
             self._stand(limit)
             await self._screen.gate()
@@ -46,6 +48,7 @@ class Breaches:
             one.status != "running" for one in self._screen.sessions.values()
         ):
             self._standing = False
+        return lull
 
     def _stand(self, limit: int) -> None:
         if self._standing:

@@ -23,6 +23,10 @@ SLACK_S = 0.008
 """How much longer a pause may last when no text ends it: each time a process wakes costs as much as
 it then does.
 """
+REST_S = 0.006
+"""How much longer than a pause what comes may stay unread: less than `SLACK_S`, so that reading it
+ends the pause.
+"""
 QUICK = 3
 """Frames after a rest that follow each other at the least gap: what begins is seen at once."""
 TARGET_US = 3000
@@ -62,13 +66,18 @@ class Frames:
         self.sent = 0
         """Frames sent so far."""
 
-    def pulse(self, waiting: int) -> None:
+    def pulse(self, waiting: int) -> float:
         """All that has come so far is applied, and so many characters of it wait: `FLOOD` of
-        them ends a pause, and one that is as good as over is over.
+        them ends a pause, and one that is as good as over is over. Returns the seconds until more
+        is needed.
         """
         self._flooded = waiting >= FLOOD
-        if self._woken and (self._flooded or self._bridge.loop.time() >= self._earliest):
+        left = self._earliest - self._bridge.loop.time()
+        if self._woken and (self._flooded or left <= 0):
             self._due.set()
+        if self._flooded:
+            return 0.0
+        return REST_S + (left if left > 0 else GAP_S)
 
     def wake(self, urgent: bool = False) -> None:
         """Something changed; what is `urgent` ends the pause after the last frame."""

@@ -40,9 +40,9 @@ class Screen:
     def __init__(self, settings: Callable[[], Settings]) -> None:
         """`wake` is set by whoever sends the frames."""
         self.wake: Wake = lambda urgent=False: None
-        self.pulse: Callable[[int], None] = lambda waiting: None
+        self.pulse: Callable[[int], float] = lambda waiting: 0.0
         """Told by whoever reads from agents that all that came is applied: how much of it waits.
-        Set like `wake`.
+        Returns the seconds for which no more of it is needed. Set like `wake`.
         """
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}

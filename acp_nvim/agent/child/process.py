@@ -137,6 +137,12 @@ class AgentProcess:
         self._pipes.regulate()
         return data
 
+    def rest(self, seconds: float) -> None:
+        """Read nothing for so long; what comes stays in the pipe, and holds the agent back once
+        that is full.
+        """
+        self._pipes.rest(seconds)
+
     def send(self, data: bytes) -> None:
         """Queue `data` for stdin; never blocks. Once the pipe is broken it is dropped: the exit is
         what is reported.
@@ -243,6 +249,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._transport: asyncio.SubprocessTransport | None = None
         self._open = {STDOUT, STDERR}
         self._paused = False
+        self._resting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
@@ -273,10 +280,21 @@ class _Pipes(asyncio.SubprocessProtocol):
         if self.on_exit is not None:
             self.on_exit()
 
+    def rest(self, seconds: float) -> None:
+        """Read no stdout for so long, unless that is so already."""
+        if self._resting is None and self.exit is None:
+            self._resting = asyncio.get_running_loop().call_later(seconds, self._rested)
+            self.regulate()
+
+    def _rested(self) -> None:
+        self._resting = None
+        self.regulate()
+
     def regulate(self) -> None:
         """Stop reading stdout while too much of it waits, go on when less does."""
         limit = READ_AHEAD if self.exit is None else READ_AHEAD + LAST_WORDS
-        full = self.stdout.size >= limit
+        resting = self._resting is not None and self.exit is None
+        full = resting or self.stdout.size >= limit
         if full == self._paused or STDOUT not in self._open or self._transport is None:
             return
         pipe = cast(Any, self._transport.get_pipe_transport(STDOUT))
@@ -285,6 +303,8 @@ class _Pipes(asyncio.SubprocessProtocol):
 
     def end(self) -> None:
         """Nothing more will be read or written."""
+        if self._resting is not None:
+            self._resting.cancel()
         # What nobody will read would keep the pipe open; an empty one has closed by itself.
         if self.stdin is not None and self.stdin.get_write_buffer_size():
             self.stdin.abort()

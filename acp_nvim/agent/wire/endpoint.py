@@ -30,6 +30,9 @@ __all__ = ["ConnectionClosed", "Endpoint", "Handler", "IncomingCall", "OutgoingC
 
 CANCEL = "$/cancel_request"
 
+CALM, LITTLE = 8, 8 << 10
+"""So many reads of at most so many bytes that only told something, and the peer is calm."""
+
 UNREADABLE_ANSWERED = 1000
 """Lines that are no message are answered so often: an agent that prints something else on stdout
 may print any amount of it, and read no answer.
@@ -63,6 +66,9 @@ class Endpoint:
     """One connection to a peer. `run` it in a task; the other methods work while it runs.
 
     `gate` is awaited before each read: while it blocks nothing is read, and the peer's pipe fills.
+    It returns for how many seconds nobody looks at what is told; while the peer does nothing but
+    tell, and little at a time, `rest` is called with that: each time a process wakes costs more
+    than a short message.
     `last_words` is awaited at the end of the stream for the reason that ConnectionClosed gives;
     it has to be bounded. `noted` gets each remark on what was forgiven in a result. `dialect`
     learns from what the peer says and translates it.
@@ -75,7 +81,8 @@ class Endpoint:
         *,
         peer: Peer | None = None,
         traffic: Traffic | None = None,
-        gate: Callable[[], Awaitable[object]] | None = None,
+        gate: Callable[[], Awaitable[float | None]] | None = None,
+        rest: Callable[[float], None] | None = None,
         last_words: Callable[[], Awaitable[str]] | None = None,
         noted: Callable[[str], None] = lambda note: None,
         dialect: Dialect | None = None,
@@ -83,6 +90,9 @@ class Endpoint:
     ) -> None:
         self.counters = Counters()
         self.gate = gate
+        self._rest = rest
+        self._calm = 0
+        """Reads, one after the other, that brought few notifications and nothing else."""
         self.last_words = last_words
         self.noted = noted
         self.dialect = dialect or Dialect()
@@ -172,18 +182,21 @@ class Endpoint:
 
     async def _read(self) -> None:
         while True:
-            if self.gate is not None:
-                await self.gate()
+            lull = await self.gate() if self.gate is not None else None
+            if lull and self._calm >= CALM and self._rest is not None:
+                self._rest(lull)
             data = await self._transport.receive()
             if not data:
                 break
             self.counters.bytes_in += len(data)
             if self._traffic is not None:
                 self._traffic.add("in", data)
-            self._handle(self._peer.receive(data))
+            tells = self._handle(self._peer.receive(data))
+            self._calm = self._calm + 1 if tells and len(data) <= LITTLE else 0
         self._handle(self._peer.close())
 
-    def _handle(self, events: list[Event]) -> None:
+    def _handle(self, events: list[Event]) -> bool:
+        """Handle events in order; tells whether they were notifications and nothing else."""
         notify, told = self._handler.notification, 0
         if self.dialect.active:
             events = self.dialect.events(events)
@@ -199,6 +212,7 @@ class Endpoint:
             else:
                 self._handle_rare(event)
         self.counters.notifications_in += told
+        return told == len(events)
 
     def _handle_rare(self, event: Event) -> None:
         match event:
