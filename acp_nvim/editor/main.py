@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import os
 import sys
 from collections.abc import Coroutine
+from threading import Thread, main_thread
 from typing import Any
 
 import anyio
@@ -70,8 +72,26 @@ class Classic:
             bridge = Bridge.within(self._nvim)
             root, self._deliver = core(bridge)
             self._root = bridge.loop.create_task(root)
+            self._root.add_done_callback(lambda _: _left(bridge))
+            Thread(target=_end_with_main, daemon=True).start()
         return int(self._nvim.channel_id)
 
     def deliver(self, name: str, args: Any) -> None:
-        """Take a verb; must not wait, the host is shared."""
+        """Take a verb; must not wait, the host is shared. After `leave` all that runs ends."""
+        if name == "leave" and self._root is not None:
+            self._root.cancel()
+            return
         self._deliver(name, args if isinstance(args, dict) else {})
+
+
+def _left(bridge: Bridge) -> None:
+    """Neovim waits for this before it goes."""
+    bridge.notify("nvim_exec_lua", "require('acp.host').left()", [])
+
+
+def _end_with_main() -> None:
+    """A Neovim that was killed says nothing: its host ends by itself, but Python would wait for
+    the threads that looked at files, for ever.
+    """
+    main_thread().join()
+    os._exit(0)

@@ -1,6 +1,9 @@
 --- The Python host: started on first use, one process, asked by notifications only.
 local M = {}
 
+--- As long as Neovim's end may take; a guard ends what is left.
+local LEAVE_MS = 1000
+
 local channel
 local stderr = {}
 local classic = false
@@ -110,6 +113,20 @@ local function start_own()
   return job
 end
 
+--- Called by the host: what it had started is gone.
+function M.left()
+  channel = nil
+end
+
+--- The shared host is not ours to end: what runs in it is, before Neovim goes.
+local function leave()
+  if channel and pcall(vim.rpcnotify, channel, 'acp', 'leave', vim.empty_dict()) then
+    vim.wait(LEAVE_MS, function()
+      return channel == nil
+    end, 5)
+  end
+end
+
 --- The classic route: only where no interpreter of our own is there and `:UpdateRemotePlugins` was
 --- run.
 local function start_classic()
@@ -118,6 +135,10 @@ local function start_classic()
     return nil, ('the remote plugin host did not start: %s'):format(id)
   end
   classic = true
+  vim.api.nvim_create_autocmd('VimLeavePre', {
+    group = vim.api.nvim_create_augroup('acp.host', {}),
+    callback = leave,
+  })
   return id
 end
 
