@@ -328,7 +328,7 @@ function M.action()
   if not target or target.kind == 'fold' or target.kind == 'turn' then
     toggle_fold()
   elseif target.kind == 'file' then
-    require('acp.jump').to(target.path, target.line)
+    require('acp.jump').to(target.path, target.line, chat.n)
   elseif target.kind == 'url' then
     vim.ui.open(target.url)
   else

@@ -265,14 +265,15 @@ end
 
 --- The agent works here. The last of several places within 100 ms is shown.
 ---@param session integer only the current session's places are followed
----@param path string absolute
+---@param path string
 ---@param line? integer|userdata 1-based, vim.NIL when not known
 function M.show(session, path, line)
   local current = require('acp.state').current()
   if not followed or not followed.active or (current and session ~= current) then
     return
   end
-  waiting = { path = path, line = type(line) == 'number' and line or nil }
+  local file = require('acp.jump').file(path, session)
+  waiting = file and { path = file, line = type(line) == 'number' and line or nil } or waiting
   later(SETTLE_MS)
 end
 

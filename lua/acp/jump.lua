@@ -26,10 +26,33 @@ local function candidate()
   end
 end
 
+--- The absolute path of a file that an agent names; nil where it names none. Every other name may
+--- be more than a name: to edit `term://{command}` is to run the command.
+---@param path string
+---@param session? integer whose directory a relative path is below
+---@return string?
+function M.file(path, session)
+  if path == '' or path:find('%z') then
+    return
+  end
+  local drive = vim.fn.has('win32') == 1 and path:match('^%a:[/\\]')
+  if path:sub(1, 1) == '/' or drive then
+    return path
+  end
+  local known = session and require('acp.state').session(session)
+  return (known and known.cwd or vim.fn.getcwd()) .. '/' .. path
+end
+
 --- Edit a file at a line and go there; where there is no ordinary window one is split off.
----@param path string absolute
+---@param path string
 ---@param line? integer 1-based
-function M.to(path, line)
+---@param session? integer whose directory a relative path is below
+function M.to(path, line, session)
+  local file = M.file(path, session)
+  if not file then
+    require('acp.notify').echo('warn', ('%s is no path of a file'):format(vim.inspect(path)))
+    return
+  end
   local win = candidate()
   if win then
     api.nvim_set_current_win(win)
@@ -37,7 +60,7 @@ function M.to(path, line)
     vim.cmd('aboveleft vsplit')
     vim.wo.winfixbuf = false
   end
-  vim.cmd.edit(vim.fn.fnameescape(path))
+  vim.cmd.edit(vim.fn.fnameescape(file))
   if line then
     api.nvim_win_set_cursor(0, { math.max(1, math.min(line, api.nvim_buf_line_count(0))), 0 })
     vim.cmd('normal! zv')
