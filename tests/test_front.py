@@ -237,7 +237,11 @@ def test_a_command_that_fails_inside_a_script_raises(edit: Start) -> None:
 
 
 def test_install_repairs_what_is_there(front: Editor, tmp_path: Path) -> None:
-    """Whatever the machine has, the last step fills this repository's environment."""
+    """Whatever the machine has, the last steps fill this repository's environment and compile our
+    files, which the first prompt would wait for.
+    """
     steps = front.lua("return (require('acp.install').steps())")
-    assert steps[-1]["argv"][-2:] == ["-e", str(ROOT)]
-    assert str(ROOT / ".venv") in " ".join(steps[-1]["argv"])
+    fill, compiling = (step["argv"] for step in steps[-2:])
+    assert fill[-2:] == ["-e", str(ROOT)]
+    assert str(ROOT / ".venv") in " ".join(fill)
+    assert compiling[1:] == ["-m", "compileall", "-q", str(ROOT / "acp_nvim")]

@@ -7,9 +7,10 @@ Entries are mutable and compared by identity; whoever changes one tells the tran
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
+
+from msgspec import Struct, field
 
 from acp_nvim.protocol import schema
 from acp_nvim.session.asking.decisions import Decision
@@ -30,8 +31,7 @@ def add_part(parts: list[Part], part: Part) -> None:
         parts.append(part)
 
 
-@dataclass(slots=True, eq=False)
-class Message:
+class Message(Struct, eq=False):
     """Text that streams: a user's prompt, an agent's message, a thought. Parts are only ever
     appended.
     """
@@ -50,15 +50,13 @@ class Message:
         return "".join(part for part in self.parts if isinstance(part, str))
 
 
-@dataclass(slots=True, eq=False)
-class Heading:
+class Heading(Struct, eq=False):
     """The agent's name above its part of a turn."""
 
     name: str
 
 
-@dataclass(slots=True, eq=False)
-class ToolEntry:
+class ToolEntry(Struct, eq=False):
     """A tool call, with the permissions asked for it."""
 
     call: ToolCall
@@ -69,30 +67,26 @@ class ToolEntry:
     """Those it has ever embedded or told about, as far as they are known."""
 
 
-@dataclass(slots=True, eq=False)
-class TerminalEntry:
+class TerminalEntry(Struct, eq=False):
     """A terminal that no tool call shows; once one does (`embedded`) nothing is shown here."""
 
     terminal: Terminal
     embedded: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class Question:
+class Question(Struct, eq=False):
     """A decision that belongs to no tool call: access to a path, a command, an elicitation."""
 
     decision: Decision
 
 
-@dataclass(slots=True, eq=False)
-class PlanEntry:
+class PlanEntry(Struct, eq=False):
     """The plan at the place where the agent first gave it; replaced as a whole."""
 
     entries: Sequence[schema.PlanEntry] = ()
 
 
-@dataclass(slots=True, eq=False)
-class Line:
+class Line(Struct, eq=False):
     """One remark in the margin: the end of a turn, a notice, a restart. `level` is info, warning or
     error.
     """
@@ -102,8 +96,7 @@ class Line:
     details: Sequence[str] = ()
 
 
-@dataclass(slots=True, eq=False)
-class Compaction:
+class Compaction(Struct, eq=False):
     """The agent shortened its context; messages before it stay."""
 
     id: str
@@ -112,8 +105,7 @@ class Compaction:
     error: str | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Subagent:
+class Subagent(Struct, eq=False):
     """A child session, at the place where it was first told of (v1/subagents). `n` is our number of
     it, under which it has a chat of its own; `state` is the agent's word for it.
     """
@@ -136,8 +128,7 @@ class Subagent:
         return self.title or f"subagent {self.id[-8:]}"
 
 
-@dataclass(slots=True, eq=False)
-class Letter:
+class Letter(Struct, eq=False):
     """A message between two sessions (`session_message`); `sender` and `recipient` are ids."""
 
     id: str
@@ -148,8 +139,7 @@ class Letter:
     """What the sessions are called, by id, as far as that is known."""
 
 
-@dataclass(slots=True, eq=False)
-class PlanDocument:
+class PlanDocument(Struct, eq=False):
     """A plan that is a text or a file (rfds/plan-operations). `removed`: it holds no more."""
 
     id: str
@@ -158,15 +148,13 @@ class PlanDocument:
     removed: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class Past:
+class Past(Struct, eq=False):
     """What a chat held before this process knew of it, as lines; `<CR>` does nothing there."""
 
     lines: Sequence[str]
 
 
-@dataclass(slots=True, eq=False)
-class Unknown:
+class Unknown(Struct, eq=False):
     """An update of a kind that this client does not know, kept as it came."""
 
     tag: str

@@ -9,18 +9,16 @@ replace whole.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from acp_nvim.protocol import schema
 
 FINISHED = ("completed", "failed", "cancelled")
 
 
-@dataclass(slots=True, eq=False)
-class ToolCall:
+class ToolCall(Struct, eq=False):
     """The present state of a tool call (v1/tool-calls)."""
 
     id: str

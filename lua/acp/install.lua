@@ -45,14 +45,18 @@ end
 function M.steps()
   local venv, here = vim.fs.joinpath(root(), '.venv'), root()
   local exists = vim.uv.fs_stat(venv_python()) ~= nil
+  local code = vim.fs.joinpath(here, 'acp_nvim')
+  -- Otherwise the first prompt would wait for it.
+  local compile =
+    { name = 'compiling', argv = { venv_python(), '-m', 'compileall', '-q', code } }
   if vim.fn.executable('uv') == 1 then
     local make =
       { name = 'making .venv with uv', argv = { 'uv', 'venv', '--python', '>=3.11', venv } }
     local fill = {
       name = 'installing with uv',
-      argv = { 'uv', 'pip', 'install', '--python', venv_python(), '-e', here },
+      argv = { 'uv', 'pip', 'install', '--compile-bytecode', '--python', venv_python(), '-e', here },
     }
-    return exists and { fill } or { make, fill }
+    return exists and { fill, compile } or { make, fill, compile }
   end
   local python = base_python()
   if not python and not exists then
@@ -63,7 +67,7 @@ function M.steps()
   local fill = { name = 'installing with pip', argv = pip }
   -- venv leaves out pip where the distribution does; ensurepip puts it back.
   local ensure = { name = 'checking pip', argv = { venv_python(), '-m', 'ensurepip' } }
-  return exists and { ensure, fill } or { make, fill }
+  return exists and { ensure, fill, compile } or { make, fill, compile }
 end
 
 --- The last line with something on it.
