@@ -22,6 +22,8 @@ F = TypeVar("F", bound=Verb)
 
 VERBS: dict[str, Verb] = {}
 
+FIRST = ("agents", "prompt")
+
 
 def verb(name: str) -> Callable[[F], F]:
     """Register a function under a verb's name."""
@@ -33,11 +35,16 @@ def verb(name: str) -> Callable[[F], F]:
     return register
 
 
-def load() -> None:
-    """Import the modules beside this one, so that their functions are registered."""
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if module.name != "table":
-            importlib.import_module(f"{__package__}.{module.name}")
+def _load(name: str) -> None:
+    """Import the modules beside this one, which register their functions, until the verb is known:
+    first those that a first prompt needs, since it waits for nothing else here.
+    """
+    beside = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    for module in (*FIRST, *beside):
+        if name in VERBS:
+            break
+        if module != "table":
+            importlib.import_module(f"{__package__}.{module}")
     gc.freeze()  # modules stay: see `main`
 
 
@@ -45,8 +52,8 @@ def run(host: Host, name: str, args: Args) -> None:
     """Run a verb; what it does at once is done in the order of the verbs, what waits gets a
     task.
     """
-    if not VERBS:
-        load()
+    if name not in VERBS:
+        _load(name)
     function = VERBS.get(name)
     if function is None:
         host.problem(f"unknown verb {name}")
