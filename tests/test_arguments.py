@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.editor import Editor
+from tests.until import until
 
 WRONG = [
     ("prompt(nil)", "acp: prompt: the prompt is a text or a list of content blocks, not nil"),
@@ -40,6 +41,17 @@ def test_a_wrong_argument_is_named_in_one_line(editor: Editor, call: str, line: 
     editor.lua(f"require('acp').{call}")
     assert editor.lua("return _G.told") == [line]
     assert editor.state()["host"] == "stopped"
+
+
+def test_nil_may_come_by_rpc(editor: Editor) -> None:
+    agent = editor.agent("script")
+    call = "require('acp')[...](select(2, ...))"
+    editor.lua(call, "prompt", "say one", None)
+    editor.wait_event("AcpTurnEnd")
+    editor.lua(call, "prompt", "say two", {"session": None, "new": None, "attach": None})
+    until(lambda: agent.prompts() == ["say one", "say two"])
+    editor.lua(call, "cancel", None)
+    assert "is a number" not in editor.messages()
 
 
 def test_one_block_is_a_list_of_one(editor: Editor) -> None:

@@ -27,6 +27,18 @@ def waiting(editor: Editor) -> Editor:
     return editor
 
 
+def test_what_waits_is_said_and_counted(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("wait_for_cancel")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.prompt("say a")
+    editor.wait(f"#{QUEUE} == 1")
+    editor.prompt("say b")
+    editor.wait(f"#{QUEUE} == 2")
+    editor.wait("require('acp').statusline() == 'script running +2'")
+    until(lambda: "goes when the turn has ended; in the queue: 2" in editor.messages())
+
+
 def send_two(editor: Editor) -> None:
     editor.cmd("Acp queue run")
     editor.wait(f"#{QUEUE} == 1")

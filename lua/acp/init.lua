@@ -1,6 +1,15 @@
 --- What other plugins and a user's own configuration may call. Loads nothing else until used.
 local M = {}
 
+--- What comes from outside, by RPC, spells nil as |vim.NIL|.
+---@param value any
+---@return any
+local function given(value)
+  if value ~= vim.NIL then
+    return value
+  end
+end
+
 --- Options of `:help acp-options`. Every mistake is reported at once; what is wrong is ignored.
 ---@param opts? table
 function M.setup(opts)
@@ -11,6 +20,13 @@ end
 ---@param text_or_blocks string|table[] text, or a list of ACP content blocks
 ---@param opts? acp.PromptOpts
 function M.prompt(text_or_blocks, opts)
+  opts = given(opts)
+  if type(opts) == 'table' then
+    opts = vim.iter(pairs(opts)):fold({}, function(options, name, value)
+      options[name] = given(value)
+      return options
+    end)
+  end
   if not require('acp.args').good('prompt', text_or_blocks, opts) then
     return
   end
@@ -42,6 +58,7 @@ end
 --- Cancel the running turn of a session (default: the current one).
 ---@param session? integer
 function M.cancel(session)
+  session = given(session)
   if not require('acp.args').good('cancel', session) then
     return
   end
@@ -53,6 +70,7 @@ end
 ---@param choice? string an `optionId`, or 'accept' or 'decline'; nil means cancelled
 ---@param content? table<string, any> an elicitation's form values by name
 function M.answer(id, choice, content)
+  choice, content = given(choice), given(content)
   if not require('acp.args').good('answer', id, choice, content) then
     return
   end

@@ -39,7 +39,7 @@ local function hunks(sessions)
   return count
 end
 
---- Such as `claude running 2? 5± 34k/200k`; '' before first use. Holds no `%`.
+--- Such as `claude running +1 2? 5± 34k/200k`; '' before first use. Holds no `%`.
 ---@return string
 function M.text()
   local state = require('acp.state').get()
@@ -48,6 +48,9 @@ function M.text()
     return state.host ~= 'stopped' and state.host and 'acp ' .. state.host or ''
   end
   local parts = { session.agent, session.status }
+  if #(session.queue or {}) > 0 then
+    parts[#parts + 1] = '+' .. #session.queue
+  end
   local count = pending(state.sessions) + #(state.elicitations or {})
   if count > 0 then
     parts[#parts + 1] = count .. '?'

@@ -29,6 +29,9 @@ def prompt(host: Host, args: Args) -> None:
     if passed:
         others = "1 prompt waits" if passed == 1 else f"{passed} prompts wait"
         host.echo("info", f"goes by itself; {others} since the cancel, :Acp queue run")
+    elif conversation.session.status == "running" and conversation.session.queue:
+        waiting = len(conversation.session.queue)
+        host.echo("info", f"goes when the turn has ended; in the queue: {waiting}, :Acp queue")
     if host.settings().chat.open:
         host.screen.push("open_chat", conversation.session.n)
 
