@@ -93,7 +93,7 @@ def test_an_id_may_come_again_once_it_is_answered() -> None:
         (b'{"id":1.5,"method":"m"', "json", errors.PARSE_ERROR),
         (b'{"method":"a"} {"method":"b"}', "json", errors.PARSE_ERROR),
         (b'{"method":"a","params":{"x":"\x01"}}', "json", errors.PARSE_ERROR),
-        (b'{"method":"m","params":' + b"[" * 9999 + b"]" * 9999 + b"}", "json", -32700),
+        (b'{"method":"m","params":' + b"[" * 999_999 + b"]" * 999_999 + b"}", "json", -32700),
         (b'{"method":"a","params":{"x":"\xff"}}', "utf8", errors.PARSE_ERROR),
         (b"\xed\xa0\x80", "utf8", errors.PARSE_ERROR),
         (b"42", "message", errors.INVALID_REQUEST),
