@@ -54,6 +54,21 @@ def test_nil_may_come_by_rpc(editor: Editor) -> None:
     assert "is a number" not in editor.messages()
 
 
+def test_a_remote_callers_nil_is_one(editor: Editor) -> None:
+    editor.agent("script")
+    editor.lua("require('acp').setup(...)", None)
+    editor.setup({})
+    editor.lua("require('acp').prompt(...)", "permission", None)
+    asked = editor.wait_event("AcpPermission")
+    editor.lua("require('acp').answer(...)", asked["id"], None, None)
+    assert editor.wait_event("AcpPermissionDone")["outcome"] == "cancelled"
+    editor.wait_event("AcpTurnEnd")
+    editor.lua("require('acp').prompt(...)", "wait_for_cancel", {"session": None})
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.lua("require('acp').cancel(...)", None)
+    assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
+
+
 def test_one_block_is_a_list_of_one(editor: Editor) -> None:
     agent = editor.agent("script")
     editor.lua("require('acp').prompt({ type = 'text', text = 'say alone' })")

@@ -177,7 +177,7 @@ end
 --- Merge `opts` over the defaults. What is unknown or of the wrong kind is reported and ignored.
 ---@param opts? table
 function M.setup(opts)
-  options, M.mistakes = require('acp.check').merge(M.defaults, opts or {})
+  options, M.mistakes = require('acp.check').merge(M.defaults, opts ~= vim.NIL and opts or {})
   report()
   refresh()
   local host = package.loaded['acp.host']
