@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,11 @@ settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("same")
 """A run of `make test` says the same of the same code, on a slow machine too; new examples are
 looked for by `make test ARGS=--hypothesis-profile=explore`."""
+
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # a run in the background; children inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
