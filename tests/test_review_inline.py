@@ -244,6 +244,18 @@ def test_a_decision_leads_on_only_while_the_user_is_there(front: Editor) -> None
     assert len(sent(front)) == 3
 
 
+def test_the_next_hunk_is_not_shown_in_a_window_that_takes_no_files(front: Editor) -> None:
+    """The user decided from a window of ours: the file is shown in one of his own."""
+    first = changed(front, "a.txt")
+    front.open(first)
+    pend(front, first, LINES)
+    front.cmd("below new | setlocal buftype=nofile winfixbuf")
+    tool = front.lua("return vim.api.nvim_get_current_win()")
+    front.lua("require('acp.hunk').visit(...)", str(first.resolve()), 10)
+    assert front.lua("return vim.fn.expand('%:t') .. vim.fn.line('.')") == "a.txt11"
+    assert front.lua("return vim.api.nvim_get_current_win()") != tool
+
+
 def test_a_conflict_is_told_in_the_buffer(front: Editor) -> None:
     path = front.write("a.txt", "x\n")
     front.open(path)

@@ -39,7 +39,7 @@ local function edit(path)
   vim.cmd("normal! m'")
   local fixed = vim.wo.winfixbuf or vim.w.acp or vim.bo.buftype ~= ''
   if fixed or not pcall(api.nvim_win_set_buf, 0, bufnr) then
-    require('acp.window').goto_file(path)
+    require('acp.jump').to(path)
   end
   return bufnr
 end
