@@ -13,13 +13,16 @@ from acp_nvim.editor.breaches import Breaches
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.frames import FLOOD, Frames
 from acp_nvim.editor.screen import Screen
+from acp_nvim.protocol import schema
+from acp_nvim.render.document import ENTRY
 from acp_nvim.session.session import Session
 
 
 class Neovim:
     """Takes frames."""
 
-    def __init__(self) -> None:
+    def __init__(self, us: int = 10) -> None:
+        self.us = us
         self.frames: list[list[Any]] = []
         self.came = asyncio.Event()
         self.loop = asyncio.get_running_loop()
@@ -29,7 +32,7 @@ class Neovim:
         self.frames.append(ops)
         self.came.set()
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        answer.set_result({"us": 10, "errors": []})
+        answer.set_result({"us": self.us, "errors": []})
         return answer
 
 
@@ -78,6 +81,42 @@ async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
     session.on_text()
     await gate()
     await asyncio.wait_for(neovim.came.wait(), 5)
+    task.cancel()
+
+
+async def test_a_frame_that_took_long_for_once_does_not_hold_up_the_next() -> None:
+    """The system had better things to do than Neovim: a pause in proportion would last 20 s."""
+    neovim = Neovim(us=10_000_000)
+    frames = Frames(cast("Bridge", neovim), lambda _: ([["text"]], True), lambda problem: None)
+    task = asyncio.create_task(frames.run())
+    frames.wake()
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    neovim.came.clear()
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    task.cancel()
+
+
+async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are no text, and Neovim has as much to do with them; nor is the gate's word lost that
+    comes while a frame is on its way.
+    """
+    monkeypatch.setattr(pace, "GAP_S", 3600.0)
+    monkeypatch.setattr(pace, "QUICK", 0)
+    neovim, screen = Neovim(), Screen(Settings)
+    frames = Frames(cast("Bridge", neovim), screen.collect, lambda problem: None)
+    screen.wake, screen.pulse = frames.wake, frames.pulse
+    session = Session(1, "agent", "/")
+    screen.add(session)
+    task = asyncio.create_task(frames.run())
+    for _ in range(2):
+        for number in range(FLOOD // ENTRY + 1):
+            update = schema.ToolCallUpdate(f"c{number}", status="completed")
+            session.upsert_call(update, announces=False)
+        await Breaches(screen, Settings).gate()
+        await asyncio.wait_for(neovim.came.wait(), 5)
+        neovim.came.clear()
     task.cancel()
 
 

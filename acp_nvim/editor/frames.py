@@ -106,7 +106,8 @@ class Frames:
             took = await self._send(ops, more) if ops else 0.0
             if more:
                 self.wake()
-                await asyncio.sleep(max(2 * took, LEAST_GAP_S) - (loop.time() - started))
+                gap = min(max(2 * took, LEAST_GAP_S), GAP_S)
+                await asyncio.sleep(gap - (loop.time() - started))
             elif ops:
                 await self._pause(started + self._gap(took))
 
