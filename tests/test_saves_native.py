@@ -120,6 +120,9 @@ CASES: dict[str, list[str]] = {
     "changed elsewhere first": ["w", "call setline(2, 'y')", "w", "w"],
 }
 
+UNTOLD = {"noautocmd", "own"}
+"""Neovim tells nobody of these: what is written so during a turn counts as the agent's."""
+
 
 def run(editor: Editor, commands: list[str]) -> dict[str, Any]:
     """The commands, and how everything is afterwards."""
@@ -173,7 +176,8 @@ def test_as_without_a_turn(edit: Callable[..., Editor], name: str) -> None:
     prepare(busy)
     at_work(busy)
     assert run(busy, CASES[name]) == expected
-    end(busy)
+    if name not in UNTOLD:
+        end(busy)
 
 
 @pytest.mark.parametrize("command", [":wq", ":x", ":wqa", "ZZ", ":wall | quitall"])
