@@ -314,3 +314,35 @@ def test_a_commit_accepts_what_it_contains(project: Editor) -> None:
     git(project.work, "commit", "-q", "-m", "x", "f0.txt")
     project.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
     assert set(wait_edits(project, 1)) == {"f1.txt"}
+
+
+def test_an_undo_of_what_the_agent_left_on_disk_is_unsaved(plain: Editor) -> None:
+    """Else `:x` would leave the agent's text in the file, without a word."""
+    path = plain.work / "a.txt"
+    plain.open("a.txt")
+    plain.keys("Gomine<Esc>:w<CR>")
+    until(lambda: "mine" in path.read_text())
+    plain.turn(shell("sed -i '2i added' a.txt"))
+    wait_edits(plain, 1)
+    assert not plain.lua("return vim.bo.modified")
+    plain.keys("u")
+    plain.wait("vim.bo.modified")
+    assert "added" not in text(plain, "a.txt")
+    plain.keys(":update<CR>")
+    until(lambda: path.read_text() == LINES + "mine\n")
+    assert not plain.rpc.mode()["blocking"]
+
+
+def test_a_deletion_that_is_pending_again_while_a_window_shows_the_file(plain: Editor) -> None:
+    path = plain.open("a.txt") and plain.work / "a.txt"
+    plain.turn(shell("rm a.txt"))
+    wait_edits(plain, 1)
+    plain.cmd("Acp reject all")
+    wait_edits(plain, 0)
+    until(path.exists)
+    plain.cmd("Acp unreject")
+    assert wait_edits(plain, 1)["a.txt"]["kind"] == "deleted"
+    until(lambda: not path.exists())
+    plain.cmd("Acp edits")
+    plain.wait("#vim.fn.getqflist() == 1")
+    assert edits(plain)["a.txt"]["kind"] == "deleted"

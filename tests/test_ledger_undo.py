@@ -21,7 +21,7 @@ def test_an_undone_obtain_is_pending_again() -> None:
     found = ledger("abc", "aXc")
     found.user_edited("/f", text("abc"))
     assert found.get("/f") is None
-    assert found.follows("/f")
+    assert found.followed("/f") is not None
     found.user_edited("/f", text("aXc"))
     assert pending(found) == [(1, 2, "X")]
     assert entry(found).writers == {0}
@@ -93,13 +93,13 @@ def test_a_file_that_is_gone_is_forgotten() -> None:
     found = ledger("abc", "aXc")
     found.user_edited("/f", text("abc"))
     found.user_edited("/f", None)
-    assert not found.follows("/f")
+    assert found.followed("/f") is None
 
 
 def test_files_without_such_steps_are_not_followed() -> None:
     found = ledger("abc", "aXc")
     found.accept("/f")
-    assert not found.follows("/f")
+    assert found.followed("/f") is None
 
 
 lines = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8)

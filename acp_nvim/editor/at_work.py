@@ -120,6 +120,10 @@ class Turns:
         """Those for which the files have been looked at as they were before their prompts."""
         return [turn for turn in self._turns.values() if turn.ready.is_set()]
 
+    def concern(self, path: str) -> bool:
+        """Whether a session is at work that may change this file."""
+        return any(turn.concerns(path) for turn in self.ready())
+
     def began(self) -> int:
         """When the first of them began, in nanoseconds."""
         return min(turn.began for turn in self._turns.values())
@@ -148,4 +152,5 @@ class Turns:
             turn = beginning
         if turn is None or any(start <= at < end for start, end in turn.rests):
             return None
-        return turn
+        over = not turn.prompts and turn.closed and at >= turn.closed
+        return None if over else turn

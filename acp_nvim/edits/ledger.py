@@ -83,16 +83,18 @@ class Ledger:
             self._free(path)
         self._wrote(path, before, after, frozenset({session}))
 
-    def follows(self, path: str) -> bool:
-        """Whether the user's edits of the file matter here."""
-        return path in self._files or path in self._settled
+    def followed(self, path: str) -> Pending | None:
+        """The entry of a file whose edits by the user matter here: one in which nothing is pending
+        is given as well, as long as an undo may change that.
+        """
+        return self._files.get(path) or self._settled.get(path)
 
     def user_edited(self, path: str, after: Text | None) -> None:
         """The user changed the live text; None: removed the file, which decides its edits.
 
         An undo that brings the agent's lines back makes them pending again.
         """
-        entry = self.get(path) or self._settled.get(path)
+        entry = self.followed(path)
         if entry is None:
             return
         if after is None:
@@ -305,7 +307,7 @@ class Ledger:
 
     def _synced(self, path: str, live: Text | None) -> Pending | None:
         """The entry, after the user's edits that nobody told of."""
-        entry = self.get(path) or self._settled.get(path)
+        entry = self.followed(path)
         if entry is not None and entry.live != live:
             self.user_edited(path, live)
         return self.get(path)

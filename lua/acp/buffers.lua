@@ -239,7 +239,7 @@ local function failed(bufnr, before, err, fresh)
   return { busy and 'busy' or 'failed', save.reason(err), false, now }
 end
 
-M.edit, M.snapshot, M.part_undo = edit, snapshot, part_undo
+M.edit, M.snapshot, M.part_undo, M.is_empty = edit, snapshot, part_undo, has_no_bytes
 
 local function write(bufnr, tick, hunks, want)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then

@@ -175,17 +175,23 @@ local function written_elsewhere(bufnr)
 end
 
 --- Neovim takes the buffer for read from its file as that is now, and asks nothing about it (W11,
---- W12, W13, E13): so it does after a write by a BufWriteCmd, be it one that does nothing.
+--- W12, W13, E13): so it does after a write by a BufWriteCmd, be it one that writes nothing. And
+--- whoever undoes from here on comes to a text that the file has not: it is modified.
 ---@param bufnr integer
-local function touch(bufnr)
+---@param modified boolean whether the present text holds unsaved edits
+local function touch(bufnr, modified)
+  vim.bo[bufnr].modified = true -- else 'autoread' reads it again
   if written_elsewhere(bufnr) then
     probe(bufnr, '')
+    vim.bo[bufnr].modified = modified
     return
   end
   local id = api.nvim_create_autocmd('BufWriteCmd', {
     group = group,
     buffer = bufnr,
-    callback = function() end,
+    callback = function()
+      vim.bo[bufnr].modified = false
+    end,
   })
   local ok = with(vim.go, { eventignore = '' }, nested, function()
     return run(bufnr, 'silent keepalt lockmarks write!')
@@ -194,14 +200,14 @@ local function touch(bufnr)
   if not ok then -- 'nowrite'
     probe(bufnr, '')
   end
+  vim.bo[bufnr].modified = modified
 end
 
 --- The buffer has taken over what changed in its file: Neovim is not to ask about it any more.
 ---@param bufnr integer
 ---@param modified boolean whether it holds unsaved edits
 function M.adopt(bufnr, modified)
-  touch(bufnr)
-  vim.bo[bufnr].modified = modified
+  touch(bufnr, modified)
   parted[bufnr] = nil
   seen[bufnr] = not modified and M.stamp(api.nvim_buf_get_name(bufnr)) or nil
 end
@@ -211,7 +217,7 @@ end
 ---@param found? boolean Neovim is finding it changed just now
 function M.part(bufnr, found)
   if not found then
-    touch(bufnr)
+    touch(bufnr, vim.bo[bufnr].modified)
   end
   parted[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
 end

@@ -185,6 +185,21 @@ local function look()
   end
 end
 
+--- Whether the text on disk ends with a newline once the buffer is saved.
+local function saved_eol(bufnr)
+  local options = vim.bo[bufnr]
+  local fixed = options.fixendofline and not options.binary
+  return require('acp.buffers').ends(bufnr)
+    or (fixed and not require('acp.buffers').is_empty(bufnr))
+end
+
+--- Whether the bytes on disk do not tell the text: another encoding, `++enc`.
+local function is_coded(bufnr)
+  local options = vim.bo[bufnr]
+  local utf8 = options.fileencoding == '' or options.fileencoding == 'utf-8'
+  return not utf8 or options.binary or vim.v.cmdarg ~= ''
+end
+
 local function on_saved(args)
   local watch = watched[args.buf]
   local path = watch and watch.path or path_of(args.buf)
@@ -192,10 +207,11 @@ local function on_saved(args)
   local held = watch and watch.held
   local other = not own and uv.fs_realpath(args.match)
   if other and not held and M.at_work(other) then
-    tell('saved', { path = other, stamp = require('acp.save').stamp(other) })
+    tell('saved', { path = other, stamp = require('acp.save').stamp(other), coded = true })
   elseif not held and own and (watch or M.at_work(path)) then
     M.flush(args.buf)
-    local saved = { path = path, bufnr = args.buf, eol = require('acp.buffers').ends(args.buf) }
+    local saved = { path = path, bufnr = args.buf, eol = saved_eol(args.buf) }
+    saved.coded = is_coded(args.buf) or nil
     saved.unaware, unaware[args.buf] = unaware[args.buf], nil
     saved.stamp = require('acp.save').stamp(path)
     if not watch or watch.unread then
@@ -220,7 +236,7 @@ api.nvim_create_autocmd({ 'FileWritePost', 'FileAppendPost' }, {
   callback = function(args)
     local path = uv.fs_realpath(args.match)
     if M.at_work(path) then
-      tell('saved', { path = path, stamp = require('acp.save').stamp(path) })
+      tell('saved', { path = path, stamp = require('acp.save').stamp(path), coded = true })
     end
   end,
 })

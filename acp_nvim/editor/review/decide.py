@@ -160,6 +160,7 @@ class Decide:
         live = self._edits.mirrors.get(path)
         if live is not None:
             await self._edits.bridge.call("acp.outside", "vacate", live.bufnr)
+            self._edits.mirrors.forget(path)
             await self._edits.mirrors.read(Place(path, path))
 
     async def put(self, path: str, before: Text | None, after: Text) -> None:

@@ -86,7 +86,7 @@ class DiskEdits:
         self._late: dict[str, Session] = {}
         """Whose changes could not be brought to the files' buffers yet."""
         self._lock = anyio.Lock()
-        edits.reread_by_agent = self._reread
+        edits.at_work = self.turns.concern
         edits.look_first = self._before_use
 
     # ---- turns
@@ -99,7 +99,7 @@ class DiskEdits:
         """A turn is about to start; `begin` comes next."""
         if not self.turns:
             self._edits.stamps.clear()
-            self._edits.saved_unread.clear()
+            self._edits.looked.clear()
         return self.turns.enter(session)
 
     def sent(self, turn: Turn) -> None:
@@ -228,6 +228,9 @@ class DiskEdits:
         if paths is not None and not paths:
             return
         async with self._lock:
+            if paths is not None:
+                stamps = await to_thread.run_sync(lambda: {path: stamp_of(path) for path in paths})
+                self._edits.looked.update(stamps)
             changes = await self._snapshots.look(roots, paths)
             seen, known = {change.path for change in changes}, self._edits.known
             rest = [path for path in known if path not in seen]
@@ -282,20 +285,8 @@ class DiskEdits:
 
     async def _foreign(self, change: FileChange) -> None:
         """No agent's doing."""
-        self._edits.saved_unread.discard(change.path)
         if self._edits.ledger.get(change.path) is not None:
             await self._edits.sync(change.path)
-
-    def _reread(self, path: str, before: Text, after: Text) -> bool:
-        """Neovim read a file again by itself."""
-        turn = self.turns.author(path, changed_at(path))
-        if turn is None or not turn.concerns(path) or self._edits.known.get(path) == after:
-            return False
-        session = turn.session
-        self._edits.known[path] = after
-        self._edits.ledger.agent_wrote(path, before, after, session.n)
-        self._edits.told(session, path, "modified", "disk")
-        return True
 
     async def _take(self, session: Session, change: FileChange, source: str | None) -> None:
         """Enter one change of an agent's into buffer and ledger."""
@@ -313,8 +304,7 @@ class DiskEdits:
                 kind = kind_of(change.before, change.after)
                 session.event("AcpEdit", path=place.real, kind=kind, source="disk", conflict=False)
                 return
-            unread = place.real in self._edits.saved_unread
-            if unread or self._edits.stamps.get(place.real, "") == stamp:
+            if self._edits.stamps.get(place.real, "") == stamp and self._users(place.real, after):
                 self._edits.known[place.real] = after
                 await self._foreign(change)
                 return
@@ -330,6 +320,13 @@ class DiskEdits:
                 return
             await anyio.sleep(PAUSE_S)
         self._put_off(session, place.real, before)
+
+    def _users(self, path: str, text: Text | None) -> bool:
+        """Whether a file with the stamp of a save holds what the user saved. An agent may have
+        changed it after it was written and before Neovim could tell: that is as long as it takes
+        to reach the disk.
+        """
+        return path in self._edits.coded or self._edits.known.get(path, text) == text
 
     def _put_off(self, session: Session, path: str, before: Text | None) -> None:
         """The buffer cannot be changed now: the file counts as unseen until it can."""
@@ -360,7 +357,9 @@ class DiskEdits:
         base, text = step.before, step.after
         if live is not None and live.modified:
             base = live.text
-            start = self._bases.get(path, step.before)
+            entry = self._edits.ledger.get(path)
+            apart = entry is not None and entry.conflict
+            start = self._bases.get(path, step.before) if apart else step.before
             text = merged(start, live.text, step.after)
             if text is None:
                 self._bases[path] = start

@@ -15,6 +15,7 @@ from acp_nvim.agent.fs.decode import clean
 from acp_nvim.agent.fs.fit import restored
 from acp_nvim.agent.fs.live import BufferText, FileOptions
 from acp_nvim.agent.fs.paths import Place
+from acp_nvim.agent.workspace.snapshots import stamp_of
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import Buffers
 from acp_nvim.editor.review import edits_view
@@ -50,14 +51,16 @@ class Edits:
         """What a file holds on disk by the hand of the user or the editor, since the last look."""
         self.stamps: dict[str, str] = {}
         """Of files as the user saved them, since the last look: what they hold then is his."""
-        self.saved_unread: set[str] = set()
-        """Files that the user saved with a text that has to be read first."""
+        self.coded: set[str] = set()
+        """Those of them whose bytes do not tell what was saved: encodings, parts of a text."""
+        self.looked: dict[str, str | None] = {}
+        """Of files that were looked at by name while agents are at work, as they were then."""
         self.programs: set[str] = set()
         """Files that are gone and could be executed: when they come back, they can again."""
         self.push = push
         self.options = options
-        self.reread_by_agent: Callable[[str, Text, Text], bool] = lambda *_: False
-        """Asked when Neovim read a file again; true when it was an agent's change, then told."""
+        self.at_work: Callable[[str], bool] = lambda _: False
+        """Whether an agent is at work that may change this file."""
         self.look_first: Callable[[str], Any] = lambda _: None
         """Told of a path whose file may have been changed by an agent at work."""
         self.exclusive: Callable[[str], AbstractAsyncContextManager[None]] = lambda _: nullcontext()
@@ -78,6 +81,7 @@ class Edits:
             self._wake = anyio.Event()
             lost, self._lost = self._lost, set()
             for path in lost:
+                await self.look(path)
                 async with self.alone(path):
                     await self.sync(path)
             self.flush()
@@ -126,19 +130,24 @@ class Edits:
 
     def typed(self, path: str, after: Text) -> None:
         """The user changed the buffer to this text."""
-        if self.ledger.follows(path):
+        if self.ledger.followed(path) is not None:
             self.ledger.user_edited(path, after)
             self._dirty.add(path)
             self._wake.set()
 
     def reread(self, path: str, before: Text, after: Text) -> None:
-        """Neovim has read the file again."""
-        if not self.reread_by_agent(path, before, after):
+        """Neovim has read the file again: an agent may have changed it, or the user may have given
+        up what he had not saved.
+        """
+        if self.at_work(path) and self.known.get(path) != after:
+            self._lost.add(path)
+            self._wake.set()
+        else:
             self.typed(path, after)
 
     def lost(self, path: str) -> None:
         """What became of the buffer is not known: it has to be read, or is gone."""
-        if self.ledger.get(path) is not None or self.mirrors.get(path) is not None:
+        if self.ledger.followed(path) is not None or self.mirrors.get(path) is not None:
             self._lost.add(path)
             self._wake.set()
 
@@ -150,13 +159,13 @@ class Edits:
         ``lines`` come with a buffer whose text is not known here.
         """
         live = self.mirrors.get(path)
-        text = live.text if live is not None else None
+        text = Text(live.text.lines, eol) if live is not None else None
         if lines is not None:
             text = clean(Text(tuple(lines), eol))
         if text is None:
             return
         if lines is None and self.mirrors.stale(path):
-            self.saved_unread.add(path)
+            self.known.pop(path, None)
             return
         self.known[path] = text
         entry = self.ledger.get(path)
@@ -176,11 +185,19 @@ class Edits:
             text = await self.live(path)
         except RequestError:
             return None  # no text any more: its edits stay as they were until it is one again
-        entry = self.ledger.get(path)
+        entry = self.ledger.followed(path)
         if entry is not None and entry.live != text:
-            self.ledger.user_edited(path, text)
-            self.changed(path)
+            if self.at_work(path) and await self._unseen(path):
+                self._lost.add(path)
+                self._wake.set()
+            else:
+                self.ledger.user_edited(path, text)
+                self.changed(path)
         return text
+
+    async def _unseen(self, path: str) -> bool:
+        """Whether the file has changed since it was looked at: perhaps by an agent."""
+        return self.looked.get(path, "") != await to_thread.run_sync(stamp_of, path)
 
     async def live(self, path: str) -> Text | None:
         """The text of a file as buffer or disk have it; None where there is none. RequestError."""

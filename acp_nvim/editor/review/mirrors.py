@@ -110,6 +110,10 @@ class Mirrors:
                 self._listener().typed(path, live.text)
         return live
 
+    def forget(self, path: str) -> None:
+        """What the buffer holds is about to change by us, in a way that has to be read."""
+        self._known.pop(path, None)
+
     def put(self, path: str, live: BufferText) -> None:
         """The buffer after a change of ours."""
         self._known[path] = live

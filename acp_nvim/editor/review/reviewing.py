@@ -92,6 +92,7 @@ class Reviewing:
     def _saved(self, path: str, args: dict[str, Any]) -> None:
         if args.get("stamp"):
             self.edits.stamps[path] = args["stamp"]
+            (self.edits.coded.add if args.get("coded") else self.edits.coded.discard)(path)
         if "bufnr" in args:
             text = args.get("lines"), bool(args.get("eol", True))
             self.edits.saved(path, *text, bool(args.get("unaware")))

@@ -1,0 +1,28 @@
+"""An agent that does one thing after another, as it is told while its turn runs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+from tests.agents.agent import Agent
+from tests.agents.loop import SCENARIOS, scenario
+
+
+@scenario
+def obeys(agent: Agent, home: str) -> None:
+    """Run the scenarios that the files HOME/1.json, 2.json, … name: `[name, argument, …]`.
+
+    Each is noted as `done N`; the turn ends with `["end"]`.
+    """
+    for n in itertools.count(1):
+        order = Path(home, f"{n}.json")
+        while not order.exists():
+            agent.check_cancel(0.002)
+        name, *args = json.loads(order.read_text(encoding="utf-8"))
+        order.unlink()
+        if name == "end":
+            return
+        SCENARIOS[name].run(agent, *args)
+        agent.note(f"done {home} {n}")

@@ -1,0 +1,14 @@
+"""Random histories of an agent and a user on the same files; `tests/torture.py` runs many more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.editor import Editor
+from tests.torture import history
+
+
+@pytest.mark.parametrize("seed", [30, 38, 106])
+def test_a_random_history_equals_the_model(editor: Editor, seed: int) -> None:
+    editor.errors_expected = True
+    history(editor, seed, 60)

@@ -1,0 +1,395 @@
+"""Random work of an agent and a user on the same files, in a real Neovim, step by step equal to a
+model: the ledger alone, told of the same steps.
+
+`python -m tests.torture SEED STEPS COUNT` runs histories and prints the steps of those that fail.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.merge import Conflict, merge
+from acp_nvim.edits.pending import Restoration
+from acp_nvim.edits.text import EMPTY, Text
+from tests.editor import Editor
+from tests.test_snapshots import git
+from tests.torture_world import World
+from tests.until import until
+
+AS_USER = """
+local path, code = ...
+local bufnr = vim.fn.bufadd(path)
+vim.fn.bufload(bufnr)
+vim.bo[bufnr].buflisted = true
+vim.api.nvim_buf_call(bufnr, function() assert(loadstring(code))() end)
+"""
+
+SHOW = """
+local path = ...
+for _, win in ipairs(vim.api.nvim_list_wins()) do
+  if not vim.w[win].acp and not vim.wo[win].winfixbuf then
+    vim.api.nvim_set_current_win(win)
+    vim.cmd('silent hide edit ' .. path)
+    return
+  end
+end
+vim.cmd('silent topleft split ' .. path)
+"""
+
+
+class History(World):
+    """The steps that agent and user take."""
+
+    def wrote(self, path: str, new: Text) -> None:
+        """The agent left this text on disk: the model takes it in."""
+        old = self.ledger_disk.get(path)
+        live = self.live_before[path]
+        if self.clean(path):
+            self.ledger.agent_wrote(path, old, new, 1)
+            self.settle({path: new}, {path: new})
+            return
+        assert live is not None
+        merged = merge(old or EMPTY, live, new)
+        if isinstance(merged, Conflict):
+            self.ledger.conflicted(path, live, new, 1)
+            self.settle({path: live}, {path: new})
+            self.resolve(path)
+        else:
+            self.ledger.agent_wrote(path, live, merged.text, 1)
+            self.settle({path: merged.text}, {path: new})
+
+    def remember(self, path: str) -> None:
+        """What the file held before a step."""
+        self.look()
+        self.ledger_disk = {path: self.disk(path)}
+        self.live_before = {path: self.live(path)}
+
+    def agent_on_disk(self) -> None:
+        """The agent changes a file by itself."""
+        path = self.some(lambda p: self.disk(p) not in (None, EMPTY))
+        if path is None:
+            return
+        self.remember(path)
+        disk = self.disk(path)
+        assert disk is not None
+        new = self.changed(disk, "agent")
+        self.note("agent on disk", path, diff(disk.lines, new.lines))
+        target = self.editor.home / "new"
+        target.write_text(str(new))
+        named = [path] if self.rng.random() < 0.5 else []
+        how = self.rng.choice(["cat {0} > {1}", "cp {0} {1}.tmp; mv {1}.tmp {1}"])
+        self.ask("runs", *named, how.format(target, path))
+        self.wrote(path, new)
+
+    def agent_writes(self) -> None:
+        """The agent reads and writes a file through the editor."""
+        path = self.some(lambda p: self.live(p) not in (None, EMPTY))
+        if path is None:
+            return
+        self.look()
+        before, disk, clean = self.live(path), self.disk(path), self.clean(path)
+        assert before is not None
+        new = self.changed(before, "agent")
+        self.note("agent writes", path, diff(before.lines, new.lines))
+        self.ask("read", path)
+        self.ask("write", path, json.dumps(str(new)))
+        self.ledger.agent_wrote(path, before, new, 1)
+        self.settle({path: new}, {path: new if clean else disk})
+
+    def agent_creates(self) -> None:
+        """A new file, one way or the other."""
+        path = str(self.editor.work / f"n{self.words}.txt")
+        text = Text((self.word("agent"), self.word("agent"), self.word("agent")))
+        self.note("agent creates", path)
+        if self.rng.random() < 0.5:
+            self.ask("write", path, json.dumps(str(text)))
+        else:
+            (self.editor.home / "new").write_text(str(text))
+            self.ask("runs", f"cp {self.editor.home}/new {path}")
+        self.paths.append(path)
+        self.ledger.agent_wrote(path, None, text, 1)
+        self.settle({path: text}, {path: text})
+
+    def agent_deletes(self) -> None:
+        """A file is gone."""
+        path = self.some(lambda p: self.disk(p) is not None and self.clean(p))
+        if path is None:
+            return
+        before = self.disk(path)
+        assert before is not None
+        self.note("agent deletes", path)
+        self.ask("runs", f"rm {path}")
+        self.ledger.agent_deleted(path, before, 1)
+        self.settle({path: None}, {path: None})
+
+    def agent_renames(self) -> None:
+        """A file is moved."""
+        path = self.some(lambda p: self.disk(p) not in (None, EMPTY) and p not in self.buffers)
+        if path is None:
+            return
+        text = self.disk(path)
+        assert text is not None
+        new = str(self.editor.work / f"m{self.words}.txt")
+        self.words += 1
+        self.note("agent renames", path, new)
+        self.paths.append(new)
+        self.ask("runs", f"mv {path} {new}")
+        until(lambda: any(new == edit["path"] for edit in self.seen()))
+        entry = self.ledger.get(path)
+        old = entry.origin if entry and entry.origin else path
+        if any(old == edit["path"] for edit in self.seen()):  # a look at the files was under way
+            self.ledger.agent_deleted(path, text, 1)
+            self.ledger.agent_wrote(new, None, text, 1)
+        else:
+            self.ledger.agent_renamed(path, new, text, 1)
+        self.settle({path: None, new: text}, {path: None, new: text})
+
+    def both_at_once(self) -> None:
+        """The user changes a line while the agent changes another of the same file on disk."""
+        path = self.some(lambda p: self.clean(p) and self.disk(p) is not None)
+        if path is None:
+            return
+        self.remember(path)
+        disk = self.disk(path)
+        assert disk is not None
+        free = self.free_rows(path, len(disk.lines))
+        pairs = [(a, b) for a in free for b in free if abs(a - b) > 3]
+        if not pairs:
+            return
+        mine, theirs = self.rng.choice(pairs)
+        user, agent = self.word("user"), self.word("agent")
+        save = self.rng.random() < 0.5
+        self.note("both at once", path, mine + 1, theirs + 1, "saved" if save else "")
+        self.editor.lua(SHOW, path)
+        keys = f"{mine + 1}G0C{user}<Esc>" + (":w<CR>" if save else "")
+        first = self.rng.random() < 0.5
+        if save and first:
+            self.editor.keys(keys)
+            until(lambda: user in str(self.disk(path)))
+        done = self.order("runs", f"sed -i '{theirs + 1}s/.*/{agent}/' {path}")
+        if save and not first:
+            until(lambda: agent in str(self.disk(path)))
+        if not (save and first):
+            self.editor.keys(keys)
+        until(lambda: done in self.editor.traffic[0].notes(), what=done)
+        lines = list(disk.lines)
+        lines[mine] = user
+        edited = Text(tuple(lines))
+        lines[theirs] = agent
+        both = Text(tuple(lines))
+        self.ledger.user_edited(path, edited)
+        self.ledger.agent_wrote(path, edited, both, 1)
+        only = list(disk.lines)
+        only[theirs] = agent
+        self.settle({path: both}, {path: both if save else Text(tuple(only))})
+
+    def free_rows(self, path: str, count: int) -> list[int]:
+        """Rows that no pending hunk touches."""
+        entry = self.ledger.get(path)
+        if entry is not None and (entry.base is None or entry.conflict):
+            return []
+        rows = set(range(count))
+        for hunk in entry.hunks if entry else ():
+            rows -= set(range(hunk.new_start - 2, hunk.new_end + 2))
+        return sorted(rows)
+
+    # ---- the user
+
+    def some(self, fit: Callable[[str], bool]) -> str | None:
+        """Some file that fits and is in no conflict."""
+        fitting = [path for path in self.paths if fit(path)]
+        return self.rng.choice(fitting) if fitting else None
+
+    def as_user(self, what: str, path: str, code: str) -> None:
+        self.note("user", what, path)
+        self.editor.lua(AS_USER, path, code)
+        self.settle_as_it_is()
+
+    def user_types(self) -> None:
+        """Lines are changed, added, removed."""
+        path = self.some(lambda p: self.disk(p) is not None)
+        if path is None:
+            return
+        old = self.live(path)
+        assert old is not None
+        new = self.changed(old, "user")
+        code = "".join(
+            f"vim.api.nvim_buf_set_lines(0, {h.start}, {h.end}, true, {_lua(h.lines)}) "
+            for h in reversed(diff(old.lines, new.lines))
+        )
+        self.as_user("types", path, code)
+
+    def user_command(self) -> None:
+        """Saves, undoes, gives up, looks elsewhere."""
+        path = self.some(lambda p: self.disk(p) is not None)
+        if path is None:
+            return
+        commands = ["silent write", "silent undo", "silent redo", "silent edit!", "silent update"]
+        command = self.rng.choice([*commands, "silent write", "silent undo"])
+        self.as_user(command, path, f"pcall(vim.cmd, '{command}')")
+
+    def user_looks(self) -> None:
+        """Windows and buffers come and go."""
+        path = self.some(lambda p: self.disk(p) is not None)
+        if path is None:
+            return
+        command = self.rng.choice(
+            ["hide edit", "split", "vsplit", "only", "bwipeout!", "bdelete!", "bunload!", "close"]
+        )
+        argument = "" if command in ("only", "close") else f" {path}"
+        self.note("user", command, path)
+        self.editor.lua("pcall(vim.cmd, ...)", f"silent {command}{argument}")
+        self.settle_as_it_is()
+
+    def commit(self) -> None:
+        """The user commits everything, and has saved what is pending: then it counts whenever it is
+        noticed.
+        """
+        if any(not self.clean(entry.path) for entry in self.ledger.files()):
+            return
+        self.note("commit")
+        git(self.editor.work, "add", "-A")
+        git(self.editor.work, "commit", "-q", "--allow-empty", "-m", "x")
+        self.editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
+        for entry in self.ledger.files():
+            self.ledger.committed(entry.path, self.disk(entry.path))
+        self.settle({}, {})
+
+    # ---- decisions
+
+    def decide(self) -> None:
+        """A hunk, a file, everything; accepted, rejected, and rejected no more."""
+        entries = self.ledger.files()
+        roll = self.rng.random()
+        if roll < 0.15:
+            self.unreject()
+        elif entries:
+            verb = self.rng.choice(["accept", "reject"])
+            entry = self.rng.choice(entries)
+            if roll < 0.75 and entry.hunks and entry.live is not None and entry.base is not None:
+                row = min(self.rng.choice(entry.hunks).new_start, len(entry.live.lines) - 1)
+                hunk = entry.hunk_at(row)
+                self.note(verb, "hunk", entry.path, row)
+                steps = getattr(self.ledger, verb)(entry.path, hunk)
+                self.tell(verb, {"scope": "hunk", "path": entry.path, "line": row + 1}, steps)
+            elif roll < 0.9:
+                self.note(verb, "file", entry.path)
+                steps = getattr(self.ledger, verb)(entry.path)
+                self.tell(verb, {"scope": "file", "path": entry.path}, steps)
+            else:
+                self.note(verb, "all")
+                steps = getattr(self.ledger, verb + "_all")()
+                self.tell(verb, {"scope": "all"}, steps)
+
+    def unreject(self) -> None:
+        """The last reject is taken back."""
+        self.note("unreject")
+        present = {path: self.live(path) for path in self.ledger.unreject_paths()}
+        self.tell("unreject", {}, self.ledger.unreject(present))
+
+    def tell(self, verb: str, args: dict[str, Any], steps: Sequence[Restoration]) -> None:
+        """Have the host do it; what the model says of texts must come true."""
+        lives = {step.path: step.after for step in steps}
+        disks = {
+            step.path: step.after
+            for step in steps
+            if self.clean(step.path) or step.after is None or self.disk(step.path) is None
+        }
+        self.editor.lua("require('acp.host').notify(...)", verb, args or {"all": True})
+        self.settle(lives, disks)
+
+    def resolve(self, path: str) -> None:
+        """Settle a conflict."""
+        if self.rng.random() < 0.5:
+            self.note("saved over", path)
+            self.editor.lua(AS_USER, path, "vim.cmd('silent write')")
+            live = self.live(path)
+            assert live is not None
+            self.ledger.resolved(path, live)
+            self.settle({path: live}, {path: live})
+        else:
+            self.note("theirs", path)
+            self.tell("accept", {"scope": "file", "path": path}, self.ledger.accept(path))
+
+    # ---- all together
+
+    def step(self) -> None:
+        """One step, by chance."""
+        agents = [
+            *[self.agent_on_disk] * 4,
+            *[self.agent_writes] * 3,
+            self.agent_creates,
+            self.agent_deletes,
+            self.agent_renames,
+            *[self.both_at_once] * 3,
+        ]
+        users = [
+            *[self.user_types] * 5,
+            *[self.user_command] * 5,
+            *[self.user_looks] * 3,
+            *[self.decide] * 5,
+            self.commit,
+        ]
+        if self.rng.random() < 0.12:
+            if self.working:
+                self.end()
+            else:
+                self.begin()
+        elif self.working and self.rng.random() < 0.5:
+            self.rng.choice(agents)()
+        else:
+            self.rng.choice(users)()
+
+    def finish(self) -> None:
+        """Everything accepted is the live text; everything rejected is the base."""
+        if self.working:
+            self.end()
+        self.editor.lua("vim.cmd('silent! wall')")
+        self.settle_as_it_is()
+        verb = self.rng.choice(["accept", "reject"])
+        self.note(verb, "all, at last")
+        steps = getattr(self.ledger, verb + "_all")()
+        self.tell(verb, {"scope": "all"}, steps)
+        self.settle({}, {})
+
+
+def _lua(lines: Sequence[str]) -> str:
+    return "{" + ",".join(json.dumps(line) for line in lines) + "}"
+
+
+def history(editor: Editor, seed: int, steps: int) -> History:
+    """One random history; AssertionError with its steps where editor and model part."""
+    world = History(editor, seed)
+    for _ in range(steps):
+        world.step()
+    world.finish()
+    return world
+
+
+def main(first: int, steps: int, count: int) -> int:
+    """Run histories from a seed on; the number of those that failed."""
+    failed = 0
+    for seed in range(first, first + count):
+        editor = Editor(Path(tempfile.mkdtemp()))
+        editor.errors_expected = True
+        try:
+            history(editor, seed, steps)
+            editor.close()
+            print(seed, "fine", flush=True)
+        except BaseException as error:
+            failed += 1
+            print(
+                seed, "FAILED", str(error)[-6000:], editor.messages()[-1500:], sep="\n", flush=True
+            )
+            editor.kill()
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(*(int(word) for word in [*sys.argv[1:], "60", "1"][:3])))

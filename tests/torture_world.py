@@ -1,0 +1,201 @@
+"""An editor, an agent that obeys, their files, and the model that says what must come of it all."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.ledger import Ledger
+from acp_nvim.edits.text import Text, parse
+from tests.editor import Editor
+from tests.test_snapshots import repository
+from tests.until import until
+
+FILES = 4
+ROWS = 24
+
+BUFFERS = """
+local found = {}
+for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  if vim.api.nvim_buf_is_loaded(bufnr) and name ~= '' and vim.bo[bufnr].buftype == '' then
+    found[name] = {
+      lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, true),
+      eol = require('acp.buffers').ends(bufnr),
+      modified = vim.bo[bufnr].modified,
+      bufnr = bufnr,
+      conflict = require('acp.save').is_parted(bufnr),
+    }
+  end
+end
+return { found, require('acp').state().sessions[1].edits or {} }
+"""
+
+
+class Buffer(msgspec.Struct):
+    """A loaded buffer."""
+
+    lines: list[str]
+    eol: bool
+    modified: bool
+    bufnr: int
+    conflict: bool
+
+    @property
+    def text(self) -> Text:
+        """Its text."""
+        return Text(tuple(self.lines), self.eol)
+
+
+class World:
+    """An editor, its files, and the model."""
+
+    def __init__(self, editor: Editor, seed: int) -> None:
+        self.editor = editor
+        self.rng = random.Random(seed)
+        self.ledger = Ledger()
+        self.log: list[str] = []
+        self.paths = [str(editor.work / f"f{n}.txt") for n in range(FILES)]
+        self.buffers: dict[str, Buffer] = {}
+        self.shown: list[dict[str, Any]] = []
+        self.words = 0
+        self.turns = self.orders = self.ended = 0
+        self.working = False
+        for n, path in enumerate(self.paths):
+            Path(path).write_text("".join(f"{n}.{row}\n" for row in range(ROWS)))
+        repository(editor.work)
+        editor.agent("script")
+        editor.turn("say hello")
+        self.look()
+
+    # ---- what is there
+
+    def look(self) -> None:
+        """Read buffers and pending edits."""
+        found, self.shown = self.editor.lua(BUFFERS)
+        self.buffers = {
+            path: msgspec.convert(item, Buffer)
+            for path, item in (found.items() if isinstance(found, dict) else ())
+        }
+
+    def seen(self) -> list[dict[str, Any]]:
+        """`state().edits` of now."""
+        self.look()
+        return self.shown
+
+    def disk(self, path: str) -> Text | None:
+        """A file's text."""
+        file = Path(path)
+        return parse(file.read_text()) if file.exists() else None
+
+    def live(self, path: str) -> Text | None:
+        """The text as the user sees it."""
+        buffer = self.buffers.get(path)
+        disk = self.disk(path)
+        if buffer is None or (disk is None and not buffer.modified):
+            return disk
+        return buffer.text
+
+    def clean(self, path: str) -> bool:
+        """Whether no unsaved edits are in a buffer of the file."""
+        return path not in self.buffers or not self.buffers[path].modified
+
+    def settle(self, lives: dict[str, Text | None], disks: dict[str, Text | None]) -> None:
+        """Wait until editor and disk are as the model says."""
+        wanted = sorted(
+            (msgspec.to_builtins(entry.summary()) for entry in self.ledger.files()),
+            key=lambda item: str(item["path"]),
+        )
+
+        def problem() -> str:
+            self.look()
+            shown = sorted(self.shown, key=lambda item: str(item["path"]))
+            wrong = "" if shown == wanted else f"pending {shown}\n  wanted {wanted}\n"
+            for path, text in lives.items():
+                if self.live(path) != text:
+                    wrong += f"live {path}: {self.differs(self.live(path), text)}\n"
+            for path, text in disks.items():
+                if self.disk(path) != text:
+                    wrong += f"disk {path}: {self.differs(self.disk(path), text)}\n"
+            return wrong
+
+        try:
+            until(lambda: not problem(), 6.0)
+        except AssertionError as error:
+            raise AssertionError("\n".join([*self.log, problem()])) from error
+
+    @staticmethod
+    def differs(found: Text | None, wanted: Text | None) -> object:
+        """What is found in place of what is wanted."""
+        if found is None or wanted is None:
+            return found, wanted
+        return diff(wanted.lines, found.lines)
+
+    def settle_as_it_is(self) -> None:
+        """The user did something: the model follows what is there now."""
+        before = {entry.path for entry in self.ledger.files()}
+        self.look()
+        for path in {*self.paths, *before}:
+            entry = self.ledger.followed(path)
+            if entry is not None and entry.live != self.live(path):
+                self.ledger.user_edited(path, self.live(path))
+        self.settle({}, {})
+
+    # ---- the agent
+
+    def word(self, who: str) -> str:
+        self.words += 1
+        return f"{who} {self.words}"
+
+    def begin(self) -> None:
+        """A turn begins."""
+        self.turns += 1
+        self.orders = 0
+        self.working = True
+        (self.editor.home / f"turn{self.turns}").mkdir()
+        self.editor.prompt(f"obeys {self.editor.home}/turn{self.turns}")
+        self.note("turn")
+
+    def order(self, *words: str) -> str:
+        """Give the agent something to do; returns the note that says it is done."""
+        self.orders += 1
+        home = self.editor.home / f"turn{self.turns}"
+        (home / "order").write_text(json.dumps(words))
+        (home / "order").rename(home / f"{self.orders}.json")
+        return f"done {home} {self.orders}"
+
+    def ask(self, *words: str) -> None:
+        """The same, and wait until it is done."""
+        done = self.order(*words)
+        until(lambda: done in self.editor.traffic[0].notes(), what=done)
+
+    def end(self) -> None:
+        """The turn ends."""
+        self.order("end")
+        self.editor.wait_event("AcpTurnEnd", self.turns + 1)
+        self.editor.wait("not require('acp.watch').at_work(...)", self.paths[0])
+        self.working = False
+        self.note("turn ends")
+        self.settle({}, {})
+
+    def note(self, *words: object) -> None:
+        self.log.append(" ".join(map(str, words)))
+
+    def changed(self, text: Text, who: str) -> Text:
+        """The text with a few lines changed, added or removed."""
+        lines = list(text.lines)
+        for _ in range(self.rng.randint(1, 3)):
+            row = self.rng.randrange(len(lines))
+            roll = self.rng.random()
+            if roll < 0.45:
+                lines[row] = self.word(who)
+            elif roll < 0.8:
+                lines.insert(row, self.word(who))
+            elif len(lines) > 3:
+                del lines[row]
+        return Text(tuple(lines))
