@@ -48,13 +48,12 @@ def test_a_prompt_that_died_with_the_host_comes_back(front: Editor) -> None:
     assert composer(front) == ["hello", "more"]
 
 
-def test_a_host_that_runs_has_taken_it(front: Editor) -> None:
+def test_what_the_host_has_taken_does_not_come_back(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.keys("ihello<C-s><Esc>")
-    front.lua("require('acp.state').set({'host'}, 'running') require('acp.state').changed()")
-    front.wait("#_G.acp_events == 1")
+    front.lua("require('acp.frame').apply({ { 'taken', 1 } })")
     front.lua("require('acp.state').host_gone('failed', 'crash')")
-    front.wait("#_G.acp_events == 2")
+    front.wait("#_G.acp_events == 1")
     assert composer(front) == [""]
 
 

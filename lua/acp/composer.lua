@@ -272,12 +272,10 @@ function M.send(n, first, last)
   local text = table.concat(lines, '\n')
   local args = vim.tbl_extend('error', require('acp.context').prompt(text, it.chips, n), target(n))
   args.composer = n
-  if not require('acp.host').notify('prompt', args) then
+  if not require('acp.delivery').send(n, args) then
     return
   end
-  require('acp.delivery').sent(n, text)
   require('acp.history').add(text)
-  require('acp.media').remove(n)
   it.walk, it.chips, it.new = require('acp.history').walk(), {}, false
   vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
   vim.bo[it.bufnr].modified = false

@@ -1,12 +1,14 @@
---- A prompt on its way to the host is not lost: until the host has it, it can come back.
+--- A prompt on its way to the host is not lost: until the host says that it has it, it can come back.
 local M = {}
 
 ---@class acp.Unconfirmed
+---@field id integer
 ---@field n integer
 ---@field text string
 
 --- What was sent and the host has not said it has, oldest first.
 local unconfirmed = {} ---@type acp.Unconfirmed[]
+local sent = 0
 local watching = false
 
 --- The host is gone: what it never took goes back into the composers.
@@ -18,13 +20,17 @@ function M.host_gone()
   end
 end
 
---- The snapshot changed: a host that runs has taken what was sent before; one that is gone has
---- not.
+--- Frame operation: the host has taken a prompt. What becomes of it is told as that of all others.
+---@param id integer
+function M.taken(id)
+  unconfirmed = vim.tbl_filter(function(one)
+    return one.id ~= id
+  end, unconfirmed)
+end
+
 local function on_state()
   local host = require('acp.state').get().host
-  if host == 'running' then
-    unconfirmed = {}
-  elseif host ~= 'starting' and #unconfirmed > 0 then
+  if host ~= 'running' and host ~= 'starting' and #unconfirmed > 0 then
     M.host_gone()
   end
 end
@@ -41,25 +47,29 @@ local function watch()
   })
 end
 
---- A prompt was handed over: it comes to composer `n` unless the host takes it.
+--- Hand over a prompt; its text comes to composer `n` unless the host takes it.
 ---@param n integer
----@param text string
-function M.sent(n, text)
-  watch()
-  unconfirmed[#unconfirmed + 1] = { n = n, text = text }
+---@param args table of the verb `prompt`
+---@return boolean sent
+function M.send(n, args)
+  sent = sent + 1
+  args.delivery = sent
+  if not require('acp.host').notify('prompt', args) then
+    return false
+  end
+  if args.text then
+    watch()
+    unconfirmed[#unconfirmed + 1] = { id = sent, n = n, text = args.text }
+  end
+  require('acp.media').remove(n)
+  return true
 end
 
---- Hand over a prompt that was not written in a composer; a text that the host cannot take goes
---- into composer `n`.
+--- The same for one that was not written in a composer; a text that cannot be sent goes there.
 ---@param n integer
 ---@param args table of the verb `prompt`
 function M.prompt(n, args)
-  if require('acp.host').notify('prompt', args) then
-    if args.text then
-      M.sent(n, args.text)
-    end
-    require('acp.media').remove(n)
-  elseif args.text then
+  if not M.send(n, args) and args.text then
     require('acp.composer').give_back(n, args.text)
   end
 end

@@ -20,6 +20,7 @@ M.ops = {
   plan = { 'acp.plan', 'set' },
   cards = { 'acp.permission', 'set' },
   composer = { 'acp.composer', 'give_back' },
+  taken = { 'acp.delivery', 'taken' },
   under_way = { 'acp.past', 'under_way' },
   show = { 'acp.show', 'open' },
   select = { 'acp.pick', 'select' },

@@ -69,7 +69,12 @@ local function epitaph(code)
   if lacking and require('acp.state').get().host == 'starting' then
     return ('%s, run :Acp install (%s)'):format(lacking, M.python())
   end
-  return ('the acp host ended (%s); the next command starts it again'):format(reason)
+  local files = 0
+  for _, session in pairs(require('acp.state').get().sessions) do
+    files = files + #(session.edits or {})
+  end
+  local kept = files > 0 and ('; pending edits of %d files are kept'):format(files) or ''
+  return ('the acp host ended (%s)%s; the next command starts it again'):format(reason, kept)
 end
 
 local function gone(code)

@@ -73,6 +73,19 @@ local function ends(n, session, message)
   return list
 end
 
+--- What was pending cannot be decided any more: the texts stay as they are.
+local function keep_edits()
+  local inline = package.loaded['acp.review.inline']
+  for _, path in ipairs(inline and inline.paths() or {}) do
+    inline.set(path, {}, {})
+  end
+  for n, session in pairs(require('acp.state').get().sessions) do
+    if #(session.edits or {}) > 0 then
+      require('acp.state').set({ 'sessions', n, 'edits' }, {})
+    end
+  end
+end
+
 --- The host has ended, and what ran in it.
 ---@param message string why
 function M.host_gone(message)
@@ -83,6 +96,7 @@ function M.host_gone(message)
     vim.list_extend(events, ends(n, session, message))
     give_back(n, session)
   end
+  keep_edits()
   state.host_gone('failed', message)
   require('acp.permission').clear()
   for _, one in ipairs(events) do

@@ -13,6 +13,7 @@ from acp_nvim.session.prompts import Prompt
 @verb("prompt")
 def prompt(host: Host, args: Args) -> None:
     """Send a prompt, in a new session where none is or one is asked for."""
+    host.screen.push("taken", args.get("delivery"))
     sent = prompt_of(host, args)
     if is_empty(sent):
         host.echo("warn", "an empty prompt is not sent")

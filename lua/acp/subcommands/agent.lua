@@ -24,9 +24,15 @@ for _, verb in ipairs({ 'restart', 'stop' }) do
     max = 1,
     values = known('started'),
     strict = true,
-    run = when_running('no agent is running', function(args)
-      notify(verb, { agent = args[1] })
-    end),
+    run = function(args)
+      -- A host that has ended left sessions behind, which a restart reopens.
+      local left = verb == 'restart' and require('acp.state').current()
+      if left or require('acp.host').running() then
+        notify(verb, { agent = args[1] })
+      else
+        require('acp.notify').echo('info', 'no agent is running')
+      end
+    end,
   }
 end
 
