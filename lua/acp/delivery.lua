@@ -1,4 +1,5 @@
---- A prompt on its way to the host is not lost: until the host says that it has it, it can come back.
+--- A prompt on its way to the host is not lost: until the host says that it has it, it can come
+--- back.
 local M = {}
 
 ---@class acp.Unconfirmed

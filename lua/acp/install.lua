@@ -47,15 +47,12 @@ function M.steps()
   local exists = vim.uv.fs_stat(venv_python()) ~= nil
   local code = vim.fs.joinpath(here, 'acp_nvim')
   -- Otherwise the first prompt would wait for it.
-  local compile =
-    { name = 'compiling', argv = { venv_python(), '-m', 'compileall', '-q', code } }
+  local compile = { name = 'compiling', argv = { venv_python(), '-m', 'compileall', '-q', code } }
   if vim.fn.executable('uv') == 1 then
     local make =
       { name = 'making .venv with uv', argv = { 'uv', 'venv', '--python', '>=3.11', venv } }
-    local fill = {
-      name = 'installing with uv',
-      argv = { 'uv', 'pip', 'install', '--compile-bytecode', '--python', venv_python(), '-e', here },
-    }
+    local uv = { 'uv', 'pip', 'install', '--compile-bytecode', '--python', venv_python() }
+    local fill = { name = 'installing with uv', argv = vim.list_extend(uv, { '-e', here }) }
     return exists and { fill, compile } or { make, fill, compile }
   end
   local python = base_python()
