@@ -157,9 +157,9 @@ class Document:
             rows.insert(0, BLANK)
         if folds:
             rows.append(BLANK)
-        start, before = self._start(at), block.rows
+        start, before = self._start(at), len(block.shown)
         used = block.update(start, self._empty(at), rows, batch)
-        self._moved(at, before, block.rows)
+        self._moved(at, before, len(rows))
         if folds and tool is not None:
             self._fold(block, at, start, tool, batch)
         return ENTRY + used
@@ -178,7 +178,7 @@ class Document:
 
     def _fold(self, block: Static, at: int, start: int, entry: ToolEntry, batch: Batch) -> None:
         """A tool call folds as soon as it has content; it is open while it asks."""
-        asks = any(decision.outcome is None for decision in entry.decisions)
+        asks = entry.asks is not None
         if not block.folded:
             block.folded = True
             batch.fold(self._fold_id(at), start + block.separated, start + block.rows - 1, asks)

@@ -38,7 +38,7 @@ class Look:
 def draw(entry: ToolEntry, look: Look) -> list[Row]:
     """Return the rows of a tool call: its line first, then what folds under it."""
     call = entry.call
-    asks = next((d for d in entry.decisions if d.outcome is None), None)
+    asks = entry.asks
     limit = None if asks else look.tool_lines
     below: list[Row] = []
     for at, item in enumerate(call.content):

@@ -66,6 +66,14 @@ class ToolEntry(Struct, eq=False):
     terminals: dict[str, Terminal] = field(default_factory=dict)
     """Those it has ever embedded or told about, as far as they are known."""
 
+    @property
+    def asks(self) -> Decision | None:
+        """The first question about it that waits for an answer."""
+        for decision in self.decisions:
+            if decision.outcome is None:
+                return decision
+        return None
+
 
 class TerminalEntry(Struct, eq=False):
     """A terminal that no tool call shows; once one does (`embedded`) nothing is shown here."""
