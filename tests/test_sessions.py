@@ -376,5 +376,5 @@ def test_an_agent_that_cannot_list_leaves_the_open_ones(picker: Editor) -> None:
     picker.agent("script")
     picker.turn("hello")
     questions = pick(picker, "Acp sessions", "hello", "no such action")
-    assert questions[0]["items"] == ["hello  (script, open, idle)"]
+    assert questions[0]["items"] == ["hello  (script, session 1, open, idle)"]
     assert asked(picker)[-1]["items"] == ["open", "rename", "close"]

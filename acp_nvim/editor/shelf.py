@@ -125,7 +125,8 @@ def label(entry: Entry, cwd: str) -> str:
         facts += ["archived"] if entry.archived else []
     else:
         session = entry.session
-        facts = [session.agent, _place(session.cwd, cwd), f"open, {session.status}"]
+        state = f"session {session.n}, open, {session.status}"
+        facts = [session.agent, _place(session.cwd, cwd), state]
     return f"{name(entry)}  ({', '.join(fact for fact in facts if fact)})"
 
 
