@@ -129,3 +129,24 @@ def test_a_side_window_keeps_its_part_of_a_screen_that_changes(front: Editor) ->
     front.cmd("redraw")
     front.rpc.request("nvim_ui_try_resize", 50, 30)
     front.wait(width + "29", chat)
+
+
+def test_many_chats_do_not_squeeze_one_another_to_nothing(front: Editor) -> None:
+    """Neovim gives each window a column and no more; older chats make room, their buffers stay."""
+    front.cmd("set number")
+    for n in range(1, 7):
+        session(front, n)
+        front.lua("require('acp.chat').open(...)", n)
+    shown = front.lua(
+        """return vim.tbl_map(function(win)
+          local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
+          local o = vim.wo[win]
+          return { name, vim.api.nvim_win_get_width(win), o.number, o.winfixbuf }
+        end, vim.api.nvim_list_wins())"""
+    )
+    assert all(width >= 20 for _, width, _, _ in shown), shown
+    assert shown[0][0] == "", "the user's own window"
+    chats = {name: (number, fixed) for name, _, number, fixed in shown[1:]}
+    assert set(chats.values()) == {(False, True)}
+    assert {"acp://chat/5", "acp://chat/6"} <= chats.keys()
+    assert front.lua("return vim.fn.bufloaded('acp://chat/1')") == 1

@@ -263,7 +263,8 @@ function M.open(n)
   local window = require('acp.window')
   if #vim.fn.win_findbuf(bufnr) == 0 then
     local chat = require('acp.config').get().chat
-    window.open_beside(bufnr, { layout = chat.layout, size = chat.size, last = true })
+    local opts = { layout = chat.layout, size = chat.size, last = true, like = 'acp://chat/' }
+    window.open_beside(bufnr, opts)
   end
 end
 

@@ -11,8 +11,10 @@ local M = {}
 ---@field last? boolean with the cursor on the last line, so that it follows what comes
 ---@field under? integer window to split instead of the whole screen
 ---@field options? table<string, any> window options over the usual ones
+---@field like? string where there is no room for more, a window of ours with such a name is taken
 
 local MIN_COLUMNS, MIN_LINES = 20, 3
+local ROOM = { row = 25, col = 8 } -- what each of several beside one another should have
 
 --- Neovim refuses windows in an <expr> mapping (E565), in the command-line window (E11) and
 --- while it closes others (E1159, E814).
@@ -178,10 +180,75 @@ local function keep_share(win)
   note_share(win)
 end
 
+local order, opened = {}, 0 ---@type table<integer, integer>, integer
+
+--- Whether one more at that side would leave too little for each: Neovim would make some of them
+--- one column wide.
+---@param layout acp.Layout
+local function crowded(layout)
+  local way = (layout == 'left' or layout == 'right') and 'row' or 'col'
+  local windows = vim.fn.winlayout()
+  local beside = windows[1] == way and #windows[2] or 1
+  return (beside + 1) * ROOM[way] > (way == 'row' and vim.o.columns or vim.o.lines)
+end
+
+--- The window of ours in this tab page that was opened first of those whose buffer's name begins
+--- so; not the current one.
+---@param prefix string
+---@return integer?
+local function oldest(prefix)
+  local found
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
+    local ours = vim.w[win].acp and vim.startswith(name, prefix)
+    if ours and win ~= vim.api.nvim_get_current_win() and (not found or (order[win] or 0) < (order[found] or 0)) then
+      found = win
+    end
+  end
+  return found
+end
+
+---@param win integer
+---@param bufnr integer
+---@param opts acp.OpenOpts
+local function dress(win, bufnr, opts)
+  local side = opts.layout == 'left' or (opts.layout or 'right') == 'right'
+  local fixed = { winfixwidth = side, winfixheight = not side and opts.layout ~= 'float' }
+  M.adopt(win, vim.tbl_extend('force', fixed, opts.options or {}))
+  if side then
+    keep_share(win)
+  end
+  opened = opened + 1
+  order[win] = opened
+  if opts.last then
+    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
+  end
+end
+
+--- Show `bufnr` in a window of ours in place of what is there; that one's buffer stays.
+---@param win integer
+---@param bufnr integer
+---@param opts acp.OpenOpts
+---@return integer win
+local function replace(win, bufnr, opts)
+  vim.api.nvim_set_option_value('winfixbuf', false, { scope = 'local', win = win })
+  vim.api.nvim_win_set_buf(win, bufnr)
+  dress(win, bufnr, opts)
+  if opts.enter then
+    vim.api.nvim_set_current_win(win)
+  end
+  return win
+end
+
 ---@param bufnr integer
 ---@param opts acp.OpenOpts
 ---@return integer|nil
 local function open(bufnr, opts)
+  local layout = opts.layout or 'right'
+  local taken = opts.like and layout ~= 'float' and crowded(layout) and oldest(opts.like)
+  if taken then
+    return replace(taken, bufnr, opts)
+  end
   local config = placement(opts)
   local ok, win = pcall(vim.api.nvim_open_win, bufnr, opts.enter or false, config)
   if not ok and tostring(win):find('E36', 1, true) then
@@ -191,15 +258,7 @@ local function open(bufnr, opts)
   if not ok then
     error(win, 0)
   end
-  local side = opts.layout == 'left' or (opts.layout or 'right') == 'right'
-  local fixed = { winfixwidth = side, winfixheight = not side and opts.layout ~= 'float' }
-  M.adopt(win --[[@as integer]], vim.tbl_extend('force', fixed, opts.options or {}))
-  if side then
-    keep_share(win --[[@as integer]])
-  end
-  if opts.last then
-    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
-  end
+  dress(win --[[@as integer]], bufnr, opts)
   return win --[[@as integer]]
 end
 
