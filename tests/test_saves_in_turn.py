@@ -150,3 +150,33 @@ def test_a_save_as_soon_as_the_agent_has_the_prompt(editor: Editor) -> None:
     editor.cmd("Acp reject all")
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
+
+
+@pytest.mark.parametrize("again", ["touch -d '1 hour ago' a.txt", "cp a.txt x; mv x a.txt"])
+def test_a_file_that_is_another_one_of_the_same_text(editor: Editor, again: str) -> None:
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    command = json.dumps(f"{again}; touch {editor.home}/changed")
+    editor.prompt(f"silently {command}\nuntil_there {editor.home}/end")
+    until((editor.home / "changed").exists)
+    editor.lua("vim.fn.setline(16, 'mine')")
+    save(editor, WRITTEN)
+    assert (editor.work / "a.txt").read_text() == lines(l16="mine")
+    end(editor)
+    assert "a.txt" not in edits(editor)
+
+
+def test_the_file_of_a_conflict_changes_again(project: Editor) -> None:
+    """A save after another change of the agent's asks nothing either."""
+    project.lua("vim.fn.setline(4, 'mine')")
+    change(project)
+    save(project, "vim.fn.execute('messages'):find('the same lines on disk')")
+    project.lua("vim.fn.setline(4, 'mine again')")
+    path = project.work / "a.txt"
+    path.write_text(path.read_text().replace("line 9\n", "nine\n"))
+    project.cmd("messages clear")
+    save(project, WRITTEN)
+    assert path.read_text() == lines(l4="mine again", l9="nine")
+    end(project)

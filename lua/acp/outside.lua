@@ -9,7 +9,7 @@ local amid = require('acp.amid')
 local PATIENCE_MS = 2000 -- how long a user's `:w` waits for a file's change to be merged
 
 local stamps = {} ---@type table<integer, string> the file as the buffer knows it, while turns run
-local looking = {} ---@type table<string, true> files that the host looks at
+local looking = {} ---@type table<string, integer> files that the host looks at, and their buffers
 local hushed = api.nvim_create_augroup('acp.outside', {}) -- has autocommands while turns run
 
 --- The buffer of a file as it is, not brought up to date. Like `acp.buffers.read`.
@@ -24,7 +24,7 @@ local function look(bufnr)
   local path = uv.fs_realpath(api.nvim_buf_get_name(bufnr))
   local host = require('acp.host')
   if path and host.running() then
-    looking[path] = true
+    looking[path] = bufnr
     host.notify('disk_changed', { path = path })
     return path
   end
@@ -32,8 +32,14 @@ end
 
 --- The host has looked at it, and merged what could be.
 ---@param path string
-function M.looked(path)
+---@param same boolean the file's text has not changed
+function M.looked(path, same)
+  local bufnr = looking[path]
   looking[path] = nil
+  if same and bufnr and stamps[bufnr] and api.nvim_buf_is_loaded(bufnr) then
+    save.same(bufnr)
+    stamps[bufnr] = save.stamp(api.nvim_buf_get_name(bufnr))
+  end
 end
 
 --- The user saves a buffer whose file an agent has changed since: first both texts are made one.
@@ -47,7 +53,7 @@ local function settle(args)
     return
   end
   local known = save.is_parted(bufnr)
-  if now ~= stamps[bufnr] and not known then
+  if now ~= stamps[bufnr] then
     look(bufnr)
   end
   if not looking[path] then
@@ -100,6 +106,7 @@ end
 function M.part(bufnr)
   if api.nvim_buf_is_loaded(bufnr) then
     save.part(bufnr)
+    stamps[bufnr] = stamps[bufnr] and save.stamp(api.nvim_buf_get_name(bufnr))
   end
 end
 

@@ -18,6 +18,15 @@ api.nvim_create_autocmd('BufWipeout', {
   end,
 })
 
+api.nvim_create_autocmd('BufWritePost', {
+  group = group,
+  callback = function(args)
+    if not vim.bo[args.buf].modified then
+      parted[args.buf] = nil -- the user has the last word
+    end
+  end,
+})
+
 --- Neovim's own words of an error, on one line.
 function M.reason(err)
   local text = tostring(err):gsub('^.-(Vim%b():)', '%1'):gsub('^Vim%b():', '')
@@ -201,6 +210,12 @@ local function touch(bufnr, modified)
     probe(bufnr, '')
   end
   vim.bo[bufnr].modified = modified
+end
+
+--- The file is another one, of the same text.
+---@param bufnr integer
+function M.same(bufnr)
+  touch(bufnr, vim.bo[bufnr].modified)
 end
 
 --- The buffer has taken over what changed in its file: Neovim is not to ask about it any more.

@@ -80,7 +80,6 @@ class DiskEdits:
         self._snapshots = snapshots
         self._tasks = tasks
         self.turns = Turns(self._tell)
-        self._bases: dict[str, Text | None] = {}
         self._stamps: dict[str, str | None] = {}
         """Of files whose content is `Edits.known`, as they were looked at last."""
         self._late: dict[str, Session] = {}
@@ -213,7 +212,7 @@ class DiskEdits:
 
     # ---- looking
 
-    def _before_use(self, path: str) -> Awaitable[None] | None:
+    def _before_use(self, path: str) -> Awaitable[set[str]] | None:
         """A decision is about to be made on a file that an agent may have changed just now."""
         if not self.turns.ready():
             return None
@@ -221,12 +220,12 @@ class DiskEdits:
 
     async def look(
         self, roots: Sequence[str], paths: Sequence[str] | None = None, turn: Turn | None = None
-    ) -> None:
+    ) -> set[str]:
         """Take up what changed: below these directories, or of these files only; with ``turn`` as
-        it begins.
+        it begins. Returns the files that changed.
         """
         if paths is not None and not paths:
-            return
+            return set()
         async with self._lock:
             if paths is not None:
                 stamps = await to_thread.run_sync(lambda: {path: stamp_of(path) for path in paths})
@@ -241,15 +240,18 @@ class DiskEdits:
             if changes:
                 async with self._edits.alone(*(change.path for change in changes)):
                     await self._take_up(changes, turn)
+        return {change.path for change in changes}
 
-    async def before_write(self, path: str) -> None:
+    async def before_write(self, path: str) -> bool:
         """An agent is about to write a file through the editor. What it made of it by itself just
-        before is taken up first: it would pass for the text that was there.
+        before is taken up first: it would pass for the text that was there. Returns whether the
+        file was looked at and has not changed.
         """
         if path in self._edits.known:
-            await self.look([], [path])
-        elif self.turns and await to_thread.run_sync(changed_at, path) >= self.turns.began():
-            await self.look(self.turns.roots(), [path])
+            return path not in await self.look([], [path])
+        if self.turns and await to_thread.run_sync(changed_at, path) >= self.turns.began():
+            return path not in await self.look(self.turns.roots(), [path])
+        return False
 
     def _rewritten(self, known: Mapping[str, Text | None]) -> list[FileChange]:
         """Those of the files that are no longer what is known of them, though perhaps again what
@@ -359,15 +361,15 @@ class DiskEdits:
             base = live.text
             entry = self._edits.ledger.get(path)
             apart = entry is not None and entry.conflict
-            start = self._bases.get(path, step.before) if apart else step.before
+            start = self._edits.bases.get(path, step.before) if apart else step.before
             text = merged(start, live.text, step.after)
             if text is None:
-                self._bases[path] = start
+                self._edits.bases[path] = start
                 await self._edits.bridge.call("acp.outside", "part", live.bufnr)
                 self._edits.ledger.conflicted(path, live.text, step.after, step.session.n)
                 self._edits.told(step.session, path, step.kind, "disk", conflict=True)
                 return "done"
-            self._bases.pop(path, None)
+            self._edits.bases.pop(path, None)
         if live is not None:
             unsaved = text != step.after
             outcome = await self._edits.bring(live, text or live.text, unsaved, step.stamp)

@@ -49,6 +49,8 @@ class Edits:
         self.ledger = Ledger()
         self.known: dict[str, Text | None] = {}
         """What a file holds on disk by the hand of the user or the editor, since the last look."""
+        self.bases: dict[str, Text | None] = {}
+        """What buffer and file had in common before they came to be in conflict."""
         self.stamps: dict[str, str] = {}
         """Of files as the user saved them, since the last look: what they hold then is his."""
         self.coded: set[str] = set()
@@ -168,6 +170,7 @@ class Edits:
             self.known.pop(path, None)
             return
         self.known[path] = text
+        self.bases.pop(path, None)
         entry = self.ledger.get(path)
         if entry is not None and entry.conflict and not unaware:
             self.ledger.resolved(path, text)

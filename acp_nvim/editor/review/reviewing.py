@@ -99,8 +99,12 @@ class Reviewing:
         else:  # a buffer's text, or part of it, in another file
             self._tasks.start_soon(self.before_write, path)
 
+    async def looked(self, path: str) -> bool:
+        """The user finds a file changed; returns whether its text is the same all the same."""
+        return await self.disk.before_write(path)
+
     async def before_write(self, path: str) -> None:
-        """An agent is about to write a file through the editor, or the user finds it changed."""
+        """An agent is about to write a file through the editor."""
         await self.disk.before_write(path)
 
     def wrote(

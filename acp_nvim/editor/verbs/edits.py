@@ -49,11 +49,11 @@ async def opened(host: Host, args: Args) -> None:
 @verb("disk_changed")
 async def disk_changed(host: Host, args: Args) -> None:
     """While turns run a file is found changed on disk; whoever saves its buffer waits for this."""
-    path = str(args["path"])
+    path, same = str(args["path"]), False
     try:
-        await host.review.before_write(path)
+        same = await host.review.looked(path)
     finally:
-        await host.bridge.call("acp.outside", "looked", path)
+        await host.bridge.call("acp.outside", "looked", path, same)
 
 
 @verb("refresh")
