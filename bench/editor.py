@@ -121,6 +121,10 @@ class Editor:
                 seen.keys.append((now - typed) * 1000)
                 key, next_key = b"", now + 0.002
         seen.paints.append((time.monotonic() - last_paint) * 1000)
+        if ping:  # what was asked before the end was not answered before it
+            self.wait(lambda: ping in self._answers)
+            del self._answers[ping]
+            seen.gaps.append((time.monotonic() - pinged) * 1000)
         return seen
 
     # ---- the end
