@@ -7,6 +7,7 @@ import pytest
 from tests.editor import Editor
 from tests.picks import install, pick
 from tests.test_sessions import MODES, agent
+from tests.until import until
 
 
 @pytest.fixture
@@ -143,3 +144,22 @@ def test_a_restart_while_nothing_runs_starts_the_agent(picker: Editor) -> None:
     picker.wait("require('acp').state().agents.stores.status == 'exited'")
     restart(picker)
     assert picker.session(1)["id"] == "s1"
+
+
+def test_an_agent_that_is_stopped_while_it_starts(editor: Editor) -> None:
+    editor.setup({"agent": "mute", "agents": {"mute": {"command": ["sleep", "100"]}}})
+    editor.prompt("hello")
+    until(lambda: any("sleep" in process.command for process in editor.processes()))
+    editor.cmd("Acp stop")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    assert editor.session(1)["error"] == "mute was stopped"
+    editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
+    assert editor.lines("acp://composer/1") == ["hello"]
+
+
+def test_a_wrong_answer_to_the_first_question_says_whose_it_is(editor: Editor) -> None:
+    code = """read line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; cat >/dev/null"""
+    editor.setup({"agent": "odd", "agents": {"odd": {"command": ["sh", "-c", code]}}})
+    editor.prompt("hello")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
+    assert editor.session(1)["error"].startswith("odd: initialize: ")

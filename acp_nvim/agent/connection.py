@@ -200,6 +200,8 @@ class Connection:
         self._agent = Agent(endpoint)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._handshake)
+            if self.stopping:  # by the user, while it was being started
+                tasks.start_soon(process.stop)
             await endpoint.run()
             if process.exit is None:
                 self._closed_output = not self.stopping
@@ -234,7 +236,7 @@ class Connection:
             await self.agent.initialize(client_capabilities(self._around.settings()))
         except Exception as error:
             if self.exit is None and self.process is not None and self.process.exit is None:
-                self._fail(str(error) or type(error).__name__)
+                self._fail(f"{self.name}: initialize: {str(error) or type(error).__name__}")
                 await self.process.stop()
             return
         self.status = "ready"
@@ -320,6 +322,8 @@ class Connection:
 
     def epitaph(self) -> str:
         """How the agent ended, in one line."""
+        if self.stopping:
+            return f"{self.name} was stopped"
         if self._closed_output:
             return f"{self.name} closed its output and was ended"
         return f"{self.name} ended: {self.exit}" if self.exit else f"{self.name} ended"

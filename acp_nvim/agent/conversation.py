@@ -184,9 +184,8 @@ class Conversation:
         """
         session, connection = self.session, self.connection
         reason = connection.epitaph() if connection else "the agent is gone"
-        if connection is not None and connection.stopping:
-            reason, words = f"{connection.name} was stopped", []
-        else:
+        words: list[str] = []
+        if connection is None or not connection.stopping:
             reason += "; :Acp restart goes on"
             words = connection.last_words() if connection else []
         session.end_turn(None, reason, words)
