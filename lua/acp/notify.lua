@@ -76,22 +76,20 @@ local function space()
   return math.max(vim.v.echospace - 1, 10)
 end
 
---- Neovim 0.10 can't be told not to wait: for as long as the message comes there is room for it.
----@param level integer
+--- What keeps Neovim from waiting for a key after a long message. 0.10 can't be told not to wait,
+--- but doesn't where there is room.
 ---@param message string
-local function hand_over_with_room(level, message)
+---@return string option
+---@return string|integer value
+local function patience(message)
+  if vim.fn.exists('+messagesopt') == 1 then
+    return 'messagesopt', 'wait:0,' .. (vim.o.messagesopt:match('history:%d+') or 'history:500')
+  end
   local rows = 1
   for line in vim.gsplit(message, '\n', { plain = true }) do
     rows = rows + math.ceil(vim.fn.strdisplaywidth(line) / vim.o.columns)
   end
-  local before = vim.o.cmdheight
-  vim.o.cmdheight = math.max(before, math.min(rows, vim.o.lines - 3))
-  local ok, why = pcall(vim.notify, message, level)
-  vim.cmd.redraw()
-  vim.o.cmdheight = before
-  if not ok then
-    error(why, 0)
-  end
+  return 'cmdheight', math.max(vim.o.cmdheight, math.min(rows, vim.o.lines - 3))
 end
 
 --- The user's own notifier gets a message whole; where it passes it on to Neovim's own, that must
@@ -102,15 +100,13 @@ local function hand_over(level, message)
   if not message:find('\n', 1, true) and vim.fn.strdisplaywidth(message) <= space() then
     vim.notify(message, level)
     return
-  elseif vim.fn.exists('+messagesopt') == 0 then
-    hand_over_with_room(level, message)
-    return
   end
-  local before = vim.o.messagesopt
-  vim.o.messagesopt = 'wait:0,' .. (before:match('history:%d+') or 'history:500')
+  local option, value = patience(message)
+  local before = vim.o[option]
+  vim.o[option] = value
   local ok, why = pcall(vim.notify, message, level)
   vim.cmd.redraw()
-  vim.o.messagesopt = before
+  vim.o[option] = before
   if not ok then
     error(why, 0)
   end
