@@ -203,6 +203,61 @@ def test_a_malformed_error_keeps_what_can_be_read() -> None:
     assert (response.error.code, response.error.message) == (errors.AUTH_REQUIRED, "log in")
 
 
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"result":{"usage":NaN}}\n', "json"),
+        (b'{"id": 1, "jsonrpc": "2.0", "error": {"code": 1, "message": "a\tb"}}\n', "json"),
+        (b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"\xff"}}\n', "utf8"),
+        (b'{"jsonrpc":"2.0","id":1,"result":{"stopReason":"end_\n', "json"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_ends_its_request(line: bytes, kind: str) -> None:
+    """Nobody would ever hear of it else: the turn would not end."""
+    peer = Peer()
+    peer.request("session/prompt", {})
+    unread, response = peer.receive(line)
+    assert isinstance(unread, Violation)
+    assert unread.kind == kind
+    assert answer(unread) == (None, -32700)
+    assert isinstance(response, Response)
+    assert (response.id, response.method, response.result) == (1, "session/prompt", None)
+    assert response.error is not None
+    assert "cannot be read" in response.error.message
+    assert not peer.outgoing
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id":1,"params":{"line":NaN},"method":"fs/read_text_file"}\n',
+        b'{"id":99999999999999999999,"result":{"x":NaN}}\n',
+        b'{"id":"\xff","result":{"x":NaN}}\n',
+        b'{"id":1.5,"result":{"x":NaN}}\n',
+        b'{"id":null,"error":{"x":NaN}}\n',
+        b'{"id":1\n',
+        b"id: 1, result: ok\n",
+    ],
+)
+def test_what_may_be_no_answer_ends_no_request(line: bytes) -> None:
+    peer = Peer(message_bytes=1000)
+    peer.request("session/prompt", {})
+    assert violation(line, peer).kind in ("json", "utf8")
+    assert list(peer.outgoing) == [1]
+    long = violation(line[:-1] + b" " * 1000 + b"\n", peer)
+    assert (long.kind, list(peer.outgoing)) == ("oversize", [1])
+
+
+def test_a_request_that_cannot_be_read_is_refused_under_its_own_id() -> None:
+    line = b'{"jsonrpc":"2.0","id":"w","method":"fs/write_text_file","params":{"content":"\xff"}}\n'
+    assert answer(violation(line)) == ("w", -32700)
+    line = b'{"jsonrpc":"2.0","id":2,"params":{"line":NaN},"method":"fs/read_text_file"}\n'
+    assert answer(violation(line)) == (None, -32700), "whether it is a request is not known"
+    line = b'{"id":"\xff","method":"fs/read_text_file"}' + b" " * 1000 + b"\n"
+    assert answer(violation(line)) == (None, -32700)
+    assert answer(violation(line, Peer(message_bytes=500))) == (None, -32600)
+
+
 def test_a_byte_order_mark_is_no_part_of_a_message() -> None:
     line = b'\xef\xbb\xbf{"jsonrpc":"2.0","method":"a"}\n'
     assert events(line + line) == [("Notification", "a", b"{}")] * 2

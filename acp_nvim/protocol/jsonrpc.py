@@ -206,14 +206,14 @@ class Peer:
         try:
             line.decode()
         except UnicodeDecodeError as e:
-            return [_unreadable("utf8", f"invalid UTF-8: {e}", line)]
+            return self._unreadable("utf8", f"invalid UTF-8: {e}", line)
         text = repair_escapes(line) if b"\\u" in line else line
         try:
             return self._message(_envelopes.decode(text), _Rows(line), 0)
         except msgspec.ValidationError as e:
-            return [self._misfit(line, text, str(e))]
+            return self._misfit(line, text, str(e))
         except (msgspec.DecodeError, RecursionError) as e:
-            return [_unreadable("json", f"no JSON: {e}", line)]
+            return self._unreadable("json", f"no JSON: {e}", line)
 
     def _message(self, it: _Envelope, rows: _Rows, row: int) -> list[Event]:
         if it.method is UNSET:
@@ -241,26 +241,26 @@ class Peer:
             return [Response(it.id, method, result, None)]
         return _error_response(it.id, method, it.error, raw)
 
-    def _misfit(self, line: bytes, text: bytes, problem: str) -> Violation:
+    def _misfit(self, line: bytes, text: bytes, problem: str) -> list[Event]:
         """A line whose envelope has a wrong shape: the rest of it may still not be JSON at all."""
         try:
             _syntax.decode(text)
             members = _members.decode(text) if text.lstrip()[:1] == b"{" else None
         except (msgspec.DecodeError, RecursionError) as e:
-            return _unreadable("json", f"no JSON: {e}", line)
+            return self._unreadable("json", f"no JSON: {e}", line)
         if members is None:
             kind: ViolationKind = "batch" if text.lstrip()[:1] == b"[" else "message"
-            return _violation(kind, problem, line, reply=errors.INVALID_REQUEST)
+            return [_violation(kind, problem, line, reply=errors.INVALID_REQUEST)]
         if "method" not in members and not members.keys().isdisjoint({"result", "error"}):
-            return _violation("response", problem, line)
+            return [_violation("response", problem, line)]
         reply_to = self._free_id(members.get("id"))
-        return _violation("message", problem, line, errors.INVALID_REQUEST, reply_to)
+        return [_violation("message", problem, line, errors.INVALID_REQUEST, reply_to)]
 
     def _free_id(self, raw: Raw | bytes | None) -> Id:
         """The id to refuse a bad request under: its own if that is valid and not in use."""
         try:
             own = None if raw is None else _ids.decode(raw)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return None
         return None if own in self._incoming else own
 
@@ -273,12 +273,29 @@ class Peer:
         if "method" in members:
             reply_to = self._free_id(members["id"])
             return [_violation("oversize", detail, line.head, errors.INVALID_REQUEST, reply_to)]
-        answered = _ids.decode(members["id"])
-        lost: list[Event] = [_violation("oversize", detail, line.head)]
-        if (method := self._outgoing.pop(answered, None)) is not None:
-            error = schema.Error(errors.INTERNAL_ERROR, detail)
-            lost.append(Response(answered, method, None, error))
-        return lost
+        return [_violation("oversize", detail, line.head), *self._lost(members, detail)]
+
+    def _unreadable(self, kind: ViolationKind, detail: str, line: bytes) -> list[Event]:
+        """Refuse a line that can't be read; where its head says whose answer it was nobody waits
+        for that any more.
+        """
+        members = salvage.members(line[:SHOWN_BYTES])
+        reply_to = self._free_id(members.get("id")) if "method" in members else None
+        unread = _violation(kind, detail, line, errors.PARSE_ERROR, reply_to)
+        return [unread, *self._lost(members, f"the answer cannot be read: {detail}")]
+
+    def _lost(self, members: Mapping[str, bytes], detail: str) -> list[Event]:
+        """The end of our request whose answer these members are the beginning of."""
+        if "method" in members or members.keys().isdisjoint({"result", "error"}):
+            return []
+        try:
+            answered = _ids.decode(members.get("id", b"null"))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return []
+        method = self._outgoing.pop(answered, None)
+        if method is None:
+            return []
+        return [Response(answered, method, None, schema.Error(errors.INTERNAL_ERROR, detail))]
 
 
 class _Rows:
@@ -345,10 +362,6 @@ def _malformed_error(error: Raw) -> schema.Error:
 
 def _words(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _unreadable(kind: ViolationKind, detail: str, raw: bytes) -> Violation:
-    return _violation(kind, detail, raw, reply=errors.PARSE_ERROR)
 
 
 def _violation(
