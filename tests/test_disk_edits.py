@@ -334,7 +334,8 @@ def test_an_undo_of_what_the_agent_left_on_disk_is_unsaved(plain: Editor) -> Non
 
 
 def test_a_deletion_that_is_pending_again_while_a_window_shows_the_file(plain: Editor) -> None:
-    path = plain.open("a.txt") and plain.work / "a.txt"
+    path = plain.work / "a.txt"
+    plain.open("a.txt")
     plain.turn(shell("rm a.txt"))
     wait_edits(plain, 1)
     plain.cmd("Acp reject all")
@@ -346,3 +347,19 @@ def test_a_deletion_that_is_pending_again_while_a_window_shows_the_file(plain: E
     plain.cmd("Acp edits")
     plain.wait("#vim.fn.getqflist() == 1")
     assert edits(plain)["a.txt"]["kind"] == "deleted"
+
+
+def test_an_unwatched_file_that_is_read_changed_and_then_written(project: Editor) -> None:
+    """What the agent did to it by itself is pending as well, though no store keeps the file."""
+    path = project.write("node_modules/x.txt", LINES)
+    project.write(".gitignore", "node_modules\n")
+    project.turn("hello")
+    project.turn(
+        f"read {path}\n"
+        + shell(f"sed -i '3s/.*/by itself/' {path}")
+        + f"\nreplace {path} 'line 15' fifteen"
+    )
+    assert wait_edits(project, 1)["x.txt"]["hunks"] == 2
+    project.cmd("Acp reject all")
+    wait_edits(project, 0)
+    until(lambda: path.read_text() == LINES)

@@ -209,3 +209,10 @@ def test_the_option_follows_from_the_first_prompt(edit: Start) -> None:
     editor.open(other)
     editor.turn(f"read {path}")
     wait_place(editor, "a.txt:1")
+
+
+def test_each_place_of_a_tool_call_is_told_once(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("tool_contents")
+    places = [(e["data"]["path"], e["data"].get("line")) for e in editor.events("AcpLocation")]
+    assert places == [("/tmp/old.txt", 2), ("/tmp/new.txt", None)]

@@ -72,6 +72,7 @@ class Host:
         self.review.edits.exclusive = self.files.turn
         self.files.amends = self.review.proposing
         self.files.look_first = self.review.before_write
+        self.files.on_read = self.review.read
         self.review.proposing.last_read = self.files.last_read
         self.reaper = Reaper()
         self.desk = Desk(self.screen.push, self.screen.state)

@@ -4,7 +4,7 @@ the rest).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
 from msgspec import UNSET
@@ -82,20 +82,28 @@ def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
 
 
 def _tool_call(session: Session, update: schema.ToolCall) -> None:
+    before = _places(session, update)
     session.upsert_call(update, announces=True)
-    _locations(session, update.locations)
+    _locations(session, update.locations, before)
 
 
 def _tool_call_update(session: Session, update: schema.ToolCallUpdate) -> None:
+    before = _places(session, update)
     session.upsert_call(update, announces=False)
-    _locations(session, update.locations)
+    _locations(session, update.locations, before)
 
 
-def _locations(session: Session, locations: Any) -> None:
-    """The newest location is where the agent works (follow-along)."""
-    if locations:
-        at = locations[-1]
-        session.event("AcpLocation", path=at.path, line=at.line or None)
+def _places(session: Session, update: schema.ToolCall | schema.ToolCallUpdate) -> Sequence[Any]:
+    """The locations that a tool call has told so far."""
+    call = session.tool_calls.get(update.tool_call_id)
+    return call.locations if call is not None and not call.finished else ()
+
+
+def _locations(session: Session, locations: Any, before: Sequence[Any]) -> None:
+    """Where the agent works, in the order of its words; the last one is followed."""
+    for at in locations or ():
+        if at not in before:
+            session.event("AcpLocation", path=at.path, line=at.line or None)
 
 
 def _plan(session: Session, update: schema.Plan) -> None:

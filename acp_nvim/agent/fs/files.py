@@ -91,6 +91,8 @@ class Files(Generic[S]):
         self.amends: Amends[S] | None = None
         self.look_first: Callable[[str], Awaitable[None]] | None = None
         """Awaited before each write, with the real path: what else became of the file is seen."""
+        self.on_read: Callable[[str, Text], None] = lambda *_: None
+        """Told of each text that an agent was given, with the real path."""
         self._buffers = buffers
         self._ask = ask
         self._on_location = on_location
@@ -112,6 +114,7 @@ class Files(Generic[S]):
         if len(content) > self.options.message_bytes:
             raise refusal("too_large", where.path, f"{len(content)} characters")
         self.seen.note(session.id, where.real, text)
+        self.on_read(where.real, text)
         self._on_location(session, where.real, _number(params.line))
         return schema.ReadTextFileResponse(content)
 

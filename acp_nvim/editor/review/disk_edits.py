@@ -227,9 +227,7 @@ class DiskEdits:
         if paths is not None and not paths:
             return set()
         async with self._lock:
-            if paths is not None:
-                stamps = await to_thread.run_sync(lambda: {path: stamp_of(path) for path in paths})
-                self._edits.looked.update(stamps)
+            stamps = await to_thread.run_sync(_stamps, paths or ())
             changes = await self._snapshots.look(roots, paths)
             seen, known = {change.path for change in changes}, self._edits.known
             rest = [path for path in known if path not in seen]
@@ -240,6 +238,7 @@ class DiskEdits:
             if changes:
                 async with self._edits.alone(*(change.path for change in changes)):
                     await self._take_up(changes, turn)
+            self._edits.looked.update(stamps)
         return {change.path for change in changes}
 
     async def before_write(self, path: str) -> bool:
@@ -391,3 +390,7 @@ class DiskEdits:
             self._edits.told(step.session, step.source, "deleted", "disk")
         elif text is not None:
             ledger.agent_wrote(step.path, base, text, n)
+
+
+def _stamps(paths: Sequence[str]) -> dict[str, str | None]:
+    return {path: stamp_of(path) for path in paths}

@@ -67,6 +67,9 @@ class Reviewing:
         self._notice = notice
         self._run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
         self._pruned = False
+        self._read: dict[str, Text] = {}
+        self._kept: set[str] = set()
+        """Of files that agents have read, those that stores keep."""
 
     def start(self, tasks: Tasks) -> None:
         """The loop runs now."""
@@ -106,6 +109,24 @@ class Reviewing:
     async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor."""
         await self.disk.before_write(path)
+
+    def read(self, path: str, text: Text) -> None:
+        """An agent at work was given a text: what a file held that no store keeps."""
+        live = self.edits.mirrors.get(path)
+        if path in self.edits.known or path in self._kept or not self.disk.turns.ready():
+            return
+        if live is None or not live.modified:
+            self._read[path] = text
+            if len(self._read) == 1:
+                self._tasks.start_soon(self._keep_read)
+
+    async def _keep_read(self) -> None:
+        read, self._read = self._read, {}
+        loose = set(await self.snapshots.loose(self.disk.turns.roots(), list(read)))
+        for path, text in read.items():
+            if path in loose:
+                self.edits.known.setdefault(path, text)
+        self._kept |= read.keys() - loose
 
     def wrote(
         self, session: Session, path: str, before: Text | None, after: Text, kind: str
