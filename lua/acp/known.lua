@@ -128,4 +128,22 @@ function M.files(lead)
   return vim.fn.getcompletion(lead, 'file')
 end
 
+--- Files with pending edits that begin with what was typed, of all sessions; else any files.
+---@param lead string
+---@return string[]
+function M.pending_files(lead)
+  local found = {} ---@type table<string, true>
+  for _, session in pairs(require('acp.state').get().sessions) do
+    for _, edit in ipairs(session.edits or {}) do
+      local name = vim.fn.fnamemodify(edit.path, ':.')
+      found[vim.startswith(name, lead) and name or edit.path] = true
+    end
+  end
+  local names = vim.tbl_filter(function(name)
+    return vim.startswith(name, lead)
+  end, vim.tbl_keys(found))
+  table.sort(names)
+  return #names > 0 and names or M.files(lead)
+end
+
 return M

@@ -31,7 +31,7 @@ list.permissions = {
 
 list.review = {
   max = 1,
-  values = known('files'),
+  values = known('pending_files'),
   run = when_running('no pending edits', function(args)
     require('acp.review').ask(absolute(args[1]))
   end),
