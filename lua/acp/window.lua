@@ -201,7 +201,11 @@ local function oldest(prefix)
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
     local ours = vim.w[win].acp and vim.startswith(name, prefix)
-    if ours and win ~= vim.api.nvim_get_current_win() and (not found or (order[win] or 0) < (order[found] or 0)) then
+    if
+      ours
+      and win ~= vim.api.nvim_get_current_win()
+      and (not found or (order[win] or 0) < (order[found] or 0))
+    then
       found = win
     end
   end
