@@ -151,3 +151,20 @@ def test_omni_completion_of_commands_and_files(front: Editor) -> None:
     assert composer(front) == ["/init "]
     front.keys("see @alp<C-x><C-o><C-y>")
     assert composer(front) == ["/init see @src/alpha.py"]
+
+
+def test_completion_of_commands_that_hold_what_cannot_be_seen(front: Editor) -> None:
+    """A NUL is no reason for an error of Vim's while the user types."""
+    odd = [
+        {"name": "a\0b", "description": "x"},
+        {"name": "a\u202eb", "description": "x"},
+        {"name": "two words", "description": "x"},
+        {"name": "alright", "description": "first\0\r\nsecond\x1b[31m", "hint": "h\0int"},
+    ]
+    session(front, commands=odd)
+    front.cmd("AcpPrompt")
+    front.keys("i/<C-x><C-o>")
+    front.wait("#vim.fn.complete_info({ 'items' }).items == 1")
+    item = front.lua("return vim.fn.complete_info({ 'items' }).items[1]")
+    assert (item["word"], item["menu"]) == ("/alright ", "h^@int")
+    assert item["info"] == "first^@\nsecond^[[31m"

@@ -80,7 +80,16 @@ local function session_of(bufnr)
   return tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
 end
 
---- The agent's commands that fit, with description and what they take.
+--- What an agent says of a command, line by line with nothing unseen in it.
+---@param text string|nil
+---@return string
+local function legible(text)
+  local lines = vim.split(text or '', '\r?\n')
+  return table.concat(vim.tbl_map(require('acp.notify').one_line, lines), '\n')
+end
+
+--- The agent's commands that fit, with description and what they take. A name that nobody can type
+--- is none.
 ---@param base string with its `/`
 ---@param n integer|nil
 ---@return table[] items
@@ -88,14 +97,17 @@ local function commands(base, n)
   local session = require('acp.state').get().sessions[n or -1]
   local items, names = {}, {}
   for _, command in ipairs(session and session.commands or {}) do
-    names[#names + 1] = command.name
-    items[command.name] = {
-      word = '/' .. command.name .. (command.hint and ' ' or ''),
-      abbr = '/' .. command.name,
-      menu = require('acp.notify').one_line(command.hint or ''),
-      info = command.description,
-      dup = 1,
-    }
+    local name = command.name
+    if legible(name) == name and not name:find('%s') then
+      names[#names + 1] = name
+      items[name] = {
+        word = '/' .. name .. (command.hint and ' ' or ''),
+        abbr = '/' .. name,
+        menu = require('acp.notify').one_line(command.hint or ''),
+        info = legible(command.description),
+        dup = 1,
+      }
+    end
   end
   return vim.tbl_map(function(name)
     return items[name]
