@@ -22,18 +22,23 @@ local function run(win, commands)
   end
 end
 
+--- Blocks that are to be seen, by id: those that ask.
+local seen = {} ---@type table<integer, table<string, true>> by buffer
+
 --- Make the folds of a chat in a window that shows it anew.
 ---@param win integer
 ---@param chat acp.Chat
 function M.dress(win, chat)
-  local commands = { 'normal! zE' }
-  for _, mark in pairs(chat.folds) do
+  local commands, opening = { 'normal! zE' }, {}
+  local open = seen[chat.bufnr] or {}
+  for id, mark in pairs(chat.folds) do
     local first, last = range(chat.bufnr, mark)
     if first then
       commands[#commands + 1] = ('%d,%dfold'):format(first, last)
+      opening[#opening + 1] = open[id] and first .. 'foldopen!' or nil
     end
   end
-  run(win, commands)
+  run(win, vim.list_extend(commands, opening))
 end
 
 --- Blocks are foldable from now on; lines that come inside extend a fold by themselves.
@@ -62,6 +67,8 @@ end
 ---@param id string
 ---@param open boolean
 function M.open(chat, id, open)
+  seen[chat.bufnr] = seen[chat.bufnr] or {}
+  seen[chat.bufnr][id] = open or nil
   local mark = chat.folds[id]
   local first = mark and range(chat.bufnr, mark)
   if not first then
