@@ -205,6 +205,17 @@ def test_an_initialize_answer_of_another_description() -> None:
     assert dialect.name == "acp with string protocolVersion, serverInfo, capabilities"
 
 
+@pytest.mark.parametrize("given", [{}, {"protocolVersion": None}])
+def test_an_answer_without_a_version_is_of_the_first(given: dict[str, Any]) -> None:
+    dialect = Dialect()
+    result = {**given, "agentCapabilities": {"loadSession": True}}
+    assert result_of(answered(dialect, "initialize", result)) == {
+        "protocolVersion": 1,
+        "agentCapabilities": {"loadSession": True},
+    }
+    assert dialect.name == "acp with no protocolVersion"
+
+
 def test_a_number_that_is_not_ours_stays_what_it_is() -> None:
     events = answered(Dialect(), "initialize", {"protocolVersion": 2, "agentCapabilities": {}})
     assert result_of(events)["protocolVersion"] == 2

@@ -180,20 +180,19 @@ def _step(step: Any) -> JSON:
 
 
 def initialized(result: JSON) -> tuple[JSON, list[str]]:
-    """The answer to `initialize`. A version that is no number is never a version of the real
-    protocol: it is read as 1.
+    """The answer to `initialize`. A version that is no number, or none, is never a version of the
+    real protocol: it is read as 1.
     """
     traits: list[str] = []
     changed = dict(result)
-    if isinstance(changed.get("protocolVersion"), str):
+    version = changed.get("protocolVersion")
+    if version is None or isinstance(version, str):
         changed["protocolVersion"] = 1
-        traits.append("string protocolVersion")
+        traits.append("no protocolVersion" if version is None else "string protocolVersion")
     for theirs, ours in (("serverInfo", "agentInfo"), ("capabilities", "agentCapabilities")):
         if ours not in changed and isinstance(changed.get(theirs), dict):
             changed[ours] = changed.pop(theirs)
             traits.append(theirs)
-    if traits:
-        changed.setdefault("protocolVersion", 1)
     return changed, traits
 
 
