@@ -31,6 +31,3 @@ def test_a_card_is_open_in_a_chat_that_is_shown_again(editor: Editor) -> None:
     assert not any("permission needed" in line for line in closed)
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd", 2)
-    editor.cmd("Acp chat")
-    editor.cmd("Acp chat")
-    assert any("Run p1" in line for line in editor.lua(CLOSED))
