@@ -158,7 +158,7 @@ def test_an_agent_that_is_stopped_while_it_starts(editor: Editor) -> None:
 
 
 def test_a_wrong_answer_to_the_first_question_says_whose_it_is(editor: Editor) -> None:
-    code = """read line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; cat >/dev/null"""
+    code = """read line; echo '{"jsonrpc":"2.0","id":1,"result":[]}'; cat >/dev/null"""
     editor.setup({"agent": "odd", "agents": {"odd": {"command": ["sh", "-c", code]}}})
     editor.prompt("hello")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
