@@ -180,3 +180,20 @@ def test_the_file_of_a_conflict_changes_again(project: Editor) -> None:
     save(project, WRITTEN)
     assert path.read_text() == lines(l4="mine again", l9="nine")
     end(project)
+
+
+@pytest.mark.parametrize("read", ["edit", "checktime"])
+@pytest.mark.parametrize("then", ["", "silent write"])
+def test_the_user_reads_the_change_and_types_before_anybody_looks(
+    project: Editor, read: str, then: str
+) -> None:
+    """What Neovim has read by itself is the agent's all the same."""
+    change(project)
+    project.lua("vim.cmd(...) vim.fn.setline(16, 'mine') vim.cmd(select(2, ...))", read, then)
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    found = edits(project)["a.txt"]
+    assert (found["hunks"], found["added"], found["removed"]) == (1, 1, 1)
+    project.cmd("Acp reject all")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    assert project.lines(str(project.work / "a.txt")) == lines(l16="mine").splitlines()

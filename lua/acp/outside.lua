@@ -155,13 +155,19 @@ local function changed(args)
   end
 end
 
-local function hush(bufnr)
+---@param bufnr integer
+---@param read? boolean it was read from its file just now
+local function hush(bufnr, read)
   local name = api.nvim_buf_get_name(bufnr)
   if vim.bo[bufnr].buftype ~= '' or name == '' or not watch.at_work(uv.fs_realpath(name)) then
     return
   end
   api.nvim_clear_autocmds({ group = hushed, buffer = bufnr })
+  local known = stamps[bufnr]
   stamps[bufnr] = save.stamp(name)
+  if read and known and known ~= stamps[bufnr] then
+    look(bufnr)
+  end
   local function on(event, callback)
     api.nvim_create_autocmd(event, {
       group = hushed,
@@ -196,7 +202,7 @@ function M.quiet(on)
   api.nvim_create_autocmd({ 'BufReadPost', 'BufWritePost', 'BufFilePost' }, {
     group = hushed,
     callback = function(args)
-      hush(args.buf)
+      hush(args.buf, args.event == 'BufReadPost')
     end,
   })
 end

@@ -369,6 +369,8 @@ class DiskEdits:
                 self._edits.told(step.session, path, step.kind, "disk", conflict=True)
                 return "done"
             self._edits.bases.pop(path, None)
+            if text == live.text:  # Neovim has read the change already, the user's edits came after
+                base = merged(step.after, live.text, step.before) or base
         if live is not None:
             unsaved = text != step.after
             outcome = await self._edits.bring(live, text or live.text, unsaved, step.stamp)

@@ -55,6 +55,10 @@ class Edits:
         """Of files as the user saved them, since the last look: what they hold then is his."""
         self.coded: set[str] = set()
         """Those of them whose bytes do not tell what was saved: encodings, parts of a text."""
+        self.rereads: set[str] = set()
+        """Files that Neovim has read again and nobody has looked at since: an agent's change may be
+        in their buffers.
+        """
         self.looked: dict[str, str | None] = {}
         """Of files that were looked at by name while agents are at work, as they were then."""
         self.programs: set[str] = set()
@@ -84,6 +88,7 @@ class Edits:
             lost, self._lost = self._lost, set()
             for path in lost:
                 await self.look(path)
+                self.rereads.discard(path)
                 async with self.alone(path):
                     await self.sync(path)
             self.flush()
@@ -132,6 +137,8 @@ class Edits:
 
     def typed(self, path: str, after: Text) -> None:
         """The user changed the buffer to this text."""
+        if path in self.rereads:
+            return  # told once it is known what of it is his
         if self.ledger.followed(path) is not None:
             self.ledger.user_edited(path, after)
             self._dirty.add(path)
@@ -142,6 +149,7 @@ class Edits:
         up what he had not saved.
         """
         if self.at_work(path) and self.known.get(path) != after:
+            self.rereads.add(path)
             self._lost.add(path)
             self._wake.set()
         else:
@@ -191,6 +199,7 @@ class Edits:
         entry = self.ledger.followed(path)
         if entry is not None and entry.live != text:
             if self.at_work(path) and await self._unseen(path):
+                self.rereads.add(path)
                 self._lost.add(path)
                 self._wake.set()
             else:
