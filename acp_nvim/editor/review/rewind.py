@@ -30,6 +30,10 @@ from acp_nvim.session.session import Session
 LABEL: Final = 60
 """Characters of a prompt that a checkpoint is called by."""
 ATTEMPTS: Final = 5
+NONE: Final = (
+    "no checkpoints yet: one is made before each prompt, and they are known as long as the Neovim "
+    "lives that made them"
+)
 NOTHING: Final = "no restore to undo; :Acp checkpoints lists what there is"
 
 
@@ -95,7 +99,7 @@ class Rewind:
         """The checkpoints of a session with what changed since, newest first, as Markdown."""
         kept = self.checkpoints.kept(session.n)
         if not kept:
-            return ["no checkpoints yet: one is made before each prompt"]
+            return [NONE]
         await self._disk.look(session.roots)
         now = self._snapshots.trees(session.roots)
         lines = [f"# Checkpoints of session {session.n}", ""]
@@ -147,7 +151,7 @@ class Rewind:
     def _missing(self, session: Session, n: int) -> str:
         kept = self.checkpoints.kept(session.n)
         if not kept:
-            return "this session has no checkpoints"
+            return "this session has no checkpoints of this run of Neovim"
         return f"no checkpoint {n}; there are {kept[0].n} to {kept[-1].n}"
 
     async def _carry_out(
