@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.editor import Editor
-from tests.until import until
 from tests.picks import asked, install, pick
 from tests.traffic import Traffic
+from tests.until import until
 
 
 @pytest.fixture
