@@ -25,8 +25,10 @@ from acp_nvim.render.text import one_line
 from acp_nvim.render.tools import Look
 from acp_nvim.session.entries import Entry as Said
 
-LIST_S = 15.0
+START_S = 15.0
 """How long one agent may take to start and list its sessions, in seconds."""
+LIST_S = 3.0
+"""The same of one that runs: it may be at a prompt, and do one thing at a time."""
 STATUS_S = 2.0
 
 Entry = Conversation | Stored
@@ -74,13 +76,15 @@ def _asked(host: Host) -> list[str]:
 
 async def _list(host: Host, name: str, lists: list[list[Stored]]) -> None:
     """Add what one agent has; one that cannot tell must not keep the others from it."""
+    running = host.agents.connections.get(name)
+    limit = LIST_S if running is not None and running.status == "ready" else START_S
     try:
-        with anyio.fail_after(LIST_S):
+        with anyio.fail_after(limit):
             lists.append(await _listed(host, name))
     except (RequestError, ConnectionClosed, RemoteProtocolError, UnknownAgent) as error:
         host.echo("warn", f"{name} does not list its sessions: {error}")
     except TimeoutError:
-        host.echo("warn", f"{name} has not listed its sessions within {LIST_S:g} s")
+        host.echo("warn", f"{name} has not listed its sessions within {limit:g} s")
 
 
 async def _listed(host: Host, name: str) -> list[Stored]:
