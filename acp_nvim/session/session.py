@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import msgspec
-
 from acp_nvim.protocol import schema
 from acp_nvim.session import options, snapshot
 from acp_nvim.session.asking.decisions import Decision, Decisions, Outcome
+from acp_nvim.session.changes import Changes, Event
 from acp_nvim.session.entries import (
     Entry,
     Heading,
@@ -33,24 +32,7 @@ from acp_nvim.session.terminals import Terminals
 from acp_nvim.session.tool_calls import ToolCall, ToolCalls
 from acp_nvim.session.transcript import Transcript
 
-FROM_THE_START = (
-    *("agent", "cwd", "status", "title", "tool_calls", "queue", "plan", "commands", "options"),
-    *("permissions", "elicitations", "edits", "terminals"),
-)
-"""State that is told of a session as soon as there is one."""
-
-CALLS_AT_ONCE = 1000
-"""Tool calls told in one frame; a replay may bring any number."""
-
 Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"]
-
-
-class Event(msgspec.Struct):
-    """A `User` autocommand to be; it is told once the text before it is on the screen (`mark`)."""
-
-    name: str
-    data: dict[str, Any]
-    mark: int
 
 
 class Session:
@@ -98,9 +80,7 @@ class Session:
         self.replaying = False
         """The agent tells what was said and done in the past: nothing of it is an event now."""
         self.state_mark = 0
-        self._changed = set(FROM_THE_START)
-        self._changed_calls: set[int] = set()
-        self._events: list[Event] = []
+        self._changes = Changes()
         self.on_change: Callable[[], None] = lambda: None
         self.on_text: Callable[[], None] = lambda: None  # in its stead, for a piece of text
         self.on_call: Callable[[ToolCall], None] = lambda _: None
@@ -121,7 +101,7 @@ class Session:
 
     def change(self, *names: str) -> None:
         """Note that state of these names is to be told anew."""
-        self._changed.update(names)
+        self._changes.names.update(names)
         self.state_mark = self.transcript.written
         self.on_change()
 
@@ -129,7 +109,7 @@ class Session:
         """Queue a `User` event behind the text that came before it; none of a replay."""
         if self.replaying:
             return
-        self._events.append(
+        self._changes.events.append(
             Event(name, {"session": self.n, **snapshot.compact(**data)}, self.transcript.written)
         )
         self.on_change()
@@ -139,35 +119,31 @@ class Session:
         calls by themselves are told by `take_calls`.
         """
         changes: list[tuple[list[str | int], Any]] = []
-        if "tool_calls" in self._changed:
+        names = self._changes.take_names()
+        if "tool_calls" in names:
+            names.remove("tool_calls")
             changes.append((["tool_calls"], [snapshot.tool_call(call) for call in self.tool_calls]))
-            self._changed_calls.clear()
-        changes += [([name], self._value(name)) for name in sorted(self._changed - {"tool_calls"})]
-        self._changed.clear()
+            self._changes.calls.clear()
+        changes += [([name], self._value(name)) for name in names]
         return changes
 
     def take_calls(self) -> list[tuple[int, ToolCall]]:
         """Return the tool calls that changed, with their positions from 1; the rest of very many
         waits for the next frame.
         """
-        changed = sorted(self._changed_calls)
-        self._changed_calls = set(changed[CALLS_AT_ONCE:])
-        if self._changed_calls:
+        changed = self._changes.take_calls()
+        if self._changes.calls:
             self.on_change()
-        return [(index + 1, self.tool_calls.at(index)) for index in changed[:CALLS_AT_ONCE]]
+        return [(index + 1, self.tool_calls.at(index)) for index in changed]
 
     def take_events(self, drawn: int) -> list[Event]:
         """Return the events whose text is drawn, in order."""
-        ready = 0
-        while ready < len(self._events) and self._events[ready].mark <= drawn:
-            ready += 1
-        events, self._events = self._events[:ready], self._events[ready:]
-        return events
+        return self._changes.take_events(drawn)
 
     @property
     def pending_changes(self) -> bool:
         """Whether state or events wait to be told."""
-        return bool(self._changed or self._changed_calls or self._events)
+        return bool(self._changes)
 
     def _value(self, name: str) -> Any:
         match name:
@@ -312,7 +288,7 @@ class Session:
         """A tool call changed: its state, its event, its rows."""
         entry = self.entries[call]
         written = self.transcript.written
-        self._changed_calls.add(call.index)
+        self._changes.calls.add(call.index)
         self.state_mark = written
         self.transcript.dirty[entry] = None
         if entry.terminals and call.finished:
@@ -321,7 +297,7 @@ class Session:
             entry.told = call.status
             if not self.root.replaying:
                 data = {"session": self.n, "id": call.id, "status": call.status}
-                self._events.append(Event("AcpToolCall", data, written))
+                self._changes.events.append(Event("AcpToolCall", data, written))
         self.on_call(call)
         self.on_change()
 
