@@ -96,10 +96,12 @@ end
 functions.event = fire
 
 --- Many tool calls may change in one frame: tables are made for those who listen.
+---@param n integer
+---@param calls string[] id and status of each, one after the other
 function functions.called(n, calls)
   if listened('AcpToolCall') then
-    for _, call in ipairs(calls) do
-      fire('AcpToolCall', { session = n, id = call[1], status = call[2] })
+    for i = 1, #calls, 2 do
+      fire('AcpToolCall', { session = n, id = calls[i], status = calls[i + 1] })
     end
   end
 end

@@ -97,7 +97,7 @@ end
 
 local function announce()
   announced_at = now()
-  vim.api.nvim_exec_autocmds('User', { pattern = 'AcpState', modeline = false })
+  vim.api.nvim_exec_autocmds('User', { pattern = 'AcpState', data = {}, modeline = false })
 end
 
 --- Fire `AcpState`, at most once in 30 ms; the last change is always announced.
