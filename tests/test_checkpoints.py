@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -183,6 +184,39 @@ def test_the_users_git_is_never_touched(editor: Editor) -> None:
     assert (editor.work / ".git/index").read_bytes() == index
     assert (git(editor.work, "diff", "--cached"), git(editor.work, "log")) == state
     assert git(editor.work, "stash", "list") == git(editor.work, "branch", "--list", "acp*") == ""
+
+
+COMPLETED = "return vim.fn.getcompletion('Acp restore ' .. ..., 'cmdline')"
+
+
+def test_restore_completes_the_numbers_of_the_current_session(editor: Editor) -> None:
+    editor.agent("script")
+    assert editor.lua(COMPLETED, "") == []
+    for _ in range(11):
+        editor.turn("say " + "long " * 20)
+    assert editor.lua(COMPLETED, "") == [str(n) for n in range(11, 0, -1)]
+    assert editor.lua(COMPLETED, "1") == ["11", "10", "1"]
+    assert editor.lua(COMPLETED, "1 ") == []
+    kept = editor.session(1)["checkpoints"]
+    assert [one["n"] for one in kept] == list(range(1, 12))
+    assert kept[0]["label"].startswith("say long")
+    assert kept[0]["label"].endswith("…")
+    editor.cmd("Acp new")
+    editor.wait("require('acp').state().current == 2")
+    assert editor.lua(COMPLETED, "") == []
+    assert editor.session(2)["checkpoints"] == []
+
+
+def test_checkpoints_end_with_the_process_that_kept_them(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.agent("script")
+    editor.turn("say one")
+    assert editor.lua(COMPLETED, "") == ["1"]
+    os.kill(editor.lua("return vim.fn.jobpid(require('acp.host').channel())"), signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+    assert editor.lua(COMPLETED, "") == []
+    editor.turn("say two")
+    assert editor.lua(COMPLETED, "") == ["1"]
 
 
 def test_none_are_made_when_the_option_is_off(editor: Editor) -> None:

@@ -62,6 +62,7 @@ class Session:
         self.commands: Sequence[schema.AvailableCommand] = ()
         self.usage: schema.UsageUpdate | None = None
         self.edits: list[dict[str, Any]] = []
+        self.checkpoints: list[dict[str, Any]] = []
         self.decisions = Decisions()
         self.links: dict[str, Subagent] = {}
         """Children that this session has told of, by the agent's id."""

@@ -10,10 +10,15 @@ local function sorted(args)
   return list
 end
 
+--- The session that commands mean: the current one, of a subagent the one above all.
 ---@return acp.Session|nil
 function M.session()
   local state = require('acp.state').get()
-  return state.current and state.sessions[state.current] or nil
+  local session = state.current and state.sessions[state.current] or nil
+  while session and session.parent do
+    session = state.sessions[session.parent]
+  end
+  return session
 end
 
 --- Configured agents and those that run.
@@ -119,6 +124,17 @@ function M.permission_options()
   return vim.tbl_map(function(option)
     return option.id
   end, permission and permission.options or {})
+end
+
+--- Numbers of the current session's checkpoints, the newest first.
+---@return string[]
+function M.checkpoints()
+  local session = M.session()
+  local numbers = {}
+  for _, checkpoint in ipairs(session and session.checkpoints or {}) do
+    table.insert(numbers, 1, tostring(checkpoint.n))
+  end
+  return numbers
 end
 
 --- Paths that begin with what was typed.

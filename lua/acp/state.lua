@@ -128,6 +128,7 @@ function M.host_gone(status, message)
     if session.status ~= 'closed' then
       session.status, session.error = 'failed', message
       session.permissions, session.elicitations = {}, {}
+      session.checkpoints = {}
     end
   end
   state.elicitations = nil

@@ -64,6 +64,7 @@
 ---@field subagents? acp.Subagent[]
 ---@field parent? integer of a subagent: the session that has started it
 ---@field edits? acp.Edit[]
+---@field checkpoints? { n: integer, label: string }[] the oldest first
 ---@field terminals? acp.Terminal[]
 ---@field chat_bufnr? integer
 ---@field composer_bufnr? integer

@@ -62,6 +62,9 @@ class Rewind:
         """Keep the state before prompt ``n``; `complete` it after a look at the directories."""
         checkpoint = await self._present(session, n, label)
         self.checkpoints.add(session.n, checkpoint)
+        labels = {kept.n: kept.label for kept in self.checkpoints.kept(session.n)}
+        session.checkpoints = [{"n": n, "label": label} for n, label in labels.items()]
+        session.change("checkpoints")
         return checkpoint
 
     def complete(self, checkpoint: Checkpoint, session: Session) -> None:

@@ -79,6 +79,7 @@ list.checkpoints = {
 
 list.restore = {
   max = 1,
+  values = known('checkpoints'),
   run = when_running('no checkpoints', function(args)
     local n = args[1] and tonumber(args[1])
     if args[1] and (not n or n < 1 or n % 1 ~= 0) then
