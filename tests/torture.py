@@ -18,6 +18,7 @@ from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import Restoration
 from acp_nvim.edits.text import EMPTY, Text
 from tests.editor import Editor
+from tests.rpc import EditorError
 from tests.test_snapshots import git
 from tests.torture_world import World
 from tests.until import until
@@ -366,9 +367,12 @@ def _lua(lines: Sequence[str]) -> str:
 def history(editor: Editor, seed: int, steps: int) -> History:
     """One random history; AssertionError with its steps where editor and model part."""
     world = History(editor, seed)
-    for _ in range(steps):
-        world.step()
-    world.finish()
+    try:
+        for _ in range(steps):
+            world.step()
+        world.finish()
+    except (AssertionError, EditorError) as error:
+        raise AssertionError("\n".join([*world.log, str(error)])) from error
     return world
 
 

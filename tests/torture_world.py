@@ -127,7 +127,7 @@ class World:
         try:
             until(lambda: not problem(), 6.0)
         except AssertionError as error:
-            raise AssertionError("\n".join([*self.log, problem()])) from error
+            raise AssertionError(problem()) from error
 
     @staticmethod
     def differs(found: Text | None, wanted: Text | None) -> object:

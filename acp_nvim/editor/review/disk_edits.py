@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import Final
 
 import anyio
-import msgspec
 from anyio import to_thread
 
 from acp_nvim.agent.fs.decode import BinaryError
@@ -35,11 +34,11 @@ from acp_nvim.editor.changes import (
     differing,
     keep,
     kind_of,
-    merged,
     renames,
     text_of,
 )
 from acp_nvim.editor.review.edits import Edits
+from acp_nvim.editor.review.entering import Step, enter
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
@@ -51,25 +50,6 @@ LATE_S: Final = 0.25
 """How long Neovim is left alone before a change is brought to it that it did not take."""
 SHARE: Final = 4.0
 """A look at the whole tree is followed by a pause of so many times its length."""
-
-
-class Step(msgspec.Struct, frozen=True):
-    """One file's change on its way into buffer and ledger."""
-
-    session: Session
-    path: str
-    before: Text | None
-    after: Text | None
-    live: BufferText | None
-    stamp: str | None
-    """The file's when ``after`` was read."""
-    source: str | None
-    """Where the file was before the agent renamed it."""
-
-    @property
-    def kind(self) -> str:
-        """What the agent did to the file."""
-        return kind_of(self.before, self.after)
 
 
 class DiskEdits:
@@ -312,7 +292,7 @@ class DiskEdits:
             if before == after:
                 return
             step = Step(session, place.real, before, after, live, stamp, source)
-            outcome = await self._enter(step)
+            outcome = await enter(self._edits, step)
             if outcome == "done":
                 self._edits.known[place.real] = after
                 return
@@ -349,49 +329,6 @@ class DiskEdits:
         known, layout = self._edits.known, live.format if live else None
         new = text_of(after, layout)
         return known[path] if path in known else text_of(before, layout), new
-
-    async def _enter(self, step: Step) -> str:
-        """Buffer first, then ledger. Returns ``done``, ``moved`` when buffer or file are not as
-        they were, ``busy`` when Neovim allows no edit now, or why there is none.
-        """
-        live, path = step.live, step.path
-        base, text = step.before, step.after
-        if live is not None and live.modified:
-            base = live.text
-            entry = self._edits.ledger.get(path)
-            apart = entry is not None and entry.conflict
-            start = self._edits.bases.get(path, step.before) if apart else step.before
-            text = merged(start, live.text, step.after)
-            if text is None:
-                self._edits.bases[path] = start
-                await self._edits.bridge.call("acp.outside", "part", live.bufnr)
-                self._edits.ledger.conflicted(path, live.text, step.after, step.session.n)
-                self._edits.told(step.session, path, step.kind, "disk", conflict=True)
-                return "done"
-            self._edits.bases.pop(path, None)
-            if text == live.text:  # Neovim has read the change already, the user's edits came after
-                base = merged(step.after, live.text, step.before) or base
-        if live is not None:
-            unsaved = text != step.after
-            outcome = await self._edits.bring(live, text or live.text, unsaved, step.stamp)
-            if outcome != "done":
-                return outcome
-        elif await to_thread.run_sync(stamp_of, path) != step.stamp:
-            return "moved"
-        self._record(step, base, text)
-        self._edits.told(step.session, path, step.kind, "disk")
-        return "done"
-
-    def _record(self, step: Step, base: Text | None, text: Text | None) -> None:
-        ledger, n = self._edits.ledger, step.session.n
-        if text is None and base is not None:
-            ledger.agent_deleted(step.path, base, n)
-        elif text is not None and step.source is not None:
-            ledger.agent_renamed(step.source, step.path, text, n)
-            self._edits.known[step.source] = None
-            self._edits.told(step.session, step.source, "deleted", "disk")
-        elif text is not None:
-            ledger.agent_wrote(step.path, base, text, n)
 
 
 def _stamps(paths: Sequence[str]) -> dict[str, str | None]:

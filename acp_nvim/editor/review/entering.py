@@ -1,0 +1,77 @@
+"""One change that an agent made on disk, entered into the file's buffer and the ledger."""
+
+from __future__ import annotations
+
+import msgspec
+from anyio import to_thread
+
+from acp_nvim.agent.fs.live import BufferText
+from acp_nvim.agent.workspace.snapshots import stamp_of
+from acp_nvim.editor.changes import kind_of, merged
+from acp_nvim.editor.review.edits import Edits
+from acp_nvim.edits.text import Text
+from acp_nvim.session.session import Session
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One file's change on its way into buffer and ledger."""
+
+    session: Session
+    path: str
+    before: Text | None
+    after: Text | None
+    live: BufferText | None
+    stamp: str | None
+    """The file's when ``after`` was read."""
+    source: str | None
+    """Where the file was before the agent renamed it."""
+
+    @property
+    def kind(self) -> str:
+        """What the agent did to the file."""
+        return kind_of(self.before, self.after)
+
+
+async def enter(edits: Edits, step: Step) -> str:
+    """Buffer first, then ledger. Returns ``done``, ``moved`` when buffer or file are not as
+    they were, ``busy`` when Neovim allows no edit now, or why there is none.
+    """
+    live, path = step.live, step.path
+    base, text = step.before, step.after
+    if live is not None and live.modified:
+        base = live.text
+        entry = edits.ledger.get(path)
+        apart = entry is not None and entry.conflict
+        start = edits.bases.get(path, step.before) if apart else step.before
+        text = merged(start, live.text, step.after)
+        if text is None:
+            edits.bases[path] = start
+            await edits.bridge.call("acp.outside", "part", live.bufnr)
+            edits.ledger.conflicted(path, live.text, step.after, step.session.n)
+            edits.told(step.session, path, step.kind, "disk", conflict=True)
+            return "done"
+        edits.bases.pop(path, None)
+        if text == live.text:  # Neovim has read the change already, the user's edits came after
+            base = merged(step.after, live.text, step.before) or base
+    if live is not None:
+        unsaved = text != step.after
+        outcome = await edits.bring(live, text or live.text, unsaved, step.stamp)
+        if outcome != "done":
+            return outcome
+    elif await to_thread.run_sync(stamp_of, path) != step.stamp:
+        return "moved"
+    _record(edits, step, base, text)
+    edits.told(step.session, path, step.kind, "disk")
+    return "done"
+
+
+def _record(edits: Edits, step: Step, base: Text | None, text: Text | None) -> None:
+    ledger, n = edits.ledger, step.session.n
+    if text is None and base is not None:
+        ledger.agent_deleted(step.path, base, n)
+    elif text is not None and step.source is not None:
+        ledger.agent_renamed(step.source, step.path, text, n)
+        edits.known[step.source] = None
+        edits.told(step.session, step.source, "deleted", "disk")
+    elif text is not None:
+        ledger.agent_wrote(step.path, base, text, n)
