@@ -93,3 +93,16 @@ def test_the_order_of_what_is_written_while_a_turn_is_being_cancelled(editor: Ed
     assert [line for line in editor.chat(1) if line in ("a", "x", "y")] == ["x", "y"]
     editor.cmd("Acp queue run")
     editor.wait_event("AcpTurnEnd", 4)
+
+
+def test_a_prompt_waits_in_the_queue_until_its_turn_has_begun(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("say a")
+    editor.lua(
+        "for _, text in ipairs({ 'wait_for_cancel', 'say b' }) do require('acp').prompt(text) end"
+    )
+    editor.wait(f"vim.deep_equal({QUEUE}, {{ 'say b' }})")
+    assert editor.session(1)["status"] == "running"
+    editor.cmd("AcpCancel!")
+    assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
+    editor.wait(f"#{QUEUE} == 0")

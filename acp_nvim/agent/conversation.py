@@ -46,7 +46,7 @@ class Conversation:
         self._opening = Opening(session, origin)
         self._answered = False
         self._refused = False
-        self._coming: Prompt | None = None  # taken out of the queue and not sent yet
+        self._coming: Prompt | None = None  # the first of the queue, which is made ready to go
         self._configured = False
         self.topic = ""
         """The first prompt, for as long as there is no title."""
@@ -89,7 +89,7 @@ class Conversation:
             while self._woken:
                 self._woken = False
                 going = await self._ensure_open()
-                while going and (prompt := queue.take(self.session)) is not None:
+                while going and (prompt := queue.first(self.session)) is not None:
                     await self._turn(prompt)
                     going = (not self._refused or await self._login()) and self.is_open
         except Exception as error:  # a fault of ours must not end the host
@@ -118,17 +118,19 @@ class Conversation:
 
     async def _exchange(self, prompt: Prompt) -> None:
         connection = self.connection
+            queue.claim(self.session, prompt)
         assert connection is not None
         session = self.session
         await prompt.complete()
-        if self._coming is not prompt:
-            return  # it waits again
         self._coming = None
         blocks = prompt.build(connection.agent.prompt_capabilities)
         for remark in prompt.left_out:
             session.remark("warning", remark)
         if not connection.alive or not blocks:
             self._front.give_back(session, prompt)
+        if not queue.claim(session, prompt):
+            return  # held or dropped meanwhile
+        self._front.under_way(session, prompt)
             return
         self.running, self._answered, self._refused = prompt, False, False
         self._woken = False  # whatever was asked for before is under way now
@@ -214,13 +216,10 @@ class Conversation:
     def hold(self) -> bool:
         """Let prompts that were about to go wait for `run_queue`; False when none was."""
         session = self.session
-        if self._coming is not None:
-            queue.put_back(session, self._coming)
-        elif not queue.moves(session):
+        if not queue.moves(session):
             return False
         session.retract()
         queue.hold(session)
-        self._coming = None
         return True
 
     async def _watch_cancel(self, turn: int) -> None:

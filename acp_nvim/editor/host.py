@@ -309,6 +309,10 @@ class Host:
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: remarks go with it, the files' state is kept."""
+        await self.review.turn_began(session, prompt)
+
+    def under_way(self, session: Session, prompt: Prompt) -> None:
+        """A prompt has left the queue: it comes back from here when the host ends."""
         if not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
             self.screen.push(*op)

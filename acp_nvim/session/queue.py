@@ -39,13 +39,25 @@ def moves(session: Session) -> bool:
     return any(prompt.free or not session.held for prompt in session.queue)
 
 
+def first(session: Session) -> Prompt | None:
+    """The next prompt that may go; it waits until it is claimed."""
+    return next((prompt for prompt in session.queue if prompt.free or not session.held), None)
+
+
+def claim(session: Session, prompt: Prompt) -> bool:
+    """Take out a prompt that goes now; False when it may not, or does not wait any longer."""
+    left = [waiting for waiting in session.queue if waiting is not prompt]
+    if len(left) == len(session.queue) or (session.held and not prompt.free):
+        return False
+    replace(session, left)
+    return True
+
+
 def take(session: Session) -> Prompt | None:
     """Take out the next prompt that may go."""
-    waiting = session.queue
-    found = next((prompt for prompt in waiting if prompt.free or not session.held), None)
+    found = first(session)
     if found is not None:
-        waiting.remove(found)
-        session.change("queue")
+        claim(session, found)
     return found
 
 
