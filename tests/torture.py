@@ -85,7 +85,7 @@ class History(World):
         target.write_text(str(new))
         named = [path] if self.rng.random() < 0.5 else []
         how = self.rng.choice(["cat {0} > {1}", "cp {0} {1}.tmp; mv {1}.tmp {1}"])
-        self.ask("runs", *named, how.format(target, path))
+        self.agent.ask("runs", *named, how.format(target, path))
         self.wrote(path, new)
 
     def agent_writes(self) -> None:
@@ -98,8 +98,8 @@ class History(World):
         assert before is not None
         new = self.changed(before, "agent")
         self.note("agent writes", path, diff(before.lines, new.lines))
-        self.ask("read", path)
-        self.ask("write", path, json.dumps(str(new)))
+        self.agent.ask("read", path)
+        self.agent.ask("write", path, json.dumps(str(new)))
         self.ledger.agent_wrote(path, before, new, 1)
         self.settle({path: new}, {path: new if clean else disk})
 
@@ -109,10 +109,10 @@ class History(World):
         text = Text((self.word("agent"), self.word("agent"), self.word("agent")))
         self.note("agent creates", path)
         if self.rng.random() < 0.5:
-            self.ask("write", path, json.dumps(str(text)))
+            self.agent.ask("write", path, json.dumps(str(text)))
         else:
             (self.editor.home / "new").write_text(str(text))
-            self.ask("runs", f"cp {self.editor.home}/new {path}")
+            self.agent.ask("runs", f"cp {self.editor.home}/new {path}")
         self.paths.append(path)
         self.ledger.agent_wrote(path, None, text, 1)
         self.settle({path: text}, {path: text})
@@ -125,7 +125,7 @@ class History(World):
         before = self.disk(path)
         assert before is not None
         self.note("agent deletes", path)
-        self.ask("runs", f"rm {path}")
+        self.agent.ask("runs", f"rm {path}")
         self.ledger.agent_deleted(path, before, 1)
         self.settle({path: None}, {path: None})
 
@@ -140,7 +140,7 @@ class History(World):
         self.words += 1
         self.note("agent renames", path, new)
         self.paths.append(new)
-        self.ask("runs", f"mv {path} {new}")
+        self.agent.ask("runs", f"mv {path} {new}")
         until(lambda: any(new == edit["path"] for edit in self.seen()))
         entry = self.ledger.get(path)
         old = entry.origin if entry and entry.origin else path
@@ -173,12 +173,12 @@ class History(World):
         if save and first:
             self.editor.keys(keys)
             until(lambda: user in str(self.disk(path)))
-        done = self.order("runs", f"sed -i '{theirs + 1}s/.*/{agent}/' {path}")
+        done = self.agent.order("runs", f"sed -i '{theirs + 1}s/.*/{agent}/' {path}")
         if save and not first:
             until(lambda: agent in str(self.disk(path)))
         if not (save and first):
             self.editor.keys(keys)
-        until(lambda: done in self.editor.traffic[0].notes(), what=done)
+        until(lambda: done in self.agent.traffic.notes(), what=done)
         lines = list(disk.lines)
         lines[mine] = user
         edited = Text(tuple(lines))
@@ -338,18 +338,18 @@ class History(World):
             self.commit,
         ]
         if self.rng.random() < 0.12:
-            if self.working:
+            if self.agent.working:
                 self.end()
             else:
                 self.begin()
-        elif self.working and self.rng.random() < 0.5:
+        elif self.agent.working and self.rng.random() < 0.5:
             self.rng.choice(agents)()
         else:
             self.rng.choice(users)()
 
     def finish(self) -> None:
         """Everything accepted is the live text; everything rejected is the base."""
-        if self.working:
+        if self.agent.working:
             self.end()
         self.editor.lua("vim.cmd('silent! wall')")
         self.settle_as_it_is()

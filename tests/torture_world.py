@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text, parse
 from tests.editor import Editor
+from tests.orders import Orders
 from tests.test_snapshots import repository
 from tests.until import until
 
@@ -64,12 +64,11 @@ class World:
         self.buffers: dict[str, Buffer] = {}
         self.shown: list[dict[str, Any]] = []
         self.words = 0
-        self.turns = self.orders = self.ended = 0
-        self.working = False
         for n, path in enumerate(self.paths):
             Path(path).write_text("".join(f"{n}.{row}\n" for row in range(ROWS)))
         repository(editor.work)
         editor.agent("script")
+        self.agent = Orders(editor)
         editor.turn("say hello")
         self.look()
 
@@ -154,32 +153,13 @@ class World:
 
     def begin(self) -> None:
         """A turn begins."""
-        self.turns += 1
-        self.orders = 0
-        self.working = True
-        (self.editor.home / f"turn{self.turns}").mkdir()
-        self.editor.prompt(f"obeys {self.editor.home}/turn{self.turns}")
         self.note("turn")
-
-    def order(self, *words: str) -> str:
-        """Give the agent something to do; returns the note that says it is done."""
-        self.orders += 1
-        home = self.editor.home / f"turn{self.turns}"
-        (home / "order").write_text(json.dumps(words))
-        (home / "order").rename(home / f"{self.orders}.json")
-        return f"done {home} {self.orders}"
-
-    def ask(self, *words: str) -> None:
-        """The same, and wait until it is done."""
-        done = self.order(*words)
-        until(lambda: done in self.editor.traffic[0].notes(), what=done)
+        self.agent.begin()
 
     def end(self) -> None:
         """The turn ends."""
-        self.order("end")
-        self.editor.wait_event("AcpTurnEnd", self.turns + 1)
+        self.agent.end()
         self.editor.wait("not require('acp.watch').at_work(...)", self.paths[0])
-        self.working = False
         self.note("turn ends")
         self.settle({}, {})
 

@@ -35,6 +35,7 @@ R = TypeVar("R")
 class FileChange(msgspec.Struct, frozen=True):
     """A file (absolute real path) that is no longer what it was; None: there was, or is, none.
 
+    Both sides are equal where the file was another one in between, as the store has it.
     ``executable`` tells of the file before.
     """
 
@@ -311,7 +312,7 @@ def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
             after = read(change.path)
         except OSError:
             continue
-        if before != after:
+        if before != after or not change.same_bytes:  # else it has changed back since
             executable = change.before is not None and bool(change.before.mode & 0o100)
             found.append(FileChange(change.path, before, after, executable))
     return found

@@ -45,6 +45,11 @@ class Change(msgspec.Struct, frozen=True):
     before: Blob | None
     after: Blob | None
 
+    @property
+    def same_bytes(self) -> bool:
+        """Only the mode differs."""
+        return (self.before and self.before.id) == (self.after and self.after.id)
+
 
 class Scan(msgspec.Struct, frozen=True):
     """The tree as it is now, what changed since the look before, and what could not be kept.

@@ -60,8 +60,10 @@ class DiskEdits:
         self._snapshots = snapshots
         self._tasks = tasks
         self.turns = Turns(self._tell)
-        self._stamps: dict[str, str | None] = {}
-        """Of files whose content is `Edits.known`, as they were looked at last."""
+        self._stamps: dict[str, tuple[str | None, Text | None]] = {}
+        """Of files whose content is `Edits.known`, as they were looked at last, and what was known
+        then.
+        """
         self._late: dict[str, Session] = {}
         """Whose changes could not be brought to the files' buffers yet."""
         self._lock = anyio.Lock()
@@ -239,13 +241,13 @@ class DiskEdits:
         found: list[FileChange] = []
         for path, text in known.items():
             stamp = stamp_of(path)
-            if self._stamps.get(path, "") == stamp:
+            if self._stamps.get(path) == (stamp, text):
                 continue
             try:
                 data = read(path)
             except OSError:
                 continue
-            self._stamps[path] = stamp
+            self._stamps[path] = stamp, text
             before = None if text is None else str(text).encode("utf-8", "surrogateescape")
             if data != before:
                 found.append(FileChange(path, before, data))
@@ -289,7 +291,8 @@ class DiskEdits:
                 self._edits.known[place.real] = after
                 await self._foreign(change)
                 return
-            if before == after:
+            if before == after:  # the store may have seen it as it was in between
+                self._edits.known[place.real] = after
                 return
             step = Step(session, place.real, before, after, live, stamp, source)
             outcome = await enter(self._edits, step)

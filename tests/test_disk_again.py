@@ -1,0 +1,89 @@
+"""What an agent does on disk to a file once more, after a decision on it or before it was seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.editor import Editor
+from tests.orders import Orders
+from tests.test_disk_edits import LINES
+from tests.test_snapshots import repository
+from tests.until import until
+
+
+@pytest.fixture(params=["git", "plain"])
+def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
+    """A file of twenty lines, in a repository or not, and an agent that takes orders."""
+    editor.write("a.txt", LINES)
+    if request.param == "git":
+        repository(editor.work)
+    editor.agent("script")
+    return editor
+
+
+@pytest.fixture
+def agent(project: Editor) -> Orders:
+    """At work."""
+    orders = Orders(project)
+    orders.begin()
+    orders.traffic.wait("session/prompt")
+    return orders
+
+
+def wait_edits(editor: Editor, **wanted: str) -> None:
+    """Until these files, by name without `.txt`, have pending edits of these kinds."""
+    editor.wait(
+        "local want, found = ..., vim.empty_dict() "
+        "for _, edit in ipairs(require('acp').state().sessions[1].edits or {}) do "
+        "  found[vim.fs.basename(edit.path):gsub('%.txt$', '')] = edit.kind "
+        "end return vim.deep_equal(found, vim.tbl_extend('force', vim.empty_dict(), want))",
+        wanted,
+    )
+
+
+def test_deleted_again_after_a_reject(project: Editor, agent: Orders) -> None:
+    path = project.work / "a.txt"
+    agent.ask("runs", "rm a.txt")
+    wait_edits(project, a="deleted")
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    assert path.read_text() == LINES
+    agent.ask("runs", "rm a.txt")
+    wait_edits(project, a="deleted")
+    agent.end()
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    assert path.read_text() == LINES
+
+
+def held(editor: Editor) -> None:
+    """Neovim answers nobody until the file `go` is there."""
+    code = "vim.wait(20000, function() return vim.uv.fs_stat(...) end, 5, true)"
+    editor.rpc.notify("nvim_exec_lua", code.replace("...", f"'{editor.home}/go'"), [])
+
+
+def wait_scanned(editor: Editor, name: str) -> None:
+    """Until the store has taken in a file of that name."""
+    kept = editor.home / "data/nvim/acp/checkpoints"
+    until(lambda: any(name.encode() in index.read_bytes() for index in kept.glob("*/*/index")))
+
+
+def test_gone_before_it_was_taken_up(editor: Editor) -> None:
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    agent = Orders(editor)
+    agent.begin()
+    agent.traffic.wait("session/prompt")
+    held(editor)
+    agent.ask("runs", "sed -i 2d a.txt; cp a.txt x.txt")
+    wait_scanned(editor, "x.txt")
+    agent.ask("silently", "rm x.txt")
+    (editor.home / "go").touch()
+    wait_edits(editor, a="modified")
+    agent.end()
+    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
+    wait_edits(editor, a="modified")
+    assert [event["data"]["path"] for event in editor.events("AcpEdit")] == [
+        str(editor.work / "a.txt")
+    ]
