@@ -5,7 +5,7 @@ process was replaced (v1/session-setup).
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -51,12 +51,17 @@ class Origin:
 NEW = Origin()
 
 
+Watched = Callable[[str], AbstractContextManager[None]]
+"""Around a question to the agent, by its name: the user is told when the answer does not come."""
+
+
 class Opening:
     """Opens one session, by the way that was asked for, later by the best that the agent offers."""
 
-    def __init__(self, session: Session, origin: Origin = NEW) -> None:
+    def __init__(self, session: Session, origin: Origin, watched: Watched) -> None:
         """Nothing is sent yet."""
         self.session = session
+        self._watched = watched
         self.opened = origin.way == "again"
         """Whether it has been open at some connection, this one or one before."""
         self._ran = False
@@ -92,7 +97,9 @@ class Opening:
         self.opened = self._ran = True
         connection.ask(session, self._setup)
         options.take(session, result)
-        for problem in await wanted.apply(connection.agent, session, wishes):
+        with self._watched("session/set_mode or session/set_config_option"):
+            problems = await wanted.apply(connection.agent, session, wishes)
+        for problem in problems:
             session.remark("warning", problem)
         if session.status == "starting":
             session.status, session.error = "idle", None
@@ -122,15 +129,18 @@ class Opening:
 
     async def _new(self, connection: Connection) -> Any:
         session = self.session
-        result = await connection.agent.new_session(session.cwd, self._setup, session.directories)
+        agent, directories = connection.agent, session.directories
+        with self._watched("session/new"):
+            result = await agent.new_session(session.cwd, self._setup, directories)
         self._named(connection, result.session_id)
         return result
 
     async def _fork(self, connection: Connection) -> Any:
         session = self.session
-        result = await connection.agent.fork_session(
-            self._origin.id, session.cwd, self._setup, session.directories
-        )
+        with self._watched("session/fork"):
+            result = await connection.agent.fork_session(
+                self._origin.id, session.cwd, self._setup, session.directories
+            )
         session_id, client = result.session_id, connection.client
         told = session.replaying = client.tells_the_past(session_id)
         client.adopt(session_id, session)
@@ -149,9 +159,10 @@ class Opening:
         session.replaying = True
         connection.client.adopt(session_id, session)
         try:
-            result = await connection.agent.load_session(
-                session_id, session.cwd, self._setup, session.directories
-            )
+            with self._watched("session/load"):
+                result = await connection.agent.load_session(
+                    session_id, session.cwd, self._setup, session.directories
+                )
         except BaseException:
             connection.client.forget(session)
             raise
@@ -164,9 +175,10 @@ class Opening:
         session = self.session
         connection.client.adopt(session_id, session)
         try:
-            result = await connection.agent.resume_session(
-                session_id, session.cwd, self._setup, session.directories
-            )
+            with self._watched("session/resume"):
+                result = await connection.agent.resume_session(
+                    session_id, session.cwd, self._setup, session.directories
+                )
         except BaseException:
             connection.client.forget(session)
             raise

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import anyio
 from anyio.abc import TaskGroup
 
 
@@ -20,8 +22,24 @@ class Tasks:
         """Run an async function in a task of its own."""
         self._group.start_soon(self._run, function, args)
 
+    @contextmanager
+    def if_slow(self, seconds: float, tell: Callable[[], None]) -> Iterator[None]:
+        """Call `tell`, once, when the body takes longer than that; the body goes on."""
+        body = anyio.CancelScope()
+        self.start_soon(_later, body, seconds, tell)
+        try:
+            yield
+        finally:
+            body.cancel()
+
     async def _run(self, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> None:
         try:
             await function(*args)
         except Exception as error:
             self._failed(getattr(function, "__qualname__", repr(function)), error)
+
+
+async def _later(scope: anyio.CancelScope, seconds: float, tell: Callable[[], None]) -> None:
+    with scope:
+        await anyio.sleep(seconds)
+        tell()

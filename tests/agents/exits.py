@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
-from tests.agents.agent import Agent, End
-from tests.agents.loop import SCENARIOS, handshake, scenario, serve, update_of, whole_life
+from tests.agents.agent import Agent, End, Frame
+from tests.agents.loop import SCENARIOS, handshake, live, scenario, serve, update_of, whole_life
 
 
 @scenario
@@ -162,3 +163,17 @@ def slow_start(agent: Agent, seconds: str = "1") -> None:
     time.sleep(float(seconds))
     handshake(agent)
     serve(agent, SCENARIOS["hello"].run, [])
+
+
+@whole_life
+def withholds(agent: Agent, method: str, mark: str, then: str, *args: str) -> None:
+    """An agent of the scenario THEN that answers METHOD when the file MARK is there, not before."""
+    reply = agent.reply
+
+    def late(request: Frame, result: Any) -> None:
+        while request["method"] == method and not os.path.exists(mark):  # noqa: PTH110
+            agent.check_cancel(0.02)
+        reply(request, result)
+
+    agent.reply = late  # type: ignore[method-assign]
+    live(agent, then, list(args))

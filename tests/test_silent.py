@@ -1,0 +1,140 @@
+"""An agent that does not answer what a session waits for: the user is told, nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from acp_nvim.agent.tasks import Tasks
+from tests.editor import Editor
+from tests.traffic import Traffic
+from tests.until import until
+
+STATUS = "require('acp').state().sessions[{n}].status == '{status}'"
+RESUMES = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
+LOADS = {"loadSession": True}
+
+
+def silent(
+    editor: Editor, method: str, *then: str, capabilities: dict[str, Any] | None = None
+) -> Traffic:
+    """An agent called as the method that it does not answer until `answer`."""
+    args = (method, str(_mark(editor, method)), *(then or ("hello",)))
+    return editor.agent("withholds", *args, name=_name(method), capabilities=capabilities)
+
+
+def answer(editor: Editor, method: str) -> None:
+    _mark(editor, method).touch()
+
+
+def _name(method: str) -> str:
+    return method.rpartition("/")[2]
+
+
+def _mark(editor: Editor, method: str) -> Path:
+    return editor.home / f"answers-{_name(method)}"
+
+
+def notices(editor: Editor) -> dict[int, str]:
+    """Titles by session."""
+    return {e["data"]["session"]: e["data"]["title"] for e in editor.events("AcpNotice")}
+
+
+def wait_status(editor: Editor, status: str, n: int = 1) -> None:
+    editor.wait(STATUS.format(n=n, status=status))
+
+
+def again(editor: Editor, n: int, method: str, capabilities: dict[str, Any]) -> None:
+    """A session of an agent that runs again and does not answer how it is to go on."""
+    store = str(editor.home / f"{_name(method)}.json")
+    traffic = silent(editor, method, "stores", store, capabilities=capabilities)
+    editor.cmd("AcpPrompt! say before")
+    editor.wait(f"require('acp').state().sessions[{n}].stop_reason")
+    editor.cmd(f"Acp restart {_name(method)}")
+    traffic.wait(method)
+
+
+def test_each_is_named_once_and_its_late_answer_counts(editor: Editor) -> None:
+    again(editor, 1, "session/resume", RESUMES)
+    again(editor, 2, "session/load", LOADS)
+    silent(editor, "initialize")
+    editor.cmd("AcpPrompt! three")
+    silent(editor, "session/new")
+    editor.cmd("AcpPrompt! four")
+    methods = ["session/resume", "session/load", "initialize", "session/new"]
+    editor.wait_event("AcpNotice", 4, timeout=30)
+    for n, method in enumerate(methods, 1):
+        title = f"{_name(method)} has not answered {method} for 10 s; :Acp restart starts it anew"
+        assert notices(editor)[n] == title
+        assert sum(title in line for line in editor.chat(n)) == 1
+        assert editor.session(n)["status"] == "starting"
+        answer(editor, method)
+    for n in (1, 2):
+        wait_status(editor, "idle", n)
+    for n in (3, 4):
+        editor.wait(f"require('acp').state().sessions[{n}].stop_reason == 'end_turn'")
+    assert len(editor.events("AcpNotice")) == 4
+
+
+@pytest.mark.parametrize("method", ["initialize", "session/new"])
+def test_a_cancel_holds_the_prompt_and_a_late_answer_does_not_send_it(
+    editor: Editor, method: str
+) -> None:
+    traffic = silent(editor, method)
+    editor.prompt("one")
+    traffic.wait(method)
+    editor.cmd("AcpCancel")
+    editor.wait("vim.fn.execute('messages'):find('what waits goes on by :Acp queue run', 1, true)")
+    answer(editor, method)
+    wait_status(editor, "idle")
+    assert editor.session(1)["queue"] == ["one"]
+    assert traffic.prompts() == []
+    editor.cmd("Acp queue run")
+    editor.wait_event("AcpTurnEnd")
+    assert traffic.prompts() == ["one"]
+
+
+@pytest.mark.parametrize("method", ["initialize", "session/new"])
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_a_restart_is_the_way_out_and_loses_no_prompt(
+    editor: Editor, method: str, cancelled: bool
+) -> None:
+    editor.setup({"timeouts": {"kill_s": 0.3}})
+    traffic = silent(editor, method)
+    for text in ("one", "two"):
+        editor.prompt(text)
+    traffic.wait(method)
+    if cancelled:
+        editor.cmd("AcpCancel")
+        editor.wait("vim.fn.execute('messages'):find('what waits goes on', 1, true)")
+    editor.cmd("Acp restart")
+    until(lambda: len(traffic.pids()) == 2, 10)
+    answer(editor, method)
+    wait_status(editor, "idle")
+    kept = [*_given_back(editor), *editor.session(1)["queue"], *traffic.prompts()]
+    assert kept == ["one", "two"]
+
+
+def _given_back(editor: Editor) -> Sequence[str]:
+    try:
+        return [line for line in editor.lines("acp://composer/1") if line]
+    except KeyError:
+        return []
+
+
+async def test_who_is_quick_is_not_named() -> None:
+    told: list[str] = []
+    named = anyio.Event()
+    async with anyio.create_task_group() as group:
+        tasks = Tasks(group, lambda what, error: told.append(f"{what}: {error}"))
+        with tasks.if_slow(0.0, named.set):
+            await named.wait()
+        with tasks.if_slow(0.0, lambda: told.append("quick")):
+            pass
+        with pytest.raises(ValueError, match="its own"), tasks.if_slow(3600, lambda: None):
+            raise ValueError("its own")
+    assert told == []
