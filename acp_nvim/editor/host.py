@@ -316,7 +316,6 @@ class Host:
         if not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
             self.screen.push(*op)
-        await self.review.turn_began(session, prompt)
 
     async def turn_ended(self, session: Session) -> None:
         """A turn is over: what it changed on disk is taken up before the next one."""
