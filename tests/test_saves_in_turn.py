@@ -168,6 +168,51 @@ def test_a_file_that_is_another_one_of_the_same_text(editor: Editor, again: str)
     assert "a.txt" not in edits(editor)
 
 
+@pytest.mark.parametrize("again", ["touch -d '1 hour ago' a.txt", "cp a.txt x; mv x a.txt"])
+def test_saved_after_the_turn_in_which_it_became_another_one_of_the_same_text(
+    editor: Editor, again: str
+) -> None:
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    editor.lua("vim.fn.setline(16, 'mine')")
+    editor.turn("silently " + json.dumps(again))
+    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.wait("require('acp.outside').settled()")
+    save(editor, WRITTEN)
+    assert (editor.work / "a.txt").read_text() == lines(l16="mine")
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_a_file_that_no_store_keeps_is_not_written_over_unasked(editor: Editor, over: bool) -> None:
+    """What it held before the agent changed it is not known: Neovim asks, as it does by itself."""
+    editor.write(".gitignore", "a.txt\n")
+    repository(editor.work)
+    path = editor.write("a.txt", LINES)
+    editor.agent("script")
+    editor.open("a.txt")
+    editor.lua("vim.fn.setline(16, 'mine')")
+    home = editor.home
+    change = json.dumps(f"sed -i 's/^line 4$/four/' a.txt; touch {home}/changed")
+    editor.prompt(f"silently {change}\nuntil_there {home}/end")
+    until((home / "changed").exists)
+    if over:
+        end(editor)
+        editor.wait("not require('acp.watch').at_work(...)", str(path))
+        editor.wait("require('acp.outside').settled()")
+    editor.keys(":w<CR>")
+    editor.wait_screen("Do you really want to write to it")
+    editor.keys("n")
+    editor.wait_screen("Press ENTER")
+    editor.keys("<CR>")
+    editor.wait("vim.bo.modified")
+    assert path.read_text() == lines(l4="four")
+    (home / "end").touch()
+    editor.wait_event("AcpTurnEnd")
+    editor.errors_expected = True
+
+
 def test_the_file_of_a_conflict_changes_again(project: Editor) -> None:
     """A save after another change of the agent's asks nothing either."""
     project.lua("vim.fn.setline(4, 'mine')")

@@ -32,14 +32,20 @@ end
 
 --- The host has looked at it, and merged what could be.
 ---@param path string
----@param same boolean the file's text has not changed
+---@param same string|userdata the file's stamp where its text has not changed, else vim.NIL
 function M.looked(path, same)
   local bufnr = looking[path]
   looking[path] = nil
-  if same and bufnr and stamps[bufnr] and api.nvim_buf_is_loaded(bufnr) then
+  if bufnr and api.nvim_buf_is_loaded(bufnr) and save.stamp(path) == same then
     save.same(bufnr)
-    stamps[bufnr] = save.stamp(api.nvim_buf_get_name(bufnr))
+    stamps[bufnr] = stamps[bufnr] and same
   end
+end
+
+--- Whether the host has looked at all that it was asked to.
+---@return boolean
+function M.settled()
+  return next(looking) == nil
 end
 
 --- The user saves a buffer whose file an agent has changed since: first both texts are made one.
@@ -186,14 +192,28 @@ local function hush(bufnr, read)
   end)
 end
 
+--- What turns changed has been brought to the buffers by now. Where a file is another one all the
+--- same, under unsaved edits, it may be one of the same text, of which Neovim need not warn.
+local function leave()
+  for bufnr, known in pairs(stamps) do
+    local modified = api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].modified
+    local now = modified and not save.is_parted(bufnr) and save.stamp(api.nvim_buf_get_name(bufnr))
+    if now and now ~= known then
+      look(bufnr)
+    end
+  end
+end
+
 --- Answer for the user in buffers of directories where turns run, or leave all as it was.
 ---@param on boolean
 function M.quiet(on)
   api.nvim_clear_autocmds({ group = hushed })
-  stamps = {}
   if not on then
+    leave()
+    stamps = {}
     return
   end
+  stamps = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(bufnr) then
       hush(bufnr)

@@ -125,6 +125,15 @@ class Snapshots:
                 rest += await self._locked(root, self._unkept, inside)
         return rest
 
+    async def holds(self, roots: Sequence[str], path: str) -> bool:
+        """Whether the next look at a file tells if its content has changed since the last one."""
+        if path in self._single:
+            return True
+        if not any(root in self._stores for root in self.parted(roots, [path])[0]):
+            return False
+        size = await to_thread.run_sync(_size, path)
+        return size <= MAX_FILE_BYTES and not await self.loose(roots, [path])
+
     def single(self, path: str) -> bytes | None:
         """What a file that no store keeps holds as far as is known; None also for any other."""
         return self._single.get(path)
@@ -278,6 +287,14 @@ def read(path: str) -> bytes | None:
         return Path(path).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def _size(path: str) -> int:
+    """Bytes of a file; 0 where there is none."""
+    try:
+        return os.stat(path).st_size  # noqa: PTH116
+    except OSError:
+        return 0
 
 
 def stamp_of(path: str) -> str | None:

@@ -223,16 +223,23 @@ class DiskEdits:
             self._edits.looked.update(stamps)
         return {change.path for change in changes}
 
-    async def before_write(self, path: str) -> bool:
+    async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor. What it made of it by itself just
-        before is taken up first: it would pass for the text that was there. Returns whether the
-        file was looked at and has not changed.
+        before is taken up first: it would pass for the text that was there.
+        """
+        if path in self._edits.known:
+            await self.look([], [path])
+        elif self.turns and await to_thread.run_sync(changed_at, path) >= self.turns.began():
+            await self.look(self.turns.roots(), [path])
+
+    async def unchanged(self, path: str, roots: Sequence[str]) -> bool:
+        """Take up what became of a file below these directories; whether it is known that its text
+        has not changed.
         """
         if path in self._edits.known:
             return path not in await self.look([], [path])
-        if self.turns and await to_thread.run_sync(changed_at, path) >= self.turns.began():
-            return path not in await self.look(self.turns.roots(), [path])
-        return False
+        held = await self._snapshots.holds(roots, path)
+        return path not in await self.look(roots, [path]) and held
 
     def _rewritten(self, known: Mapping[str, Text | None]) -> list[FileChange]:
         """Those of the files that are no longer what is known of them, though perhaps again what

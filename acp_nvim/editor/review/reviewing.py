@@ -15,7 +15,7 @@ from acp_nvim.agent.fs.live import FileOptions
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.workspace.checkpoints import Checkpoint, prune
-from acp_nvim.agent.workspace.snapshots import Snapshots
+from acp_nvim.agent.workspace.snapshots import Snapshots, stamp_of
 from acp_nvim.editor.at_work import Turn
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.review.comments import Comments
@@ -56,6 +56,7 @@ class Reviewing:
         self.data: Path | None = None
         """`stdpath('data')/acp`, once Lua has told it."""
         self.checkpoints = True
+        self._sessions = sessions
         self.edits = Edits(bridge, push, options, sessions)
         self.snapshots = Snapshots(self._home, notice)
         self.decide = Decide(self.edits)
@@ -102,9 +103,11 @@ class Reviewing:
         else:  # a buffer's text, or part of it, in another file
             self._tasks.start_soon(self.before_write, path)
 
-    async def looked(self, path: str) -> bool:
-        """The user finds a file changed; returns whether its text is the same all the same."""
-        return await self.disk.before_write(path)
+    async def looked(self, path: str) -> str | None:
+        """The user finds a file changed; returns its stamp if the text is the same all the same."""
+        stamp = await to_thread.run_sync(stamp_of, path)
+        roots = [root for session in self._sessions() for root in session.roots]
+        return stamp if await self.disk.unchanged(path, roots) else None
 
     async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor."""

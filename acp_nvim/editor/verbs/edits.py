@@ -49,7 +49,7 @@ async def opened(host: Host, args: Args) -> None:
 @verb("disk_changed")
 async def disk_changed(host: Host, args: Args) -> None:
     """While turns run a file is found changed on disk; whoever saves its buffer waits for this."""
-    path, same = str(args["path"]), False
+    path, same = str(args["path"]), None
     try:
         same = await host.review.looked(path)
     finally:
