@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, Final
 
 import anyio
 
@@ -18,6 +20,9 @@ from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, Request
 from acp_nvim.session import queue, subagents
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
+
+OPEN_S: Final = 10.0
+"""How long an agent may take for each answer that a session waits for until the user is told."""
 
 
 class Conversation:
@@ -43,7 +48,7 @@ class Conversation:
         self._tasks = tasks
         self._front = front
         self._busy = self._woken = False
-        self._opening = Opening(session, origin)
+        self._opening = Opening(session, origin, self._watched)
         self._answered = False
         self._refused = False
         self._coming: Prompt | None = None  # the first of the queue, which is made ready to go
@@ -226,17 +231,29 @@ class Conversation:
         """Name an agent that does not end the turn."""
         seconds = self._front.settings().timeouts.cancel_s
         await anyio.sleep(seconds)
+        if self.turn == turn and self.session.status == "cancelling":
+            self._warn(f"ended the turn {seconds:g} s after the cancel", "ends its process")
+
+    def _warn(self, what: str, way_out: str) -> None:
+        """Name an agent that does not do what is waited for."""
         session = self.session
-        if self.turn != turn or session.status != "cancelling":
-            return
-        title = (
-            f"{session.agent} has not ended the turn {seconds:g} s after the cancel; "
-            ":Acp restart ends its process"
-        )
+        title = f"{session.agent} has not {what}; :Acp restart {way_out}"
         session.remark("warning", title)
+        replaying, session.replaying = session.replaying, False  # this is of now
         session.event("AcpNotice", severity="warning", title=title)
+        session.replaying = replaying
 
     # -- opening ----------------------------------------------------------------------------------
+
+    def _watched(self, question: str) -> AbstractContextManager[None]:
+        """Around a question that the session waits for: an agent that is silent is named, once; its
+        answer counts whenever it comes.
+        """
+        return self._tasks.if_slow(OPEN_S, partial(self._silent, question))
+
+    def _silent(self, question: str) -> None:
+        if self.session.status != "closed":
+            self._warn(f"answered {question} for {OPEN_S:g} s", "starts it anew")
 
     @property
     def is_open(self) -> bool:
@@ -257,7 +274,8 @@ class Conversation:
     async def _open(self) -> bool:
         session = self.session
         try:
-            connection = await self._agents.get(session.agent)
+            with self._watched("initialize"):
+                connection = await self._agents.get(session.agent)
         except UnknownAgent as error:
             self._not_opened(str(error), ())
             return False
