@@ -66,9 +66,10 @@ class Consent:
         self._asked.add(project.key)
         title = f"pass on {project.servers}?"
         decision = Decision(
-            ids.new("d"), "access", title, "execute", options=OPTIONS, details=project.lines
+            ids.new("d"), "consent", title, "execute", options=OPTIONS, details=project.lines
         )
         session.ask(decision)
+        session.event("AcpNotice", severity="info", title=title)
         decision.waiters.append(lambda outcome: self._answered(session, project, outcome))
 
     def _answered(self, session: Session, project: Project, outcome: Outcome) -> None:

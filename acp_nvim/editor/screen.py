@@ -164,7 +164,7 @@ class Screen:
 
     def _views(self, session: Session, changed: str) -> list[Op]:
         """Windows that show a part of the state."""
-        if changed in ("permissions", "elicitations") and session.root is session:
+        if changed in ("permissions", "elicitations", "questions") and session.root is session:
             return [
                 [
                     "cards",

@@ -59,7 +59,7 @@ def card(decision: Decision, under: ToolCall | None = None) -> list[Row]:
     it.
     """
     mark = {"decision": decision.id}
-    what = "Permission" if decision.subject != "elicitation" else "Question"
+    what = "Permission" if decision.listed == "permissions" else "Question"
     title = " ".join(visible(decision.title).split())
     if under is not None and title == one_line(under.title):
         rows = [row(f"{what} needed", "AcpPermission", mark)]

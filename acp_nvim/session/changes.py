@@ -8,7 +8,7 @@ import msgspec
 
 FROM_THE_START = (
     *("agent", "cwd", "status", "title", "tool_calls", "queue", "plan", "commands", "options"),
-    *("permissions", "elicitations", "edits", "checkpoints", "terminals"),
+    *("permissions", "elicitations", "questions", "edits", "checkpoints", "terminals"),
 )
 """State that is told of a session as soon as there is one."""
 

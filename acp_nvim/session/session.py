@@ -164,14 +164,14 @@ class Session:
                 return [terminal.snapshot() for terminal in self.terminals]
             case "usage":
                 return snapshot.usage(self.usage)
-            case "permissions" | "elicitations":
-                return self._pending(name == "elicitations")
+            case "permissions" | "elicitations" | "questions":
+                return self._pending(name)
             case _:
                 return getattr(self, name)
 
-    def _pending(self, elicitations: bool) -> list[dict[str, Any]]:
-        shown = snapshot.elicitation if elicitations else snapshot.permission
-        return [shown(d) for d in self.decisions if (d.subject == "elicitation") == elicitations]
+    def _pending(self, name: str) -> list[dict[str, Any]]:
+        shown = snapshot.elicitation if name == "elicitations" else snapshot.permission
+        return [shown(decision) for decision in self.decisions if decision.listed == name]
 
     # -- turns ------------------------------------------------------------------------------------
 
@@ -338,10 +338,13 @@ class Session:
         if decision.outcome is not None:
             return
         decision.waiters.append(lambda outcome: self._decided(decision, entry, outcome))
-        self.change("elicitations" if decision.subject == "elicitation" else "permissions")
-        if decision.subject == "elicitation":
+        self.change(decision.listed)
+        if decision.listed == "elicitations":
             self.event("AcpElicitation", id=decision.id, mode=decision.kind)
-            return
+        elif decision.listed == "permissions":
+            self._tell_permission(decision)
+
+    def _tell_permission(self, decision: Decision) -> None:
         options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
         self.event(
             "AcpPermission",
@@ -357,8 +360,8 @@ class Session:
 
     def _decided(self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome) -> None:
         self.transcript.touch(entry)
-        self.change("elicitations" if decision.subject == "elicitation" else "permissions")
-        if decision.subject != "elicitation":
+        self.change(decision.listed)
+        if decision.listed == "permissions":
             option = outcome.option.id if outcome.option else None
             self.event("AcpPermissionDone", id=decision.id, outcome=outcome.kind, option=option)
 

@@ -21,22 +21,29 @@ local function names(options)
   return #list > 0 and table.concat(list, ', ') or 'none'
 end
 
---- The oldest pending permission: of the current session, else of any.
+--- The oldest of one list: of the current session, else of any.
+---@param name 'permissions'|'questions'
 ---@return acp.Permission|nil
-function M.oldest()
-  local state = require('acp.state').get()
-  local current = state.current and state.sessions[state.current]
-  if current and current.permissions and current.permissions[1] then
-    return current.permissions[1]
+local function oldest_of(name)
+  local current = require('acp.known').session()
+  if current and current[name] and current[name][1] then
+    return current[name][1]
   end
-  local numbers = vim.tbl_keys(state.sessions)
+  local sessions = require('acp.state').get().sessions
+  local numbers = vim.tbl_keys(sessions)
   table.sort(numbers)
   for _, n in ipairs(numbers) do
-    local pending = state.sessions[n].permissions
+    local pending = sessions[n][name]
     if pending and pending[1] then
       return pending[1]
     end
   end
+end
+
+--- The oldest pending permission; without one, the oldest question that no agent waits for.
+---@return acp.Permission|nil
+function M.oldest()
+  return oldest_of('permissions') or oldest_of('questions')
 end
 
 --- The pending decision with this id: its options, as state or card know them.
@@ -44,9 +51,11 @@ end
 ---@return acp.PermissionOption[]
 local function options_of(id)
   for _, session in pairs(require('acp.state').get().sessions) do
-    for _, one in ipairs(session.permissions or {}) do
-      if one.id == id then
-        return one.options
+    for _, list in ipairs({ session.permissions or {}, session.questions or {} }) do
+      for _, one in ipairs(list) do
+        if one.id == id then
+          return one.options
+        end
       end
     end
   end

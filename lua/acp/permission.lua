@@ -1,6 +1,6 @@
---- The float of pending decisions, oldest first: top right, in whatever tab page is current,
---- with or without a chat window. It never takes the focus; `:Acp permissions` or <C-w>w goes
---- there.
+--- The float of pending decisions, oldest first, those that no agent waits for last: top right, in
+--- whatever tab page is current, with or without a chat window. It never takes the focus;
+--- `:Acp permissions` or <C-w>w goes there.
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.permission')
@@ -12,7 +12,7 @@ local WIDTH, HEIGHT = 72, 0.5
 
 ---@class acp.Card
 ---@field id integer|string
----@field subject? string 'permission', 'access', 'command' or 'elicitation'
+---@field subject? string 'permission', 'access', 'command', 'elicitation' or 'consent'
 ---@field lines string[]
 ---@field spans acp.Span[]
 ---@field options acp.PermissionOption[]
@@ -24,7 +24,7 @@ local WIDTH, HEIGHT = 72, 0.5
 ---@field last integer 0-based, inclusive
 ---@field id integer|string
 
-local cards = {} ---@type acp.Card[] oldest first
+local cards = {} ---@type acp.Card[] in the order of the float
 local rows = {} ---@type acp.CardRow[]
 local arrivals = 0
 local bufnr ---@type integer|nil
@@ -316,6 +316,18 @@ local function known(n)
   return order
 end
 
+--- The order in which a bare `:Acp allow` takes them.
+---@param a acp.Card
+---@param b acp.Card
+---@return boolean
+local function comes_first(a, b)
+  local a_waits, b_waits = a.subject ~= 'consent', b.subject ~= 'consent'
+  if a_waits ~= b_waits then
+    return a_waits
+  end
+  return a.order < b.order
+end
+
 --- Pending decisions of session `n`, oldest first; an empty list takes them away.
 ---@param n integer
 ---@param list acp.Card[] as the host sends them: `id`, `lines`, `spans`, `options`
@@ -335,9 +347,7 @@ function M.set(n, list)
     local more = { session = n, order = order[card.id] or arrivals }
     cards[#cards + 1] = vim.tbl_extend('force', card, more)
   end
-  table.sort(cards, function(a, b)
-    return a.order < b.order
-  end)
+  table.sort(cards, comes_first)
   redraw()
 end
 

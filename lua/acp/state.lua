@@ -127,7 +127,7 @@ function M.host_gone(status, message)
   for _, session in pairs(state.sessions) do
     if session.status ~= 'closed' then
       session.status, session.error = 'failed', message
-      session.permissions, session.elicitations = {}, {}
+      session.permissions, session.elicitations, session.questions = {}, {}, {}
       session.checkpoints = {}
     end
   end

@@ -17,7 +17,9 @@ end
 local function pending(sessions)
   local count = 0
   for _, session in pairs(sessions) do
-    count = count + #(session.permissions or {}) + #(session.elicitations or {})
+    for _, name in ipairs({ 'permissions', 'elicitations', 'questions' }) do
+      count = count + #(session[name] or {})
+    end
   end
   return count
 end

@@ -61,6 +61,7 @@
 ---@field usage? { used: integer, size: integer, cost?: { amount: number, currency: string } }
 ---@field permissions? acp.Permission[]
 ---@field elicitations? acp.Elicitation[]
+---@field questions? acp.Permission[] of ours, that no agent waits for
 ---@field subagents? acp.Subagent[]
 ---@field parent? integer of a subagent: the session that has started it
 ---@field edits? acp.Edit[]
@@ -88,7 +89,7 @@
 
 ---@class acp.Permission
 ---@field id integer|string
----@field tool_call string
+---@field tool_call? string
 ---@field title string
 ---@field kind? string
 ---@field options acp.PermissionOption[]

@@ -106,14 +106,12 @@ def _decide(host: Host, args: Args, kind: str) -> None:
 
 
 def _oldest(host: Host, n: int | None) -> Decision | None:
-    """Of the current session, of any if there is none."""
+    """Of the current session, of any if there is none. Questions that no agent waits for come
+    last.
+    """
     first = host.conversation(n)
     order = [first] if first else []
     order += [c for c in host.conversations.values() if c is not first] if n is None else []
-    for conversation in order:
-        found = next(
-            (d for d in conversation.session.decisions if d.subject != "elicitation"), None
-        )
-        if found is not None:
-            return found
-    return None
+    pending = [d for conversation in order for d in conversation.session.decisions]
+    found = (d for listed in ("permissions", "questions") for d in pending if d.listed == listed)
+    return next(found, None)

@@ -13,7 +13,11 @@ from typing import Any, Literal
 
 KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 
-Subject = Literal["permission", "access", "command", "elicitation"]
+Subject = Literal["permission", "access", "command", "elicitation", "consent"]
+"""What is asked about: a permission that an agent asks for; access to a file or a command that it
+wants, which rules leave to the user; an elicitation; or what a project brings along, which is a
+question of ours that no agent waits for.
+"""
 
 
 @dataclass(slots=True, frozen=True)
@@ -91,6 +95,13 @@ class Decision:
         words = self.outcome.option.name if self.outcome.option else self.outcome.kind
         words += ", completed" if self.completed else ""
         return words if self.by == "user" else f"{words} ({self.by})"
+
+    @property
+    def listed(self) -> Literal["permissions", "elicitations", "questions"]:
+        """The list of the snapshot that it stands in while it is pending."""
+        if self.subject == "elicitation":
+            return "elicitations"
+        return "questions" if self.subject == "consent" else "permissions"
 
     def option(self, option_id: str) -> Option | None:
         """Return the option of that id."""
