@@ -10,7 +10,15 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from acp_nvim.agent.workspace.store import MAX_FILES, Blob, Change, Room, Scan, StoreError
+from acp_nvim.agent.workspace.store import (
+    MAX_FILES,
+    Blob,
+    Change,
+    LimitError,
+    Room,
+    Scan,
+    StoreError,
+)
 
 SKIPPED: Final = frozenset(
     {
@@ -102,7 +110,7 @@ class CopyStore:
                     continue
                 count += 1
                 if count > MAX_FILES:
-                    raise StoreError(f"{self._root} has more than {MAX_FILES} files and no git")
+                    raise LimitError(f"{self._root} has more than {MAX_FILES} files and no git")
                 yield entry.path
 
     def _take(self, path: str, room: Room) -> None:

@@ -17,9 +17,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-from acp_nvim.agent.workspace.store import MAX_INDEX, Blob, Change, Room, Scan, StoreError
+from acp_nvim.agent.workspace.store import (
+    MAX_INDEX,
+    Blob,
+    Change,
+    LimitError,
+    Room,
+    Scan,
+    StoreError,
+)
 
 TIMEOUT_S: Final = 30.0
+ATTEMPTS: Final = 5
+"""How often one file is taken in that changes while git reads it."""
 _QUIET: Final = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0"),
     *("-c", "core.untrackedCache=false", "-c", "core.splitIndex=false", "-c", "core.safecrlf=0"),
@@ -27,6 +37,10 @@ _QUIET: Final = (
 _LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
 ANY: Final = range(256)
 _NO_FILE: Final = "0" * 6
+
+
+class GitError(StoreError):
+    """Git ran, and said no."""
 
 
 class GitStore:
@@ -73,11 +87,7 @@ class GitStore:
         room = Room()
         chosen = self._changed() if paths is None or not self._tree else self._inside(paths)
         kept = [name for name in chosen if room.fits(Path(self._top, name))]
-        if kept:
-            given = b"".join(os.fsencode(name) + b"\0" for name in kept)
-            self._run(
-                ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], given=given
-            )
+        self._take_in(kept)
         tree = self._run(["write-tree", "--missing-ok"]).decode().strip()
         before, self._tree = self._tree, tree
         changes = self.differences(before, tree) if before else []
@@ -152,9 +162,27 @@ class GitStore:
         if self._user_index.exists():
             count = _entries(self._user_index)
             if count > MAX_INDEX:
-                raise StoreError(f"{self._top} has {count} files, the limit is {MAX_INDEX}")
+                raise LimitError(f"{self._top} has {count} files, the limit is {MAX_INDEX}")
             # With its time: entries younger than the index are compared by content ("racy git").
             shutil.copy2(self._user_index, self._index)
+
+    def _take_in(self, names: Sequence[str], attempts: int = ATTEMPTS) -> None:
+        """Enter files (relative to the top) into the index as they are.
+
+        One that vanishes or changes under git's hands has git refuse all of them: the halves are
+        entered each for itself then.
+        """
+        if not names:
+            return
+        given = b"".join(os.fsencode(name) + b"\0" for name in names)
+        try:
+            self._run(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], given)
+        except GitError:
+            if attempts == 1:
+                raise
+            half = len(names) // 2
+            self._take_in(names[:half])
+            self._take_in(names[half:], attempts if half else attempts - 1)
 
     def _changed(self) -> list[str]:
         """Files that are not as the index has them, and new ones, relative to the top."""
@@ -212,7 +240,7 @@ class GitStore:
             raise StoreError(f"git {args[0]}: {error}") from error
         if done.returncode not in fine:
             words = done.stderr.decode(errors="replace").strip().split("\n")[0]
-            raise StoreError(f"git {args[0]}: {words or done.returncode}")
+            raise GitError(f"git {args[0]}: {words or done.returncode}")
         return done.stdout
 
 

@@ -19,7 +19,15 @@ from anyio import to_thread
 
 from acp_nvim.agent.workspace.copystore import CopyStore
 from acp_nvim.agent.workspace.gitstore import GitStore
-from acp_nvim.agent.workspace.store import MAX_FILE_BYTES, Blob, Change, Store, StoreError, names
+from acp_nvim.agent.workspace.store import (
+    MAX_FILE_BYTES,
+    Blob,
+    Change,
+    LimitError,
+    Store,
+    StoreError,
+    names,
+)
 
 MAX_CHANGES: Final = 1000
 """Files that one look takes up for review; of more, the first by name."""
@@ -56,7 +64,7 @@ class Snapshots:
         self._notice = notice
         self._stores: dict[str, Store] = {}
         self._trees: dict[str, str] = {}
-        self._reasons: dict[str, str] = {}
+        self._reasons: dict[str, StoreError] = {}
         self._locks: dict[str, anyio.Lock] = {}
         self._single: dict[str, bytes | None] = {}
         self._programs: set[str] = set()
@@ -146,7 +154,13 @@ class Snapshots:
     def reasons(self, roots: Sequence[str]) -> list[str]:
         """Why directories are not kept."""
         found = [self._reasons.get(root) for root in self.within(roots)]
-        return [reason for reason in found if reason]
+        return [str(reason) for reason in found if reason]
+
+    def retry(self, roots: Sequence[str]) -> None:
+        """Try again with directories that could not be kept for a reason that may have passed."""
+        for root in self.within(roots):
+            if not isinstance(self._reasons.get(root), LimitError):
+                self._reasons.pop(root, None)
 
     async def differences(self, root: str, old: str, new: str) -> list[Change]:
         """What differs between two trees of a directory. StoreError."""
@@ -202,7 +216,7 @@ class Snapshots:
                 self._tell(f"not kept, over the limits ({limit}): {names(scan.left_out, root)}")
             return _loaded(store, scan.changes)
         except StoreError as error:
-            self._give_up(root, str(error))
+            self._give_up(root, error)
             return []
 
     def _open(self, root: str) -> Store | None:
@@ -218,18 +232,18 @@ class Snapshots:
             self._stores[root] = CopyStore(root, home, own)
         return self._stores[root]
 
-    def _give_up(self, root: str, reason: str) -> None:
-        """A directory that cannot be kept now is not tried again until it has been asked why."""
+    def _give_up(self, root: str, reason: StoreError) -> None:
+        """A directory that cannot be kept now is not tried again before the next `retry`."""
         if self._stores.pop(root, None) is not None:
             self._reasons[root] = reason
         self._tell(f"changes on disk are not seen, and there are no checkpoints: {reason}")
 
     def _unkept(self, root: str, paths: Sequence[str]) -> list[str]:
         try:
-            return self._stores[root].unkept(paths)
+            return self._store(root).unkept(paths)
         except StoreError as error:
-            self._give_up(root, str(error))
-            return []
+            self._give_up(root, error)
+            return list(paths)
 
     def _read_single(self, paths: Iterable[str]) -> None:
         for path in paths:
@@ -258,7 +272,7 @@ class Snapshots:
 
     def _store(self, root: str) -> Store:
         if root not in self._stores:
-            raise StoreError(self._reasons.get(root, f"nothing is kept of {root}"))
+            raise self._reasons.get(root) or StoreError(f"nothing is kept of {root}")
         return self._stores[root]
 
     def _tell(self, text: str) -> None:

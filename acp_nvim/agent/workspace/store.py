@@ -64,7 +64,11 @@ class Scan(msgspec.Struct, frozen=True):
 
 
 class StoreError(Exception):
-    """Nothing can be kept of this directory; the message says why in one line."""
+    """Nothing can be kept of this directory now; the message says why in one line."""
+
+
+class LimitError(StoreError):
+    """The directory is too large; nor will it be smaller soon."""
 
 
 class Store(Protocol):

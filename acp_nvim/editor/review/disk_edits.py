@@ -93,6 +93,7 @@ class DiskEdits:
         """
         await self.turns.announce()
         old = {} if self.turns.ready() else dict(self._edits.known)
+        self._snapshots.retry(turn.roots)
         await self.look(turn.roots, turn=turn)
         turn.ready.set()
         for path, text in old.items():
