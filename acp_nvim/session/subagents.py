@@ -63,7 +63,7 @@ class Child(Session):
         if len(mine) < len(names):
             self.root.change(*(name for name in names if name in _ASKED))
 
-    def _pending(self, elicitations: bool) -> list[dict[str, Any]]:
+    def _pending(self, name: str) -> list[dict[str, Any]]:
         """Nothing: what it asks stands in the list above."""
         return []
 
