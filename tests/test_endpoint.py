@@ -252,6 +252,19 @@ async def test_a_request_that_the_peer_cancels_ends_its_handler(wire: Wire) -> N
     assert wire.handler.heard == ["x"], "it is no notification for the handler"
 
 
+async def test_requests_are_cancelled_by_the_very_number(wire: Wire) -> None:
+    async def serve(method: str, params: Any, call: IncomingCall) -> Any:
+        await anyio.sleep_forever()
+
+    wire.handler.serve = serve
+    for number in (None, 1.5, 2.5):
+        wire.ask(number, "x")
+    for other in ("1.5", 1, 9.5, 2**70, 1.5):
+        wire.tell("$/cancel_request", requestId=other)
+    (message,) = await wire.get(1)
+    assert message == {"id": 1.5, "error": {"code": -32800, "message": "cancelled by the agent"}}
+
+
 async def test_a_handler_may_answer_a_cancelled_request_itself(wire: Wire) -> None:
     decided: dict[str, anyio.Event] = {}
 

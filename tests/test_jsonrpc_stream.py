@@ -92,6 +92,8 @@ PIECES = [
     b'{"id":1,"result":{}}\n',
     b'{"id":2,"error":{"code":-1,"message":"x"}}\n',
     b'{"id":true,"method":"m"}\n',
+    b'{"id":1.0,"method":"m"}\n',
+    b'{"id":2.0,"result":{}}\n',
     b'{"a":\n',
     b'{"b":1}}\n{\n',
     b"{}{}\n",
@@ -160,6 +162,27 @@ def test_two_peers_understand_each_other(params: dict[str, Any], result: Any) ->
     assert json.loads(bytes(answered.result)) == {"r": result}
     assert not client.outgoing
     assert not agent.incoming
+
+
+NUMBER = r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,4})?"
+
+
+@given(digits=st.from_regex(NUMBER, fullmatch=True).filter(lambda digits: digits != "-0"))
+def test_a_number_comes_back_as_it_came(digits: str) -> None:
+    before, after = b'{"id":"a","method":"m"}\n', b'{"method":"n"}\n'
+    peer = Peer()
+    first, asked, last = peer.receive(
+        before + b'{"id":%s,"method":"m"}\n' % digits.encode() + after
+    )
+    assert isinstance(first, Request)
+    assert isinstance(last, Notification)
+    assert isinstance(asked, Request)
+    (bad,) = peer.receive(b'{"id":%s,"method":"m"}\n' % digits.encode())
+    assert isinstance(bad, Violation)
+    assert bad.kind == "duplicate"
+    reply = peer.refuse(asked.id, errors.INVALID_PARAMS, "no")
+    assert reply.startswith(b'{"jsonrpc":"2.0","id":%s,"error":' % digits.encode())
+    assert set(peer.incoming) == {"a"}
 
 
 class Counted(bytes):

@@ -8,10 +8,10 @@ Nothing that a peer sends raises. What breaks the rules becomes a `Violation`, w
 back when there is one, and the messages after it are read as if nothing had happened. The `jsonrpc`
 member is written but not checked on reading: nothing is decided by it.
 
-Ids (v1/overview, JSON-RPC 2.0 section 4): each side has its own space; null, int64 and strings are
-echoed exactly, 1 is not "1". A request that reuses an id which is still open is refused under id
-null: an error under its own id could not be told from the answer to the first, and the first still
-gets its one answer.
+Ids (v1/overview, JSON-RPC 2.0 section 4): each side has its own space; null, numbers and strings
+are echoed exactly, 1 is not "1". A request that reuses an id which is still open is refused under
+id null: an error under its own id could not be told from the answer to the first, and the first
+still gets its one answer.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from acp_nvim.protocol import errors, salvage, schema
+from acp_nvim.protocol import errors, numbers, salvage, schema
 from acp_nvim.protocol.errors import LocalProtocolError
 from acp_nvim.protocol.lines import SHOWN_BYTES, LineSplitter, Oversize
+from acp_nvim.protocol.numbers import Number
 from acp_nvim.protocol.text import clean, repair_escapes
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 MESSAGE_BYTES: Final = 64 << 20
 
-Id: TypeAlias = int | str | None
+Id: TypeAlias = int | str | Number | None
 
 ViolationKind: TypeAlias = Literal[
     "oversize", "utf8", "json", "batch", "message", "duplicate", "response", "eof"
@@ -89,7 +90,7 @@ _NO_PARAMS: Final = Raw(b"{}")
 
 
 class _Envelope(Struct, frozen=True, gc=False):
-    """Any valid message; 1.0, true and 2**63 are no ids."""
+    """Nearly any valid message; ids such as 1.0 and 2**63 are for `_misfit`."""
 
     method: str | UnsetType = UNSET
     params: Raw = _NO_PARAMS
@@ -103,7 +104,7 @@ _members: Final = msgspec.json.Decoder(dict[str, Raw])
 _syntax: Final = msgspec.json.Decoder(Raw)
 _ids: Final = msgspec.json.Decoder(_Int64 | str | None)
 _errors: Final = msgspec.json.Decoder(schema.Error)
-_encoder: Final = msgspec.json.Encoder()
+_encoder: Final = msgspec.json.Encoder(enc_hook=numbers.to_json)
 
 
 class Peer:
@@ -251,6 +252,11 @@ class Peer:
         if members is None:
             kind: ViolationKind = "batch" if text.lstrip()[:1] == b"[" else "message"
             return [_violation(kind, problem, line, reply=errors.INVALID_REQUEST)]
+        if (number := numbers.read(members.get("id"))) is not None:
+            try:
+                return self._message(_numbered(members, number), _Rows(line), 0)
+            except msgspec.ValidationError as e:
+                problem = str(e)
         if "method" not in members and not members.keys().isdisjoint({"result", "error"}):
             return [_violation("response", problem, line)]
         reply_to = self._free_id(members.get("id"))
@@ -259,9 +265,9 @@ class Peer:
     def _free_id(self, raw: Raw | bytes | None) -> Id:
         """The id to refuse a bad request under: its own if that is valid and not in use."""
         try:
-            own = None if raw is None else _ids.decode(raw)
+            own: Id = None if raw is None else _ids.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
+            own = numbers.read(raw)
         return None if own in self._incoming else own
 
     def _oversize(self, line: Oversize) -> list[Event]:
@@ -296,6 +302,22 @@ class Peer:
         if method is None:
             return []
         return [Response(answered, method, None, schema.Error(errors.INTERNAL_ERROR, detail))]
+
+
+def _numbered(members: Mapping[str, Raw], number: Number) -> _Envelope:
+    """A message whose id is such a number; one that is 1.0 answers our request 1.
+
+    Raises ValidationError when its method is none.
+    """
+    asks = "method" in members
+    own: Any = number if asks or number.whole is None else number.whole
+    return _Envelope(
+        msgspec.json.decode(members["method"], type=str) if asks else UNSET,
+        members.get("params", _NO_PARAMS),
+        own,
+        members.get("result", UNSET),
+        members.get("error", UNSET),
+    )
 
 
 class _Rows:
@@ -337,31 +359,9 @@ def _error_response(asked: Id, method: str, error: Raw, raw: bytes) -> list[Even
         return [Response(asked, method, None, _errors.decode(error))]
     except (msgspec.DecodeError, RecursionError) as e:
         return [
-            Response(asked, method, None, _malformed_error(error)),
+            Response(asked, method, None, salvage.error(error)),
             _violation("response", f"malformed error: {e}", raw),
         ]
-
-
-def _malformed_error(error: Raw) -> schema.Error:
-    """What can be read of it: code and message where they are such, all of it as data."""
-    code: int = errors.INTERNAL_ERROR
-    message = "an error without a message"
-    try:
-        data = msgspec.json.decode(error)
-    except RecursionError:
-        return schema.Error(code, message)
-    if isinstance(data, dict):
-        given = data.get("code")
-        code = int(given) if isinstance(given, int | float) else code
-        message = _words(data.get("message") or message)
-        data = data.get("data", data)
-    elif isinstance(data, str):
-        message = data
-    return schema.Error(code, message, data)
-
-
-def _words(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _violation(

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import anyio
 
+from acp_nvim.protocol.jsonrpc import Id
+
 OnResponse: TypeAlias = Callable[[Any, Exception | None], None]
 """Called with `(result, None)` or `(None, error)`; errors are those of `OutgoingCall.answer`."""
 
@@ -55,7 +57,7 @@ class OutgoingCall:
 class IncomingCall:
     """A request of the peer, given to the handler so that it hears when nobody waits any more."""
 
-    def __init__(self, id: int | str | None, method: str) -> None:
+    def __init__(self, id: Id, method: str) -> None:
         self.id = id
         self.method = method
         self.cancelled = False

@@ -20,7 +20,7 @@ from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall, OnResponse
 from acp_nvim.agent.wire.counters import Counters
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.agent.wire.transport import Transport
-from acp_nvim.protocol import codec, errors, schema
+from acp_nvim.protocol import codec, errors, numbers, schema
 from acp_nvim.protocol.dialects import Dialect
 from acp_nvim.protocol.errors import LocalProtocolError, RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Event, Id, Notification, Peer, Request, Response, Violation
@@ -261,12 +261,15 @@ class Endpoint:
         return result, None
 
     def _cancel_requested(self, notification: Notification) -> None:
+        number = numbers.member(notification.params, "requestId")
+        call = self._incoming.get(number) if number is not None else None
         try:
-            params = codec.decode_params(CANCEL, notification.params, "client")
+            if call is None:
+                params = codec.decode_params(CANCEL, notification.params, "client")
+                call = self._incoming.get(params.request_id)
         except RemoteProtocolError as error:
             self._violated(Violation("message", f"{CANCEL}: {error}", bytes(notification.params)))
             return
-        call = self._incoming.get(params.request_id)
         if call is not None:
             self._guarded(call.cancel, "cancelled by the agent")
 

@@ -1,0 +1,67 @@
+"""Ids of requests that are numbers, but none that msgspec reads as an int64: 1.0, 1e3, 2**63.
+
+They are numbers all the same (JSON-RPC 2.0 section 4), so their requests are answered under the
+very digits they came with. Python would write 1e3 as 1000.0.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+_START: Final = b"-0123456789"
+_syntax: Final = msgspec.json.Decoder(Raw)
+_members: Final = msgspec.json.Decoder(dict[str, Raw])
+
+
+class Number:
+    """A number by its digits: 1.0 is another one than 1. No dataclass: msgspec writes those."""
+
+    __slots__ = ("digits",)
+
+    def __init__(self, digits: bytes) -> None:
+        self.digits: Final = digits
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Number) and self.digits == other.digits
+
+    def __hash__(self) -> int:
+        return hash(self.digits)
+
+    @property
+    def whole(self) -> int | None:
+        """The integer that it is, as far as a float tells; None where it is none."""
+        value = float(self.digits)
+        return int(value) if value.is_integer() else None
+
+    def __repr__(self) -> str:
+        return self.digits.decode("ascii")
+
+
+def read(raw: Raw | bytes | None) -> Number | None:
+    """The number that this JSON value is; None when it is something else, or no JSON."""
+    digits = b"" if raw is None else bytes(raw).strip()
+    if digits[:1] not in _START or not digits:
+        return None
+    try:
+        _syntax.decode(digits)
+    except msgspec.DecodeError:
+        return None
+    return Number(digits)
+
+
+def member(params: Raw, name: str) -> Number | None:
+    """The member of that name, where it is such a number."""
+    try:
+        return read(_members.decode(params).get(name))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def to_json(value: object) -> Raw:
+    """For an encoder: a number as it came. TypeError for whatever else cannot be encoded."""
+    if isinstance(value, Number):
+        return Raw(value.digits)
+    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
