@@ -6,7 +6,7 @@ import pytest
 
 from tests.editor import Editor
 from tests.orders import Orders
-from tests.test_disk_edits import LINES
+from tests.test_disk_edits import LINES, edits
 from tests.test_snapshots import repository
 from tests.until import until
 
@@ -87,3 +87,28 @@ def test_gone_before_it_was_taken_up(editor: Editor) -> None:
     assert [event["data"]["path"] for event in editor.events("AcpEdit")] == [
         str(editor.work / "a.txt")
     ]
+
+
+@pytest.mark.parametrize(
+    "parts", [["cp a.txt b.txt", "rm a.txt"], ["mv a.txt ../", "mv ../a.txt b.txt"]]
+)
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_move_that_is_seen_bit_by_bit(
+    project: Editor, agent: Orders, parts: list[str], edited: bool
+) -> None:
+    if edited:
+        agent.ask("runs", "sed -i 's/^line 4$/four/' a.txt")
+        wait_edits(project, a="modified")
+    agent.ask("runs", parts[0])
+    kind = "deleted" if parts[0].startswith("mv") else "modified"
+    kinds = {"a": kind} if edited or kind == "deleted" else {}
+    wait_edits(project, **kinds, **({} if kind == "deleted" else {"b": "created"}))
+    agent.ask("runs", parts[1])
+    wait_edits(project, b="modified")
+    agent.end()
+    wait_edits(project, b="modified")
+    assert edits(project)["b.txt"]["hunks"] == int(edited)
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    assert (project.work / "a.txt").read_text() == LINES
+    assert not (project.work / "b.txt").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from acp_nvim.edits.ledger import Ledger
@@ -134,3 +135,59 @@ def test_a_created_file_stays_created_when_renamed() -> None:
     found = ledger(None, "ab")
     found.agent_renamed("/f", "/g", text("ab"))
     assert found.reject_all() == [Restoration("/g", text("ab"), None)]
+
+
+def moved(found: Ledger, old: str, new: str, lines: str, created_first: bool = False) -> bool:
+    """The agent moves a file with this text, and both ends are seen one by one."""
+    was = found.get(old)
+    if created_first:
+        found.agent_wrote(new, None, text(lines), 2)
+    found.agent_deleted(old, text(lines), 1)
+    if not created_first:
+        found.agent_wrote(new, None, text(lines), 2)
+    return found.joined(old, new, text(lines), was, 1)
+
+
+@pytest.mark.parametrize("created_first", [False, True])
+def test_a_move_that_is_seen_bit_by_bit_is_a_rename(created_first: bool) -> None:
+    plain = Ledger()
+    plain.agent_wrote("/f", text("abcdef"), text("aXcdef"), 3)
+    found = Ledger()
+    found.agent_wrote("/f", text("abcdef"), text("aXcdef"), 3)
+    plain.agent_renamed("/f", "/g", text("aXcdef"))
+    assert moved(found, "/f", "/g", "aXcdef", created_first)
+    assert found.summary() == plain.summary()
+    assert found.get("/g") == msgspec.structs.replace(
+        entry(plain, "/g"), writers=frozenset({1, 2, 3})
+    )
+    assert moved(found, "/g", "/h", "aXcdef", created_first)
+    assert (entry(found, "/h").origin, base(found, "/h")) == ("/f", "abcdef")
+
+
+def test_the_users_work_on_a_moved_file_is_his() -> None:
+    found = Ledger()
+    found.agent_wrote("/g", None, text("abc"))
+    found.user_edited("/g", text("abcU"))
+    found.agent_deleted("/f", text("abc"))
+    assert found.joined("/f", "/g", text("abc"), None)
+    assert found.reject("/g") == [
+        Restoration("/f", None, text("abcU")),
+        Restoration("/g", text("abcU"), None),
+    ]
+
+
+def test_what_the_user_decided_on_is_no_part_of_a_move() -> None:
+    for decided in "/f", "/g":
+        found = Ledger()
+        found.agent_wrote("/g", None, text("abc"))
+        found.agent_deleted("/f", text("abc"))
+        found.accept(decided)
+        assert not found.joined("/f", "/g", text("abc"), None)
+        assert [e.path for e in found.files()] == [{"/f": "/g", "/g": "/f"}[decided]]
+
+
+def test_a_created_file_with_the_users_work_moves_as_such() -> None:
+    found = ledger(None, "ab")
+    found.user_edited("/f", text("abU"))
+    assert moved(found, "/f", "/g", "abU")
+    assert (entry(found, "/g").kind, entry(found, "/g").touched) == ("created", True)

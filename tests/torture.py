@@ -141,14 +141,7 @@ class History(World):
         self.note("agent renames", path, new)
         self.paths.append(new)
         self.agent.ask("runs", f"mv {path} {new}")
-        until(lambda: any(new == edit["path"] for edit in self.seen()))
-        entry = self.ledger.get(path)
-        old = entry.origin if entry and entry.origin else path
-        if any(old == edit["path"] for edit in self.seen()):  # a look at the files was under way
-            self.ledger.agent_deleted(path, text, 1)
-            self.ledger.agent_wrote(new, None, text, 1)
-        else:
-            self.ledger.agent_renamed(path, new, text, 1)
+        self.ledger.agent_renamed(path, new, text, 1)
         self.settle({path: None, new: text}, {path: None, new: text})
 
     def both_at_once(self) -> None:

@@ -1,4 +1,4 @@
-"""What the changes of files on disk mean: texts, kinds, renames, merges with unsaved text."""
+"""What the changes of files on disk mean: texts, kinds, merges with unsaved text."""
 
 from __future__ import annotations
 
@@ -44,19 +44,6 @@ def kind_of(before: object, after: object) -> str:
     if after is None:
         return "deleted"
     return "created" if before is None else "modified"
-
-
-def renames(changes: Sequence[FileChange]) -> dict[str, str]:
-    """New path -> old path, where one file vanished and one of the same content came."""
-    gone: dict[bytes, list[str]] = {}
-    for change in changes:
-        if change.after is None and change.before:
-            gone.setdefault(change.before, []).append(change.path)
-    found: dict[str, str] = {}
-    for change in changes:
-        if change.before is None and change.after and len(gone.get(change.after, ())) == 1:
-            found[change.path] = gone.pop(change.after)[0]
-    return found
 
 
 def keep(kept: dict[str, bytes | None], paths: Sequence[str]) -> None:

@@ -164,6 +164,28 @@ class Ledger:
             )
         )
 
+    def joined(self, old: str, new: str, text: Text, was: Pending | None, session: int = 0) -> bool:
+        """What the agent removed at one path and what came at another is one file that it moved.
+
+        ``was`` is what was pending at the old path until then. False when the two are no longer
+        both pending as such, or nothing of the old file is.
+        """
+        home = was.origin or old if was else old
+        gone, came = self._files.get(home), self._files.get(new)
+        if gone is None or gone.live is not None or gone.base is None:
+            return False
+        if came is None or came.base is not None or came.live is None:
+            return False
+        del self._files[home], self._files[new]
+        if was is not None:
+            self._files[old] = was
+        self.agent_renamed(old, new, text, session)
+        writers = self._files[new].writers | gone.writers | came.writers
+        self._files[new] = msgspec.structs.replace(self._files[new], writers=writers)
+        if came.live != text:
+            self.user_edited(new, came.live)
+        return True
+
     def conflicted(self, path: str, live: Text, theirs: Text | None, session: int = 0) -> None:
         """The agent's text on disk (None: removed) cannot be merged into the unsaved one."""
         entry = self._synced(path, live) or Pending(path, live, live, live)
@@ -329,7 +351,7 @@ class Ledger:
                     self._note(entry, rejected.weight, rejected.live)
                 self._put(rejected)
             else:
-                steps = _undo_file(entry)
+                steps = entry.undone()
                 if entry.base is not None and entry.origin is None:
                     self._note(entry, 0, entry.base)
                 self._drop(entry.path, entry.base if entry.origin is None else None)
@@ -369,8 +391,6 @@ class Ledger:
 
 
 _CHANGED = "the reject was not taken back, because the file has changed since"
-_KEPT = "the new file was kept, because it has been changed by the user"
-_CONFLICT = "the buffer's text was kept; the agent's is on disk until the buffer is saved"
 
 
 def _known(entry: Pending, hunk: Hunk) -> Hunk:
@@ -378,18 +398,3 @@ def _known(entry: Pending, hunk: Hunk) -> Hunk:
     if hunk not in entry.hunks:
         raise KeyError(entry.path)
     return hunk
-
-
-def _undo_file(entry: Pending) -> list[Restoration]:
-    """What brings a file back to its base, at the path that it had."""
-    if entry.base is None:
-        if entry.touched:
-            return [Restoration(entry.path, entry.live, entry.live, note=_KEPT)]
-        return [Restoration(entry.path, entry.live, None)]
-    if entry.origin is not None:
-        return [
-            Restoration(entry.origin, None, entry.base),
-            Restoration(entry.path, entry.live, None),
-        ]
-    note = _CONFLICT if entry.conflict else ""
-    return [Restoration(entry.path, entry.live, entry.base, note=note)]

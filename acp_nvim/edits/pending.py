@@ -149,6 +149,20 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         back = invert(keys(self.base), self._select(chosen))
         return msgspec.structs.replace(self, live=from_keys(apply(keys(self.live), back)))
 
+    def undone(self) -> list[Restoration]:
+        """What brings the file back to its base, at the path that it had."""
+        if self.base is None:
+            if self.touched:
+                return [Restoration(self.path, self.live, self.live, note=_KEPT)]
+            return [Restoration(self.path, self.live, None)]
+        if self.origin is not None:
+            return [
+                Restoration(self.origin, None, self.base),
+                Restoration(self.path, self.live, None),
+            ]
+        note = _CONFLICT if self.conflict else ""
+        return [Restoration(self.path, self.live, self.base, note=note)]
+
     def contained_in(self, committed: Text) -> list[Hunk]:
         """The hunks whose live lines another text has as they are, with what is around them."""
         if self.live is None:
@@ -165,6 +179,10 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     def _select(self, chosen: Collection[Hunk]) -> list[Hunk]:
         wanted = set(chosen)
         return [hunk for hunk in self._marked if _unmarked(hunk) in wanted]
+
+
+_KEPT = "the new file was kept, because it has been changed by the user"
+_CONFLICT = "the buffer's text was kept; the agent's is on disk until the buffer is saved"
 
 
 def _unmarked(hunk: Hunk) -> Hunk:

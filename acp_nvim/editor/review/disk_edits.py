@@ -34,11 +34,11 @@ from acp_nvim.editor.changes import (
     differing,
     keep,
     kind_of,
-    renames,
     text_of,
 )
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.entering import Step, enter
+from acp_nvim.edits.moves import Move, Moves
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
@@ -66,6 +66,7 @@ class DiskEdits:
         """
         self._late: dict[str, Session] = {}
         """Whose changes could not be brought to the files' buffers yet."""
+        self._moves = Moves()
         self._lock = anyio.Lock()
         edits.at_work = self.turns.concern
         edits.look_first = self._before_use
@@ -81,6 +82,7 @@ class DiskEdits:
         if not self.turns:
             self._edits.stamps.clear()
             self._edits.looked.clear()
+            self._moves = Moves()
         return self.turns.enter(session)
 
     def sent(self, turn: Turn) -> None:
@@ -220,7 +222,8 @@ class DiskEdits:
                 self._late.pop(path, None)  # it is as it was
             if changes:
                 async with self._edits.alone(*(change.path for change in changes)):
-                    await self._take_up(changes, turn)
+                    with self._edits.together():
+                        await self._take_up(changes, turn)
             self._edits.looked.update(stamps)
         return {change.path for change in changes}
 
@@ -262,7 +265,6 @@ class DiskEdits:
         return found
 
     async def _take_up(self, changes: Sequence[FileChange], beginning: Turn | None = None) -> None:
-        moved = renames(changes)
         for change in changes:
             if change.after is None and change.executable:
                 self._edits.programs.add(change.path)
@@ -271,16 +273,25 @@ class DiskEdits:
             session = self._late.pop(change.path, turn.session if turn else None)
             if session is None:
                 await self._foreign(change)
-            elif change.path not in moved.values():
-                await self._take(session, change, moved.get(change.path))
+            else:
+                was = self._edits.ledger.get(change.path)
+                texts = await self._take(session, change)
+                self._join(session, self._moves.noted(change.path, *texts, was))
+
+    def _join(self, session: Session, move: Move | None) -> None:
+        """Both parts of a move have been entered."""
+        if move and self._edits.ledger.joined(move.old, move.new, move.text, move.was, session.n):
+            self._edits.changed(move.old, move.new)
 
     async def _foreign(self, change: FileChange) -> None:
         """No agent's doing."""
         if self._edits.ledger.get(change.path) is not None:
             await self._edits.sync(change.path)
 
-    async def _take(self, session: Session, change: FileChange, source: str | None) -> None:
-        """Enter one change of an agent's into buffer and ledger."""
+    async def _take(self, session: Session, change: FileChange) -> tuple[Text | None, Text | None]:
+        """Enter one change of an agent's into buffer and ledger; returns the file before and after,
+        where it was entered.
+        """
         place = Place(change.path, change.path)
         before: Text | None = None
         for _ in range(ATTEMPTS):
@@ -290,28 +301,29 @@ class DiskEdits:
                 live = found if isinstance(found, BufferText) else None
                 before, after = self._texts(place.real, change.before, data, live)
             except OSError:
-                return  # it has become too large, or no file
+                return None, None  # it has become too large, or no file
             except BinaryError:
                 kind = kind_of(change.before, change.after)
                 session.event("AcpEdit", path=place.real, kind=kind, source="disk", conflict=False)
-                return
+                return None, None
             if self._edits.stamps.get(place.real, "") == stamp and self._users(place.real, after):
                 self._edits.known[place.real] = after
                 await self._foreign(change)
-                return
+                return None, None
             if before == after:  # the store may have seen it as it was in between
                 self._edits.known[place.real] = after
-                return
-            step = Step(session, place.real, before, after, live, stamp, source)
+                return None, None
+            step = Step(session, place.real, before, after, live, stamp)
             outcome = await enter(self._edits, step)
             if outcome == "done":
                 self._edits.known[place.real] = after
-                return
+                return before, after
             if outcome not in ("moved", "busy"):
                 session.remark("warning", f"{change.path} changed on disk: {outcome}")
-                return
+                return None, None
             await anyio.sleep(PAUSE_S)
         self._put_off(session, place.real, before)
+        return None, None
 
     def _users(self, path: str, text: Text | None) -> bool:
         """Whether a file with the stamp of a save holds what the user saved. An agent may have

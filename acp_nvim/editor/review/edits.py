@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,6 +80,7 @@ class Edits:
         self._lock = anyio.Lock()
         self._sessions = sessions
         self._dirty: set[str] = set()
+        self._gathering = False
         self._told: dict[int, list[Any]] = {}
         self._pending: list[str] = []
         self._lost: set[str] = set()
@@ -238,10 +245,21 @@ class Edits:
 
     # ---- the screen
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What changes meanwhile is shown at once: a file that is moved is never two."""
+        self._gathering = True
+        try:
+            yield
+        finally:
+            self._gathering = False
+            self.flush()
+
     def changed(self, *paths: str) -> None:
         """These files' hunks changed: show them with the next frame."""
         self._dirty.update(paths)
-        self.flush()
+        if not self._gathering:
+            self.flush()
 
     def flush(self) -> None:
         """Tell Lua what changed."""

@@ -23,8 +23,6 @@ class Step(msgspec.Struct, frozen=True):
     live: BufferText | None
     stamp: str | None
     """The file's when ``after`` was read."""
-    source: str | None
-    """Where the file was before the agent renamed it."""
 
     @property
     def kind(self) -> str:
@@ -69,9 +67,5 @@ def _record(edits: Edits, step: Step, base: Text | None, text: Text | None) -> N
     ledger, n = edits.ledger, step.session.n
     if text is None and base is not None:
         ledger.agent_deleted(step.path, base, n)
-    elif text is not None and step.source is not None:
-        ledger.agent_renamed(step.source, step.path, text, n)
-        edits.known[step.source] = None
-        edits.told(step.session, step.source, "deleted", "disk")
     elif text is not None:
         ledger.agent_wrote(step.path, base, text, n)
