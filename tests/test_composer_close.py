@@ -18,17 +18,43 @@ def composer(editor: Editor) -> Editor:
     return editor
 
 
-@pytest.mark.parametrize("keys", [":x<CR>", ":wq<CR>", "ZZ", ":xit<CR>", ":exi<CR>"])
-def test_write_and_close_sends_and_closes(composer: Editor, keys: str) -> None:
+@pytest.mark.parametrize(
+    "keys",
+    [
+        *(":x<CR>", ":wq<CR>", "ZZ", ":xit<CR>", ":exi<CR>", ":x!<CR>", ":silent x<CR>"),
+        *(":noh | x<CR>", ":w | x<CR>", ":wq | echo 1<CR>"),
+    ],
+)
+def test_write_and_close_sends_once_and_closes(composer: Editor, keys: str) -> None:
     composer.keys(keys)
     composer.wait_event("AcpTurnEnd")
     assert "hi" in composer.chat()
     assert composer.lua(f"return {COMPOSERS}") == 0
     assert composer.lines("acp://composer/1") == [""]
+    assert composer.traffic[-1].prompts() == ["say hi"]
+
+
+def test_write_and_close_of_a_script_sends_once(composer: Editor) -> None:
+    composer.lua("vim.cmd('wq')")
+    composer.wait_event("AcpTurnEnd")
+    assert composer.traffic[-1].prompts() == ["say hi"]
+    assert composer.lua(f"return {COMPOSERS}") == 0
+
+
+def test_exit_with_a_name_writes_that_file(composer: Editor) -> None:
+    composer.keys(":x kept.md<CR>")
+    assert composer.lua(f"return {COMPOSERS}") == 0
+    assert (composer.work / "kept.md").read_text() == "say hi\n"
+    assert composer.lines("acp://composer/1") == ["say hi"]
+    assert not composer.traffic[-1].pids()
 
 
 @pytest.mark.parametrize(
-    "keys", [":wa<CR>", ":q<CR>", "ZQ", ":1<CR>:q<CR>", ":%d<CR>isay hi<Esc>:wa<CR>"]
+    "keys",
+    [
+        *(":wa<CR>", ":q<CR>", "ZQ", ":1<CR>:q<CR>", ":%d<CR>isay hi<Esc>:wa<CR>"),
+        *(":x<C-c>", "/x<CR>", ":<C-u>exe 'x'<CR>"),
+    ],
 )
 def test_nothing_else_sends(composer: Editor, keys: str) -> None:
     composer.keys(keys)

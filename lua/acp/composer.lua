@@ -121,27 +121,6 @@ local function watch(n, bufnr)
   })
 end
 
---- `:x` writes what is modified only, which a composer never is: where the user types it, it is
---- for as long as that takes.
----@param bufnr integer
----@param group integer
-local function write_and_close(bufnr, group)
-  vim.api.nvim_create_autocmd('CmdlineLeave', {
-    group = group,
-    buffer = bufnr,
-    callback = function()
-      local typed = vim.fn.getcmdtype() == ':' and not vim.v.event.abort and vim.fn.getcmdline()
-      local name = (typed or ''):match('^[%s:]*(%l+)!?%s*$')
-      if vim.list_contains({ 'x', 'xi', 'xit', 'exi', 'exit' }, name) then
-        vim.bo[bufnr].modified = not blank(lines_of(bufnr))
-        vim.schedule(function()
-          pcall(vim.api.nvim_set_option_value, 'modified', false, { buf = bufnr }) -- if it is there
-        end)
-      end
-    end,
-  })
-end
-
 ---@param n integer
 ---@param bufnr integer
 local function dress(n, bufnr)
@@ -171,7 +150,9 @@ local function dress(n, bufnr)
     end,
   })
   watch(n, bufnr)
-  write_and_close(bufnr, group)
+  require('acp.exits').watch(bufnr, group, function()
+    return not blank(lines_of(bufnr))
+  end)
   require('acp.keymaps').attach('composer', bufnr, n)
 end
 
