@@ -51,6 +51,29 @@ def test_the_last_window_is_left_not_closed(front: Editor) -> None:
     assert front.lua("return vim.wo.winfixbuf") is False
 
 
+def test_a_window_of_ours_that_is_alone_lets_the_user_edit_in_it(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.chat').open(1)")
+    front.cmd("wincmd l | only")
+    assert front.lua("return vim.fn.bufname()") == "acp://chat/1"
+    front.wait("not vim.wo.winfixbuf")
+    front.cmd("set number | edit a.txt")
+    assert front.lua("return vim.fn.bufname()") == "a.txt"
+    width = front.lua("return { vim.w.acp or false, vim.wo.winfixwidth, vim.wo.number }")
+    assert width == [False, False, True]
+    front.cmd("Acp chat")
+    assert front.lua("return { vim.fn.bufname(), vim.fn.winnr('$') }") == ["a.txt", 2]
+
+
+def test_a_window_of_ours_is_fixed_again_when_it_has_company(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.chat').open(1)")
+    front.cmd("wincmd l | only")
+    front.wait("not vim.wo.winfixbuf")
+    front.cmd("new")
+    front.wait("vim.wo[vim.fn.bufwinid('acp://chat/1')].winfixbuf")
+
+
 def test_the_plan_toggles_and_keeps_the_focus(front: Editor) -> None:
     session(front)
     front.lua("require('acp.plan').set(1, {'first', 'second'}, {{0, 0, 5, 'AcpPlanDone'}})")

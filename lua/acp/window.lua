@@ -1,5 +1,5 @@
 --- Windows the plugin opens. Views only: closing one ends nothing; none but our own is ever
---- taken. A window of ours has `w:acp` set and 'winfixbuf' on.
+--- taken. A window of ours has `w:acp` set and 'winfixbuf' on, unless it is alone (`lone.lua`).
 local M = {}
 
 ---@alias acp.Layout 'right'|'left'|'top'|'bottom'|'float'
@@ -130,6 +130,7 @@ function M.adopt(win, options)
     vim.api.nvim_set_option_value(name, value, { scope = 'local', win = win })
   end
   vim.api.nvim_set_option_value('winfixbuf', true, { scope = 'local', win = win })
+  require('acp.lone').watch()
 end
 
 ---@class acp.Share
