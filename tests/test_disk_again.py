@@ -112,3 +112,20 @@ def test_a_move_that_is_seen_bit_by_bit(
     wait_edits(project)
     assert (project.work / "a.txt").read_text() == LINES
     assert not (project.work / "b.txt").exists()
+
+
+def test_on_disk_what_it_has_written_through_the_editor(project: Editor, agent: Orders) -> None:
+    """The buffer has unsaved edits, so the write did not reach the disk."""
+    path = str(project.work / "a.txt")
+    project.open("a.txt")
+    project.lua("vim.fn.setline(16, 'mine')")
+    agent.ask("read", path)
+    agent.ask("replace", path, "line 8\n", "")
+    wait_edits(project, a="modified")
+    agent.ask("runs", path, "sed -i '/^line 8$/d' a.txt")
+    agent.end()
+    project.wait("not require('acp.watch').at_work(...)", path)
+    assert (edits(project)["a.txt"]["added"], edits(project)["a.txt"]["removed"]) == (0, 1)
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    assert project.lines(path) == LINES.replace("line 16", "mine").splitlines()

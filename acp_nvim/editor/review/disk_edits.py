@@ -294,6 +294,7 @@ class DiskEdits:
         """
         place = Place(change.path, change.path)
         before: Text | None = None
+        unknown = self._edits.mirrors.get(place.real) is None
         for _ in range(ATTEMPTS):
             try:
                 data, stamp = await to_thread.run_sync(read_stamped, place.real)
@@ -313,7 +314,8 @@ class DiskEdits:
             if before == after:  # the store may have seen it as it was in between
                 self._edits.known[place.real] = after
                 return None, None
-            step = Step(session, place.real, before, after, live, stamp)
+            unheard = unknown or place.real in self._edits.rereads
+            step = Step(session, place.real, before, after, live, stamp, unheard)
             outcome = await enter(self._edits, step)
             if outcome == "done":
                 self._edits.known[place.real] = after

@@ -23,6 +23,8 @@ class Step(msgspec.Struct, frozen=True):
     live: BufferText | None
     stamp: str | None
     """The file's when ``after`` was read."""
+    unheard: bool
+    """Neovim may have read the change into the buffer by itself, and nobody was told."""
 
     @property
     def kind(self) -> str:
@@ -49,7 +51,7 @@ async def enter(edits: Edits, step: Step) -> str:
             edits.told(step.session, path, step.kind, "disk", conflict=True)
             return "done"
         edits.bases.pop(path, None)
-        if text == live.text:  # Neovim has read the change already, the user's edits came after
+        if text == live.text and step.unheard:  # the user's edits came after that
             base = merged(step.after, live.text, step.before) or base
     if live is not None:
         unsaved = text != step.after
