@@ -61,6 +61,27 @@ def marks(editor: Editor, buffer: int = 0) -> list[dict[str, Any]]:
     return found
 
 
+COUNT = """
+_G.marks_set = 0
+local set = vim.api.nvim_buf_set_extmark
+vim.api.nvim_buf_set_extmark = function(...)
+  _G.marks_set = _G.marks_set + 1
+  return set(...)
+end
+"""
+
+
+def count_marks(editor: Editor) -> None:
+    """Count from now on how many marks are set, or set again."""
+    editor.lua(COUNT)
+
+
+def marks_set(editor: Editor) -> int:
+    """How many have been since this was asked last."""
+    count: int = editor.lua("local n = _G.marks_set _G.marks_set = 0 return n")
+    return count
+
+
 def words(editor: Editor, buffer: int = 0) -> list[str]:
     found: list[str] = editor.lua(WORDS, buffer)
     return found

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.editor import Editor
+from tests.silence import answer, silent
+
+IDLE = "require('acp').state().sessions[1].status == 'idle'"
 
 
-def test_a_prompt_that_waits_for_its_agent_is_held(editor: Editor) -> None:
-    traffic = editor.agent("slow_start", "0.5")
-    editor.cmd("AcpPrompt one")
+@pytest.mark.parametrize("method", ["initialize", "session/new"])
+def test_a_prompt_that_waits_for_its_agent_is_held(editor: Editor, method: str) -> None:
+    traffic = silent(editor, method)
+    editor.prompt("one")
+    traffic.wait(method)
     editor.cmd("AcpCancel")
-    editor.wait("require('acp').state().sessions[1].status == 'idle'")
+    editor.wait("vim.fn.execute('messages'):find('what waits goes on by :Acp queue run', 1, true)")
+    answer(editor, method)
+    editor.wait(IDLE)
     assert editor.session(1)["queue"] == ["one"]
-    assert traffic.received("session/prompt") == []
+    assert traffic.prompts() == []
     editor.cmd("Acp queue run")
     editor.wait_event("AcpTurnEnd")
-    assert editor.session(1)["queue"] == []
+    assert traffic.prompts() == ["one"]
 
 
 def test_a_bang_drops_it(editor: Editor) -> None:
-    traffic = editor.agent("slow_start", "0.5")
+    traffic = silent(editor, "initialize")
     editor.cmd("AcpPrompt one")
     editor.cmd("AcpCancel!")
-    editor.wait("require('acp').state().sessions[1].status == 'idle'")
-    assert editor.session(1)["queue"] == []
+    editor.wait("#require('acp').state().sessions[1].queue == 0")
+    answer(editor, "initialize")
+    editor.wait(IDLE)
     editor.turn("two")
-    sent = [frame["params"]["prompt"][0]["text"] for frame in traffic.received("session/prompt")]
-    assert sent == ["two"]
+    assert traffic.prompts() == ["two"]
 
 
 def test_a_prompt_whose_files_are_being_kept_is_held(editor: Editor) -> None:

@@ -179,7 +179,7 @@ def test_a_daemon_out_of_a_terminal_ends_with_its_agent(editor: Editor) -> None:
 
 def test_an_agent_that_is_stopped_while_it_starts_stays_so(editor: Editor) -> None:
     """Also when prompts were written meanwhile: they wait, the first one in the composer."""
-    traffic = editor.agent("slow_start", "600")
+    traffic = editor.agent("mute")
     for text in ("one", "two", "three"):
         editor.prompt(text)
     traffic.wait_note("start")
@@ -191,7 +191,7 @@ def test_an_agent_that_is_stopped_while_it_starts_stays_so(editor: Editor) -> No
     editor.wait("vim.api.nvim_exec2('messages', { output = true }).output:find('is stopped')")
     editor.cmd("Acp info")
     editor.wait("vim.fn.bufnr('acp://info') > 0")
-    assert not any("slow_start: starting" in line for line in editor.lines("acp://info"))
+    assert not any("mute: starting" in line for line in editor.lines("acp://info"))
     assert len(traffic.pids()) == 1
     assert editor.session(1)["status"] == "failed"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import msgspec
@@ -109,11 +108,10 @@ def test_defaults_stand_in_only_for_what_is_required() -> None:
 
 
 def test_a_pattern_that_takes_for_ever_is_not_tried() -> None:
-    started = time.monotonic()
+    """Else this test would not end."""
     assert forms.matches("^(a+)+$", "a" * 40 + "b") is None
     assert forms.matches("a*a*a*a*a*a*b", "a" * 4000) is None
     assert forms.matches(r"^\d{4}-\d{2}$", "2026-01") is True
-    assert time.monotonic() - started < 1
 
 
 # ---- the page

@@ -177,9 +177,9 @@ def test_a_scenario_runs_to_its_end(name: str, start: Callable[..., Host]) -> No
             assert conformance.against("SessionNotification", frame["params"]) == []
 
 
-@pytest.mark.parametrize("name", ["early_updates", "grandchildren", "slow_start"])
+@pytest.mark.parametrize("name", ["early_updates", "grandchildren", "withholds"])
 def test_a_whole_life_serves_prompts(name: str, start: Callable[..., Host]) -> None:
-    host = start(name, *(["0.01"] if name == "slow_start" else []))
+    host = start(name, *(["initialize", sys.executable, "hello"] if name == "withholds" else []))
     answer = host.prompt("hello")
     assert answer is not None
     assert answer["result"]["stopReason"] == "end_turn"

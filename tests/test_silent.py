@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -11,32 +10,12 @@ import pytest
 
 from acp_nvim.agent.tasks import Tasks
 from tests.editor import Editor
-from tests.traffic import Traffic
+from tests.silence import answer, called, silent
 from tests.until import until
 
 STATUS = "require('acp').state().sessions[{n}].status == '{status}'"
 RESUMES = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
 LOADS = {"loadSession": True}
-
-
-def silent(
-    editor: Editor, method: str, *then: str, capabilities: dict[str, Any] | None = None
-) -> Traffic:
-    """An agent called as the method that it does not answer until `answer`."""
-    args = (method, str(_mark(editor, method)), *(then or ("hello",)))
-    return editor.agent("withholds", *args, name=_name(method), capabilities=capabilities)
-
-
-def answer(editor: Editor, method: str) -> None:
-    _mark(editor, method).touch()
-
-
-def _name(method: str) -> str:
-    return method.rpartition("/")[2]
-
-
-def _mark(editor: Editor, method: str) -> Path:
-    return editor.home / f"answers-{_name(method)}"
 
 
 def notices(editor: Editor) -> dict[int, str]:
@@ -50,11 +29,11 @@ def wait_status(editor: Editor, status: str, n: int = 1) -> None:
 
 def again(editor: Editor, n: int, method: str, capabilities: dict[str, Any]) -> None:
     """A session of an agent that runs again and does not answer how it is to go on."""
-    store = str(editor.home / f"{_name(method)}.json")
+    store = str(editor.home / f"{called(method)}.json")
     traffic = silent(editor, method, "stores", store, capabilities=capabilities)
     editor.cmd("AcpPrompt! say before")
     editor.wait(f"require('acp').state().sessions[{n}].stop_reason")
-    editor.cmd(f"Acp restart {_name(method)}")
+    editor.cmd(f"Acp restart {called(method)}")
     traffic.wait(method)
 
 
@@ -68,7 +47,7 @@ def test_each_is_named_once_and_its_late_answer_counts(editor: Editor) -> None:
     methods = ["session/resume", "session/load", "initialize", "session/new"]
     editor.wait_event("AcpNotice", 4, timeout=30)
     for n, method in enumerate(methods, 1):
-        title = f"{_name(method)} has not answered {method} for 10 s; :Acp restart starts it anew"
+        title = f"{called(method)} has not answered {method} for 10 s; :Acp restart starts it anew"
         assert notices(editor)[n] == title
         assert sum(title in line for line in editor.chat(n)) == 1
         assert editor.session(n)["status"] == "starting"
@@ -78,24 +57,6 @@ def test_each_is_named_once_and_its_late_answer_counts(editor: Editor) -> None:
     for n in (3, 4):
         editor.wait(f"require('acp').state().sessions[{n}].stop_reason == 'end_turn'")
     assert len(editor.events("AcpNotice")) == 4
-
-
-@pytest.mark.parametrize("method", ["initialize", "session/new"])
-def test_a_cancel_holds_the_prompt_and_a_late_answer_does_not_send_it(
-    editor: Editor, method: str
-) -> None:
-    traffic = silent(editor, method)
-    editor.prompt("one")
-    traffic.wait(method)
-    editor.cmd("AcpCancel")
-    editor.wait("vim.fn.execute('messages'):find('what waits goes on by :Acp queue run', 1, true)")
-    answer(editor, method)
-    wait_status(editor, "idle")
-    assert editor.session(1)["queue"] == ["one"]
-    assert traffic.prompts() == []
-    editor.cmd("Acp queue run")
-    editor.wait_event("AcpTurnEnd")
-    assert traffic.prompts() == ["one"]
 
 
 @pytest.mark.parametrize("method", ["initialize", "session/new"])

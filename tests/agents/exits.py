@@ -158,14 +158,6 @@ def grandchildren(agent: Agent, kind: str = "plain") -> None:
 
 
 @whole_life
-def slow_start(agent: Agent, seconds: str = "1") -> None:
-    """An ordinary agent that needs SECONDS before it answers `initialize`."""
-    time.sleep(float(seconds))
-    handshake(agent)
-    serve(agent, SCENARIOS["hello"].run, [])
-
-
-@whole_life
 def withholds(agent: Agent, method: str, mark: str, then: str, *args: str) -> None:
     """An agent of the scenario THEN that answers METHOD when the file MARK is there, not before."""
     reply = agent.reply
