@@ -32,6 +32,11 @@ def merged(base: Text | None, live: Text, theirs: Text | None) -> Text | None:
     return None if isinstance(result, Conflict) else result.text
 
 
+def holds(text: Text | None, before: Text | None, after: Text | None) -> bool:
+    """Whether a text has what was changed."""
+    return text is not None and merged(before, text, after) == text
+
+
 def text_of(data: bytes | None, layout: Format | None) -> Text | None:
     """A file's text; BinaryError where it is none."""
     if data is None:

@@ -32,6 +32,7 @@ from acp_nvim.editor.bridge import NvimError
 from acp_nvim.editor.changes import (
     changed_at,
     differing,
+    holds,
     keep,
     kind_of,
     text_of,
@@ -276,7 +277,8 @@ class DiskEdits:
             else:
                 was = self._edits.ledger.get(change.path)
                 texts = await self._take(session, change)
-                self._join(session, self._moves.noted(change.path, *texts, was))
+                if texts is not None:
+                    self._join(session, self._moves.noted(change.path, *texts, was))
 
     def _join(self, session: Session, move: Move | None) -> None:
         """Both parts of a move have been entered."""
@@ -288,9 +290,11 @@ class DiskEdits:
         if self._edits.ledger.get(change.path) is not None:
             await self._edits.sync(change.path)
 
-    async def _take(self, session: Session, change: FileChange) -> tuple[Text | None, Text | None]:
+    async def _take(
+        self, session: Session, change: FileChange
+    ) -> tuple[Text | None, Text | None] | None:
         """Enter one change of an agent's into buffer and ledger; returns the file before and after,
-        where it was entered.
+        None where nothing was entered.
         """
         place = Place(change.path, change.path)
         before: Text | None = None
@@ -302,19 +306,20 @@ class DiskEdits:
                 live = found if isinstance(found, BufferText) else None
                 before, after = self._texts(place.real, change.before, data, live)
             except OSError:
-                return None, None  # it has become too large, or no file
+                return None  # it has become too large, or no file
             except BinaryError:
                 kind = kind_of(change.before, change.after)
                 session.event("AcpEdit", path=place.real, kind=kind, source="disk", conflict=False)
-                return None, None
+                return None
             if self._edits.stamps.get(place.real, "") == stamp and self._users(place.real, after):
                 self._edits.known[place.real] = after
                 await self._foreign(change)
-                return None, None
+                return None
             if before == after:  # the store may have seen it as it was in between
                 self._edits.known[place.real] = after
-                return None, None
-            unheard = unknown or place.real in self._edits.rereads
+                return None
+            read_again = self._edits.rereads.get(place.real)
+            unheard = unknown or holds(read_again, before, after)
             step = Step(session, place.real, before, after, live, stamp, unheard)
             outcome = await enter(self._edits, step)
             if outcome == "done":
@@ -322,10 +327,10 @@ class DiskEdits:
                 return before, after
             if outcome not in ("moved", "busy"):
                 session.remark("warning", f"{change.path} changed on disk: {outcome}")
-                return None, None
+                return None
             await anyio.sleep(PAUSE_S)
         self._put_off(session, place.real, before)
-        return None, None
+        return None
 
     def _users(self, path: str, text: Text | None) -> bool:
         """Whether a file with the stamp of a save holds what the user saved. An agent may have

@@ -61,9 +61,9 @@ class Edits:
         """Of files as the user saved them, since the last look: what they hold then is his."""
         self.coded: set[str] = set()
         """Those of them whose bytes do not tell what was saved: encodings, parts of a text."""
-        self.rereads: set[str] = set()
-        """Files that Neovim has read again and nobody has looked at since: an agent's change may be
-        in their buffers.
+        self.rereads: dict[str, Text | None] = {}
+        """Files that Neovim has read again and nobody has looked at since, with what was found in
+        their buffers then: an agent's change may be in it.
         """
         self.looked: dict[str, str | None] = {}
         """Of files that were looked at by name while agents are at work, as they were then."""
@@ -95,7 +95,7 @@ class Edits:
             lost, self._lost = self._lost, set()
             for path in lost:
                 await self.look(path)
-                self.rereads.discard(path)
+                self.rereads.pop(path, None)
                 async with self.alone(path):
                     await self.sync(path)
             self.flush()
@@ -156,7 +156,7 @@ class Edits:
         up what he had not saved.
         """
         if self.at_work(path) and self.known.get(path) != after:
-            self.rereads.add(path)
+            self.rereads[path] = after
             self._lost.add(path)
             self._wake.set()
         else:
@@ -206,7 +206,7 @@ class Edits:
         entry = self.ledger.followed(path)
         if entry is not None and entry.live != text:
             if self.at_work(path) and await self._unseen(path):
-                self.rereads.add(path)
+                self.rereads.setdefault(path, text)
                 self._lost.add(path)
                 self._wake.set()
             else:
