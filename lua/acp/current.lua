@@ -1,8 +1,6 @@
 --- The current session follows the user: it is that of the chat or composer he went to last.
 local M = {}
 
-local watching = false
-
 --- Our number of the session that a buffer of ours belongs to.
 ---@param name string
 ---@return integer|nil
@@ -12,11 +10,7 @@ local function session_of(name)
 end
 
 --- Watch where the user goes. Called when the first chat or composer is made; idempotent.
-function M.watch()
-  if watching then
-    return
-  end
-  watching = true
+M.watch = require('acp.once')(function()
   vim.api.nvim_create_autocmd('BufEnter', {
     group = vim.api.nvim_create_augroup('acp.current', {}),
     pattern = { 'acp://chat/*', 'acp://composer/*' },
@@ -28,6 +22,6 @@ function M.watch()
       end
     end,
   })
-end
+end)
 
 return M

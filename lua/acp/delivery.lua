@@ -10,7 +10,6 @@ local M = {}
 --- What was sent and the host has not said it has, oldest first.
 local unconfirmed = {} ---@type acp.Unconfirmed[]
 local sent = 0
-local watching = false
 
 --- The host is gone: what it never took goes back into the composers.
 function M.host_gone()
@@ -36,17 +35,13 @@ local function on_state()
   end
 end
 
-local function watch()
-  if watching then
-    return
-  end
-  watching = true
+local watch = require('acp.once')(function()
   vim.api.nvim_create_autocmd('User', {
     group = vim.api.nvim_create_augroup('acp.delivery', {}),
     pattern = 'AcpState',
     callback = on_state,
   })
-end
+end)
 
 --- Hand over a prompt; its text comes to composer `n` unless the host takes it.
 ---@param n integer

@@ -130,13 +130,7 @@ local function on_buffer(args)
   end
 end
 
-local watching = false
-
-local function watch()
-  if watching then
-    return
-  end
-  watching = true
+local watch = require('acp.once')(function()
   require('acp.highlights').define()
   local group = api.nvim_create_augroup('acp.follow', {})
   local on = function(events, callback)
@@ -151,7 +145,7 @@ local function watch()
   on('SafeState', function()
     typed = false
   end)
-end
+end)
 
 -- Following ---------------------------------------------------------------------------------------
 

@@ -66,15 +66,9 @@ M.groups = {
   AcpPlaceholder = 'Comment',
 }
 
-local watching = false
-
 --- Define every group that the colour scheme has not; again for each new scheme. Later calls are
 --- free.
-function M.define()
-  if watching then
-    return
-  end
-  watching = true
+M.define = require('acp.once')(function()
   local function set()
     for group, link in pairs(M.groups) do
       vim.api.nvim_set_hl(0, group, { link = link, default = true })
@@ -85,6 +79,6 @@ function M.define()
     group = vim.api.nvim_create_augroup('acp.highlights', {}),
     callback = set,
   })
-end
+end)
 
 return M

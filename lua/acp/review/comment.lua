@@ -3,7 +3,6 @@ local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.comments')
-local watching = false
 
 --- Take all markers away.
 local function clear()
@@ -12,18 +11,14 @@ local function clear()
   end
 end
 
-local function watch()
-  if watching then
-    return
-  end
-  watching = true
+local watch = require('acp.once')(function()
   require('acp.highlights').define()
   api.nvim_create_autocmd('User', {
     group = api.nvim_create_augroup('acp.comments', {}),
     pattern = 'AcpTurnStart',
     callback = clear,
   })
-end
+end)
 
 --- The buffer and row that a remark made here stands at: in the live text, also when it is made on
 --- the other side of the review.

@@ -28,7 +28,6 @@ local SLICE_NS = 5e6
 local files = {} ---@type table<string, acp.InlineFile>
 local by_buffer = {} ---@type table<integer, acp.InlineFile>
 local notes_ns = api.nvim_create_namespace('acp.hunks.notes')
-local watching = false
 
 --- Rows that some window shows of the buffer, as `{first, last}`, inclusive.
 ---@param bufnr integer
@@ -261,11 +260,7 @@ local function on_win(_, _, bufnr, top, bottom)
   end
 end
 
-local function watch()
-  if watching then
-    return
-  end
-  watching = true
+local watch = require('acp.once')(function()
   require('acp.highlights').define()
   require('acp.review.top').watch()
   local group = api.nvim_create_augroup('acp.review.inline', {})
@@ -275,7 +270,7 @@ local function watch()
   on({ 'BufReadPost', 'BufWinEnter' }, on_read)
   on({ 'BufUnload', 'BufWipeout' }, on_unload)
   api.nvim_set_decoration_provider(draw.ns, { on_win = on_win })
-end
+end)
 
 ---@param value any
 local function absent(value)

@@ -138,13 +138,7 @@ function M.told()
   return { id = M.shown(), proposal = texts and open and open.id, amended = texts }
 end
 
-local watching = false
-
-local function watch()
-  if watching then
-    return
-  end
-  watching = true
+local watch = require('acp.once')(function()
   api.nvim_create_autocmd('User', {
     group = api.nvim_create_augroup('acp.proposal', {}),
     pattern = 'AcpPermissionDone',
@@ -154,7 +148,7 @@ local function watch()
       end
     end,
   })
-end
+end)
 
 ---@param file table
 ---@return acp.Proposal
