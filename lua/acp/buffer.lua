@@ -83,4 +83,44 @@ function M.paint(bufnr, spans, ns)
   end
 end
 
+--- Rows [first, last) became `lines`: where the user is in it he goes on seeing the same.
+---@param view vim.fn.winsaveview.ret
+---@param last integer
+---@param shift integer
+local function stay(view, last, shift)
+  for _, at in ipairs({ 'lnum', 'topline' }) do
+    if view[at] > last then
+      view[at] = view[at] + shift
+    end
+  end
+  vim.fn.winrestview(view)
+end
+
+--- Replace rows [first, last) without harm to folds: line by line, then what is more or less.
+--- nvim_buf_set_lines() cuts a fold where its first row is replaced, and leaves out what comes
+--- directly above its last one; it is what takes rows below all others.
+---@param bufnr integer
+---@param first integer
+---@param last integer
+---@param lines string[]
+function M.replace(bufnr, first, last, lines)
+  if last >= vim.api.nvim_buf_line_count(bufnr) then
+    vim.api.nvim_buf_set_lines(bufnr, first, last, true, lines)
+    return
+  end
+  local view = vim.api.nvim_get_current_buf() == bufnr and vim.fn.winsaveview()
+  local both = math.min(last - first, #lines)
+  if both > 0 then
+    vim.fn.setbufline(bufnr, first + 1, vim.list_slice(lines, 1, both))
+  end
+  if #lines > both then
+    vim.fn.appendbufline(bufnr, first + both, vim.list_slice(lines, both + 1))
+  elseif first + both < last then
+    vim.fn.deletebufline(bufnr, first + both + 1, last)
+  end
+  if view then
+    stay(view, last, #lines - (last - first))
+  end
+end
+
 return M

@@ -211,7 +211,7 @@ function M.replace(n, first, last, lines, decor)
     if last > first then
       marks.clear(chat, first, last)
     end
-    api.nvim_buf_set_lines(bufnr, first, last, true, lines)
+    require('acp.buffer').replace(bufnr, first, last, lines)
     measure(chat, lines[1] and lines or { '' }, 0)
     marks.spans(bufnr, first, decor[1])
     marks.targets(chat, first, decor[2])

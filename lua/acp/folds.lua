@@ -46,7 +46,7 @@ end
 ---@param folds any[] id, first row, last row and open of one after the other
 function M.add(chat, folds)
   local commands, opened = {}, {}
-  local options = { end_col = 0, strict = false }
+  local options = { end_col = 0, end_right_gravity = true, strict = false }
   for i = 1, #folds, 4 do
     local id, first, last = folds[i], folds[i + 1], folds[i + 2]
     options.id, options.end_row = chat.folds[id], last

@@ -1,0 +1,100 @@
+"""Folds of the chat, in a real window: they go on holding all of what they fold."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.editor import Editor
+from tests.until import until
+
+CALL = {
+    "sessionUpdate": "tool_call",
+    "toolCallId": "c1",
+    "title": "Read a file",
+    "kind": "read",
+    "status": "pending",
+    "locations": [{"path": "/tmp/a.txt", "line": 3}],
+}
+FOLD = """
+local win = vim.fn.win_findbuf(require('acp').state().sessions[1].chat_bufnr)[1]
+return vim.api.nvim_win_call(win, function()
+  local head = vim.fn.search('^[^u].*Read a file', 'cw')
+  return { head, vim.fn.foldclosed(head), vim.fn.foldclosedend(head) }
+end)
+"""
+
+
+def content(count: int) -> list[dict[str, object]]:
+    """Content of so many lines."""
+    text = "\n".join(f"line {number}" for number in range(count))
+    return [{"type": "content", "content": {"type": "text", "text": text}}]
+
+
+def update(**fields: object) -> str:
+    """A line of a script: what changes of the call."""
+    given = {"sessionUpdate": "tool_call_update", "toolCallId": "c1", **fields}
+    return f"update {json.dumps(given)}"
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [(0, 5), (5, 1), (2, 6)],
+    ids=["content comes", "content shrinks", "content grows"],
+)
+def test_a_fold_holds_what_comes_into_its_tool_call_later(
+    editor: Editor, first: int, then: int
+) -> None:
+    gate = editor.work / "go on"
+    call = f"update {json.dumps(CALL | {'content': content(first) if first else []})}"
+    last = update(status="completed", content=content(then))
+    editor.agent("script")
+    editor.prompt(f"{call}\nuntil_there '{gate}'\n{last}\nsay the end")
+    editor.wait_event("AcpToolCall")
+    until(lambda: "  /tmp/a.txt:3" in editor.chat())
+    head, start, end = editor.lua(FOLD)
+    assert (start, end) == (head, head + first + 2)
+    gate.touch()
+    editor.wait_event("AcpTurnEnd")
+    until(lambda: "the end" in editor.chat()[-1])
+    head, start, end = editor.lua(FOLD)
+    assert (start, end) == (head, head + then + 2), editor.chat()
+
+
+def test_a_reader_in_the_chat_stays_where_he_reads(editor: Editor) -> None:
+    editor.agent("script")
+    gate = editor.work / "go on"
+    below = "chunks 600"
+    last = update(status="completed", content=content(7))
+    editor.prompt(f"update {json.dumps(CALL)}\n{below}\nuntil_there '{gate}'\n{last}\nsay .the end")
+    editor.wait_event("AcpToolCall")
+    until(lambda: any("word 599" in line for line in editor.chat()))
+    editor.cmd("wincmd l")
+    editor.lua("vim.fn.search('word 300') vim.cmd('normal! zt3j')")
+    place = "return { vim.fn.getline('.'), vim.fn.winline() }"
+    before = editor.lua(place)
+    gate.touch()
+    editor.wait_event("AcpTurnEnd")
+    until(lambda: "the end" in editor.chat()[-1])
+    assert editor.lua(place) == before
+
+
+def test_a_fold_that_the_user_opened_stays_open(editor: Editor) -> None:
+    editor.agent("script")
+    gate = editor.work / "go on"
+    editor.prompt(
+        f"update {json.dumps(CALL)}\nuntil_there '{gate}'\n"
+        f"{update(status='completed', content=content(4))}\nsay the end"
+    )
+    editor.wait_event("AcpToolCall")
+    until(lambda: "  /tmp/a.txt:3" in editor.chat())
+    editor.cmd("wincmd l")
+    editor.lua("vim.fn.search('^[^u].*Read a file', 'cw') vim.cmd('foldopen')")
+    gate.touch()
+    editor.wait_event("AcpTurnEnd")
+    until(lambda: "the end" in editor.chat()[-1])
+    head = editor.lua(FOLD)[0]
+    assert editor.lua("return vim.fn.foldclosed(...)", head) == -1
+    levels = editor.lua("return vim.tbl_map(vim.fn.foldlevel, vim.fn.range(...))", head, head + 7)
+    assert levels == [1, 1, 1, 1, 1, 1, 1, 0]
