@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.editor import Editor
@@ -129,3 +131,16 @@ def test_on_disk_what_it_has_written_through_the_editor(project: Editor, agent: 
     project.cmd("Acp reject all")
     wait_edits(project)
     assert project.lines(path) == LINES.replace("line 16", "mine").splitlines()
+
+
+def test_a_new_file_that_the_user_undoes_is_empty(project: Editor, agent: Orders) -> None:
+    """Neovim's byte offsets are those of before the undo for a while."""
+    path = str(project.work / "n.txt")
+    agent.ask("write", path, json.dumps("one\ntwo\n"))
+    wait_edits(project, n="created")
+    run = "vim.api.nvim_buf_call(vim.fn.bufadd(...), function() vim.cmd('{}') end)"
+    project.lua(run.format("undo"), path)
+    project.wait("require('acp').state().sessions[1].edits[1].added == 0")
+    project.lua(run.format("write"), path)
+    agent.ask("read", path)
+    assert agent.traffic.answers("fs/read_text_file")[-1]["result"] == {"content": ""}

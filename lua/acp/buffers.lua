@@ -49,9 +49,10 @@ local function find(path, real, known)
   return resolved(real)
 end
 
---- Only the empty file has no byte; its buffer has one empty line all the same.
+--- Only the empty file has no byte; its buffer has one empty line all the same. Not asked of
+--- `nvim_buf_get_offset`, which goes by what was there before an undo.
 local function has_no_bytes(bufnr)
-  if api.nvim_buf_line_count(bufnr) > 1 or api.nvim_buf_get_offset(bufnr, 1) > 1 then
+  if api.nvim_buf_line_count(bufnr) > 1 or api.nvim_buf_get_lines(bufnr, 0, 1, true)[1] ~= '' then
     return false
   end
   return api.nvim_buf_call(bufnr, fn.wordcount).bytes == 0
