@@ -137,3 +137,25 @@ def test_a_session_has_its_state_from_its_first_frame_on() -> None:
     assert more
     told = {op[1][2] for op in ops if op[0] == "state"}
     assert {"status", "queue", "permissions", "terminals"} <= told
+
+
+def test_a_tool_call_is_told_of_when_its_row_is_there() -> None:
+    """Not with the frame that ends right before it: state and event would be ahead of the chat."""
+    screen, session = Screen(Settings), Session(1, "a", "/")
+    screen.add(session)
+    screen.collect(1000)
+    for number in range(9):
+        update = schema.ToolCallUpdate(f"c{number}", title=f"call {number}", status="completed")
+        session.upsert_call(update, announces=False)
+    shown: list[str] = []
+    told: list[str] = []
+    heard: list[str] = []
+    more = True
+    while more:
+        ops, more = screen.collect(ENTRY)
+        shown += [line for op in ops if op[0] == "chat" for line in op[4] if "call" in line]
+        told += [id for op in ops if op[0] == "calls" for id in op[2][1::6]]
+        heard += [id for op in ops if op[0] == "called" for id in op[2][::2]]
+        assert len(told) <= len(shown)
+        assert len(heard) <= len(shown)
+    assert told == heard == [f"c{number}" for number in range(9)]

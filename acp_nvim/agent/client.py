@@ -213,33 +213,40 @@ class Client:
         try:
             message = _read_update(params)
         except (msgspec.DecodeError, RecursionError):
-            if stands_for := self.translate(params):
-                for translated in stands_for:
-                    self._update(translated)
-                return
-            message = self._decode("session/update", params)
+            message = self._read_otherwise(params)
             if message is None:
                 return
         session = self.sessions.get(message.session_id)
-        if session is not None:
-            if self.muted and self._is_muted(session, message):
-                return
-            update = message.update
-            kind = update.__class__
-            if kind is schema.AgentMessageChunk and session.status != "idle":
-                apply(session, update)
-            elif kind in _CALLS and len(params) <= self._settings().limits.tool_output_bytes:
-                # JSON is never shorter than what it says: nothing is to be cut.
-                self._note(session, update)
-                apply(session, update)
-            else:
-                self._note(session, update)
-                self._apply(session, update)
+        if session is None:
+            self._stray(message, len(params))
             return
-        if message.session_id in self._gone:
+        if self.muted and self._is_muted(session, message):
             return
-        self.oddities.count("update for a session not known yet", message.session_id[-8:])
-        self.early.add(message.session_id, message.update, len(params))
+        update = message.update
+        kind = update.__class__
+        if kind is schema.AgentMessageChunk and session.status != "idle":
+            apply(session, update)
+        elif kind in _CALLS and len(params) <= self._settings().limits.tool_output_bytes:
+            # JSON is never shorter than what it says: nothing is to be cut.
+            if kind is schema.ToolCallUpdate:
+                self._note(session, update)
+            apply(session, update)
+        else:
+            self._note(session, update)
+            self._apply(session, update)
+
+    def _read_otherwise(self, params: msgspec.Raw) -> Any:
+        """An update that is not as it should be; None when that is all there is to do with it."""
+        stands_for = self.translate(params)
+        for translated in stands_for:
+            self._update(translated)
+        return None if stands_for else self._decode("session/update", params)
+
+    def _stray(self, message: schema.SessionNotification, size: int) -> None:
+        """Keep what came for a session whose `session/new` has not answered yet."""
+        if message.session_id not in self._gone:
+            self.oddities.count("update for a session not known yet", message.session_id[-8:])
+            self.early.add(message.session_id, message.update, size)
 
     def _apply(self, session: Session, update: Any) -> None:
         """Apply an update; a child that it tells of is routed from then on (v1/subagents)."""

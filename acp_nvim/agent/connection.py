@@ -158,7 +158,8 @@ class Connection:
 
     async def ready(self) -> bool:
         """Wait for the handshake; False when the agent failed to start (`error` says why)."""
-        await self._ready.wait()
+        if not self._ready.is_set():  # else there is no turn of the loop to wait for
+            await self._ready.wait()
         return self.status in ("ready", "auth_required")
 
     async def ended(self) -> None:

@@ -68,6 +68,8 @@ class Conversation:
             session.announce(prompt)
         self._woken = self._woken or self.running is None or self._answered
         self._wake()
+        if not self.is_open:
+            self._front.turn_comes(session)
         return passed
 
     def open(self) -> None:

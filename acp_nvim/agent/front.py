@@ -21,6 +21,10 @@ class Front(Protocol):
         """The agent refuses until the user logs in."""
         ...
 
+    def turn_comes(self, session: Session) -> None:
+        """A prompt waits until the session is open."""
+        ...
+
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent; what is to go with it may be added. It still waits."""
         ...

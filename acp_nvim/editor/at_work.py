@@ -53,12 +53,16 @@ class Turn:
         self.calls: dict[int, tuple[int, int]] = {}
         """From when to when each tool call ran that may change files; 0: it runs still."""
 
-    def heard(self, call: ToolCall, paths: Iterable[str]) -> None:
-        """A tool call that may change files was announced or changed."""
-        now = time.time_ns()
-        self.names |= dict.fromkeys(paths, now)
-        began, _ = self.calls.get(call.index, (now - GRAIN_NS, 0))
-        self.calls[call.index] = began, now if call.finished else 0
+    def heard(self, call: ToolCall, paths: Iterable[str] = ()) -> bool:
+        """A tool call that may change files was announced or changed; tells whether it has ended
+        now.
+        """
+        now, finished = time.time_ns(), call.finished
+        for path in paths:
+            self.names[path] = now
+        began, ended = self.calls.get(call.index) or (now - GRAIN_NS, 0)
+        self.calls[call.index] = began, now if finished else 0
+        return finished and not ended
 
     def concerns(self, path: str) -> bool:
         """Whether a file lies in its directories, or has been named."""
@@ -76,12 +80,22 @@ class Turns:
         """``tell`` has Neovim know in which directories turns run."""
         self._turns: dict[int, Turn] = {}
         self._tell = tell
-        self._telling = anyio.Lock()
+        self._telling = anyio.Lock(fast_acquire=True)
         self._told: list[str] = []
+        self._coming: dict[int, list[str]] = {}
+        """Directories of sessions that will soon be at work, by our number."""
 
     def __bool__(self) -> bool:
         """Whether any session is at work."""
         return bool(self._turns)
+
+    def expect(self, session: Session) -> None:
+        """A prompt waits for its session: Neovim is to know of it already."""
+        self._coming[session.n] = [Place(root, root).real for root in session.roots]
+
+    def give_up(self, session: Session) -> None:
+        """It has come, or has not in time."""
+        self._coming.pop(session.n, None)
 
     def enter(self, session: Session) -> Turn:
         """A prompt is about to be sent. A turn that the last look of the one before it has not left
@@ -107,7 +121,7 @@ class Turns:
         save of the user's for an agent's change.
         """
         async with self._telling:
-            roots = self.roots()
+            roots = self._to_tell()
             if roots != self._told:
                 await self._tell(roots)
                 self._told = roots
@@ -115,6 +129,10 @@ class Turns:
     def roots(self) -> list[str]:
         """Real paths of the directories in which turns run."""
         return sorted({root for turn in self._turns.values() for root in turn.roots})
+
+    def _to_tell(self) -> list[str]:
+        coming = (root for roots in self._coming.values() for root in roots)
+        return sorted({*self.roots(), *coming})
 
     def ready(self) -> list[Turn]:
         """Those for which the files have been looked at as they were before their prompts."""

@@ -1,6 +1,6 @@
 """Frames: what changed, told to Neovim in one call at a time.
 
-The call is awaited before the next frame is made; that is the back-pressure. A frame's size follows
+The call is awaited before the next frame is sent; that is the back-pressure. A frame's size follows
 the time that Neovim took for the last one, so that a key typed meanwhile is answered at once. What
 streams is told each `GAP_S`, which is as often as one can read; what is urgent does not wait.
 """
@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from acp_nvim.editor.bridge import Bridge, NvimError
@@ -27,8 +30,10 @@ REST_S = 0.006
 """How much longer than a pause what comes may stay unread: less than `SLACK_S`, so that reading it
 ends the pause.
 """
-QUICK = 3
-"""Frames after a rest that follow each other at the least gap: what begins is seen at once."""
+QUICK = 6
+"""Frames after a rest that follow each other at the least gap: what begins is seen at once. The
+next one is made and sent while Neovim applies the one before.
+"""
 TARGET_US = 3000
 """Main-loop time of Neovim that a frame aims at."""
 SMALLEST, LARGEST = 16_000, 400_000
@@ -63,6 +68,10 @@ class Frames:
         self._earliest = 0.0
         """When what waits may be told, by the loop's clock."""
         self._budget = 64_000
+        self._unanswered: deque[asyncio.Future[Any]] = deque()
+        """Neovim's answers to frames, those that nobody has waited for."""
+        self._took = 0.0
+        """Seconds that Neovim worked on the last frame it has answered."""
         self.sent = 0
         """Frames sent so far."""
 
@@ -103,19 +112,23 @@ class Frames:
             self._woken = self._urgent = self._flooded = False
             started = loop.time()
             ops, more = self._next()
-            took = await self._send(ops, more) if ops else 0.0
+            if ops:
+                await self._answered(but=1 if self._quick else 0)
+                self._send(ops, more)
+                if more or not self._quick:
+                    await self._answered()
             if more:
                 self.wake()
-                gap = min(max(2 * took, LEAST_GAP_S), GAP_S)
+                gap = min(max(2 * self._took, LEAST_GAP_S), GAP_S)
                 await asyncio.sleep(gap - (loop.time() - started))
             elif ops:
-                await self._pause(started + self._gap(took))
+                await self._pause(started + self._gap())
 
-    def _gap(self, took: float) -> float:
+    def _gap(self) -> float:
         if self._quick:
             self._quick -= 1
             return LEAST_GAP_S
-        return FLOOD_GAP_S if took > FLOOD_S else GAP_S
+        return FLOOD_GAP_S if self._took > FLOOD_S else GAP_S
 
     def _next(self) -> tuple[list[Op], bool]:
         """Return the next frame. One that cannot be made must not be the last one: it is told."""
@@ -138,19 +151,33 @@ class Frames:
         await self._due.wait()
         timer.cancel()
 
-    async def _send(self, ops: list[Op], full: bool) -> float:
-        """Return the seconds that Neovim worked on the frame; `full`: more of it would not fit."""
-        try:
-            answer = await self._bridge.call("acp.frame", "apply", ops)
-        except NvimError as error:
+    def _send(self, ops: list[Op], full: bool) -> None:
+        """Have Neovim apply a frame; `full`: more of it would not fit."""
+        answer = self._bridge.call("acp.frame", "apply", ops)
+        self._unanswered.append(answer)
+        answer.add_done_callback(partial(self._applied, full))
+
+    async def _answered(self, but: int = 0) -> None:
+        """Neovim is done with all frames that were sent, the last ones left out."""
+        while len(self._unanswered) > but:
+            with suppress(NvimError):  # told by `_applied`
+                await self._unanswered.popleft()
+
+    def _applied(self, full: bool, answer: asyncio.Future[Any]) -> None:
+        """What Neovim says of a frame."""
+        if answer.cancelled():
+            return
+        if (error := answer.exception()) is not None:
+            self._took = 0.0
             self._failed(str(error))
-            return 0.0
+            return
         self.sent += 1
-        for problem in answer["errors"]:
+        report = answer.result()
+        for problem in report["errors"]:
             self._failed(problem)
-        took = max(int(answer["us"]), 1)
+        took = max(int(report["us"]), 1)
+        self._took = took / 1e6
         self._adapt(took, full)
-        return took / 1e6
 
     def _adapt(self, took_us: int, full: bool) -> None:
         if took_us > TARGET_US:

@@ -214,7 +214,7 @@ class Host:
         self.screen.add(session, past)
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
-        session.on_call = partial(self.review.tool_call, session)
+        session.on_call = partial(self.review.disk.tool_call, session)
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
         self.conversations[session.n] = conversation
         return conversation
@@ -306,6 +306,10 @@ class Host:
         """A prompt that was not taken goes back where it was written, with what was attached."""
         if prompt.text or prompt.attachments:
             self.screen.push("composer", session.n, prompt.text, prompt.files(), prompt.ranges())
+
+    def turn_comes(self, session: Session) -> None:
+        """A prompt waits until the session is open: the files are looked at meanwhile."""
+        self.review.turn_comes(session)
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: remarks go with it, the files' state is kept."""

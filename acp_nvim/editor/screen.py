@@ -118,9 +118,9 @@ class Screen:
                 ops += drawn
                 more = more or bool(transcript.dirty)
             if session.pending_changes:
-                tail += self._told(
-                    session, document.drawn if transcript.dirty else transcript.written
-                )
+                # What waits may stand right behind the text that is drawn, so that does not do.
+                drawn_before = document.drawn - 1 if transcript.dirty else transcript.written
+                tail += self._told(session, drawn_before)
         ops += self._state + [op for op in tail if op[0] not in EVENTS] + self._pushed
         ops += [op for op in tail if op[0] in EVENTS]
         self._state, self._pushed = [], []
@@ -154,7 +154,7 @@ class Screen:
                 if calls is None:
                     calls = []
                     ops.append(["called", session.n, calls])
-                calls += (legible(data["id"]), legible(data["status"]))
+                calls += (legible(data["id"]), data["status"])
                 continue
             calls = None
             if event.name == "AcpLocation":
@@ -222,8 +222,8 @@ def _calls(calls: Iterable[tuple[int, ToolCall]]) -> list[Any]:
             position,
             legible(call.id),
             legible(call.title or call.name or ""),
-            legible(call.kind),
-            legible(call.status),
+            call.kind,
+            call.status,
             plain(snapshot.locations(call)) if call.locations else False,
         )
     return told

@@ -31,8 +31,9 @@ class Batch:
         for text, marks, target in rows:
             lines.append(text)
             used += len(text)
-            for start, end, group in marks:
-                spans += (at, start, end, group)
+            if marks:
+                for start, end, group in marks:
+                    spans += (at, start, end, group)
             if target is not None:
                 targets += (at, at, target)
             at += 1

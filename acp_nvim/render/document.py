@@ -149,8 +149,8 @@ class Document:
         if at is None:
             at = self._place(entry, Static(self._separates(entry)))
         block = self._blocks[at]
-        assert isinstance(block, Static)
-        tool = entry if isinstance(entry, ToolEntry) else None
+        assert block.__class__ is Static
+        tool = entry if entry.__class__ is ToolEntry else None
         rows = self._rows(entry)
         folds = block.folded or (tool is not None and len(rows) > 1)
         if block.separated and rows:

@@ -38,18 +38,22 @@ class Look:
 def draw(entry: ToolEntry, look: Look) -> list[Row]:
     """Return the rows of a tool call: its line first, then what folds under it."""
     call = entry.call
-    asks = entry.asks
+    asks = entry.asks if entry.decisions else None
     limit = None if asks else look.tool_lines
-    below: list[Row] = []
+    rows = [_line(call, asks)]
     for at, item in enumerate(call.content):
-        below += _content(at, item, entry, limit)
+        if item.__class__ is schema.Content:
+            rows += _block(at, item.content, call, limit, "  ")
+        else:
+            rows += indent(_content(at, item, entry, limit), "  ")
     if not call.content:
-        below += _own_terminals(entry, limit) or _input(call, limit)
+        rows += indent(_own_terminals(entry, limit) or _input(call, limit), "  ")
     if call.locations:
-        below += _locations(call)
+        rows += indent(_locations(call), "  ")
     for decision in entry.decisions:
-        below += card(decision, call) if decision.outcome is None else [_decided(decision)]
-    return [_line(call, asks), *indent(below, "  ")]
+        below = card(decision, call) if decision.outcome is None else [_decided(decision)]
+        rows += indent(below, "  ")
+    return rows
 
 
 def card(decision: Decision, under: ToolCall | None = None) -> list[Row]:
@@ -132,26 +136,28 @@ def diff_rows(diff: schema.Diff, limit: int | None, above: int = 0) -> list[Row]
 
 def _line(call: ToolCall, asks: Decision | None) -> Row:
     title = one_line(call.title or call.name or call.id)
-    before, start, spans, after, group = _around(call.kind, call.status, asks is not None)
-    end = start + width(title)
-    marks = [*spans, (start, end, "AcpToolTitle")]
-    if name := _name(call, title):
-        marks.append((end, end + width(name), "AcpMuted"))
-        end += width(name)
-    marks.append((end, end + width(after), group))
-    return f"{before}{title}{name}{after}", tuple(marks), _leads_to(call, asks)
+    before, start, spans, after, long, group = _around(call.kind, call.status, asks is not None)
+    end = start + (len(title) if title.isascii() else width(title))
+    if call.name and (name := _name(call.name, title)):
+        named = (end, end + width(name), "AcpMuted")
+        tail = (named[1], named[1] + long, group)
+        marks = (*spans, (start, end, "AcpToolTitle"), named, tail)
+        return f"{before}{title}{name}{after}", marks, _leads_to(call, asks)
+    marks = (*spans, (start, end, "AcpToolTitle"), (end, end + long, group))
+    return before + title + after, marks, _leads_to(call, asks)
 
 
 @lru_cache(maxsize=256)
-def _around(kind: str, status: str, asks: bool) -> tuple[str, int, tuple[Span, ...], str, str]:
-    """What stands before a title, its width and spans, what stands behind, and its group. Each
-    span is a mark in Neovim, so the signs between the parts have none of their own.
+def _around(kind: str, status: str, asks: bool) -> tuple[str, int, tuple[Span, ...], str, int, str]:
+    """What stands before a title, its width and spans, what stands behind, its width and its group.
+    Each span is a mark in Neovim, so the signs between the parts have none of their own.
     """
     group = "AcpPermission" if asks else GROUPS.get(status, "AcpToolRunning")
     icon = ICONS.get(status, "◐") + " "
     before, spans, _ = pieces([(icon, group), (kind, "AcpToolKind"), (" · ", None)])
     words = "permission needed" if asks else status.replace("_", " ")
-    return before, width(before), spans, f" · {words}", group
+    after = f" · {words}"
+    return before, width(before), spans, after, width(after), group
 
 
 def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:
@@ -176,9 +182,9 @@ def _lines(text: str) -> list[str]:
     return visible(text).removesuffix("\n").split("\n") if text else []
 
 
-def _name(call: ToolCall, title: str) -> str:
+def _name(name: str, title: str) -> str:
     """The name of the tool itself, where the title does not say it (v1/tool-calls)."""
-    name = one_line(call.name or "", 60)
+    name = one_line(name, 60)
     return f" ({name})" if name and name.lower() not in title.lower() else ""
 
 
@@ -207,23 +213,26 @@ def _content(at: int, item: Any, entry: ToolEntry, limit: int | None) -> list[Ro
             return [row(f"[{tag}]", "AcpMuted", entry.call.index)]
 
 
-def _block(at: int, block: Any, call: ToolCall, limit: int | None) -> list[Row]:
+def _block(at: int, block: Any, call: ToolCall, limit: int | None, prefix: str = "") -> list[Row]:
+    """The rows of a content block, each with `prefix` before it."""
     if block.__class__ is not schema.TextContent or is_aside(block):
-        return describe(block, {"call": call.index, "item": at})
+        return indent(describe(block, {"call": call.index, "item": at}), prefix)
     text = block.text.rstrip("\n")
     if not text:
         return []
     count = text.count("\n") + 1
     if limit == 0:
-        return [_more(count, call)]
+        return indent([_more(count, call)], prefix)
     if limit is not None and count > limit:
         text = _head(text, limit)
     lines = visible(text).split("\n")
     if limit == WHOLE or len(text) <= WIDEST // 8:  # one character becomes eight at most
-        rows: list[Row] = [(line, (), None) for line in lines]
+        rows: list[Row] = [(prefix + line, (), None) for line in lines]
     else:
-        rows = [_wide(line, call) for line in lines]
-    return rows if limit is None or count <= limit else [*rows, _more(count - limit, call)]
+        rows = indent([_wide(line, call) for line in lines], prefix)
+    if limit is not None and count > limit:
+        rows += indent([_more(count - limit, call)], prefix)
+    return rows
 
 
 def _wide(line: str, call: ToolCall) -> Row:

@@ -83,7 +83,7 @@ class Session:
         self.state_mark = 0
         self._changes = Changes()
         self.on_change: Callable[[], None] = lambda: None
-        self.on_text: Callable[[], None] = lambda: None  # in its stead, for a piece of text
+        self.on_text: Callable[[], None] = lambda: None  # in its stead, for what streams
         self.on_call: Callable[[ToolCall], None] = lambda _: None
         """Told of each tool call that was announced or changed, in wire order."""
         self.terminals.watch(self._terminal_output, self._terminal_status)
@@ -287,20 +287,20 @@ class Session:
 
     def touch_call(self, call: ToolCall) -> None:
         """A tool call changed: its state, its event, its rows."""
-        entry = self.entries[call]
-        written = self.transcript.written
-        self._changes.calls.add(call.index)
-        self.state_mark = written
-        self.transcript.dirty[entry] = None
+        entry, status = self.entries[call], call.status
+        transcript, changes = self.transcript, self._changes
+        changes.calls.add(call.index)
+        self.state_mark = written = transcript.written
+        transcript.dirty[entry] = None
         if entry.terminals and call.finished:
             self.terminals.close(entry)
-        if entry.told != call.status:
-            entry.told = call.status
+        if entry.told != status:
+            entry.told = status
             if not self.root.replaying:
-                data = {"session": self.n, "id": call.id, "status": call.status}
-                self._changes.events.append(Event("AcpToolCall", data, written))
+                data = {"session": self.n, "id": call.id, "status": status}
+                changes.events.append(Event("AcpToolCall", data, written))
         self.on_call(call)
-        self.on_change()
+        self.on_text()
 
     def follow(self) -> None:
         """A child takes over what its parent was told of it (`session/subagents.py`)."""
@@ -313,7 +313,9 @@ class Session:
         if new:
             self.entries[call] = entry = ToolEntry(call)
             self.transcript.add(entry)
-        self.terminals.apply(self.entries[call], update)
+        else:
+            entry = self.entries[call]
+        self.terminals.apply(entry, update)
         self.touch_call(call)
         return call
 

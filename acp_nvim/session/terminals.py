@@ -65,7 +65,7 @@ class Terminals:
     def apply(self, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
         """Take over what a message about a tool call says of terminals."""
         for item in entry.call.content:
-            if isinstance(item, schema.Terminal):
+            if item.__class__ is schema.Terminal:
                 self._embed(entry, item.terminal_id)
         if update.meta:
             self._told(entry, update.meta)

@@ -32,8 +32,8 @@ class Transcript:
 
     def add(self, entry: Entry) -> None:
         """Append an entry; a message before it is complete now."""
-        last = self.last
-        if isinstance(last, Message):
+        last = self.entries[-1] if self.entries else None
+        if last.__class__ is Message:
             last.closed = True
             self.dirty[last] = None
             if last.role == "user" and self.speaker is not None and _answers(entry):

@@ -4,7 +4,7 @@ the rest).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Literal, cast
 
 from msgspec import UNSET
@@ -82,26 +82,24 @@ def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
 
 
 def _tool_call(session: Session, update: schema.ToolCall) -> None:
-    before = _places(session, update)
-    session.upsert_call(update, announces=True)
-    _locations(session, update.locations, before)
+    _upsert(session, update, announces=True)
 
 
 def _tool_call_update(session: Session, update: schema.ToolCallUpdate) -> None:
-    before = _places(session, update)
-    session.upsert_call(update, announces=False)
-    _locations(session, update.locations, before)
+    _upsert(session, update, announces=False)
 
 
-def _places(session: Session, update: schema.ToolCall | schema.ToolCallUpdate) -> Sequence[Any]:
-    """The locations that a tool call has told so far."""
+def _upsert(
+    session: Session, update: schema.ToolCall | schema.ToolCallUpdate, announces: bool
+) -> None:
+    """Where the agent works is told in the order of its words; the last one is followed."""
+    if not update.locations:
+        session.upsert_call(update, announces=announces)
+        return
     call = session.tool_calls.get(update.tool_call_id)
-    return call.locations if call is not None and not call.finished else ()
-
-
-def _locations(session: Session, locations: Any, before: Sequence[Any]) -> None:
-    """Where the agent works, in the order of its words; the last one is followed."""
-    for at in locations or ():
+    before = call.locations if call is not None and not call.finished else ()
+    session.upsert_call(update, announces=announces)
+    for at in update.locations:
         if at not in before:
             session.event("AcpLocation", path=at.path, line=at.line or None)
 

@@ -24,15 +24,22 @@ MAX_NAMED: Final = 200
 _DEPTH: Final = 4
 
 
+def names(call: ToolCall) -> bool:
+    """Whether a tool call can name files at all, which most do not that only run something."""
+    if call.locations or call.raw_input:
+        return True
+    return schema.Diff in map(type, call.content)
+
+
 def named(call: ToolCall, cwd: str) -> list[str]:
     """Real absolute paths, without doubles, in the order in which they are named."""
-    found = [at.path for at in call.locations]
-    found += [item.path for item in call.content if isinstance(item, schema.Diff)]
-    found = [path for path in found if "\0" not in path]
+    found = [at.path for at in call.locations] if call.locations else []
+    found += [item.path for item in call.content if item.__class__ is schema.Diff]
     if call.raw_input:
         found += _inside(call.raw_input, 0)
     if not found:
         return found
+    found = [path for path in found if "\0" not in path]
     whole = (os.path.realpath(os.path.join(cwd, path)) for path in found if path)  # noqa: PTH118
     return [path for path in dict.fromkeys(whole) if not os.path.isdir(path)][:MAX_NAMED]  # noqa: PTH112
 

@@ -19,7 +19,7 @@ from acp_nvim.agent.fs.decode import BinaryError
 from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.tasks import Tasks
-from acp_nvim.agent.workspace.named import READING, diffs, named
+from acp_nvim.agent.workspace.named import READING, diffs, named, names
 from acp_nvim.agent.workspace.snapshots import (
     FileChange,
     Snapshots,
@@ -96,17 +96,21 @@ class DiskEdits:
         """
         await self.turns.announce()
         old = {} if self.turns.ready() else dict(self._edits.known)
-        self._snapshots.retry(turn.roots)
-        await self.look(turn.roots, turn=turn)
+        await self.look_before(turn.session)
         turn.ready.set()
         for path, text in old.items():
             if self._edits.known.get(path, "") is text and path not in self._late:
                 del self._edits.known[path]
                 self._stamps.pop(path, None)
 
+    async def look_before(self, session: Session) -> None:
+        """What is found belongs to what was there before the session's turn."""
+        self._snapshots.retry([Place(root, root).real for root in session.roots])
+        await self.look(session.roots, session=session)
+
     async def begun(self, turn: Turn) -> None:
         """Take up files that changed after they were named and before they were looked at."""
-        found = await to_thread.run_sync(differing, turn.early)
+        found = await to_thread.run_sync(differing, turn.early) if turn.early else ()
         if found:
             async with self._lock, self._edits.alone(*(change.path for change in found)):
                 await self._take_up(found)
@@ -141,6 +145,10 @@ class DiskEdits:
         turn = self.turns.get(session)
         if turn is None or call.kind in READING:
             return
+        if not names(call):
+            if turn.heard(call):
+                self._ended(turn)
+            return
         state = (call.status, call.locations, call.content, call.raw_input)
         if turn.seen.get(call.index) == state:
             return
@@ -148,16 +156,19 @@ class DiskEdits:
         paths = named(call, session.cwd)
         turn.heard(call, paths)
         if call.finished:
-            turn.named.update(paths)
-            turn.diffs += diffs(call, session.cwd)
-            turn.again = True
             if paths:
+                turn.named.update(paths)
+                turn.diffs += diffs(call, session.cwd)
                 turn.ended.set()
-            if not turn.looking:
-                turn.looking = True
-                self._tasks.start_soon(self._after_calls, turn)
+            self._ended(turn)
         elif paths:
             self._tasks.start_soon(self._note, turn, paths)
+
+    def _ended(self, turn: Turn) -> None:
+        turn.again = True
+        if not turn.looking:
+            turn.looking = True
+            self._tasks.start_soon(self._after_calls, turn)
 
     async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
         if not turn.ready.is_set():
@@ -205,26 +216,29 @@ class DiskEdits:
         return self.look(self.turns.roots(), [path])
 
     async def look(
-        self, roots: Sequence[str], paths: Sequence[str] | None = None, turn: Turn | None = None
+        self,
+        roots: Sequence[str],
+        paths: Sequence[str] | None = None,
+        session: Session | None = None,
     ) -> set[str]:
-        """Take up what changed: below these directories, or of these files only; with ``turn`` as
-        it begins. Returns the files that changed.
+        """Take up what changed: below these directories, or of these files only; with ``session``
+        as its turn begins. Returns the files that changed.
         """
         if paths is not None and not paths:
             return set()
         async with self._lock:
-            stamps = await to_thread.run_sync(_stamps, paths or ())
+            stamps = await to_thread.run_sync(_stamps, paths) if paths else {}
             changes = await self._snapshots.look(roots, paths)
             seen, known = {change.path for change in changes}, self._edits.known
             rest = [path for path in known if path not in seen]
             asked = {path: known[path] for path in rest if paths is None or path in paths}
-            changes += await to_thread.run_sync(self._rewritten, asked)
+            changes += await to_thread.run_sync(self._rewritten, asked) if asked else ()
             for path in asked.keys() - {change.path for change in changes}:
                 self._late.pop(path, None)  # it is as it was
             if changes:
                 async with self._edits.alone(*(change.path for change in changes)):
                     with self._edits.together():
-                        await self._take_up(changes, turn)
+                        await self._take_up(changes, self.turns.get(session) if session else None)
             self._edits.looked.update(stamps)
         return {change.path for change in changes}
 

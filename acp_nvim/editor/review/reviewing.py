@@ -18,6 +18,7 @@ from acp_nvim.agent.workspace.checkpoints import Checkpoint, prune
 from acp_nvim.agent.workspace.snapshots import Snapshots, stamp_of
 from acp_nvim.editor.at_work import Turn
 from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.review.coming import ANNOUNCED_S, Coming
 from acp_nvim.editor.review.comments import Comments
 from acp_nvim.editor.review.commits import Commits
 from acp_nvim.editor.review.decide import Decide
@@ -28,12 +29,9 @@ from acp_nvim.editor.review.rewind import Rewind
 from acp_nvim.edits.text import Text
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
 
 PATIENCE_S: Final = 0.05
 """How long a prompt waits for the look at the files before it."""
-ANNOUNCED_S: Final = 1.0
-"""How long a prompt waits for a Neovim that does not answer: it has to tell of the user's saves."""
 SLOW_S: Final = 1.0
 """A first look that takes longer than this from the prompt on is told."""
 HEARD: Final = frozenset({"edited", "saved"})
@@ -64,6 +62,7 @@ class Reviewing:
         self.comments = Comments()
         self.proposing = Proposing(self.edits, self.comments)
         self.disk: DiskEdits
+        self.coming: Coming
         self.rewind: Rewind
         self._notice = notice
         self._run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
@@ -76,6 +75,7 @@ class Reviewing:
         """The loop runs now."""
         self._tasks = tasks
         self.disk = DiskEdits(self.edits, self.snapshots, tasks)
+        self.coming = Coming(self.disk, tasks)
         self.rewind = Rewind(self.edits, self.decide, self.disk, self.snapshots)
         tasks.start_soon(self.edits.run)
 
@@ -138,10 +138,6 @@ class Reviewing:
         self.rewind.checkpoints.touched(session.n, path, before)
         self.edits.wrote(session, path, before, after, self.proposing.agents(session, path))
 
-    def tool_call(self, session: Session, call: ToolCall) -> None:
-        """A tool call was announced or changed."""
-        self.disk.tool_call(session, call)
-
     def prepare(self, session: Session) -> None:
         """A session is made: its files are looked at while its agent starts."""
         if not self.snapshots.looked(session.roots):
@@ -150,6 +146,10 @@ class Reviewing:
     async def _prepare(self, session: Session) -> None:
         await self.disk.look(session.roots)
         await self.commits.check(Place(root, root).real for root in session.roots)
+
+    def turn_comes(self, session: Session) -> None:
+        """A prompt waits until its session is open."""
+        self.coming.expect(session)
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: what files hold now is what they held before it."""
@@ -160,7 +160,9 @@ class Reviewing:
         turn = self.disk.enter(session)
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
-        if not await self._briefly(self._begin, turn, kept):
+        if self.coming.take(session):
+            self._looked(turn, kept)
+        elif not await self._briefly(self._begin, turn, kept):
             self.disk.sent(turn)
 
     async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
@@ -186,13 +188,19 @@ class Reviewing:
         if not self.snapshots.looked(turn.roots):
             self._tasks.start_soon(self._tell_if_slow, turn)
         try:
-            await self.disk.begin(turn)
+            if not await self.coming.wait(session):
+                await self.disk.begin(turn)
         finally:
             turn.ready.set()
-        if kept is not None:
-            self.rewind.complete(kept, session)
+        self._looked(turn, kept)
         await self.disk.begun(turn)
-        self._tasks.start_soon(self._tidy, session)
+
+    def _looked(self, turn: Turn, kept: Checkpoint | None) -> None:
+        """What the files were before the prompt is known."""
+        turn.ready.set()
+        if kept is not None:
+            self.rewind.complete(kept, turn.session)
+        self._tasks.start_soon(self._tidy, turn.session)
 
     async def _tidy(self, session: Session) -> None:
         """What no prompt waits for."""
