@@ -98,3 +98,32 @@ def test_a_fold_that_the_user_opened_stays_open(editor: Editor) -> None:
     assert editor.lua("return vim.fn.foldclosed(...)", head) == -1
     levels = editor.lua("return vim.tbl_map(vim.fn.foldlevel, vim.fn.range(...))", head, head + 7)
     assert levels == [1, 1, 1, 1, 1, 1, 1, 0]
+
+
+def test_enter_acts_on_a_line_of_a_closed_fold_too(editor: Editor) -> None:
+    path = editor.write("a.txt", "one\ntwo\nthree\nfour\n")
+    call = CALL | {"status": "completed", "locations": [{"path": str(path), "line": 3}]}
+    editor.agent("script")
+    editor.turn(f"update {json.dumps(call | {'content': content(3)})}\nsay the end")
+    until(lambda: "the end" in editor.chat()[-1])
+    chat = editor.lua("return vim.fn.bufwinid('acp://chat/1')")
+    row = next(at for at, line in enumerate(editor.chat(), 1) if "a.txt:3" in line)
+    editor.lua("vim.api.nvim_set_current_win(...)", chat)
+    assert editor.lua("return vim.fn.foldclosed(...)", row) > 0
+    editor.lua("local win, row = ... vim.api.nvim_win_set_cursor(win, { row, 0 })", chat, row)
+    editor.keys("<CR>")
+    editor.wait("vim.fn.expand('%:t') == 'a.txt' and vim.fn.line('.') == 3")
+
+
+def test_enter_on_the_head_of_a_closed_fold_opens_it_first(editor: Editor) -> None:
+    call = CALL | {"status": "completed", "content": content(3)}
+    editor.agent("script")
+    editor.turn(f"update {json.dumps(call)}\nsay the end")
+    until(lambda: "the end" in editor.chat()[-1])
+    head, closed, _ = editor.lua(FOLD)
+    assert closed == head
+    editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
+    editor.cmd(f"{head}")
+    editor.keys("<CR>")
+    editor.wait("vim.fn.foldclosed('.') == -1")
+    assert editor.lua("return vim.fn.bufname()") == "acp://chat/1"

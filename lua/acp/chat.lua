@@ -319,15 +319,20 @@ local function toggle_fold()
   end
 end
 
---- <CR>: act on what is under the cursor.
+--- <CR>: act on what is under the cursor. A closed fold opens; a line within it that the cursor was
+--- put on is acted on as well.
 function M.action()
-  if vim.fn.foldclosed('.') > 0 then
+  local folded = vim.fn.foldclosed('.')
+  if folded > 0 then
     vim.cmd('foldopen')
-    return
   end
   local target, chat = M.target()
-  if not target or target.kind == 'fold' or target.kind == 'turn' then
-    toggle_fold()
+  if folded == vim.fn.line('.') then
+    return
+  elseif not target or target.kind == 'fold' or target.kind == 'turn' then
+    if folded < 0 then
+      toggle_fold()
+    end
   elseif target.kind == 'file' then
     require('acp.jump').to(target.path, target.line, chat.n)
   elseif target.kind == 'url' then
