@@ -1,16 +1,21 @@
-"""Fixtures: a real Neovim, alone in its directories, gone without a trace at the end."""
+"""Fixtures: a real Neovim, alone in its directories, gone without a trace at the end; processes and
+terminals that end with their test.
+"""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from acp_nvim.agent.child.reaper import Reaper
+from tests.children import Children, Start
 from tests.editor import Editor
+from tests.served import Served
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=2000)
@@ -50,6 +55,39 @@ def edit(tmp_path: Path) -> Iterator[Callable[..., Editor]]:
 def editor(edit: Callable[..., Editor]) -> Editor:
     """One editor with the usual arguments."""
     return edit()
+
+
+@pytest.fixture
+async def children(tmp_path: Path) -> AsyncIterator[Children]:
+    """Child processes in the test's directory; none is left at its end."""
+    async with Children(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def start(children: Children) -> Start:
+    """Start one."""
+    return children.start
+
+
+@pytest.fixture
+def mark(children: Children) -> str:
+    """What stands in the environment of all of them."""
+    return children.mark
+
+
+@pytest.fixture
+def reaper(children: Children) -> Reaper:
+    """What ends them if we do not."""
+    return children.reaper
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    """An agent's terminals in one session."""
+    found = Served(tmp_path)
+    yield found
+    await found.close()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

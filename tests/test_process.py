@@ -6,7 +6,6 @@ import asyncio
 import gc
 import os
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
@@ -23,7 +22,6 @@ from tests.children import (
     KILL_S,
     QUIET,
     STUBBORN,
-    Children,
     Start,
     eventually,
     read_all,
@@ -32,27 +30,6 @@ from tests.children import (
 from tests.processes import MARK, marked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-
-
-@pytest.fixture
-async def children(tmp_path: Path) -> AsyncIterator[Children]:
-    async with Children(tmp_path) as children:
-        yield children
-
-
-@pytest.fixture
-def start(children: Children) -> Start:
-    return children.start
-
-
-@pytest.fixture
-def mark(children: Children) -> str:
-    return children.mark
-
-
-@pytest.fixture
-def reaper(children: Children) -> Reaper:
-    return children.reaper
 
 
 # Starting

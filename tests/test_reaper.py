@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
 from tests.children import (
     STUBBORN,
-    Children,
     Start,
     eventually,
 )
@@ -25,27 +23,6 @@ from tests.processes import MARK, marked
 from tests.until import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-
-
-@pytest.fixture
-async def children(tmp_path: Path) -> AsyncIterator[Children]:
-    async with Children(tmp_path) as children:
-        yield children
-
-
-@pytest.fixture
-def start(children: Children) -> Start:
-    return children.start
-
-
-@pytest.fixture
-def mark(children: Children) -> str:
-    return children.mark
-
-
-@pytest.fixture
-def reaper(children: Children) -> Reaper:
-    return children.reaper
 
 
 DAEMON = textwrap.dedent("""

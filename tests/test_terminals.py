@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +22,6 @@ from tests.processes import marked
 from tests.served import Served
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-
-
-@pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[Served]:
-    served = Served(tmp_path)
-    yield served
-    await served.close()
 
 
 def refused(error: pytest.ExceptionInfo[RequestError]) -> tuple[int, str]:

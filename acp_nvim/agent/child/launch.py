@@ -1,10 +1,15 @@
-"""Finding a program and saying in one line why it can't be started."""
+"""Starting a program, and saying in one line why it can't be started."""
 
+import asyncio
 import errno
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import anyio
+
+from acp_nvim.agent.child.reaper import Reaper
 
 
 class AgentStartError(Exception):
@@ -15,6 +20,40 @@ class AgentStartError(Exception):
 
 class ProgramMissing(AgentStartError):
     """There is no such program here: it has to be installed."""
+
+
+async def spawn(
+    protocol: asyncio.SubprocessProtocol,
+    argv: Sequence[str],
+    *,
+    cwd: str | Path,
+    env: Mapping[str, str],
+    reaper: Reaper,
+    by: Sequence[str] = (),
+    streams: int = asyncio.subprocess.PIPE,
+) -> asyncio.SubprocessTransport:
+    """Start `argv` in a session of its own, by the program `by` where one has to prepare something;
+    `reaper` runs by then. A cancel waits until it is known what was started.
+
+    Raises AgentStartError.
+    """
+    program = find_program(argv, cwd, env)
+    with anyio.CancelScope(shield=True):
+        reaper.start()
+        try:
+            transport, _ = await asyncio.get_running_loop().subprocess_exec(
+                lambda: protocol,
+                *(*by, program, *argv[1:]),
+                stdin=streams,
+                stdout=streams,
+                stderr=streams,
+                cwd=cwd,
+                env=env,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise AgentStartError(explain(error, argv, cwd)) from error
+    return transport
 
 
 def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -> str:

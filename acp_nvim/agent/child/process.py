@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self, cast
 
 import anyio
 
-from acp_nvim.agent.child.launch import AgentStartError, explain, find_program
+from acp_nvim.agent.child.launch import AgentStartError, spawn
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
 from acp_nvim.agent.child.tree import CHILD, ProcessTree, true_within
@@ -98,22 +98,9 @@ class AgentProcess:
         `kill_s` is the length in seconds of each step of the end: stdin closed, SIGTERM, SIGKILL.
         Raises AgentStartError.
         """
-        program = find_program(argv, cwd, env)
         pipes = _Pipes()
         mark = reaper.mark()
-        with anyio.CancelScope(shield=True):
-            reaper.start()
-            try:
-                transport, _ = await asyncio.get_running_loop().subprocess_exec(
-                    lambda: pipes,
-                    program,
-                    *argv[1:],
-                    cwd=cwd,
-                    env={**env, CHILD: mark},
-                    start_new_session=True,
-                )
-            except (OSError, ValueError) as error:
-                raise AgentStartError(explain(error, argv, cwd)) from error
+        transport = await spawn(pipes, argv, cwd=cwd, env={**env, CHILD: mark}, reaper=reaper)
         process = cls(pipes, transport, reaper, kill_s, mark)
         process._watch()
         return process

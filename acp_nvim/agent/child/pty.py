@@ -14,7 +14,7 @@ from typing import Final, Self
 
 import anyio
 
-from acp_nvim.agent.child.launch import AgentStartError, explain, find_program
+from acp_nvim.agent.child.launch import AgentStartError, spawn
 from acp_nvim.agent.child.process import Exit
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import CHILD, ProcessTree, true_within
@@ -70,24 +70,20 @@ class PtyProcess:
         `feed` may be called just before this returns. `kill_s` is the time in seconds between
         SIGTERM and SIGKILL. Raises AgentStartError.
         """
-        program = find_program(argv, cwd, env)
         device = _Device(feed)
-        with anyio.CancelScope(shield=True):
-            reaper.start()
-            try:
-                transport, _ = await asyncio.get_running_loop().subprocess_exec(
-                    lambda: device,
-                    *("/bin/sh", "-c", _OPEN, device.path, program, *argv[1:]),
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=asyncio.subprocess.DEVNULL,
-                    stderr=asyncio.subprocess.DEVNULL,
-                    cwd=cwd,
-                    env={CHILD: reaper.mark(), **env},
-                    start_new_session=True,
-                )
-            except (OSError, ValueError) as error:
-                device.close()
-                raise AgentStartError(explain(error, argv, cwd)) from error
+        try:
+            transport = await spawn(
+                device,
+                argv,
+                cwd=cwd,
+                env={CHILD: reaper.mark(), **env},
+                reaper=reaper,
+                by=("/bin/sh", "-c", _OPEN, device.path),
+                streams=asyncio.subprocess.DEVNULL,
+            )
+        except AgentStartError:
+            device.close()
+            raise
         process = cls(device, transport, reaper, kill_s)
         process._on_end = on_end
         process._watch()
