@@ -96,10 +96,10 @@ class Side:
         self.home = Path(self._home.name)
         script = self.home / "init.lua"
         script.write_text(init(name, list(agent)), encoding="utf-8")
-        place = self.home / "work"  # where Neovim writes nothing of its own
-        place.mkdir()
+        self.work = self.home / "work"  # where Neovim writes nothing of its own
+        self.work.mkdir()
         argv = [nvim(), "-n", "-i", "NONE", "-u", str(script)]
-        self.editor = Editor(argv, environment(self.home), place)
+        self.editor = Editor(argv, environment(self.home), self.work)
         self.editor.lua("_G.bench_channel = ...", self.editor.channel)
         self.host = 0
 

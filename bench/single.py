@@ -39,7 +39,7 @@ def reads() -> list[Figure]:
             Path(f"{path}.expected").write_text(expected, encoding="utf-8")
         for _ in range(3):
             for side in sides:
-                side.run(f"{side.home}/file.py")
+                side.run(f"{side.work}/file.py")
                 took.setdefault(side.name, []).append(int(side.chat()[-1]) / 1e6)
         product, floor = median(took["product"]), median(took["floor"])
     return [Figure("1,000 reads of an open buffer", "wall", "ms", product, floor, Budget(1))]
@@ -54,7 +54,7 @@ def write() -> list[Figure]:
             _opened(side, source(10_000))
         for edition in range(7):
             for side in sides:
-                seen = side.run(f"{side.home}/file.py {edition}")
+                seen = side.run(f"{side.work}/file.py {edition}")
                 took.setdefault(side.name, []).append(int(side.chat()[-1]) / 1e6)
                 gaps.setdefault(side.name, []).extend(seen.gaps)
                 _compare(side, source(10_000, edition, 50))
@@ -66,7 +66,7 @@ def write() -> list[Figure]:
 
 
 def _opened(side: Side, text: str) -> Path:
-    path = side.home / "file.py"
+    path = side.work / "file.py"
     path.write_text(text, encoding="utf-8")
     side.editor.lua("vim.cmd.edit(...)", str(path))
     return path
@@ -74,7 +74,7 @@ def _opened(side: Side, text: str) -> Path:
 
 def _compare(side: Side, expected: str) -> None:
     """Buffer and file are what was sent."""
-    path = side.home / "file.py"
+    path = side.work / "file.py"
     lines = side.editor.lua(
         "return vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, true)", str(path)
     )
