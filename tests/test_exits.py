@@ -100,6 +100,7 @@ def test_the_next_prompt_starts_an_agent_that_has_ended(editor: Editor) -> None:
     [
         (["exit_at_once"], "exit code 7"),
         (["exit_in_handshake"], "exit code 8"),
+        (["says_why_on_stdout"], "unknown flag: ^[[1m--stdio"),
         (["wrong_version"], "protocol 99"),
         (["refuses_initialize"], "not today"),
         (["refuses_session"], "no session for you"),

@@ -152,6 +152,13 @@ def test_9_errors_of_the_model(editor: Editor, which: str) -> None:
     assert editor.lines("acp://composer/1") == [f"field_errors {which}"]
 
 
+def test_9_an_error_without_a_word_is_told_by_its_number(editor: Editor) -> None:
+    editor.agent("script")
+    assert editor.turn("field_errors silent") == {"session": 1, "error": "error -32603"}
+    assert "— error -32603" in editor.chat()
+    assert editor.session()["error"] == "error -32603"
+
+
 def test_10_ids_of_every_kind(editor: Editor) -> None:
     allowing(editor)
     traffic = editor.agent("field_ids")

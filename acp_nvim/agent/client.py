@@ -296,6 +296,8 @@ class Client:
         due.
         """
         self.oddities.count(violation.kind, violation.detail)
+        if violation.kind in ("json", "utf8"):
+            self.oddities.keep(violation.raw)
         if violation.kind == "oversize":
             sessions = sorted(self.sessions.values(), key=lambda one: one.status != "running")
             text = f"{self.name} sent {violation.detail}: it was skipped"

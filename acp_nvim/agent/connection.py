@@ -241,6 +241,7 @@ class Connection:
                 await self.process.stop()
             return
         self.status = "ready"
+        self.oddities.unread.clear()  # a banner tells nothing of an end
         self._ready.set()
         self._around.changed(self)
         await self.ask_auth_status()
@@ -329,7 +330,11 @@ class Connection:
             return f"{self.name} closed its output and was ended"
         return f"{self.name} ended: {self.exit}" if self.exit else f"{self.name} ended"
 
-    def last_words(self, lines: int = 5) -> list[str]:
+    def last_words(self) -> list[str]:
+        """The newest lines of stderr, or of what else it wrote that is no message."""
+        return self.stderr(5) or list(self.oddities.unread)
+
+    def stderr(self, lines: int) -> list[str]:
         """The newest lines of stderr."""
         return self.process.stderr.tail(lines) if self.process else []
 

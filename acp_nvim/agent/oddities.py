@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
+from typing import Final
+
+UNREAD_LINES: Final = 5
 
 
 class Oddities:
@@ -12,11 +15,18 @@ class Oddities:
         """Start with none."""
         self.counts: Counter[str] = Counter()
         self.newest: dict[str, str] = {}
+        self.unread: deque[str] = deque(maxlen=UNREAD_LINES)
+        """Newest lines of its output that are no messages: some agents say there why they end."""
 
     def count(self, kind: str, example: str = "") -> None:
         """Note one more of this kind."""
         self.counts[kind] += 1
         self.newest[kind] = example[:200]
+
+    def keep(self, line: bytes) -> None:
+        """Keep a line that is no message, unless it is blank."""
+        if text := line.decode(errors="replace").rstrip():
+            self.unread.append(text[:200])
 
     def lines(self) -> list[str]:
         """Return one line a kind: how often, what, the newest example."""

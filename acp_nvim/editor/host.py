@@ -293,7 +293,7 @@ class Host:
             agent=connection.name,
             code=end.code if end else None,
             signal=end.signal if end else None,
-            stderr="\n".join(connection.last_words(20)),
+            stderr="\n".join(connection.stderr(20)),
         )
 
     def worked_at(self, session: Session, path: str, line: int | None) -> None:

@@ -48,7 +48,7 @@ class RequestError(Exception):
     """A refusal that is an answer: what a peer sends, or raises to be sent, instead of a result."""
 
     def __init__(self, code: int, message: str, data: Any = UNSET) -> None:
-        super().__init__(message)
+        super().__init__(message or f"error {code}")
         self.code = code
         self.message = message
         self.data = data

@@ -47,6 +47,14 @@ def exit_at_once(agent: Agent, code: str = "7") -> None:
 
 
 @whole_life
+def says_why_on_stdout(agent: Agent, code: str = "9") -> None:
+    """End before the handshake, with the reason where messages should be."""
+    agent.raw(b"usage: agent [--acp]")
+    agent.raw(b"unknown flag: \x1b[1m--stdio\x1b[0m")
+    agent.exit(int(code))
+
+
+@whole_life
 def exit_in_handshake(agent: Agent, code: str = "8") -> None:
     """Take `initialize` and end instead of answering."""
     agent.expect("initialize")

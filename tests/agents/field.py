@@ -136,17 +136,20 @@ def field_one_at_a_time(agent: Agent, *_args: str) -> None:
 
 @scenario
 def field_errors(agent: Agent, which: str) -> None:
-    """9. Errors of the model: `object`, `list`, `string` as data, a `code` that is HTTP's."""
+    """9. Errors of the model: `object`, `list`, `string` as data, a `code` that is HTTP's; `silent`:
+    none but the number.
+    """
     assert agent.turn is not None
     data: dict[str, Any] = {
         "object": {"reason": "quota"},
         "list": [{"reason": "quota"}, 3],
         "string": "quota",
         "code": None,
+        "silent": None,
     }
     code = 400 if which == "code" else -32603
     message = '{"error": {"message": "overloaded\\nnow"}}' if which == "code" else "overloaded"
-    agent.refuse(agent.turn, code, message, data[which])
+    agent.refuse(agent.turn, code, "" if which == "silent" else message, data[which])
     agent.turn = None
 
 
