@@ -136,7 +136,7 @@ def field_one_at_a_time(agent: Agent, *_args: str) -> None:
 
 @scenario
 def field_errors(agent: Agent, which: str) -> None:
-    """9. Errors of the model: `object`, `list`, `string` as data, a `code` that is HTTP's; `silent`:
+    """9. Errors of the model: `object`, `list`, `string` as data, a `code` of HTTP's; `silent`:
     none but the number.
     """
     assert agent.turn is not None
