@@ -36,6 +36,26 @@ def test_hunks_are_marked_with_what_they_replaced(front: Editor) -> None:
     assert sum("┃" in row for row in rows) == 3
 
 
+def test_words_and_syntax_are_seen_over_the_colour_of_a_line(front: Editor) -> None:
+    front.cmd("highlight AcpHunkChange guifg=#111111 guibg=#222222")
+    front.cmd("highlight AcpHunkWord guibg=#333333")
+    front.cmd("highlight Syntax guifg=#444444")
+    path = front.write("a.txt", "call(new)\n")
+    front.open(path)
+    front.lua(
+        "vim.api.nvim_buf_set_extmark(0, vim.api.nvim_create_namespace('syntax'), 0, 0,"
+        " { end_col = 4, hl_group = 'Syntax', priority = 100 })"
+    )
+    pend(front, path, ["call(old)"])
+    row = next(at for at, text in enumerate(front.screen(), 1) if "call(new)" in text)
+    column = front.screen()[row - 1].index("call(new)")
+    call, paren, word, beyond = (
+        front.lua("return vim.fn.screenattr(...)", row, column + at) for at in (1, 5, 6, 20)
+    )
+    assert len({call, paren, word}) == 3
+    assert beyond == paren
+
+
 def test_an_empty_list_leaves_nothing_behind(front: Editor) -> None:
     path = changed(front)
     front.open(path)

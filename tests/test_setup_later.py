@@ -9,8 +9,12 @@ from tests.until import until
 
 KEYS = "return #vim.api.nvim_buf_get_keymap(vim.fn.bufnr('acp://chat/1'), 'n')"
 MARKS = """
-local ns = vim.api.nvim_create_namespace('acp.hunks')
-return vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })
+local found = {}
+for _, name in ipairs({ 'acp.hunks', 'acp.hunks.lines' }) do
+  local ns = vim.api.nvim_create_namespace(name)
+  vim.list_extend(found, vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true }))
+end
+return found
 """
 
 

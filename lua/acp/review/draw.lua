@@ -1,12 +1,14 @@
 --- The extmarks of pending hunks. Each hunk has one in namespace `acp.hunks`, from its first to its
---- last line, that carries line highlight, sign and removed lines; its words have theirs in
---- `acp.hunks.words` once somebody looks at them.
+--- last line, that carries line highlight, sign and removed lines. Once somebody looks at it its
+--- words have theirs in `acp.hunks.words`, and its lines' colour is one in `acp.hunks.lines`: a line
+--- highlight would hide the words and the colours of the syntax, whatever its priority.
 local M = {}
 
 local api = vim.api
 
 M.ns = api.nvim_create_namespace('acp.hunks')
 local words_ns = api.nvim_create_namespace('acp.hunks.words')
+local lines_ns = api.nvim_create_namespace('acp.hunks.lines')
 
 --- Below syntax (100), so that its colours stay; words lie over the line.
 local LINE, WORD = 90, 95
@@ -23,6 +25,7 @@ local LINE, WORD = 90, 95
 ---@field fine? boolean its words and colours are drawn
 ---@field text? string[] the lines of which the words were drawn
 ---@field words? integer[] extmarks
+---@field wash? integer extmark that colours its lines in place of a line highlight
 ---@field below? boolean its lines were removed after the last one
 ---@field bare? boolean nothing of it is to be seen
 
@@ -81,7 +84,7 @@ local function options(entry, place)
   end
   if not entry.bare then
     local look = looks[entry.hunk.kind]
-    opts.line_hl_group = look.line
+    opts.line_hl_group = not entry.wash and look.line or nil
     if require('acp.config').get().review.signs then
       opts.sign_text, opts.sign_hl_group = look.text, look.sign
     end
@@ -125,7 +128,10 @@ local function drop_words(bufnr, entry)
   for _, id in ipairs(entry.words or {}) do
     api.nvim_buf_del_extmark(bufnr, words_ns, id)
   end
-  entry.words = nil
+  if entry.wash then
+    api.nvim_buf_del_extmark(bufnr, lines_ns, entry.wash)
+  end
+  entry.words, entry.wash = nil, nil
 end
 
 --- Take a hunk's marks away.
@@ -210,6 +216,23 @@ local function draw_words(bufnr, entry, row, words)
   end
 end
 
+--- Colour the lines of a hunk, below what else colours them.
+---@param bufnr integer
+---@param entry acp.Entry
+---@param place integer[]
+local function wash(bufnr, entry, place)
+  local group = looks[entry.hunk.kind].line
+  entry.wash = group
+    and api.nvim_buf_set_extmark(bufnr, lines_ns, place[1], 0, {
+      end_row = place[2] + 1,
+      end_col = 0,
+      hl_group = group,
+      hl_eol = true,
+      priority = LINE,
+      strict = false,
+    })
+end
+
 --- Show nothing of a hunk any more, or show it again, where it stands now.
 ---@param bufnr integer
 ---@param entry acp.Entry
@@ -236,9 +259,9 @@ function M.refine(bufnr, entry, place)
   end
   drop_words(bufnr, entry)
   local old, new = require('acp.review.words').hunk(hunk.removed, text)
-  if #hunk.removed > 0 then
-    mark(bufnr, entry, require('acp.review.virtual').coloured(bufnr, hunk.removed, old), place)
-  end
+  wash(bufnr, entry, place)
+  local removed = require('acp.review.virtual').coloured(bufnr, hunk.removed, old)
+  mark(bufnr, entry, removed, place)
   draw_words(bufnr, entry, place[1], new)
   entry.fine, entry.text = true, text
 end

@@ -150,8 +150,8 @@ end
 
 ---@param bufnr integer
 local function wipe(bufnr)
-  for _, name in ipairs({ 'acp.hunks', 'acp.hunks.words', 'acp.hunks.notes' }) do
-    api.nvim_buf_clear_namespace(bufnr, api.nvim_create_namespace(name), 0, -1)
+  for _, name in ipairs({ '', '.words', '.lines', '.notes' }) do
+    api.nvim_buf_clear_namespace(bufnr, api.nvim_create_namespace('acp.hunks' .. name), 0, -1)
   end
 end
 
