@@ -242,3 +242,24 @@ def test_the_user_reads_the_change_and_types_before_anybody_looks(
     project.cmd("Acp reject all")
     project.wait("#require('acp').state().sessions[1].edits == 0")
     assert project.lines(str(project.work / "a.txt")) == lines(l16="mine").splitlines()
+
+
+@pytest.mark.parametrize("command", ["sed -i 's/^line 4$/four/' a.txt", "rm a.txt"])
+@pytest.mark.parametrize("watched", [False, True])
+def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: bool) -> None:
+    """The agent is quicker than the look at the files before its turn."""
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    editor.turn(f"read {editor.work}/a.txt" if watched else "say hello")
+    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
+    text = "silently " + json.dumps(command)
+    editor.lua(
+        "vim.fn.setline(16, 'mine') vim.cmd('silent write') require('acp').prompt(...)", text
+    )
+    editor.wait_event("AcpTurnEnd", 2)
+    editor.wait("#require('acp').state().sessions[1].edits == 1")
+    editor.cmd("Acp reject all")
+    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    assert (editor.work / "a.txt").read_text() == lines(l16="mine")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -322,15 +323,30 @@ async def test_a_directory_that_cannot_be_kept_says_why(
 async def test_the_head_is_compared_only_when_it_moved(snapshots: Snapshots, work: Path) -> None:
     repository(work)
     await snapshots.look([str(work)])
-    path = str(work / "a.txt")
-    first, texts = await snapshots.committed(str(work), [path], None)
+    path, other, gone = (str(work / name) for name in ("a.txt", "sub/c.txt", "b.txt"))
+    untracked = str(work / "untracked.txt")
+    paths = [path, other, gone, untracked]
+    first, _, texts = await snapshots.committed(str(work), paths, None)
     assert texts == {}
     (work / "a.txt").write_text("A\n")
+    (work / "b.txt").unlink()
     git(work, "commit", "-qam", "second")
-    second, texts = await snapshots.committed(str(work), [path], first)
+    second, at, texts = await snapshots.committed(str(work), paths, first)
     assert second != first
-    assert texts == {path: b"A\n"}
-    assert await snapshots.committed(str(work), [path], second) == (second, {})
+    assert abs(at - time.time_ns()) < 10 * 10**9
+    assert texts == {path: b"A\n", gone: None}  # of the others the commit says nothing
+    assert await snapshots.committed(str(work), paths, second) == (second, 0, {})
+    assert (await snapshots.committed(str(work), paths, "1" * 40))[2] == {}
+
+
+async def test_the_first_commit(snapshots: Snapshots, work: Path) -> None:
+    git(work, "init", "-q", "-b", "main")
+    await snapshots.look([str(work)])
+    path = str(work / "a.txt")
+    assert await snapshots.committed(str(work), [path], None) == ("", 0, {})
+    git(work, "add", "-A")
+    git(work, "commit", "-qm", "first")
+    assert (await snapshots.committed(str(work), [path], ""))[2] == {path: b"a\n"}
 
 
 def test_git_is_there() -> None:

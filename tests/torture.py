@@ -6,6 +6,7 @@ model: the ledger alone, told of the same steps.
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import tempfile
@@ -242,10 +243,10 @@ class History(World):
         self.settle_as_it_is()
 
     def commit(self) -> None:
-        """The user commits everything, and has saved what is pending: then it counts whenever it is
+        """The user commits everything, and has saved everything: then it counts whenever it is
         noticed.
         """
-        if any(not self.clean(entry.path) for entry in self.ledger.files()):
+        if not all(map(self.clean, self.paths)):
             return
         self.note("commit")
         git(self.editor.work, "add", "-A")
@@ -282,9 +283,14 @@ class History(World):
                 self.tell(verb, {"scope": "all"}, steps)
 
     def unreject(self) -> None:
-        """The last reject is taken back."""
-        self.note("unreject")
+        """The last reject is taken back, unless nothing would tell when that is done."""
+        self.look()
         present = {path: self.live(path) for path in self.ledger.unreject_paths()}
+        trial = copy.deepcopy(self.ledger)
+        trial.unreject(present)
+        if trial.summary() == self.ledger.summary():
+            return
+        self.note("unreject")
         self.tell("unreject", {}, self.ledger.unreject(present))
 
     def tell(self, verb: str, args: dict[str, Any], steps: Sequence[Restoration]) -> None:
@@ -303,6 +309,7 @@ class History(World):
         if self.rng.random() < 0.5:
             self.note("saved over", path)
             self.editor.lua(AS_USER, path, "vim.cmd('silent write')")
+            self.look()
             live = self.live(path)
             assert live is not None
             self.ledger.resolved(path, live)

@@ -200,14 +200,32 @@ local function is_coded(bufnr)
   return not utf8 or options.binary or vim.v.cmdarg ~= ''
 end
 
+--- A file was saved while nobody is at work on it: with the next prompt it is as the user left it.
+---@param path string
+---@param coded boolean|nil
+local function tell_idle(path, coded)
+  local stamp = require('acp.save').stamp(path)
+  tell('saved', { path = path, stamp = stamp, coded = coded, idle = true })
+end
+
+--- A buffer's text, or a part of it, was written to another file.
+---@param path string
+local function tell_other(path)
+  if M.at_work(path) then
+    tell('saved', { path = path, stamp = require('acp.save').stamp(path), coded = true })
+  else
+    tell_idle(path, true)
+  end
+end
+
 local function on_saved(args)
   local watch = watched[args.buf]
   local path = watch and watch.path or path_of(args.buf)
   local own = uv.fs_realpath(args.match) == path
   local held = watch and watch.held
   local other = not own and uv.fs_realpath(args.match)
-  if other and not held and M.at_work(other) then
-    tell('saved', { path = other, stamp = require('acp.save').stamp(other), coded = true })
+  if other and not held then
+    tell_other(other)
   elseif not held and own and (watch or M.at_work(path)) then
     M.flush(args.buf)
     local saved = { path = path, bufnr = args.buf, eol = saved_eol(args.buf) }
@@ -218,6 +236,8 @@ local function on_saved(args)
       saved.lines = api.nvim_buf_get_lines(args.buf, 0, -1, false)
     end
     tell('saved', saved)
+  elseif not held and own and path then
+    tell_idle(path, is_coded(args.buf) or nil)
   end
   look()
 end
@@ -235,8 +255,8 @@ api.nvim_create_autocmd({ 'FileWritePost', 'FileAppendPost' }, {
   group = group,
   callback = function(args)
     local path = uv.fs_realpath(args.match)
-    if M.at_work(path) then
-      tell('saved', { path = path, stamp = require('acp.save').stamp(path), coded = true })
+    if path then
+      tell_other(path)
     end
   end,
 })

@@ -55,12 +55,14 @@ class GitStore:
         self._env |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
         where = ["rev-parse", "--path-format=absolute", "--show-toplevel"]
         found = self._run(
-            [*where, "--git-path", "index", "--git-path", "objects"], cwd=self._root
+            [*where, *("--git-path", "index", "--git-path", "objects", "--git-path", "logs/HEAD")],
+            cwd=self._root,
         ).split(b"\n")
-        self._top, index, objects = (os.fsdecode(part) for part in found[:3])
+        self._top, index, objects, moves = (os.fsdecode(part) for part in found[:4])
         self._home = home
         self._index = home / "index"
         self._user_index = Path(index)
+        self._moves = Path(moves)
         self._env |= {
             "GIT_INDEX_FILE": str(self._index),
             "GIT_OBJECT_DIRECTORY": str(home / "objects"),
@@ -140,18 +142,27 @@ class GitStore:
         except StoreError:
             return ""
 
-    def committed(self, paths: Sequence[str]) -> dict[str, bytes | None]:
-        """The contents of these files in HEAD; None for those that it has not."""
-        listed = self._run(
-            ["ls-tree", "-z", "--full-tree", "HEAD", *map(self._name, paths)], env=_LITERAL
-        )
-        blobs: dict[str, Blob] = {}
-        for line in filter(None, listed.split(b"\0")):
-            meta, _, name = line.partition(b"\t")
-            mode, _, oid = meta.split(b" ")
-            blobs[self._path(os.fsdecode(name))] = Blob(oid.decode(), int(mode, 8))
-        found = self.contents([(path, blobs[path]) for path in paths if path in blobs])
-        return {path: found.get(path) for path in paths}
+    def moved_at(self) -> int:
+        """When HEAD was moved last, in nanoseconds; 0 where no log tells."""
+        try:
+            return self._moves.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def committed(self, paths: Sequence[str], since: str) -> dict[str, bytes | None]:
+        """The contents in HEAD of those of these files that are others there than in the commit
+        ``since`` ("": before the first); None for those that are in that and no more in HEAD.
+        """
+        listed = map(self._name, paths)
+        since = since or self._run(["hash-object", "-t", "tree", "--stdin"]).decode().strip()
+        try:
+            differ = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=40", since]
+            found = _raw(self._run([*differ, "HEAD", "--", *listed], env=_LITERAL))
+        except GitError:
+            return {}  # that commit is gone
+        blobs = {self._path(name): _blob(modes[1], ids[1]) for modes, ids, name in found}
+        contents = self.contents([(path, blob) for path, blob in blobs.items() if blob])
+        return {path: contents.get(path) for path in paths if path in blobs}
 
     # ---- within
 

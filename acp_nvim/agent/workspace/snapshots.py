@@ -172,16 +172,19 @@ class Snapshots:
 
     async def committed(
         self, root: str, paths: Sequence[str], known: str | None
-    ) -> tuple[str, dict[str, bytes | None]]:
-        """HEAD's commit, and these files in it if it is another one than ``known``."""
+    ) -> tuple[str, int, dict[str, bytes | None]]:
+        """HEAD's commit, when it became that in nanoseconds (0: not known), and those of these
+        files that it changed, if it is another one than ``known``.
+        """
         store = self._stores.get(_real(root))
         if not isinstance(store, GitStore):
-            return "", {}
+            return "", 0, {}
 
-        def ask() -> tuple[str, dict[str, bytes | None]]:
+        def ask() -> tuple[str, int, dict[str, bytes | None]]:
             head = store.head()
-            moved = bool(head) and known is not None and head != known
-            return head, store.committed(paths) if moved and paths else {}
+            if not head or known is None or known == head or not paths:
+                return head, 0, {}
+            return head, store.moved_at(), store.committed(paths, known)
 
         return await to_thread.run_sync(ask)
 

@@ -1,34 +1,42 @@
-"""A commit accepts the pending hunks that it contains."""
+"""A commit of the user's accepts the pending hunks that it contains."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from acp_nvim.agent.fs.decode import BinaryError, decode, decode_as
 from acp_nvim.agent.workspace.snapshots import Snapshots
 from acp_nvim.agent.workspace.store import StoreError
+from acp_nvim.editor.at_work import Turn
 from acp_nvim.editor.review.edits import Edits
 
 
 class Commits:
     """Remembers where the HEADs of work trees stood."""
 
-    def __init__(self, edits: Edits, snapshots: Snapshots) -> None:
+    def __init__(self, edits: Edits, snapshots: Snapshots, by_agent: Callable[[int], bool]) -> None:
+        """``by_agent`` tells whether what was done at that time was an agent's doing."""
+        self._by_agent = by_agent
         self._edits = edits
         self._snapshots = snapshots
         self._heads: dict[str, str] = {}
 
-    async def check(self, roots: Iterable[str]) -> None:
-        """Accept what was committed below these directories (real paths) since the last check."""
+    async def check(self, roots: Iterable[str], turn: Turn | None = None) -> None:
+        """Accept what the user committed below these directories (real paths) since the last check.
+
+        ``turn`` is one that has just ended, whose agent may have committed as well.
+        """
         roots = self._snapshots.within(roots)
         pending = self._snapshots.parted(roots, [e.path for e in self._edits.ledger.files()])[0]
         for root in roots:
             paths, known = pending.get(root, []), self._heads.get(root)
             try:
-                head, texts = await self._snapshots.committed(root, paths, known)
+                head, at, texts = await self._snapshots.committed(root, paths, known)
             except StoreError:
                 continue  # an unborn or broken HEAD has committed nothing
             self._heads[root] = head
+            if self._by_agent(at) or (turn is not None and turn.called(at)):
+                continue
             for path, data in texts.items():
                 self._committed(path, data)
 

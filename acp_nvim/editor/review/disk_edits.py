@@ -81,10 +81,24 @@ class DiskEdits:
     def enter(self, session: Session) -> Turn:
         """A turn is about to start; `begin` comes next."""
         if not self.turns:
-            self._edits.stamps.clear()
             self._edits.looked.clear()
             self._moves = Moves()
         return self.turns.enter(session)
+
+    async def remember(self, turn: Turn) -> None:
+        """What the user has saved since the last look is what those files hold, whatever the agent
+        makes of them before the next one.
+        """
+        edits = self._edits
+        saved = {path for path in edits.unseen if turn.concerns(path)}
+        edits.unseen -= saved
+        found: dict[str, bytes | None] = {}
+        if saved:
+            await to_thread.run_sync(keep, found, sorted(saved - edits.known.keys()))
+        for path, data in found.items():
+            live = edits.mirrors.get(path)
+            with suppress(BinaryError):
+                edits.known.setdefault(path, text_of(data, live.format if live else None))
 
     def sent(self, turn: Turn) -> None:
         """The prompt goes, though the look at the files before it is not done."""

@@ -58,7 +58,9 @@ class Edits:
         self.bases: dict[str, Text | None] = {}
         """What buffer and file had in common before they came to be in conflict."""
         self.stamps: dict[str, str] = {}
-        """Of files as the user saved them, since the last look: what they hold then is his."""
+        """Of files as the user saved them last: what they hold then is his."""
+        self.unseen: set[str] = set()
+        """Files that the user saved while no agent was at work, since the last prompt."""
         self.coded: set[str] = set()
         """Those of them whose bytes do not tell what was saved: encodings, parts of a text."""
         self.rereads: dict[str, Text | None] = {}

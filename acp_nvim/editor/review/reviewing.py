@@ -58,7 +58,7 @@ class Reviewing:
         self.edits = Edits(bridge, push, options, sessions)
         self.snapshots = Snapshots(self._home, notice)
         self.decide = Decide(self.edits)
-        self.commits = Commits(self.edits, self.snapshots)
+        self.commits = Commits(self.edits, self.snapshots, self._by_agent)
         self.comments = Comments()
         self.proposing = Proposing(self.edits, self.comments)
         self.disk: DiskEdits
@@ -79,6 +79,10 @@ class Reviewing:
         self.rewind = Rewind(self.edits, self.decide, self.disk, self.snapshots)
         tasks.start_soon(self.edits.run)
 
+    def _by_agent(self, at: int) -> bool:
+        """Whether a tool call ran at that time, in nanoseconds."""
+        return any(turn.called(at) for turn in self.disk.turns.ready())
+
     def _home(self) -> Path:
         """Where this run keeps its copies."""
         base = self.data or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "acp"
@@ -97,7 +101,9 @@ class Reviewing:
         if args.get("stamp"):
             self.edits.stamps[path] = args["stamp"]
             (self.edits.coded.add if args.get("coded") else self.edits.coded.discard)(path)
-        if "bufnr" in args:
+        if args.get("idle"):
+            self.edits.unseen.add(path)
+        elif "bufnr" in args:
             text = args.get("lines"), bool(args.get("eol", True))
             self.edits.saved(path, *text, bool(args.get("unaware")))
         else:  # a buffer's text, or part of it, in another file
@@ -158,6 +164,7 @@ class Reviewing:
         self.comments.join(prompt, session.n)
         kept = await self.rewind.keep(session, n, label) if self.checkpoints else None
         turn = self.disk.enter(session)
+        await self.disk.remember(turn)
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
         if self.coming.take(session):
@@ -225,8 +232,9 @@ class Reviewing:
         await self._briefly(self._end, session)
 
     async def _end(self, session: Session) -> None:
+        turn = self.disk.turns.get(session)
         await self.disk.end(session)
-        await self.commits.check(Place(root, root).real for root in session.roots)
+        await self.commits.check((Place(root, root).real for root in session.roots), turn)
 
     async def refresh(self, sessions: Iterable[Session]) -> None:
         """Files may have changed while nobody looked: commits, edits by other programs."""
