@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from acp_nvim.editor.review.edits_view import rows
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text, parse
@@ -33,8 +34,18 @@ for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     }
   end
 end
-return { found, require('acp').state().sessions[1].edits or {} }
+local inline, hunks = package.loaded['acp.review.inline'], {}
+for i = 1, inline and 60 or 0 do
+  local name, files = debug.getupvalue(inline.set, i)
+  for path, file in pairs(name == 'files' and files or {}) do
+    hunks[path] = vim.tbl_map(function(hunk)
+      return { hunk.first, hunk.last, hunk.removed }
+    end, file.hunks)
+  end
+end
+return { found, require('acp').state().sessions[1].edits or {}, hunks }
 """
+"""All that is shown: buffers, pending edits, and where their hunks are marked."""
 
 
 class Buffer(msgspec.Struct):
@@ -63,6 +74,7 @@ class World:
         self.paths = [str(editor.work / f"f{n}.txt") for n in range(FILES)]
         self.buffers: dict[str, Buffer] = {}
         self.shown: list[dict[str, Any]] = []
+        self.marked: dict[str, list[list[Any]]] = {}
         self.words = 0
         for n, path in enumerate(self.paths):
             Path(path).write_text("".join(f"{n}.{row}\n" for row in range(ROWS)))
@@ -76,7 +88,8 @@ class World:
 
     def look(self) -> None:
         """Read buffers and pending edits."""
-        found, self.shown = self.editor.lua(BUFFERS)
+        found, self.shown, marked = self.editor.lua(BUFFERS)
+        self.marked = dict(marked) if isinstance(marked, dict) else {}
         self.buffers = {
             path: msgspec.convert(item, Buffer)
             for path, item in (found.items() if isinstance(found, dict) else ())
@@ -110,11 +123,19 @@ class World:
             (msgspec.to_builtins(entry.summary()) for entry in self.ledger.files()),
             key=lambda item: str(item["path"]),
         )
+        marks = {
+            entry.path: [[row["first"], row["last"], row["removed"]] for row in found]
+            for entry in self.ledger.files()
+            if (found := rows(entry))
+        }
 
         def problem() -> str:
             self.look()
             shown = sorted(self.shown, key=lambda item: str(item["path"]))
             wrong = "" if shown == wanted else f"pending {shown}\n  wanted {wanted}\n"
+            marked = {path: hunks for path, hunks in self.marked.items() if hunks}
+            if not wrong and marked != marks:
+                wrong = f"marked {marked}\n  wanted {marks}\n"
             for path, text in lives.items():
                 if self.live(path) != text:
                     wrong += f"live {path}: {self.differs(self.live(path), text)}\n"
