@@ -34,8 +34,8 @@ M.groups = {
   AcpResource = 'Directory',
   AcpAttachment = 'DiagnosticHint',
   -- diffs
-  AcpAdded = 'DiffAdd',
-  AcpRemoved = 'DiffDelete',
+  AcpAdded = 'Added',
+  AcpRemoved = 'Removed',
   -- pending hunks in a buffer
   AcpHunkAdd = 'DiffAdd',
   AcpHunkChange = 'DiffChange',

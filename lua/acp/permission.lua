@@ -32,6 +32,8 @@ local win ---@type integer|nil
 local dismissed = false
 local guarded = 0
 local answered ---@type integer|string|nil the card that the user's own key resolved
+local extent = { width = 1, rows = 1 } -- what the cards would take
+local placed ---@type vim.api.keyset.win_config|nil
 
 ---@return boolean
 local function visible()
@@ -137,17 +139,20 @@ local function title()
   return #cards == 1 and ' decision ' or (' %d decisions '):format(#cards)
 end
 
+--- What one can do, and how much there is that is not seen.
+---@param more integer rows
 ---@return string
-local function footer()
+local function footer(more)
   if M.is_current() then
     return ' y allow · n reject · g? keys '
   end
+  local go = more > 0 and ('+%d lines, :Acp permissions'):format(more) or nil
   for _, card in ipairs(cards) do
     if card.subject ~= 'elicitation' then
-      return ' :Acp allow · :Acp deny '
+      return (' %s:Acp allow · :Acp deny '):format(go and go .. ' · ' or '')
     end
   end
-  return ' :Acp permissions '
+  return (' %s '):format(go or ':Acp permissions')
 end
 
 --- Screen lines that `lines` take when they are wrapped at `width`.
@@ -162,57 +167,63 @@ local function wrapped(lines, width)
   return count
 end
 
---- Whether the user's cursor stands where a float of this size at the top right would hide it.
----@param width integer
----@param height integer
----@return boolean
-local function in_the_way(width, height)
-  local here = vim.api.nvim_get_current_win()
-  if here == win then
-    return false
-  end
-  local at = vim.api.nvim_win_get_cursor(here)
-  local screen = vim.fn.screenpos(here, at[1], at[2] + 1)
-  return screen.row <= height + 2 and screen.col >= vim.o.columns - width - 2
+--- Half the screen at most, all of it while the user reads there.
+---@return integer rows
+local function most()
+  return math.max(math.floor(vim.o.lines * (M.is_current() and 1 or HEIGHT)), 3)
 end
 
+--- Note how much the lines would take, as wide as the widest of them and what stands below them.
 ---@param lines string[]
----@return vim.api.keyset.win_config
-local function placement(lines)
-  local width = vim.fn.strdisplaywidth(footer()) + 2
+local function measure(lines)
+  local function widen(width)
+    extent.width = math.max(math.min(width, WIDTH, vim.o.columns - 4), 1)
+    extent.rows = wrapped(lines, extent.width)
+  end
+  local width = vim.fn.strdisplaywidth(footer(0)) + 2
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
-  width = math.max(math.min(width, WIDTH, vim.o.columns - 4), 1)
-  local most = math.max(math.floor(vim.o.lines * HEIGHT), 3)
-  local tabline = vim.o.showtabline == 2
-    or (vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() > 1)
-  local height = math.min(wrapped(lines, width), most)
-  local low = in_the_way(width, height)
-  return {
-    relative = 'editor',
-    anchor = low and 'SE' or 'NE',
-    row = low and vim.o.lines - vim.o.cmdheight - 1 or tabline and 1 or 0,
-    col = vim.o.columns,
-    width = width,
-    height = height,
-    border = require('acp.window').border(),
-    title = title(),
-    footer = footer(),
-    footer_pos = 'right',
-    zindex = 45,
-  }
+  widen(width)
+  if extent.rows > most() then
+    widen(math.max(width, vim.fn.strdisplaywidth(footer(extent.rows)) + 2))
+  end
+end
+
+---@return vim.api.keyset.win_config
+local function placement()
+  local here = visible() and win or nil
+  local config = require('acp.corner').place(extent.width, math.min(extent.rows, most()), here)
+  config.border = require('acp.window').border()
+  config.title = title()
+  config.footer = footer(extent.rows - config.height)
+  config.footer_pos = 'right'
+  config.zindex = 45
+  return config
+end
+
+--- Out of the way of the user, if it is.
+local function dodge()
+  if not visible() then
+    return
+  end
+  local config = placement()
+  if not vim.deep_equal(config, placed) then
+    placed = config
+    vim.api.nvim_win_set_config(win --[[@as integer]], config)
+  end
 end
 
 local function close()
   local old = win
   win = nil
   require('acp.window').close(old)
+  require('acp.corner').forget()
 end
 
----@param lines string[]
-local function open(lines)
-  local config = placement(lines)
+local function open()
+  placed = placement()
+  local config = vim.tbl_extend('force', placed, {})
   config.style = 'minimal'
   config.focusable = true
   win = vim.api.nvim_open_win(buffer(), false, config)
@@ -256,10 +267,11 @@ local function draw()
   local cursor = before and vim.api.nvim_win_get_cursor(win --[[@as integer]])[1] - 1 or 0
   local lines, spans = page()
   require('acp.buffer').fill(buffer(), lines, spans, ns)
+  measure(lines)
   if visible() then
-    vim.api.nvim_win_set_config(win --[[@as integer]], placement(lines))
+    dodge()
   else
-    open(lines)
+    open()
   end
   keep_place(before, before and cursor - before.first or 0)
 end
@@ -290,16 +302,9 @@ local function register()
     group = group,
     callback = on_window,
   })
-  vim.api.nvim_create_autocmd({ 'WinEnter', 'WinLeave' }, {
+  vim.api.nvim_create_autocmd({ 'WinEnter', 'WinLeave', 'CursorMoved', 'CursorMovedI' }, {
     group = group,
-    callback = vim.schedule_wrap(function()
-      if visible() then
-        vim.api.nvim_win_set_config(win --[[@as integer]], {
-          footer = footer(),
-          footer_pos = 'right',
-        })
-      end
-    end),
+    callback = vim.schedule_wrap(dodge),
   })
   require('acp.highlights').define()
 end
