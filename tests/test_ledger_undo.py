@@ -56,6 +56,32 @@ def test_steps_are_undone_one_by_one_with_the_users_own_between() -> None:
     assert base(found) == "abcde"
 
 
+def test_steps_are_undone_at_once() -> None:
+    found = ledger("abcde", "aXcYe")
+    for now in ["abcYe", "abcdem", "nabcdem", "aXcYe"]:
+        found.user_edited("/f", text(now))
+    assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
+    assert base(found) == "abcde"
+
+
+def test_what_was_accepted_since_is_not_pending_again() -> None:
+    found = ledger("abcde", "aXcYe")
+    for now in ["abcYe", "aXcYe"]:
+        found.user_edited("/f", text(now))
+    found.accept("/f", found.hunks("/f")[0])
+    found.user_edited("/f", text("aXcYem"))
+    found.user_edited("/f", text("aXcYe"))
+    assert pending(found) == [(3, 4, "Y")]
+
+
+def test_what_the_agent_took_back_comes_back_as_the_agents() -> None:
+    found = ledger("abcde", "aXcde")
+    found.agent_wrote("/f", text("aXcde"), text("abcde"))
+    assert found.get("/f") is None
+    found.user_edited("/f", text("aXcde"))
+    assert pending(found) == [(1, 2, "X")]
+
+
 def test_a_part_of_a_hunk_comes_back() -> None:
     found = ledger("abcd", "aXYd")
     found.user_edited("/f", text("abYd"))

@@ -35,20 +35,14 @@ class _Reject(msgspec.Struct, frozen=True):
     steps: list[Restoration]
 
 
-class _Undone(msgspec.Struct, frozen=True):
-    """A step that took lines of the agent's out of a text: the entry before, the text after."""
-
-    before: Pending
-    after: Text
-
-
 class Ledger:
     """Pending edits by path, in the order in which the files were first written."""
 
     def __init__(self) -> None:
         self._files: dict[str, Pending] = {}
         self._rejects: list[list[_Reject]] = []
-        self._undone: list[_Undone] = []
+        self._undone: list[Pending] = []
+        """Entries before steps that took lines of the agent's out of a text."""
         self._settled: dict[str, Pending] = {}
         """Files of such steps in which nothing is pending now."""
 
@@ -107,20 +101,19 @@ class Ledger:
             edited = msgspec.structs.replace(edited, writers=edited.writers | back.writers)
         if edited.conflict and edited.theirs == after:
             edited = msgspec.structs.replace(edited, conflict=False, theirs=None)
-        self._note(entry, edited.weight, after)
+        self._note(entry, edited.weight)
         self._put(edited)
 
-    def _note(self, entry: Pending, weight: int, after: Text) -> None:
-        """Remember a step that took pending lines away, leaving this text."""
+    def _note(self, entry: Pending, weight: int) -> None:
+        """Remember a step that took pending lines away."""
         if entry.base is not None and entry.live is not None and weight < entry.weight:
-            self._undone = [*self._undone, _Undone(entry, after)][-MAX_UNDONE:]
+            self._undone = [*self._undone, entry][-MAX_UNDONE:]
 
     def _brought_back(self, now: Pending, after: Text) -> Pending | None:
-        """The entry of the step that is undone when the text becomes this."""
-        for step in reversed(self._undone):
-            same = step.before.path == now.path and step.after == now.live
-            if same and step.before.live == after:
-                return step.before
+        """The entry before a step that is undone, perhaps with others, by making the text this."""
+        for before in reversed(self._undone):
+            if before.path == now.path and before.live == after:
+                return before
         return None
 
     def formatted(self, path: str, before: Text, after: Text) -> None:
@@ -300,16 +293,16 @@ class Ledger:
 
     def _wrote(self, path: str, before: Text | None, after: Text, writers: frozenset[int]) -> None:
         entry = self._synced(path, before) or Pending(path, before, before, before)
-        self._put(
-            msgspec.structs.replace(
-                entry,
-                live=after,
-                written=None if entry.touched else after,
-                writers=entry.writers | writers,
-                conflict=False,
-                theirs=None,
-            )
+        wrote = msgspec.structs.replace(
+            entry,
+            live=after,
+            written=None if entry.touched else after,
+            writers=entry.writers | writers,
+            conflict=False,
+            theirs=None,
         )
+        self._note(entry, wrote.weight)
+        self._put(wrote)
 
     def _put(self, entry: Pending) -> None:
         self._settled.pop(entry.path, None)
@@ -321,7 +314,7 @@ class Ledger:
     def _drop(self, path: str, live: Text | None) -> None:
         """Nothing is pending in a file of this text any more, but perhaps by an undo."""
         self._files.pop(path, None)
-        known = {step.before.path for step in self._undone}
+        known = {before.path for before in self._undone}
         if path in known and live is not None:
             self._settled[path] = Pending(path, live, live, live)
         for gone in self._settled.keys() - known:
@@ -348,12 +341,12 @@ class Ledger:
                 rejected = entry.rejected([_known(entry, hunk)])
                 steps = [Restoration(entry.path, entry.live, rejected.live)]
                 if rejected.live is not None:
-                    self._note(entry, rejected.weight, rejected.live)
+                    self._note(entry, rejected.weight)
                 self._put(rejected)
             else:
                 steps = entry.undone()
                 if entry.base is not None and entry.origin is None:
-                    self._note(entry, 0, entry.base)
+                    self._note(entry, 0)
                 self._drop(entry.path, entry.base if entry.origin is None else None)
             done.append(_Reject(entry, self.get(entry.path), steps))
         if done:
