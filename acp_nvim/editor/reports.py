@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
 def info(host: Host) -> list[str]:
     """Agents with versions, capabilities and oddities; sessions; problems of our own."""
     editor, python = host.options.neovim, platform.python_version()
-    lines = [f"acp.nvim {__version__}, Neovim {editor}, Python {python}", ""]
+    lines = [
+        f"acp.nvim {__version__}, Neovim {editor}, Python {python}",
+        f"  interpreter: {sys.executable}",
+        "",
+    ]
     for connection in host.agents.connections.values():
         lines += [*_agent(connection), ""]
     for conversation in host.conversations.values():
@@ -56,14 +61,17 @@ def _agent(connection: Connection) -> list[str]:
     lines.append(f"  traffic kept: {size(connection.traffic.size)}")
     oddities = connection.oddities.lines()
     lines.append("  protocol violations and oddities: " + ("none" if not oddities else ""))
-    return [visible(line) for line in [*lines, *("    " + line for line in oddities)]]
+    lines += ["    " + line for line in oddities]
+    if not connection.alive and (words := connection.last_words()):
+        lines += ["  last words:", *("    " + line for line in words)]
+    return [visible(line) for line in lines]
 
 
 def _session(session: Session) -> list[str]:
     lines = [
         f"session {session.n}: {session.status}, agent {session.agent}",
         f"  id: {session.id or 'none yet'}",
-        f"  title: {session.title or ''}",
+        f"  title: {session.title or 'none yet'}",
         f"  cwd: {session.cwd}",
         f"  context: {_usage(session)}",
         f"  entries: {len(session.transcript.entries)}, tool calls: {len(session.tool_calls)}",

@@ -3,16 +3,22 @@ local M = {}
 
 local health = vim.health
 
+--- Fit for any Python: one that is too old has to say so.
 local PROBE = [[
-import importlib.metadata as m, json, sys
-def version(name):
-    try:
-        return m.version(name)
-    except m.PackageNotFoundError:
-        return None
-names = ["pynvim", "msgspec", "anyio", "unidiff"]
-print(json.dumps({"python": sys.version.split()[0], **{n: version(n) for n in names}}))
+import json, sys
+found = {"python": "%d.%d.%d" % tuple(sys.version_info[:3])}
+try:
+    from importlib import metadata
+    for name in sys.argv[1:]:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            pass
+except ImportError:
+    pass
+print(json.dumps(found))
 ]]
+local OLDEST = '3.11'
 
 local function neovim()
   health.start('acp: Neovim')
@@ -24,61 +30,93 @@ local function neovim()
   end
 end
 
+--- The packages that the host needs, by the least version of each.
+---@return table<string, string>
+local function needed()
+  local file = assert(io.open(require('acp.python').root() .. '/pyproject.toml'))
+  local list = file:read('*a'):match('\ndependencies = (%b[])')
+  file:close()
+  local found = {}
+  for name, version in list:gmatch('"([%w_-]+)>=([%d.]+)"') do
+    found[name] = version
+  end
+  return found
+end
+
 --- Versions as the interpreter itself sees them.
 ---@param python string
+---@param names string[] of packages
 ---@return table|nil versions
 ---@return string|nil problem
-local function probe(python)
-  local ok, job = pcall(vim.system, { python, '-c', PROBE }, { text = true })
+local function probe(python, names)
+  local argv = vim.list_extend({ python, '-c', PROBE }, names)
+  local ok, job = pcall(vim.system, argv, { text = true })
   if not ok then
     return nil, tostring(job)
   end
   local result = job:wait(10000)
   local good, versions = pcall(vim.json.decode, result.stdout or '')
   if result.code ~= 0 or not good then
-    return nil, vim.trim(result.stderr or '')
+    local lines = vim.split(vim.trim(result.stderr or ''), '\n')
+    return nil, lines[#lines] ~= '' and lines[#lines] or ('exit code %d'):format(result.code)
   end
   return versions
 end
 
----@param path string
+--- The numbers of a version alone: `1.0rc1` and `0.6.0.dev1` are none to `vim.version`.
+---@param version string
 ---@return string
-local function source(path)
-  local host = require('acp.host')
-  if require('acp.config').get().python then
-    return 'option `python`'
-  elseif vim.startswith(path, host.root() .. '/.venv') then
-    return "the repository's .venv"
-  elseif vim.g.python3_host_prog then
-    return 'g:python3_host_prog'
+local function plain(version)
+  return version:match('^%d+%.?%d*%.?%d*')
+end
+
+--- What there is of the packages, and what has to be done about the rest.
+---@param versions table<string, string>
+---@param wanted table<string, string>
+---@param advice string[]
+local function packages(versions, wanted, advice)
+  local names, missing = vim.tbl_keys(wanted), {}
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local version = versions[name]
+    if not version then
+      missing[#missing + 1] = name
+    elseif vim.version.lt(plain(version), wanted[name]) then
+      health.error(('%s %s is too old, %s is needed'):format(name, version, wanted[name]), advice)
+    else
+      health.ok(name .. ' ' .. version)
+    end
   end
-  return 'python3 on PATH'
+  if #missing > 0 then
+    local verb = #missing > 1 and ' are missing' or ' is missing'
+    health.error(table.concat(missing, ', ') .. verb, advice)
+  end
 end
 
 local function python()
   health.start('acp: Python')
-  local path = require('acp.host').python()
-  local advice = { 'run :Acp install, or set option `python`' }
+  local it, wanted = require('acp.python'), needed()
+  local path, source = it.find()
+  local advice = { it.way_out() }
+  if it.broken() then
+    health.warn('the .venv is broken: its interpreter is gone', { 'run :Acp install' })
+  end
   if vim.fn.executable(path) == 0 then
-    health.error(('%s (%s) cannot be run'):format(path, source(path)), advice)
+    health.error(('%s cannot be run, from %s'):format(path, it.name(source)), advice)
     return
   end
-  local versions, problem = probe(path)
+  local versions, problem = probe(path, vim.tbl_keys(wanted))
   if not versions then
     health.error(('%s does not answer: %s'):format(path, problem), advice)
     return
   end
-  local recent = vim.version.ge(versions.python, '3.11')
-  local line = ('%s: Python %s, from %s'):format(path, versions.python, source(path))
-  health[recent and 'ok' or 'error'](line .. (recent and '' or '; 3.11 is needed'))
-  for _, name in ipairs({ 'pynvim', 'msgspec', 'anyio', 'unidiff' }) do
-    local version = versions[name]
-    if type(version) == 'string' then
-      health.ok(name .. ' ' .. version)
-    else
-      health.error(name .. ' is missing', advice)
-    end
+  local line = ('%s: Python %s, from %s'):format(path, versions.python, it.name(source))
+  if vim.version.lt(versions.python, OLDEST) then
+    health.error(('%s; %s is needed'):format(line, OLDEST), advice)
+    return
   end
+  health.ok(line)
+  packages(versions, wanted, advice)
 end
 
 --- Time to the host and back; the one request of Lua that waits.
@@ -89,13 +127,22 @@ local function ping()
   return ok and answer == 'pong' and (vim.uv.hrtime() - started) / 1e6 or nil
 end
 
+--- The last words of the host, without what only underlines them; nil when there are none.
+---@return string[]|nil
+local function last_words()
+  local lines = vim.tbl_filter(function(line)
+    return not line:match('^[%s~^]*$')
+  end, require('acp.host').stderr())
+  return #lines > 0 and vim.list_slice(lines, math.max(#lines - 4, 1)) or nil
+end
+
 local function host()
   health.start('acp: host')
   local state, it = require('acp.state').get(), require('acp.host')
   if not it.running() then
     local line = 'not running (' .. state.host .. ')'
     if state.host == 'failed' then
-      health.error(line, it.stderr())
+      health.error(line, last_words())
     else
       health.info(line .. '; it starts with the first command')
     end
@@ -104,33 +151,48 @@ local function host()
     if ms then
       health.ok(('running, answers in %.2f ms'):format(ms))
     else
-      health.error('running, but it does not answer', it.stderr())
+      health.error('running, but it does not answer', last_words())
     end
   end
+end
+
+--- Why a program cannot be started.
+---@param program string
+---@return string
+local function absent(program)
+  if not program:find('[/\\]') then
+    return program .. ' is not on PATH'
+  end
+  local there = vim.uv.fs_stat(program) ~= nil
+  return program .. (there and ' cannot be run' or ' is not there')
 end
 
 ---@param name string
 ---@param agent acp.AgentConfig
 ---@param chosen boolean
+---@return boolean there its program can be started, as far as one sees
 local function one_agent(name, agent, chosen)
   local label = name .. (chosen and ' (for new sessions)' or '')
   local program = vim.fn.expand((agent.command or {})[1] or '')
   if program == '' then
     health.ok(label .. (name == 'tutor' and ': embedded' or ': its command is in agents_file'))
-    return
+    return true
   end
   local path = vim.fn.exepath(program)
+  local preset = vim.deep_equal(agent, require('acp.config').defaults.agents[name])
   if path ~= '' then
     health.ok(('%s: %s'):format(label, path))
   elseif chosen then
     local how = agent.install and ('install it: ' .. agent.install) or 'install it'
     local advice = { how .. ', or choose another with :Acp agent' }
-    health.error(('%s: %s is not on PATH'):format(label, program), advice)
-  elseif not vim.deep_equal(agent, require('acp.config').defaults.agents[name]) then
-    health.warn(('%s: %s is not on PATH'):format(label, program))
+    health.error(('%s: %s'):format(label, absent(program)), advice)
+  elseif not preset then
+    health.warn(('%s: %s'):format(label, absent(program)))
   else
-    health.info(('%s: %s is not installed'):format(label, program))
+    local how = agent.install and (': ' .. agent.install) or ''
+    health.info(('%s: %s is not installed%s'):format(label, program, how))
   end
+  return path ~= ''
 end
 
 local function agents()
@@ -138,8 +200,9 @@ local function agents()
   local config = require('acp.config').get()
   local names = vim.tbl_keys(config.agents)
   table.sort(names)
+  local missing = {}
   for _, name in ipairs(names) do
-    one_agent(name, config.agents[name], name == config.agent)
+    missing[name] = not one_agent(name, config.agents[name], name == config.agent)
   end
   local entries, problem = require('acp.config').registry()
   if problem then
@@ -148,7 +211,7 @@ local function agents()
     health.ok(('agents_file: %d agents'):format(#entries))
   end
   for name, agent in pairs(require('acp.state').get().agents) do
-    if agent.error then
+    if agent.error and not missing[name] then
       health.warn(('%s: %s: %s'):format(name, agent.status, agent.error))
     end
   end

@@ -6,32 +6,11 @@ local LEAVE_MS = 1000
 
 local channel
 local stderr = {}
+local partial = '' -- a line of it that has not ended
 local classic = false
 --- Verbs that wait until the process has been started, nil when nothing does.
 ---@type { [1]: string, [2]: table|nil }[]|nil
 local waiting
-
---- The repository this file belongs to.
----@return string
-function M.root()
-  return vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2))))
-end
-
---- The interpreter, in the order of the manual: option, the repository's `.venv`,
---- `g:python3_host_prog`, `python3`.
----@return string
-function M.python()
-  local configured = require('acp.config').get().python
-  if configured then
-    return vim.fn.expand(configured)
-  end
-  local windows = vim.fn.has('win32') == 1
-  local venv = M.root() .. (windows and '/.venv/Scripts/python.exe' or '/.venv/bin/python')
-  if vim.uv.fs_stat(venv) then
-    return venv
-  end
-  return vim.g.python3_host_prog and vim.fn.expand(vim.g.python3_host_prog) or 'python3'
-end
 
 --- The last lines that the host wrote to stderr.
 ---@return string[]
@@ -49,15 +28,42 @@ function M.channel()
   return channel
 end
 
-local function on_stderr(_, data)
-  for _, line in ipairs(data) do
-    if line ~= '' then
-      stderr[#stderr + 1] = line
-    end
+---@param line string
+local function keep(line)
+  if line ~= '' then
+    stderr[#stderr + 1] = line
   end
   while #stderr > 100 do
     table.remove(stderr, 1)
   end
+end
+
+--- A line may come in pieces; an empty piece alone is the end (|channel-lines|).
+local function on_stderr(_, data)
+  data[1] = partial .. data[1]
+  local ended = #data == 1 and data[1] == partial
+  partial = ended and '' or table.remove(data)
+  for _, line in ipairs(data) do
+    keep(line)
+  end
+end
+
+--- Why a host that has just been started is gone, and the way out first: the line may be cut.
+---@param reason string
+---@return string
+local function stillborn(reason)
+  local python = require('acp.python')
+  local path, source = python.find()
+  local old = reason:match('needs Python [%d.]+, this is (.*)')
+  local what = reason:match('ModuleNotFoundError: (.*)')
+    or old and ('Python %s is too old'):format(old)
+  if what and source ~= 'option' and python.broken() then
+    what = 'the .venv is broken'
+  end
+  if what then
+    return ('%s, %s (%s)'):format(what, python.way_out(), path)
+  end
+  return ('the acp host did not start, see :checkhealth acp (%s)'):format(reason)
 end
 
 --- Why the host ended, and what the user can do.
@@ -65,9 +71,8 @@ end
 ---@return string
 local function epitaph(code)
   local reason = stderr[#stderr] or ('exit code %d'):format(code)
-  local lacking = reason:match('ModuleNotFoundError: (.*)')
-  if lacking and require('acp.state').get().host == 'starting' then
-    return ('%s, run :Acp install (%s)'):format(lacking, M.python())
+  if require('acp.state').get().host == 'starting' then
+    return stillborn(reason)
   end
   local files = 0
   for _, session in pairs(require('acp.state').get().sessions) do
@@ -79,6 +84,8 @@ end
 
 local function gone(code)
   channel = nil
+  keep(partial)
+  partial = ''
   local message = epitaph(code)
   require('acp.past').host_gone(message)
   if vim.v.exiting == vim.NIL then
@@ -86,24 +93,16 @@ local function gone(code)
   end
 end
 
---- Why no host of our own can be started, nil when one can.
-local function unusable()
-  local python = M.python()
-  if vim.fn.executable(python) == 0 then
-    return ('no Python at %s: run :Acp install or set the option `python`'):format(python)
-  end
-end
-
 local function start_own()
-  local reason = unusable()
+  local reason = require('acp.python').unusable()
   if reason then
     return nil, reason
   end
-  local python = M.python()
-  stderr = {}
+  local python = require('acp.python').find()
+  stderr, partial = {}, ''
   local ok, job = pcall(vim.fn.jobstart, { python, '-m', 'acp_nvim' }, {
     rpc = true,
-    cwd = M.root(),
+    cwd = require('acp.python').root(),
     overlapped = vim.fn.has('win32') == 1 or nil,
     on_stderr = on_stderr,
     on_exit = function(id, code)
@@ -153,7 +152,7 @@ local function wants_classic()
     or vim.fn.exists('#FuncUndefined#_AcpClassicStart') == 1
   return known
     and not require('acp.config').get().python
-    and not vim.uv.fs_stat(M.root() .. '/.venv')
+    and not vim.uv.fs_stat(require('acp.python').root() .. '/.venv')
 end
 
 --- Start the host unless it runs.
@@ -213,7 +212,7 @@ function M.notify(verb, args)
     require('acp.follow').begin()
   end
   if not M.running() then
-    local reason = not wants_classic() and unusable()
+    local reason = not wants_classic() and require('acp.python').unusable()
     if reason then
       require('acp.state').host_gone('failed', reason)
       require('acp.notify').echo('error', reason)

@@ -6,6 +6,7 @@ local M = {}
 ---@class acp.Step
 ---@field name string what the user reads
 ---@field argv string[]
+---@field env? table<string, string>
 
 local busy = false
 
@@ -22,49 +23,74 @@ local function venv_python()
   return vim.fs.joinpath(root(), '.venv', windows and 'Scripts/python.exe' or 'bin/python')
 end
 
+--- Whether an interpreter runs and is recent enough.
+---@param path string
+---@return boolean
+local function usable(path)
+  local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
+  local ok, job = pcall(vim.system, { path, '-c', code })
+  return ok and job:wait(30000).code == 0
+end
+
 --- A Python of at least 3.11 to build with; `uv` finds or fetches one by itself.
 ---@return string|nil
 local function base_python()
-  local names =
-    { vim.g.python3_host_prog, 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
-  for _, name in pairs(names) do
+  local names = { 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
+  if vim.g.python3_host_prog then
+    table.insert(names, 1, vim.g.python3_host_prog)
+  end
+  for _, name in ipairs(names) do
     local path = vim.fn.exepath(vim.fn.expand(name))
-    if path ~= '' then
-      local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
-      local done = vim.system({ path, '-c', code }):wait(5000)
-      if done.code == 0 then
-        return path
-      end
+    if path ~= '' and usable(path) then
+      return path
     end
   end
 end
 
---- What is to be done, in order. An environment that is there is repaired, not thrown away.
+--- How the environment is made, in place of one whose interpreter is gone or too old.
+---@return acp.Step|nil
+local function make()
+  local venv = vim.fs.joinpath(root(), '.venv')
+  if vim.fn.executable('uv') == 1 then
+    local argv = { 'uv', 'venv', '--python', '>=3.11', venv }
+    return { name = 'making .venv with uv', argv = argv, env = { UV_VENV_CLEAR = '1' } }
+  end
+  local python = base_python()
+  return python and { name = 'making .venv', argv = { python, '-m', 'venv', '--clear', venv } }
+end
+
+--- How the environment is filled. One that uv made holds no pip; ensurepip puts it there.
+---@param fresh boolean
+---@return acp.Step[]
+local function fill(fresh)
+  local python, here = venv_python(), root()
+  if vim.fn.executable('uv') == 1 then
+    local uv = { 'uv', 'pip', 'install', '--compile-bytecode', '--python', python }
+    return { { name = 'installing with uv', argv = vim.list_extend(uv, { '-e', here }) } }
+  end
+  local pip = { python, '-m', 'pip', 'install', '--disable-pip-version-check', '-e', here }
+  local ensure = { name = 'checking pip', argv = { python, '-m', 'ensurepip' } }
+  local install = { name = 'installing with pip', argv = pip }
+  return fresh and { install } or { ensure, install }
+end
+
+--- What is to be done, in order. An environment that works is repaired, not thrown away.
 ---@return acp.Step[] steps
 ---@return string|nil problem
 function M.steps()
-  local venv, here = vim.fs.joinpath(root(), '.venv'), root()
-  local exists = vim.uv.fs_stat(venv_python()) ~= nil
-  local code = vim.fs.joinpath(here, 'acp_nvim')
+  local steps = {}
+  if not usable(venv_python()) then
+    steps[1] = make()
+    if not steps[1] then
+      return {}, 'no Python of 3.11 or later was found'
+    end
+  end
+  vim.list_extend(steps, fill(#steps > 0))
   -- Otherwise the first prompt would wait for it.
-  local compile = { name = 'compiling', argv = { venv_python(), '-m', 'compileall', '-q', code } }
-  if vim.fn.executable('uv') == 1 then
-    local make =
-      { name = 'making .venv with uv', argv = { 'uv', 'venv', '--python', '>=3.11', venv } }
-    local uv = { 'uv', 'pip', 'install', '--compile-bytecode', '--python', venv_python() }
-    local fill = { name = 'installing with uv', argv = vim.list_extend(uv, { '-e', here }) }
-    return exists and { fill, compile } or { make, fill, compile }
-  end
-  local python = base_python()
-  if not python and not exists then
-    return {}, 'no Python of 3.11 or later was found'
-  end
-  local make = { name = 'making .venv', argv = { python, '-m', 'venv', venv } }
-  local pip = { venv_python(), '-m', 'pip', 'install', '--disable-pip-version-check', '-e', here }
-  local fill = { name = 'installing with pip', argv = pip }
-  -- venv leaves out pip where the distribution does; ensurepip puts it back.
-  local ensure = { name = 'checking pip', argv = { venv_python(), '-m', 'ensurepip' } }
-  return exists and { ensure, fill, compile } or { make, fill, compile }
+  local code = vim.fs.joinpath(root(), 'acp_nvim')
+  local compile = { venv_python(), '-m', 'compileall', '-q', code }
+  steps[#steps + 1] = { name = 'compiling', argv = compile }
+  return steps
 end
 
 --- The last line with something on it.
@@ -93,15 +119,20 @@ local function run_from(steps, i, done)
     return
   end
   require('acp.notify').echo('info', ('install: %s (%d of %d)'):format(step.name, i, #steps))
-  local ok, why = pcall(vim.system, step.argv, { cwd = root(), text = true }, function(result)
-    vim.schedule(function()
-      if result.code == 0 then
-        run_from(steps, i + 1, done)
-      else
-        done(failure(step, result))
-      end
-    end)
-  end)
+  local ok, why = pcall(
+    vim.system,
+    step.argv,
+    { cwd = root(), env = step.env, text = true },
+    function(result)
+      vim.schedule(function()
+        if result.code == 0 then
+          run_from(steps, i + 1, done)
+        else
+          done(failure(step, result))
+        end
+      end)
+    end
+  )
   if not ok then
     done(('install: %s: %s'):format(step.name, why))
   end
@@ -121,7 +152,10 @@ function M.run(on_end)
     if why then
       notify.error(why)
     else
-      notify.echo('info', 'install: done; the next command uses ' .. venv_python())
+      local python, source = require('acp.python').find()
+      local uses = source == 'option' and 'but option `python` goes first: ' .. python
+        or 'the next command uses ' .. python
+      notify.echo('info', 'install: done; ' .. uses)
     end
     if on_end then
       on_end(why)
@@ -144,7 +178,7 @@ function M.build(say)
   end
   for _, step in ipairs(steps) do
     say(step.name)
-    local result = vim.system(step.argv, { cwd = root(), text = true }):wait()
+    local result = vim.system(step.argv, { cwd = root(), env = step.env, text = true }):wait()
     if result.code ~= 0 then
       error('acp.nvim: ' .. failure(step, result), 0)
     end

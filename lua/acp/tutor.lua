@@ -4,7 +4,7 @@ local M = {}
 
 ---@return string directory a copy that goes with this Neovim
 local function sample()
-  local from = vim.fs.joinpath(require('acp.host').root(), 'acp_nvim', 'tutor', 'sample')
+  local from = vim.fs.joinpath(require('acp.python').root(), 'acp_nvim', 'tutor', 'sample')
   local to = vim.fs.joinpath(vim.fn.tempname(), 'sample')
   vim.fn.mkdir(to, 'p')
   for name, kind in vim.fs.dir(from) do
