@@ -127,3 +127,25 @@ def test_enter_on_the_head_of_a_closed_fold_opens_it_first(editor: Editor) -> No
     editor.keys("<CR>")
     editor.wait("vim.fn.foldclosed('.') == -1")
     assert editor.lua("return vim.fn.bufname()") == "acp://chat/1"
+
+
+def test_a_chat_that_follows_is_full_also_when_its_last_lines_went_into_a_fold(
+    editor: Editor,
+) -> None:
+    editor.agent("script")
+    calls = [
+        f"update {json.dumps(CALL | {'toolCallId': f'c{n}', 'content': content(20)})}"
+        for n in range(6)
+    ]
+    editor.prompt("\n".join(["chunks 600", *calls, "say the end"]))
+    editor.wait_event("AcpTurnEnd")
+    until(lambda: "the end" in editor.chat()[-1])
+    bottom = """
+    local win = vim.fn.win_findbuf(require('acp').state().sessions[1].chat_bufnr)[1]
+    vim.cmd.redraw()
+    return vim.api.nvim_win_call(win, function()
+      return { vim.fn.winline(), vim.api.nvim_win_get_height(win) }
+    end)
+    """
+    line, height = editor.lua(bottom)
+    assert line >= height - 2  # what is above the first row takes two

@@ -22,6 +22,31 @@ local function run(win, commands)
   end
 end
 
+--- A window that follows the end shows as much as it holds, also after lines went into a fold.
+---@param win integer
+local function fill(win)
+  local last = vim.fn.line('$', win)
+  if vim.fn.line('.', win) < last then
+    return
+  end
+  api.nvim_win_call(win, function()
+    local top, rows = vim.fn.line('w0'), api.nvim_win_get_height(win)
+    local higher = top
+    while higher > 1 do
+      local folded = vim.fn.foldclosed(higher - 1)
+      local above = folded > 0 and folded or higher - 1
+      local range = { start_row = above - 1, end_row = last - 1 }
+      if api.nvim_win_text_height(win, range).all > rows then
+        break
+      end
+      higher = above
+    end
+    if higher < top then
+      vim.fn.winrestview({ topline = higher })
+    end
+  end)
+end
+
 --- Blocks that are to be seen, by id: those that ask.
 local seen = {} ---@type table<integer, table<string, true>> by buffer
 
@@ -59,6 +84,9 @@ function M.add(chat, folds)
   end
   for _, id in ipairs(opened) do
     M.open(chat, id, true)
+  end
+  for _, win in ipairs(chat.long and {} or vim.fn.win_findbuf(chat.bufnr)) do
+    fill(win)
   end
 end
 
