@@ -70,6 +70,30 @@ def test_what_was_chosen_is_chosen_again(picker: Editor) -> None:
     assert [f["params"]["modeId"] for f in traffic.received("session/set_mode")] == ["code"] * 2
 
 
+def test_what_was_chosen_is_chosen_again_where_the_agent_tells_nothing_of_it(
+    picker: Editor,
+) -> None:
+    """The answers to `session/resume` and `session/load` may leave modes and options out."""
+    traffic = agent(picker, {}, new_session=MODES, scenario="stores_quietly")
+    picker.turn("say one")
+    picker.cmd("Acp mode code")
+    picker.cmd("Acp option fast true")
+    picker.wait("require('acp').state().sessions[1].options[2].currentValue == true")
+    restart(picker)
+    assert picker.session(1)["modes"]["current"] == "code"
+    assert picker.session(1)["options"][1]["currentValue"] is True
+    assert [f["params"]["modeId"] for f in traffic.received("session/set_mode")] == ["code"] * 2
+    assert len(traffic.received("session/set_config_option")) == 2
+
+
+def test_what_was_not_chosen_is_not_asked_for_again(picker: Editor) -> None:
+    traffic = agent(picker, {}, new_session=MODES, scenario="stores_quietly")
+    picker.turn("say one")
+    restart(picker)
+    assert not traffic.received("session/set_mode")
+    assert not traffic.received("session/set_config_option")
+
+
 def test_the_chat_stays_in_its_window_and_the_focus_where_it_was(picker: Editor) -> None:
     agent(picker, {})
     picker.turn("say one")

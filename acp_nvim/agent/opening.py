@@ -68,6 +68,8 @@ class Opening:
         """The same of this process: what was chosen is known here."""
         self._origin = origin
         self._setup = Setup()
+        self._first_choice = options.in_force(session)
+        """What a process of the agent starts the session with."""
 
     @property
     def replays(self) -> bool:
@@ -93,10 +95,14 @@ class Opening:
             session.remark("info", note)
         for remark in self._setup.remarks:
             session.remark("warning", remark)
+        before = options.in_force(session)
         result = await (self._again(connection) if self.opened else self._first(connection))
-        self.opened = self._ran = True
         connection.ask(session, self._setup)
+        if self._ran:
+            options.begin_again(session, result, before, self._first_choice)
         options.take(session, result)
+        self.opened = self._ran = True
+        self._first_choice = options.in_force(session)
         with self._watched("session/set_mode or session/set_config_option"):
             problems = await wanted.apply(connection.agent, session, wishes)
         for problem in problems:

@@ -5,7 +5,7 @@ API, which look like a config option from here on (v1/session-modes, v1/session-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -47,6 +47,32 @@ def take(session: Chooser, result: Any) -> None:
         session.options = tuple(result.config_options)
     if result.models:
         session.models = result.models
+    session.change("modes", "options")
+
+
+class InForce(NamedTuple):
+    """What is chosen in a session at some time."""
+
+    mode: str | None
+    options: Sequence[Any]
+    models: schema.SessionModelState | None
+
+
+def in_force(session: Chooser) -> InForce:
+    """What is chosen now."""
+    return InForce(session.mode, session.options, session.models)
+
+
+def begin_again(session: Chooser, result: Any, before: InForce, first: InForce) -> None:
+    """Another process has opened the session, and its answer says nothing of modes or options: what
+    was in force at `first` is again, unless updates have told otherwise since `before`.
+    """
+    if not result.modes and session.mode == before.mode:
+        session.mode = first.mode
+    if not result.config_options and session.options is before.options:
+        session.options = first.options
+    if not result.models and session.models is before.models:
+        session.models = first.models
     session.change("modes", "options")
 
 

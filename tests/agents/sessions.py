@@ -17,9 +17,10 @@ MISSING = -32002
 class Store:
     """Sessions of the agent: `{id: {cwd, title, updatedAt, archived, said: [[role, text]…]}}`."""
 
-    def __init__(self, path: str, *, forks_replay: bool = False) -> None:
+    def __init__(self, path: str, *, forks_replay: bool = False, quiet: bool = False) -> None:
         self.path = Path(path)
         self.forks_replay = forks_replay
+        self.quiet = quiet
         self.sessions: dict[str, Frame] = {}
         if self.path.exists():
             self.sessions = json.loads(self.path.read_text())
@@ -88,7 +89,7 @@ def _open(agent: Agent, store: Store, request: Frame, *, late: bool) -> None:
     agent.session = session_id
     if request["method"] == "session/load" and not late:
         replay(agent, session_id, session)
-    agent.reply(request, dict(agent.new_session))
+    agent.reply(request, {} if store.quiet else dict(agent.new_session))
     if request["method"] == "session/load" and late:
         replay(agent, session_id, session)
     commands = [{"name": "again", "description": "Again"}]
@@ -179,6 +180,13 @@ def stores_late(agent: Agent, path: str) -> None:
     """The same, but `session/load` is answered first and replayed afterwards."""
     handshake(agent)
     serve(agent, Store(path), late=True)
+
+
+@whole_life
+def stores_quietly(agent: Agent, path: str) -> None:
+    """The same, but what opens a session again is answered without modes and options."""
+    handshake(agent)
+    serve(agent, Store(path, quiet=True))
 
 
 @whole_life
