@@ -9,14 +9,12 @@ from tests.editor import Editor
 from tests.traffic import Traffic
 
 
-def silent(
-    editor: Editor, method: str, *then: str, capabilities: dict[str, Any] | None = None
-) -> Traffic:
+def silent(editor: Editor, method: str, *then: str, **more: Any) -> Traffic:
     """An agent that does not answer `method` until `answer`; its name is that of `called`. All else
-    it does as the scenario `then`, `hello` by default.
+    it does as the scenario `then`, `hello` by default; `more` is for `Editor.agent`.
     """
     args = (method, str(_mark(editor, method)), *(then or ("hello",)))
-    return editor.agent("withholds", *args, name=called(method), capabilities=capabilities)
+    return editor.agent("withholds", *args, name=called(method), **more)
 
 
 def answer(editor: Editor, method: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from acp_nvim.agent.tasks import Tasks
 from tests.editor import Editor
 from tests.silence import answer, called, silent
+from tests.test_sessions import MODES
 from tests.until import until
 
 STATUS = "require('acp').state().sessions[{n}].status == '{status}'"
@@ -40,23 +41,31 @@ def again(editor: Editor, n: int, method: str, capabilities: dict[str, Any]) -> 
 def test_each_is_named_once_and_its_late_answer_counts(editor: Editor) -> None:
     again(editor, 1, "session/resume", RESUMES)
     again(editor, 2, "session/load", LOADS)
+    login = ("wants_login", str(editor.home / "logged-in"), "a", "session/new")
     silent(editor, "initialize")
     editor.cmd("AcpPrompt! three")
     silent(editor, "session/new")
     editor.cmd("AcpPrompt! four")
-    methods = ["session/resume", "session/load", "initialize", "session/new"]
-    editor.wait_event("AcpNotice", 4, timeout=30)
+    silent(editor, "authenticate", *login, auth_method="account")
+    editor.cmd("AcpPrompt! say five")
+    silent(editor, "session/set_mode", new_session={"modes": MODES["modes"]}, mode="code")
+    editor.cmd("AcpPrompt! six")
+    methods = ["session/resume", "session/load", "initialize", "session/new", "authenticate"]
+    methods.append("session/set_mode")
+    editor.wait_event("AcpNotice", len(methods), timeout=30)
     for n, method in enumerate(methods, 1):
-        title = f"{called(method)} has not answered {method} for 10 s; :Acp restart starts it anew"
-        assert notices(editor)[n] == title
-        assert sum(title in line for line in editor.chat(n)) == 1
+        named = f"{called(method)} has not answered {method}"
+        way_out = "for 10 s; :Acp restart starts it anew"
+        assert notices(editor)[n].startswith(named)
+        assert notices(editor)[n].endswith(way_out)
+        assert sum(named in line and way_out in line for line in editor.chat(n)) == 1
         assert editor.session(n)["status"] == "starting"
         answer(editor, method)
     for n in (1, 2):
         wait_status(editor, "idle", n)
-    for n in (3, 4):
+    for n in (3, 4, 5, 6):
         editor.wait(f"require('acp').state().sessions[{n}].stop_reason == 'end_turn'")
-    assert len(editor.events("AcpNotice")) == 4
+    assert len(editor.events("AcpNotice")) == len(methods)
 
 
 @pytest.mark.parametrize("method", ["initialize", "session/new"])

@@ -309,8 +309,9 @@ class Conversation:
         assert connection is not None
         if not self._configured:
             self._configured = True
-            if await connection.try_configured():
-                return True
+            with self._watched("authenticate"):
+                if await connection.try_configured():
+                    return True
         count = len(session.queue)
         waiting = f"; {count} prompt{'s' * (count > 1)} waiting" if count else ""
         session.remark("warning", f"{connection.title} asks for a login: :Acp login{waiting}")
