@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from acp_nvim.agent.fs.decode import Format, decode, decode_as
+from acp_nvim.agent.fs.decode import Decoded, Format, decode, decode_as
 from acp_nvim.agent.workspace.snapshots import FileChange, read
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.text import Text
@@ -39,9 +39,12 @@ def holds(text: Text | None, before: Text | None, after: Text | None) -> bool:
 
 def text_of(data: bytes | None, layout: Format | None) -> Text | None:
     """A file's text; BinaryError where it is none."""
-    if data is None:
-        return None
-    return (decode_as(data, layout) if layout else decode(data)).text
+    return None if data is None else decoded(data, layout).text
+
+
+def decoded(data: bytes, layout: Format | None) -> Decoded:
+    """A file's text, and how it lies on disk, where ``layout`` does not tell; BinaryError."""
+    return decode_as(data, layout) if layout else decode(data)
 
 
 def kind_of(before: object, after: object) -> str:

@@ -131,6 +131,19 @@ function M.vacate(bufnr)
   end
 end
 
+--- How the file of a buffer is to be written from now on. Nothing of that is an unsaved edit.
+---@param bufnr integer
+---@param layout { fileencoding: string, bomb: boolean, fileformat: string }
+function M.lay(bufnr, layout)
+  local options = vim.bo[bufnr]
+  local modified, modifiable = options.modified, options.modifiable
+  options.modifiable = true
+  for name, value in pairs(layout) do
+    options[name] = value
+  end
+  options.modifiable, options.modified = modifiable, modified
+end
+
 --- Text of all loaded files with unsaved edits: `{ path, lines, eol }` each.
 function M.unsaved()
   local found = {}

@@ -11,11 +11,11 @@ from typing import Final, Literal
 from anyio import to_thread
 
 from acp_nvim.agent.fs import disk
-from acp_nvim.agent.fs.decode import BinaryError, Decoded, Format, decode_as, encode
+from acp_nvim.agent.fs.decode import BinaryError, Decoded, Format, decode, decode_as, encode
 from acp_nvim.agent.fs.fit import restored, unencodable
 from acp_nvim.agent.fs.live import BufferText, Change, Closed
 from acp_nvim.agent.fs.paths import Place
-from acp_nvim.agent.workspace.snapshots import read_stamped
+from acp_nvim.agent.workspace.snapshots import read, read_stamped
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.pending import Pending, Restoration
@@ -129,7 +129,8 @@ class Decide:
         elif step.after is None:
             await self._remove(step.path)
         else:
-            await self.put(step.path, step.before, step.after)
+            whole = entry is not None and entry.base == step.after
+            await self.put(step.path, step.before, step.after, whole)
             if step.before is None and step.path in self._edits.programs:
                 self._edits.programs.discard(step.path)
                 await to_thread.run_sync(_make_executable, step.path)
@@ -152,6 +153,7 @@ class Decide:
         self._edits.programs.discard(path)
         if os.access(path, os.X_OK):
             self._edits.programs.add(path)
+        self._edits.layouts.note(path, await self._present(path))
         try:
             await to_thread.run_sync(lambda: Path(path).unlink(missing_ok=True))
         except OSError as error:
@@ -163,21 +165,29 @@ class Decide:
             self._edits.mirrors.forget(path)
             await self._edits.mirrors.read(Place(path, path))
 
-    async def put(self, path: str, before: Text | None, after: Text) -> None:
+    async def put(self, path: str, before: Text | None, after: Text, whole: bool = False) -> None:
         """Make this the text of the file, by hunks in its buffer, saved as after an agent's write.
 
-        ``before`` is what a file that exists must hold.
-        Raises Refused and RequestError; nothing has changed then.
+        ``before`` is what a file that exists must hold; with ``whole`` nothing of an agent's is
+        left in it afterwards. Raises Refused and RequestError; nothing has changed then.
         """
         place = Place(path, path)
         for _ in range(ATTEMPTS):
             live, stored = await self._loaded(place)
+            there = await to_thread.run_sync(Path(path).exists)
+            known = live if isinstance(live, BufferText) else stored
+            present = known.format if known and there else None
+            layout = self._edits.layouts.wanted(path, present, before, after, whole)
             if isinstance(live, Closed):
-                await self._put_on_disk(place, after, stored, live)
+                await self._put_on_disk(place, after, layout or present or Format(), live)
                 return
             if before is not None and live.text != before:
                 raise Refused("it has changed meanwhile")
-            there = await to_thread.run_sync(Path(path).exists)
+            if layout is not None and layout != live.format:
+                await self._lay(live, layout)
+                live = await self._edits.mirrors.read(place)
+                if isinstance(live, Closed):
+                    continue
             if await self._write(live, after, fresh=stored is not None, there=there):
                 saving = self._edits.mirrors.saving.pop(path, None)
                 if saving is not None:
@@ -186,6 +196,26 @@ class Decide:
                         self._edits.known[path] = saving.found
                 return
         raise Refused("the buffer keeps changing")
+
+    async def _lay(self, live: BufferText, layout: Format) -> None:
+        """Have Neovim write the buffer in another layout from now on."""
+        options = {
+            "fileencoding": layout.encoding,
+            "bomb": layout.bomb,
+            "fileformat": "dos" if layout.dos else "unix",
+        }
+        await self._edits.bridge.call("acp.outside", "lay", live.bufnr, options)
+
+    async def _present(self, path: str) -> Format | None:
+        """How a file lies on disk; None where there is none, or no text."""
+        live = self._edits.mirrors.get(path)
+        data = await to_thread.run_sync(_read, path)
+        if live is not None or data is None:
+            return live.format if live else None
+        try:
+            return decode(data).format
+        except BinaryError:
+            return None
 
     async def _loaded(self, place: Place) -> tuple[BufferText | Closed, Decoded | None]:
         """The buffer; where it was loaded just now, what it was loaded from as well."""
@@ -218,18 +248,23 @@ class Decide:
             raise Refused(written.why)
         return written.outcome == "done"
 
-    async def _put_on_disk(
-        self, place: Place, after: Text, stored: Decoded | None, closed: Closed
-    ) -> None:
+    async def _put_on_disk(self, place: Place, after: Text, layout: Format, closed: Closed) -> None:
         """Write past Neovim, which cannot load the file."""
         if closed.taken:
             raise Refused(closed.why)
         try:
-            data = encode(after, stored.format if stored else Format())
+            data = encode(after, layout)
         except UnicodeEncodeError as error:
             raise Refused(f"it cannot be written: {error.reason}") from error
         await to_thread.run_sync(disk.write, place, data)
         self._edits.known[place.real] = after
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        return read(path)
+    except OSError:
+        return None
 
 
 def _make_executable(path: str) -> None:

@@ -31,6 +31,7 @@ from acp_nvim.editor.at_work import GRAIN_NS, Turn, Turns
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.editor.changes import (
     changed_at,
+    decoded,
     differing,
     holds,
     keep,
@@ -332,7 +333,7 @@ class DiskEdits:
                 data, stamp = await to_thread.run_sync(read_stamped, place.real)
                 found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
                 live = found if isinstance(found, BufferText) else None
-                before, after = self._texts(place.real, change.before, data, live)
+                before, after = self._texts(change, data, live)
             except OSError:
                 return None  # it has become too large, or no file
             except BinaryError:
@@ -381,12 +382,15 @@ class DiskEdits:
             await self.look([], list(self._late))
 
     def _texts(
-        self, path: str, before: bytes | None, after: bytes | None, live: BufferText | None
+        self, change: FileChange, after: bytes | None, live: BufferText | None
     ) -> tuple[Text | None, Text | None]:
         """The file before and after, as its buffer shows it or Neovim would. BinaryError."""
-        known, layout = self._edits.known, live.format if live else None
+        path, known, layout = change.path, self._edits.known, live.format if live else None
         new = text_of(after, layout)
-        return known[path] if path in known else text_of(before, layout), new
+        old = None if change.before is None else decoded(change.before, layout)
+        if self._edits.ledger.get(path) is None:
+            self._edits.layouts.note(path, layout if path in known or not old else old.format)
+        return known.get(path, old.text if old else None), new
 
 
 def _stamps(paths: Sequence[str]) -> dict[str, str | None]:

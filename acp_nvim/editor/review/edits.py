@@ -25,6 +25,7 @@ from acp_nvim.agent.workspace.snapshots import stamp_of
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import Buffers
 from acp_nvim.editor.review import edits_view
+from acp_nvim.editor.review.layouts import Layouts
 from acp_nvim.editor.review.mirrors import Mirrors
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.ledger import Ledger
@@ -69,6 +70,7 @@ class Edits:
         """
         self.looked: dict[str, str | None] = {}
         """Of files that were looked at by name while agents are at work, as they were then."""
+        self.layouts = Layouts()
         self.programs: set[str] = set()
         """Files that are gone and could be executed: when they come back, they can again."""
         self.push = push
@@ -122,6 +124,9 @@ class Edits:
     ) -> None:
         """A write through the editor has landed; ``agents``: before the user's changes to it."""
         saving = self.mirrors.saving.pop(path, None)
+        live = self.mirrors.get(path)
+        if live is not None and self.ledger.get(path) is None:
+            self.layouts.note(path, live.format)
         saved_otherwise = saving is not None and saving.found == after != saving.asked
         asked = saving.asked if saving is not None and saved_otherwise else after
         if agents is None or before is None:

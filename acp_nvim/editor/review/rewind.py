@@ -182,7 +182,7 @@ class Rewind:
 
     def _format(self, path: str) -> Format:
         live = self._edits.mirrors.get(path)
-        return live.format if live else Format()
+        return live.format if live else self._edits.layouts.get(path) or Format()
 
     async def _file(self, target: Target, checkpoint: Checkpoint) -> bool:
         """Bytes and mode on disk, then the buffer, then what was pending."""

@@ -1,0 +1,50 @@
+"""How files lay on disk before agents worked on them: line ends, encoding, BOM.
+
+A base is a text. What a reject brings back is to be the user's file, byte for byte, also where the
+file is gone, or what is left of it does not tell in which encoding it was.
+"""
+
+from __future__ import annotations
+
+from acp_nvim.agent.fs.decode import Format, encode
+from acp_nvim.edits.text import Text
+
+
+class Layouts:
+    """By real path."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Format] = {}
+
+    def note(self, path: str, layout: Format | None) -> None:
+        """Nothing is pending in the file, which lies so, as far as is known, and will be."""
+        if layout is not None:
+            self._kept[path] = layout
+
+    def get(self, path: str) -> Format | None:
+        """How the file lay when something came to be pending in it last."""
+        return self._kept.get(path)
+
+    def wanted(
+        self, path: str, present: Format | None, before: Text | None, after: Text, whole: bool
+    ) -> Format | None:
+        """How the file is to lie when its text is made another; None: as it does.
+
+        ``present`` is how it lies now (None: there is no file), ``whole`` tells that nothing of the
+        agent's is left in it. Else a layout that the agent changed stays, as the rest of its edit
+        does.
+        """
+        kept = self._kept.get(path)
+        if kept is None or kept == present or _bytes(after, kept) is None:
+            return None
+        if present is None or before is None or whole:
+            return kept
+        return kept if _bytes(before, kept) == _bytes(before, present) else None
+
+
+def _bytes(text: Text, layout: Format) -> bytes | None:
+    """The file; None where the encoding lacks a character."""
+    try:
+        return encode(text, layout)
+    except UnicodeEncodeError:
+        return None
