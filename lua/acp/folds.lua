@@ -35,8 +35,8 @@ local function fill(win)
     while higher > 1 do
       local folded = vim.fn.foldclosed(higher - 1)
       local above = folded > 0 and folded or higher - 1
-      local range = { start_row = above - 1, end_row = last - 1 }
-      if api.nvim_win_text_height(win, range).all > rows then
+      local rest = { start_row = above - 1, end_row = last - 1 }
+      if api.nvim_win_text_height(win, rest).all > rows then
         break
       end
       higher = above

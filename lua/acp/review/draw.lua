@@ -1,7 +1,7 @@
 --- The extmarks of pending hunks. Each hunk has one in namespace `acp.hunks`, from its first to its
 --- last line, that carries line highlight, sign and removed lines. Once somebody looks at it its
---- words have theirs in `acp.hunks.words`, and its lines' colour is one in `acp.hunks.lines`: a line
---- highlight would hide the words and the colours of the syntax, whatever its priority.
+--- words have theirs in `acp.hunks.words`, and its lines' colour is one in `acp.hunks.lines`: a
+--- line highlight would hide the words and the colours of the syntax, whatever its priority.
 local M = {}
 
 local api = vim.api
