@@ -69,6 +69,7 @@ local function dress(win, chat)
     api.nvim_set_option_value(name, value, { win = win, scope = 'local' })
   end
   require('acp.folds').dress(win, chat)
+  vim.schedule(require('acp.bar').update)
 end
 
 --- Note rows that came or grew; from the first long one on, rows break anywhere.
@@ -128,6 +129,7 @@ function M.create(n, later)
   require('acp.highlights').define()
   attach(chat)
   require('acp.current').watch()
+  require('acp.bar').watch()
   require('acp.keymaps').attach('chat', chat.bufnr, n)
   require('acp.state').set({ 'sessions', n, 'chat_bufnr' }, chat.bufnr)
   local bufnr = chat.bufnr
@@ -151,6 +153,13 @@ end
 ---@return integer? bufnr
 function M.bufnr(n)
   return chats[n] and chats[n].bufnr
+end
+
+--- Number of the session whose chat a buffer is.
+---@param bufnr integer
+---@return integer?
+function M.number(bufnr)
+  return by_buffer[bufnr] and by_buffer[bufnr].n
 end
 
 --- The chat to write into; a wiped buffer is asked for again as a whole.

@@ -207,6 +207,7 @@ local checks = {
   ['chat.open'] = flag,
   ['chat.layout'] = one_of('right', 'left', 'top', 'bottom', 'float'),
   ['chat.size'] = number(0.05),
+  ['chat.bar'] = flag,
   ['chat.thoughts'] = one_of('fold', 'show', 'hide'),
   ['chat.tool_lines'] = number(0, true),
   ['review.inline'] = flag,

@@ -37,7 +37,14 @@ M.defaults = {
   },
   permission = { rules = {} },
   terminal = { enabled = true, output_limit = 1024 * 1024 },
-  chat = { open = true, layout = 'right', size = 0.4, thoughts = 'fold', tool_lines = 8 },
+  chat = {
+    open = true,
+    layout = 'right',
+    size = 0.4,
+    bar = true,
+    thoughts = 'fold',
+    tool_lines = 8,
+  },
   review = { inline = true, signs = true },
   follow = false,
   checkpoints = true,
@@ -167,7 +174,11 @@ end
 
 --- What is on the screen already is as the options say now.
 local function refresh()
-  for module, name in pairs({ ['acp.keymaps'] = 'refresh', ['acp.review.inline'] = 'redraw' }) do
+  for module, name in pairs({
+    ['acp.keymaps'] = 'refresh',
+    ['acp.review.inline'] = 'redraw',
+    ['acp.bar'] = 'update',
+  }) do
     if package.loaded[module] then
       package.loaded[module][name]()
     end

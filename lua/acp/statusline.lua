@@ -11,6 +11,16 @@ local function short(count)
   return count >= 1000 and ('%dk'):format(math.floor(count / 1000 + 0.5)) or tostring(count)
 end
 
+--- Such as `34k/200k`, nil when the agent has not told.
+---@param session table
+---@return string|nil
+function M.usage(session)
+  local usage = session.usage
+  if usage and usage.used and usage.size then
+    return short(usage.used) .. '/' .. short(usage.size)
+  end
+end
+
 --- Decisions that wait, of all sessions.
 ---@param sessions table<integer, acp.Session>
 ---@return integer
@@ -61,10 +71,7 @@ function M.text()
   if edits > 0 then
     parts[#parts + 1] = edits .. '±'
   end
-  local usage = session.usage
-  if usage and usage.used and usage.size then
-    parts[#parts + 1] = short(usage.used) .. '/' .. short(usage.size)
-  end
+  parts[#parts + 1] = M.usage(session)
   return (table.concat(parts, ' '):gsub('%%', ''))
 end
 

@@ -176,6 +176,7 @@
 ---@field open boolean
 ---@field layout acp.Layout
 ---@field size number
+---@field bar boolean
 ---@field thoughts 'fold'|'show'|'hide'
 ---@field tool_lines integer
 

@@ -1,0 +1,150 @@
+--- The line above a chat: what its session is at, for how long, what waits; whose it is.
+local M = {}
+
+local api = vim.api
+
+local TICK_MS = 1000
+local BUSY = { running = true, cancelling = true, starting = true }
+
+---@class acp.Turn milliseconds
+---@field from integer
+---@field took? integer when it is over
+
+local turns = {} ---@type table<integer, acp.Turn> the latest of each session
+local timer ---@type uv.uv_timer_t|nil
+local watching = false
+
+---@param ms integer
+---@return string such as `12 s`, `2:05`, `1:02:05`
+local function time(ms)
+  local s = math.floor(ms / 1000)
+  if s < 60 then
+    return s .. ' s'
+  elseif s < 3600 then
+    return ('%d:%02d'):format(s / 60, s % 60)
+  end
+  return ('%d:%02d:%02d'):format(s / 3600, s / 60 % 60, s % 60)
+end
+
+---@param count integer
+---@param word string
+---@return string|nil
+local function counted(count, word)
+  return count > 0 and ('%d %s'):format(count, word) or nil
+end
+
+---@param session table
+---@param turn acp.Turn|nil
+---@return string
+local function status(session, turn)
+  local word = session.status
+  if BUSY[word] then
+    return turn and not turn.took and word .. ' ' .. time(vim.uv.now() - turn.from) or word
+  end
+  local reason = session.stop_reason
+  if word == 'idle' and reason and turn and turn.took then
+    reason = reason == 'end_turn' and 'done' or reason:gsub('_', ' ')
+    return ('%s after %s'):format(reason, time(turn.took))
+  end
+  return word
+end
+
+--- Id of the mode, or its name.
+---@param modes table|nil
+---@return string|nil
+local function mode(modes)
+  for _, one in ipairs(modes and modes.available or {}) do
+    if one.id == modes.current then
+      return one.name
+    end
+  end
+end
+
+--- As a statusline has it: a `%` of an agent's own is one.
+---@param parts (string|nil)[]
+---@param count integer
+---@return string
+local function joined(parts, count)
+  local found = {}
+  for i = 1, count do
+    found[#found + 1] = parts[i]
+  end
+  return (require('acp.notify').one_line(table.concat(found, ' · ')):gsub('%%', '%%%%'))
+end
+
+--- What waits for the user stands out.
+---@param n integer
+---@return string
+local function text(n)
+  local session = require('acp.state').session(n)
+  if not session then
+    return ''
+  end
+  local asked = #(session.permissions or {}) + #(session.elicitations or {})
+  local questions = counted(asked, asked == 1 and 'question' or 'questions')
+  local now = { status(session, turns[n]), counted(#(session.queue or {}), 'waiting') }
+  local left = joined(now, 2)
+  if questions then
+    left = left .. ' · %#AcpPermission#' .. questions .. '%*'
+  end
+  local usage = require('acp.statusline').usage(session)
+  return (' %s %%=%%<%s '):format(
+    left,
+    joined({ session.title or session.agent, mode(session.modes), usage }, 3)
+  )
+end
+
+---@return boolean busy whether a session that is shown is at something
+local function update()
+  local busy = false
+  local shown = require('acp.config').get().chat.bar
+  for _, win in ipairs(api.nvim_list_wins()) do
+    local n = require('acp.chat').number(api.nvim_win_get_buf(win))
+    if n then
+      local value = shown and text(n) or ''
+      if vim.w[win].acp_bar ~= value then
+        vim.w[win].acp_bar = value
+        api.nvim_set_option_value('winbar', value, { scope = 'local', win = win })
+      end
+      local session = require('acp.state').session(n)
+      busy = busy or shown and session ~= nil and BUSY[session.status] ~= nil
+    end
+  end
+  return busy
+end
+
+local function tick()
+  timer = nil
+  M.update()
+end
+
+--- Draw what has changed; once in a second while a session is at work that some window shows.
+function M.update()
+  if update() and not timer then
+    timer = vim.defer_fn(tick, TICK_MS)
+  end
+end
+
+--- The windows that show a chat have their line, and keep it up to date.
+function M.watch()
+  if watching then
+    return
+  end
+  watching = true
+  local group = api.nvim_create_augroup('acp.bar', {})
+  api.nvim_create_autocmd('User', {
+    group = group,
+    pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' },
+    callback = function(args)
+      local n = args.data.session
+      if args.match == 'AcpTurnStart' then
+        turns[n] = { from = vim.uv.now() }
+      elseif args.match == 'AcpTurnEnd' and turns[n] then
+        turns[n].took = vim.uv.now() - turns[n].from
+      end
+      M.update()
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,77 @@
+"""The line above a chat, in a real Neovim."""
+
+from __future__ import annotations
+
+from tests.editor import Editor
+
+BAR = """
+(function()
+  local win = vim.fn.win_findbuf(require('acp').state().sessions[1].chat_bufnr)[1]
+  return vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true }).str
+end)()
+"""
+
+
+def shows(editor: Editor, *texts: str) -> None:
+    """Wait until the bar holds each of these."""
+    for text in texts:
+        editor.wait(f"{BAR}:find(..., 1, true)", text)
+
+
+def bar(editor: Editor) -> str:
+    """What stands there now."""
+    found: str = editor.lua(f"return {BAR}")
+    return found
+
+
+def test_the_bar_says_what_the_session_is_at_and_for_how_long(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("wait_for_cancel")
+    shows(editor, "running 0 s", "script")
+    shows(editor, "running 1 s")
+    editor.cmd("AcpPrompt say more")
+    shows(editor, "1 waiting")
+    editor.cmd("AcpCancel!")
+    shows(editor, "cancelled after ")
+    assert "waiting" not in bar(editor)
+    editor.turn("say done")
+    shows(editor, "done after 0 s")
+
+
+def test_a_question_stands_in_the_bar_until_it_is_answered(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("permissions 2")
+    shows(editor, "2 questions")
+    editor.cmd("Acp allow")
+    shows(editor, "1 question ")
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd")
+    shows(editor, "done after")
+    assert "question" not in bar(editor)
+
+
+def test_a_title_and_a_mode_are_text(editor: Editor) -> None:
+    modes = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "%{1+1}%m"}]}
+    editor.agent("script", new_session={"modes": modes})
+    editor.turn("title 100%{2+2}")
+    shows(editor, "100%{2+2} · %{1+1}%m")
+
+
+def test_the_bar_can_be_left_out(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("say hi")
+    shows(editor, "done after")
+    editor.setup({"chat": {"bar": False}})
+    assert bar(editor) == ""
+
+
+def test_the_bar_stays_with_the_chat(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("say hi")
+    shows(editor, "done after")
+    editor.cmd("wincmd l")
+    editor.cmd("setlocal nowinfixbuf")
+    editor.cmd("enew")
+    assert editor.lua("return vim.wo.winbar") == ""
+    editor.cmd("buffer acp://chat/1")
+    shows(editor, "done after")
