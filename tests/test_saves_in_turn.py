@@ -169,17 +169,21 @@ def test_a_file_that_is_another_one_of_the_same_text(editor: Editor, again: str)
 
 
 @pytest.mark.parametrize("again", ["touch -d '1 hour ago' a.txt", "cp a.txt x; mv x a.txt"])
+@pytest.mark.parametrize("first", [False, True])
 def test_saved_after_the_turn_in_which_it_became_another_one_of_the_same_text(
-    editor: Editor, again: str
+    editor: Editor, again: str, first: bool
 ) -> None:
+    """The user has typed before it did, or types afterwards."""
     editor.write("a.txt", LINES)
     repository(editor.work)
     editor.agent("script")
     editor.open("a.txt")
-    editor.lua("vim.fn.setline(16, 'mine')")
+    if first:
+        editor.lua("vim.fn.setline(16, 'mine')")
     editor.turn("silently " + json.dumps(again))
     editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
     editor.wait("require('acp.outside').settled()")
+    editor.lua("vim.fn.setline(16, 'mine')")
     save(editor, WRITTEN)
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
 

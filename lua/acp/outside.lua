@@ -206,11 +206,11 @@ local function hush(bufnr, read)
 end
 
 --- What turns changed has been brought to the buffers by now. Where a file is another one all the
---- same, under unsaved edits, it may be one of the same text, of which Neovim need not warn.
+--- same it may be one of the same text, of which Neovim need not warn whoever saves his edits.
 local function leave()
   for bufnr, known in pairs(stamps) do
-    local modified = api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].modified
-    local now = modified and not save.is_parted(bufnr) and save.stamp(api.nvim_buf_get_name(bufnr))
+    local ours = api.nvim_buf_is_loaded(bufnr) and not save.is_parted(bufnr)
+    local now = ours and save.stamp(api.nvim_buf_get_name(bufnr))
     if now and now ~= known then
       look(bufnr)
     end

@@ -38,7 +38,9 @@ class Commits:
             if self._by_agent(at) or (turn is not None and turn.called(at)):
                 continue
             for path, data in texts.items():
-                self._committed(path, data)
+                async with self._edits.alone(path):
+                    await self._edits.sync(path)
+                    self._committed(path, data)
 
     def _committed(self, path: str, data: bytes | None) -> None:
         live = self._edits.mirrors.get(path)
