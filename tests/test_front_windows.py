@@ -113,6 +113,20 @@ def test_help_lists_the_keys_in_force(front: Editor) -> None:
     assert front.lua("return vim.bo.filetype") == "acpcomposer"
 
 
+def test_help_begins_with_what_one_wants_to_know_and_names_keys_as_they_are_typed(
+    front: Editor,
+) -> None:
+    front.lua("vim.g.maplocalleader = ','")
+    front.lua("require('acp.help').open(...)", "composer")
+    lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+    assert [line.split()[-1] for line in lines[1:3]] == ["n)", "send"]
+    assert "this list" in lines[-1]
+    front.keys("q")
+    front.lua("require('acp.help').open(...)", "edits")
+    lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+    assert [line.split()[0] for line in lines[1:]] == [",a", ",r", "]h", "[h"]
+
+
 def test_selects_do_not_nest_and_wait_for_normal_mode(front: Editor) -> None:
     front.lua(
         "_G.asked = {} vim.ui.select = function(items, opts, done)"

@@ -3,12 +3,76 @@ local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.help')
 
+--- What one wants to know first stands first; what is not named here follows, by what it does.
+local ORDER = {
+  'send',
+  'finish',
+  'complete',
+  'act',
+  'choose',
+  'compose',
+  'allow_once',
+  'allow_always',
+  'reject_once',
+  'reject_always',
+  'review',
+  'open',
+  'obtain',
+  'put',
+  'accept_hunk',
+  'reject_hunk',
+  'next_hunk',
+  'previous_hunk',
+  'accept_file',
+  'reject_file',
+  'next_file',
+  'previous_file',
+  'next_turn',
+  'previous_turn',
+  'earlier',
+  'later',
+  'cancel',
+}
+local rank = {} ---@type table<string, integer>
+for i, action in ipairs(ORDER) do
+  rank[action] = i
+end
+
+---@param keys acp.Key[] sorted by what they do
+---@return acp.Key[]
+local function by_rank(keys)
+  local at = {}
+  for i, key in ipairs(keys) do
+    at[key] = (key.action == 'help' and 2000 or rank[key.action] or 1000) * 100 + i
+  end
+  table.sort(keys, function(a, b)
+    return at[a] < at[b]
+  end)
+  return keys
+end
+
+--- The key as one types it.
+---@param key string
+---@return string
+local function spelled(key)
+  local function leader(name)
+    local value = vim.g[name]
+    return value == ' ' and '<Space>' or value or '\\'
+  end
+  key = key:gsub('<[Ll]ocal[Ll]eader>', function()
+    return leader('maplocalleader')
+  end)
+  return (key:gsub('<[Ll]eader>', function()
+    return leader('mapleader')
+  end))
+end
+
 ---@class acp.HelpRow
 ---@field keys string
 ---@field desc string
 
 --- One row for all keys that do the same in the same modes.
----@param keys acp.Key[] sorted by what they do
+---@param keys acp.Key[] in order
 ---@return acp.HelpRow[]
 local function rows_of(keys)
   local rows, last = {}, nil
@@ -16,9 +80,9 @@ local function rows_of(keys)
     local modes = table.concat(key.modes, ', ')
     local desc = key.desc .. (modes == 'n' and '' or (' (%s)'):format(modes))
     if last and last.desc == desc then
-      last.keys = last.keys .. ' ' .. key.key
+      last.keys = last.keys .. ' ' .. spelled(key.key)
     else
-      last = { keys = key.key, desc = desc }
+      last = { keys = spelled(key.key), desc = desc }
       rows[#rows + 1] = last
     end
   end
@@ -31,7 +95,7 @@ end
 ---@return acp.Span[] spans
 local function page(title, keys)
   local lines, spans = { title }, { { 0, 0, #title, 'AcpTitle' } }
-  local rows, width = rows_of(keys), 0
+  local rows, width = rows_of(by_rank(keys)), 0
   for _, row in ipairs(rows) do
     width = math.max(width, vim.fn.strdisplaywidth(row.keys))
   end
