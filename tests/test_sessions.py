@@ -182,6 +182,18 @@ def test_a_fork_of_a_stored_session_says_that_nothing_is_shown(picker: Editor) -
     ]
 
 
+def test_a_fork_of_one_that_was_closed_shows_what_was_said_here(picker: Editor) -> None:
+    agent(picker, {})
+    picker.turn("say one")
+    before = [line for line in picker.chat(1) if line]
+    pick(picker, "Acp sessions", "say one", "close")
+    picker.wait("require('acp').state().sessions[1].status == 'closed'")
+    pick(picker, "Acp sessions", "say one", "fork")
+    picker.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
+    end = ["— closed", "— forked; the agent knows what was said before"]
+    assert [line for line in picker.chat(2) if line] == [*before, *end]
+
+
 @pytest.mark.parametrize("way", ["load", "resume", "fork"])
 def test_what_cannot_be_opened_is_not_current(picker: Editor, way: str) -> None:
     traffic = agent(picker, {"x1": {"title": "Old", "said": HISTORY}}, scenario="stores_nothing")
