@@ -144,3 +144,18 @@ def test_a_new_file_that_the_user_undoes_is_empty(project: Editor, agent: Orders
     project.lua(run.format("write"), path)
     agent.ask("read", path)
     assert agent.traffic.answers("fs/read_text_file")[-1]["result"] == {"content": ""}
+
+
+def test_a_save_that_ends_the_file_with_a_newline(project: Editor, agent: Orders) -> None:
+    """'fixendofline' does; what the agent writes afterwards does not take it away."""
+    path = project.write("b.txt", "one\ntwo\nthree")
+    project.open("b.txt")
+    agent.ask("read", str(path))
+    project.cmd("call setline(1, 'mine') | silent write")
+    assert path.read_text() == "mine\ntwo\nthree\n"
+    agent.ask("replace", str(path), "two", "TWO")
+    assert path.read_text() == "mine\nTWO\nthree\n"
+    wait_edits(project, b="modified")
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    assert path.read_text() == "mine\ntwo\nthree\n"

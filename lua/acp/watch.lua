@@ -218,6 +218,18 @@ local function tell_other(path)
   end
 end
 
+--- Where the save has ended the text ('fixendofline'), 'endofline' says so, as after `:edit`: agents
+--- are told that newline, and do not drop it with their next write.
+---@param bufnr integer
+---@param ended boolean
+local function end_with_file(bufnr, ended)
+  local options = vim.bo[bufnr]
+  if ended and not options.endofline then
+    local modified = options.modified
+    options.endofline, options.modified = true, modified
+  end
+end
+
 local function on_saved(args)
   local watch = watched[args.buf]
   local path = watch and watch.path or path_of(args.buf)
@@ -232,6 +244,7 @@ local function on_saved(args)
     saved.coded = is_coded(args.buf) or nil
     saved.unaware, unaware[args.buf] = unaware[args.buf], nil
     saved.stamp = require('acp.save').stamp(path)
+    end_with_file(args.buf, saved.eol)
     if not watch or watch.unread then
       saved.lines = api.nvim_buf_get_lines(args.buf, 0, -1, false)
     end
