@@ -320,3 +320,14 @@ def test_requests_of_an_agent_pass_while_updates_are_translated() -> None:
     line = b'{"jsonrpc":"2.0","id":0,"method":"fs/read_text_file","params":{"path":"/a"}}\n'
     events = Peer().receive(line)
     assert dialect.events(events) == events
+
+
+@pytest.mark.parametrize("odd", [{"type": ["text"]}, {"type": "text", "text": None}, 5])
+def test_what_stands_beside_the_stop_reason_may_be_anything(odd: Any) -> None:
+    events = answered(
+        Dialect(), "session/prompt", {"stopReason": "endTurn", "content": [odd, "said"]}
+    )
+    assert result_of(events)["stopReason"] == "end_turn"
+    assert isinstance(events[-2], Notification)
+    said = json.loads(bytes(events[-2].params))["update"]["content"]
+    assert said == {"type": "text", "text": "said"}

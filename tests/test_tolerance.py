@@ -375,3 +375,14 @@ def test_elicitation_modes() -> None:
     read, _ = params("elicitation/create", {"mode": "dance", "message": "m", "requestId": 1})
     assert isinstance(read, schema.UnknownElicitationMode)
     assert (read.mode, read.request_id) == ("dance", 1)
+
+
+@pytest.mark.parametrize("kind", [[], ["text"], {"x": 1}, None, 7])
+def test_a_block_whose_type_is_no_text_is_dropped_alone(kind: Any) -> None:
+    read, notes = update(
+        sessionUpdate="tool_call_update",
+        toolCallId="t",
+        content=[{"type": kind, "text": "lost"}, {"type": "content", "content": text("kept")}],
+    )
+    assert read.content == [schema.Content(schema.TextContent("kept"))]
+    assert len(notes) == 1

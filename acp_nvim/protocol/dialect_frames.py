@@ -19,7 +19,7 @@ import msgspec
 
 JSON = dict[str, Any]
 
-BLOCKS: Final = frozenset({"text", "image", "audio", "resource_link", "resource"})
+BLOCKS: Final = ("text", "image", "audio", "resource_link", "resource")  # what comes may not hash
 
 _ROLES: Final = {
     "user": "user_message_chunk",
@@ -225,7 +225,7 @@ def ended(result: JSON) -> End:
     if "content" in result and (given := blocks(result["content"])):
         traits.append("content beside stopReason")
         end.says = [{"sessionUpdate": "agent_message_chunk", "content": it} for it in given]
-        end.text = "".join(it.get("text", "") for it in given if it.get("type") == "text")
+        end.text = "".join(str(it.get("text") or "") for it in given if it.get("type") == "text")
     if reason == "error":
         traits.append("stop reason error")
         end.error = _reason(result)

@@ -116,7 +116,7 @@ RESHAPE: Final[dict[type[Any], Callable[[dict[str, Any]], dict[str, Any]]]] = {
     s.PermissionOption: _option,
 }
 
-_BLOCKS: Final = frozenset({"text", "image", "audio", "resource_link", "resource"})
+_BLOCKS: Final = ("text", "image", "audio", "resource_link", "resource")  # what comes may not hash
 
 
 def reshape_member(members: list[Any], value: Any) -> Any:
