@@ -13,6 +13,7 @@ from acp_nvim.agent.child.tree import true_within
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.agent.wire.transport import MemoryTransport
+from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Violation
 
@@ -30,6 +31,9 @@ class Handler:
 
     def notification(self, method: str, params: Raw) -> None:
         self.heard.append((method, json.loads(bytes(params))))
+
+    def updated(self, message: schema.SessionNotification, size: int) -> None:
+        self.heard.append(message)
 
     def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any]:
         self.heard.append(method)

@@ -216,9 +216,13 @@ class Client:
             message = self._read_otherwise(params)
             if message is None:
                 return
+        self.updated(message, len(params))
+
+    def updated(self, message: schema.SessionNotification, size: int) -> None:
+        """Apply an update that came in `size` bytes at most."""
         session = self.sessions.get(message.session_id)
         if session is None:
-            self._stray(message, len(params))
+            self._stray(message)
             return
         if self.muted and self._is_muted(session, message):
             return
@@ -226,7 +230,7 @@ class Client:
         kind = update.__class__
         if kind is schema.AgentMessageChunk and session.status != "idle":
             apply(session, update)
-        elif kind in _CALLS and len(params) <= self._settings().limits.tool_output_bytes:
+        elif kind in _CALLS and size <= self._settings().limits.tool_output_bytes:
             # JSON is never shorter than what it says: nothing is to be cut.
             if kind is schema.ToolCallUpdate:
                 self._note(session, update)
@@ -242,10 +246,11 @@ class Client:
             self._update(translated)
         return None if stands_for else self._decode("session/update", params)
 
-    def _stray(self, message: schema.SessionNotification, size: int) -> None:
+    def _stray(self, message: schema.SessionNotification) -> None:
         """Keep what came for a session whose `session/new` has not answered yet."""
         if message.session_id not in self._gone:
             self.oddities.count("update for a session not known yet", message.session_id[-8:])
+            size = len(msgspec.json.encode(message))
             self.early.add(message.session_id, message.update, size)
 
     def _apply(self, session: Session, update: Any) -> None:

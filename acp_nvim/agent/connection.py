@@ -87,6 +87,7 @@ class Connection:
         self.process: AgentProcess | None = None
         self._around = around
         self._peer = Peer(around.settings().limits.message_bytes)
+        self._peer.reads_updates = True
         self._ready = anyio.Event()
         self._ended = anyio.Event()
         self._agent: Agent | None = None

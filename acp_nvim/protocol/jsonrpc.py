@@ -1,8 +1,8 @@
 """A JSON-RPC 2.0 peer without I/O: bytes in, events out; one line of JSON is one message.
 
 `Peer.receive` takes whatever the pipe gave and returns the same events for any split of the same
-bytes. Only the envelope is read here; params and results stay raw and are decoded by `codec`: two
-passes, so that a flood of updates costs next to nothing until it is wanted.
+bytes. Only the envelope is read here; params and results stay raw and are decoded by `codec`. A
+flood of updates is the exception (`Updates`).
 
 Nothing that a peer sends raises. What breaks the rules becomes a `Violation`, with the line to send
 back when there is one, and the messages after it are read as if nothing had happened. The `jsonrpc`
@@ -18,19 +18,20 @@ from __future__ import annotations
 
 from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, Struct
 
-from acp_nvim.protocol import errors, numbers, salvage, schema
+from acp_nvim.protocol import blocks, errors, numbers, salvage, schema
+from acp_nvim.protocol.blocks import NO_PARAMS, Envelope, Int64
 from acp_nvim.protocol.errors import LocalProtocolError
 from acp_nvim.protocol.lines import SHOWN_BYTES, LineSplitter, Oversize
 from acp_nvim.protocol.numbers import Number
 from acp_nvim.protocol.text import clean, repair_escapes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 MESSAGE_BYTES: Final = 64 << 20
 
@@ -80,29 +81,23 @@ class Violation(Struct, frozen=True, gc=False):
     reply: bytes | None = None
 
 
-Event: TypeAlias = Request | Notification | Response | Violation
+class Updates(Struct, frozen=True, gc=False):
+    """Lines that are all `session/update`, read already; of `size` bytes together."""
 
-_Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+    messages: Sequence[schema.SessionNotification]
+    size: int
+
+
+Event: TypeAlias = Request | Notification | Response | Violation | Updates
 
 _BOM: Final = b"\xef\xbb\xbf"
 _NULL: Final = Raw(b"null")
-_NO_PARAMS: Final = Raw(b"{}")
 
 
-class _Envelope(Struct, frozen=True, gc=False):
-    """Nearly any valid message; ids such as 1.0 and 2**63 are for `_misfit`."""
-
-    method: str | UnsetType = UNSET
-    params: Raw = _NO_PARAMS
-    id: _Int64 | str | UnsetType | None = UNSET
-    result: Raw | UnsetType = UNSET
-    error: Raw | UnsetType = UNSET
-
-
-_envelopes: Final = msgspec.json.Decoder(_Envelope)
+_envelope: Final = msgspec.json.Decoder(Envelope)
 _members: Final = msgspec.json.Decoder(dict[str, Raw])
 _syntax: Final = msgspec.json.Decoder(Raw)
-_ids: Final = msgspec.json.Decoder(_Int64 | str | None)
+_ids: Final = msgspec.json.Decoder(Int64 | str | None)
 _errors: Final = msgspec.json.Decoder(schema.Error)
 _encoder: Final = msgspec.json.Encoder(enc_hook=numbers.to_json)
 
@@ -111,11 +106,13 @@ class Peer:
     """One side of a connection: classifies what comes, keeps the ids of both directions.
 
     `message_bytes` bounds one line; a longer one is skipped and reported, at no cost in memory.
+    While `reads_updates` is set, lines that are all updates come as `Updates`.
     `outgoing` and `incoming` are the requests without an answer yet, ours and the peer's: id to
     method.
     """
 
     def __init__(self, message_bytes: int = MESSAGE_BYTES) -> None:
+        self.reads_updates = False
         self._limit = message_bytes
         self._lines = LineSplitter(message_bytes)
         self._next_id = count(1)
@@ -185,7 +182,9 @@ class Peer:
         return line
 
     def _block(self, block: bytes) -> list[Event]:
-        envelopes = _read_block(block)
+        if self.reads_updates and (updates := blocks.updates(block)) is not None:
+            return [Updates([update.params for update in updates], len(block))]
+        envelopes = blocks.envelopes(block)
         if envelopes is None:
             lines = [line for line in block.split(b"\n") if not line.isspace() and line]
             return [event for line in lines for event in self._line(line)]
@@ -210,13 +209,13 @@ class Peer:
             return self._unreadable("utf8", f"invalid UTF-8: {e}", line)
         text = repair_escapes(line) if b"\\u" in line else line
         try:
-            return self._message(_envelopes.decode(text), _Rows(line), 0)
+            return self._message(_envelope.decode(text), _Rows(line), 0)
         except msgspec.ValidationError as e:
             return self._misfit(line, text, str(e))
         except (msgspec.DecodeError, RecursionError) as e:
             return self._unreadable("json", f"no JSON: {e}", line)
 
-    def _message(self, it: _Envelope, rows: _Rows, row: int) -> list[Event]:
+    def _message(self, it: Envelope, rows: _Rows, row: int) -> list[Event]:
         if it.method is UNSET:
             return self._response(it, rows[row])
         if it.id is UNSET:
@@ -227,7 +226,7 @@ class Peer:
         self._incoming[it.id] = it.method
         return [Request(it.id, it.method, it.params)]
 
-    def _response(self, it: _Envelope, raw: bytes) -> list[Event]:
+    def _response(self, it: Envelope, raw: bytes) -> list[Event]:
         empty = it.result is UNSET and it.error is UNSET
         if it.id is UNSET or (empty and it.id not in self._outgoing):
             detail = "neither method nor result nor error" if empty else "a response without an id"
@@ -304,16 +303,16 @@ class Peer:
         return [Response(answered, method, None, schema.Error(errors.INTERNAL_ERROR, detail))]
 
 
-def _numbered(members: Mapping[str, Raw], number: Number) -> _Envelope:
+def _numbered(members: Mapping[str, Raw], number: Number) -> Envelope:
     """A message whose id is such a number; one that is 1.0 answers our request 1.
 
     Raises ValidationError when its method is none.
     """
     asks = "method" in members
     own: Any = number if asks or number.whole is None else number.whole
-    return _Envelope(
+    return Envelope(
         msgspec.json.decode(members["method"], type=str) if asks else UNSET,
-        members.get("params", _NO_PARAMS),
+        members.get("params", NO_PARAMS),
         own,
         members.get("result", UNSET),
         members.get("error", UNSET),
@@ -333,24 +332,6 @@ class _Rows:
         if self._lines is None:
             self._lines = self._block.split(b"\n")
         return self._lines[row]
-
-
-def _read_block(block: bytes) -> list[_Envelope] | None:
-    """All lines in one go, None when they have to be looked at one by one.
-
-    `decode_lines` takes values, not lines: one may span two lines, two may share one. When every
-    newline stands between `}` and `{` no value spans it, and as many values as lines is one each.
-    """
-    rows = block.count(b"\n")
-    if block[:1] != b"{" or block[-2:] != b"}\n" or block.count(b"}\n{") != rows - 1:
-        return None
-    try:
-        if not block.isascii():
-            block.decode()
-        envelopes = _envelopes.decode_lines(block)
-    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
-        return None
-    return envelopes if len(envelopes) == rows else None
 
 
 def _error_response(asked: Id, method: str, error: Raw, raw: bytes) -> list[Event]:

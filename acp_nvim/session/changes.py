@@ -52,6 +52,9 @@ class Changes:
 
     def take_events(self, drawn: int) -> list[Event]:
         """Return the events whose text is drawn, in order."""
+        if self.events and self.events[-1].mark <= drawn:  # marks never fall
+            events, self.events = self.events, []
+            return events
         ready = 0
         while ready < len(self.events) and self.events[ready].mark <= drawn:
             ready += 1

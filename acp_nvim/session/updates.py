@@ -82,24 +82,27 @@ def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
 
 
 def _tool_call(session: Session, update: schema.ToolCall) -> None:
-    _upsert(session, update, announces=True)
+    if update.locations:
+        _located(session, update, announces=True)
+    else:
+        session.upsert_call(update, announces=True)
 
 
 def _tool_call_update(session: Session, update: schema.ToolCallUpdate) -> None:
-    _upsert(session, update, announces=False)
+    if update.locations:
+        _located(session, update, announces=False)
+    else:
+        session.upsert_call(update, announces=False)
 
 
-def _upsert(
+def _located(
     session: Session, update: schema.ToolCall | schema.ToolCallUpdate, announces: bool
 ) -> None:
     """Where the agent works is told in the order of its words; the last one is followed."""
-    if not update.locations:
-        session.upsert_call(update, announces=announces)
-        return
     call = session.tool_calls.get(update.tool_call_id)
     before = call.locations if call is not None and not call.finished else ()
     session.upsert_call(update, announces=announces)
-    for at in update.locations:
+    for at in update.locations or ():
         if at not in before:
             session.event("AcpLocation", path=at.path, line=at.line or None)
 

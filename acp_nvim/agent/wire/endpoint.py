@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 import msgspec
@@ -18,12 +18,22 @@ from msgspec import Raw, Struct
 
 from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall, OnResponse, OutgoingCall
 from acp_nvim.agent.wire.counters import Counters
+from acp_nvim.agent.wire.handler import Handler
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.agent.wire.transport import Transport
 from acp_nvim.protocol import codec, errors, numbers, schema
 from acp_nvim.protocol.dialects import Dialect
 from acp_nvim.protocol.errors import LocalProtocolError, RemoteProtocolError, RequestError
-from acp_nvim.protocol.jsonrpc import Event, Id, Notification, Peer, Request, Response, Violation
+from acp_nvim.protocol.jsonrpc import (
+    Event,
+    Id,
+    Notification,
+    Peer,
+    Request,
+    Response,
+    Updates,
+    Violation,
+)
 from acp_nvim.render.text import one_line
 
 __all__ = ["ConnectionClosed", "Endpoint", "Handler", "IncomingCall", "OutgoingCall"]
@@ -39,27 +49,6 @@ may print any amount of it, and read no answer.
 """
 
 Params: TypeAlias = Struct | dict[str, Any]
-
-
-class Handler(Protocol):
-    """What an endpoint does with what the peer says. Only `request` may lead to waiting."""
-
-    def notification(self, method: str, params: Raw) -> None:
-        """The peer tells something."""
-
-    def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any]:
-        """The peer asks; what is returned is awaited for the result (Struct, dict, Raw or None).
-
-        May be an `async def`. What a plain function does before it returns happens in wire order.
-        RequestError, at once or when awaited, becomes the answer; any other error a -32603 and a
-        call of `failed`.
-        """
-
-    def violation(self, violation: Violation) -> None:
-        """The peer broke the protocol; it has been told where that is due."""
-
-    def failed(self, error: Exception) -> None:
-        """A method of this handler or an `on_response` raised what it should not. Never raises."""
 
 
 class Endpoint:
@@ -191,6 +180,8 @@ class Endpoint:
             self.counters.bytes_in += len(data)
             if self._traffic is not None:
                 self._traffic.add("in", data)
+            if self.dialect.active:
+                self._peer.reads_updates = False
             tells = self._handle(self._peer.receive(data))
             self._calm = self._calm + 1 if tells and len(data) <= LITTLE else 0
         self._handle(self._peer.close())
@@ -203,7 +194,10 @@ class Endpoint:
         for event in events:
             if self.closed is not None:
                 break
-            if type(event) is Notification and event.method != CANCEL:
+            if type(event) is Updates:
+                told += 1
+                self._updated(event)
+            elif type(event) is Notification and event.method != CANCEL:
                 told += 1
                 try:
                     notify(event.method, event.params)
@@ -213,6 +207,15 @@ class Endpoint:
                 self._handle_rare(event)
         self.counters.notifications_in += told
         return told == len(events)
+
+    def _updated(self, updates: Updates) -> None:
+        self.counters.notifications_in += len(updates.messages) - 1
+        updated, size = self._handler.updated, updates.size
+        for message in updates.messages:
+            try:
+                updated(message, size)
+            except Exception as error:
+                self._failed(error)
 
     def _handle_rare(self, event: Event) -> None:
         match event:

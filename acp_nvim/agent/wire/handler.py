@@ -1,0 +1,38 @@
+"""What an endpoint does with what the peer says."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, Protocol
+
+from msgspec import Raw
+
+from acp_nvim.agent.wire.calls import IncomingCall
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.jsonrpc import Violation
+
+
+class Handler(Protocol):
+    """What an endpoint does with what the peer says. Only `request` may lead to waiting."""
+
+    def notification(self, method: str, params: Raw) -> None:
+        """The peer tells something."""
+
+    def updated(self, message: schema.SessionNotification, size: int) -> None:
+        """A `session/update`, read already, of at most `size` bytes: asked for by
+        `Peer.reads_updates`.
+        """
+
+    def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any]:
+        """The peer asks; what is returned is awaited for the result (Struct, dict, Raw or None).
+
+        May be an `async def`. What a plain function does before it returns happens in wire order.
+        RequestError, at once or when awaited, becomes the answer; any other error a -32603 and a
+        call of `failed`.
+        """
+
+    def violation(self, violation: Violation) -> None:
+        """The peer broke the protocol; it has been told where that is due."""
+
+    def failed(self, error: Exception) -> None:
+        """A method of this handler or an `on_response` raised what it should not. Never raises."""

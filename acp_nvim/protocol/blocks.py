@@ -1,0 +1,71 @@
+"""Blocks of whole lines, read in one go: as envelopes, or as updates where they are nothing else.
+
+What an agent sends in a flood is `session/update`. A block of these is read as the types that they
+have, envelope and params in one pass, in half the time of two.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.unions import read_untagged
+
+T = TypeVar("T")
+
+Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+NO_PARAMS: Final = Raw(b"{}")
+_Nothing: TypeAlias = Annotated[str, msgspec.Meta(pattern="(?!)")]
+"""A type without a value: a member of it must not be there."""
+
+
+class Envelope(Struct, frozen=True, gc=False):
+    """Nearly any valid message; ids such as 1.0 and 2**63 do not fit."""
+
+    method: str | UnsetType = UNSET
+    params: Raw = NO_PARAMS
+    id: Int64 | str | UnsetType | None = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+class Update(Struct, frozen=True, gc=False):
+    """A `session/update` as it should be; with an id it would be a request."""
+
+    method: Literal["session/update"]
+    params: schema.SessionNotification
+    id: _Nothing | UnsetType = UNSET
+
+
+_envelopes: Final = msgspec.json.Decoder(Envelope)
+_updates: Final = msgspec.json.Decoder(Update, dec_hook=read_untagged)
+
+
+def envelopes(block: bytes) -> list[Envelope] | None:
+    """The messages of all lines, None when they have to be looked at one by one."""
+    return _read(_envelopes, block)
+
+
+def updates(block: bytes) -> list[Update] | None:
+    """The same for lines that are all updates which leave nothing to be forgiven."""
+    return _read(_updates, block)
+
+
+def _read(decoder: msgspec.json.Decoder[T], block: bytes) -> list[T] | None:
+    """`decode_lines` takes values, not lines: one may span two lines, two may share one. When every
+    newline stands between `}` and `{` no value spans it, and as many values as lines is one each.
+    """
+    rows = block.count(b"\n")
+    if block[:1] != b"{" or block[-2:] != b"}\n" or block.count(b"}\n{") != rows - 1:
+        return None
+    try:
+        if not block.isascii():
+            block.decode()
+        found: list[Any] = decoder.decode_lines(block)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+        return None
+    return found if len(found) == rows else None
