@@ -36,6 +36,10 @@ def test_the_bar_says_what_the_session_is_at_and_for_how_long(editor: Editor) ->
     assert "waiting" not in bar(editor)
     editor.turn("say done")
     shows(editor, "done after 0 s")
+    editor.turn("stop error")
+    shows(editor, "error after 0 s")
+    editor.turn("stop max_tokens")
+    shows(editor, "max tokens after 0 s")
 
 
 def test_a_question_stands_in_the_bar_until_it_is_answered(editor: Editor) -> None:

@@ -41,7 +41,7 @@ local function status(session, turn)
   if BUSY[word] then
     return turn and not turn.took and word .. ' ' .. time(vim.uv.now() - turn.from) or word
   end
-  local reason = session.stop_reason
+  local reason = session.error and 'error' or session.stop_reason
   if word == 'idle' and reason and turn and turn.took then
     reason = reason == 'end_turn' and 'done' or reason:gsub('_', ' ')
     return ('%s after %s'):format(reason, time(turn.took))
@@ -84,6 +84,9 @@ local function text(n)
   local questions = counted(asked, asked == 1 and 'question' or 'questions')
   local now = { status(session, turns[n]), counted(#(session.queue or {}), 'waiting') }
   local left = joined(now, 2)
+  if session.error then
+    left = '%#AcpError#' .. left .. '%*'
+  end
   if questions then
     left = left .. ' · %#AcpPermission#' .. questions .. '%*'
   end

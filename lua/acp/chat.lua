@@ -225,6 +225,9 @@ function M.replace(n, first, last, lines, decor)
     marks.spans(bufnr, first, decor[1])
     marks.targets(chat, first, decor[2])
   end)
+  if #lines < last - first then
+    require('acp.folds').fill(chat)
+  end
 end
 
 --- Frame operation: append text to the end of `row`.

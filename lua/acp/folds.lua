@@ -22,7 +22,6 @@ local function run(win, commands)
   end
 end
 
---- A window that follows the end shows as much as it holds, also after lines went into a fold.
 ---@param win integer
 local function fill(win)
   local last = vim.fn.line('$', win)
@@ -45,6 +44,14 @@ local function fill(win)
       vim.fn.winrestview({ topline = higher })
     end
   end)
+end
+
+--- Windows that follow the end show as much as they hold, also after lines went or are in a fold.
+---@param chat acp.Chat
+function M.fill(chat)
+  for _, win in ipairs(chat.long and {} or vim.fn.win_findbuf(chat.bufnr)) do
+    fill(win)
+  end
 end
 
 --- Blocks that are to be seen, by id: those that ask.
@@ -85,9 +92,7 @@ function M.add(chat, folds)
   for _, id in ipairs(opened) do
     M.open(chat, id, true)
   end
-  for _, win in ipairs(chat.long and {} or vim.fn.win_findbuf(chat.bufnr)) do
-    fill(win)
-  end
+  M.fill(chat)
 end
 
 --- Open or close the fold of a block in every window.
@@ -106,6 +111,9 @@ function M.open(chat, id, open)
     api.nvim_win_call(win, function()
       pcall(vim.cmd, first .. (open and 'foldopen!' or 'foldclose'))
     end)
+  end
+  if not open then
+    M.fill(chat)
   end
 end
 
