@@ -38,7 +38,8 @@ local window_options = {
   list = false,
   spell = false,
   cursorline = false,
-  conceallevel = 0,
+  conceallevel = 2,
+  concealcursor = '',
 }
 
 local function scratch(name)

@@ -14,6 +14,21 @@ local groups = setmetatable({}, {
   end,
 })
 
+--- Bytes at both ends of a span that nobody wants to read: they are seen in the cursor's line.
+local MARKUP = { AcpStrong = 2, AcpEmphasis = 1 }
+
+---@param bufnr integer
+---@param row integer
+---@param first integer
+---@param last integer
+---@param bytes integer
+local function conceal(bufnr, row, first, last, bytes)
+  for _, col in ipairs({ first, last - bytes }) do
+    local options = { end_col = col + bytes, conceal = '', strict = false }
+    api.nvim_buf_set_extmark(bufnr, ns, row, col, options)
+  end
+end
+
 ---@param bufnr integer
 ---@param row integer what the rows are relative to
 ---@param spans any[] row, column, end column and group of one after the other
@@ -22,6 +37,9 @@ function M.spans(bufnr, row, spans)
   for i = 1, #spans, 4 do
     options.end_col, options.hl_group = spans[i + 2], groups[spans[i + 3]]
     set_extmark(bufnr, ns, row + spans[i], spans[i + 1], options)
+    if MARKUP[spans[i + 3]] then
+      conceal(bufnr, row + spans[i], spans[i + 1], spans[i + 2], MARKUP[spans[i + 3]])
+    end
   end
 end
 
