@@ -74,6 +74,21 @@ def test_what_was_accepted_since_is_not_pending_again() -> None:
     assert pending(found) == [(3, 4, "Y")]
 
 
+def test_accepted_lines_that_are_deleted_and_undone_are_the_users() -> None:
+    found = ledger("abcdef", "aXcdYf")
+    for now in ["abcdYf", "aXcdYf"]:
+        found.user_edited("/f", text(now))
+    found.accept("/f", found.hunks("/f")[0])
+    for now in ["abcdYf", "aXcdYf"]:
+        found.user_edited("/f", text(now))
+    assert pending(found) == [(4, 5, "Y")]
+    found.accept("/f")
+    for now in ["abcdYf", "abcdef", "aXcdYf"]:
+        found.user_edited("/f", text(now))
+    assert pending(found) == []
+    assert found.get("/f") is None
+
+
 def test_what_the_agent_took_back_comes_back_as_the_agents() -> None:
     found = ledger("abcde", "aXcde")
     found.agent_wrote("/f", text("aXcde"), text("abcde"))

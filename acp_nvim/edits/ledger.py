@@ -14,6 +14,7 @@ import msgspec
 
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import Pending, Restoration, Summary
+from acp_nvim.edits.undone import Undone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 MAX_REJECTS = 20
 """How many rejects can be taken back, one after the other."""
-MAX_UNDONE = 50
-"""How many of the user's steps that took pending lines away are known when he undoes them."""
 
 
 class _Reject(msgspec.Struct, frozen=True):
@@ -41,8 +40,7 @@ class Ledger:
     def __init__(self) -> None:
         self._files: dict[str, Pending] = {}
         self._rejects: list[list[_Reject]] = []
-        self._undone: list[Pending] = []
-        """Entries before steps that took lines of the agent's out of a text."""
+        self._undone = Undone()
         self._settled: dict[str, Pending] = {}
         """Files of such steps in which nothing is pending now."""
 
@@ -95,26 +93,14 @@ class Ledger:
             self._files.pop(path, None)
             self._settled.pop(path, None)
             return
-        back = self._brought_back(entry, after)
+        back = self._undone.brought_back(path, after)
         edited = entry.edited(after, back=back.hunks if back else ())
         if back is not None:
             edited = msgspec.structs.replace(edited, writers=edited.writers | back.writers)
         if edited.conflict and edited.theirs == after:
             edited = msgspec.structs.replace(edited, conflict=False, theirs=None)
-        self._note(entry, edited.weight)
+        self._undone.note(entry, edited.weight)
         self._put(edited)
-
-    def _note(self, entry: Pending, weight: int) -> None:
-        """Remember a step that took pending lines away."""
-        if entry.base is not None and entry.live is not None and weight < entry.weight:
-            self._undone = [*self._undone, entry][-MAX_UNDONE:]
-
-    def _brought_back(self, now: Pending, after: Text) -> Pending | None:
-        """The entry before a step that is undone, perhaps with others, by making the text this."""
-        for before in reversed(self._undone):
-            if before.path == now.path and before.live == after:
-                return before
-        return None
 
     def formatted(self, path: str, before: Text, after: Text) -> None:
         """A save made ``before`` into ``after``: the agent's where it touches its hunks."""
@@ -201,16 +187,16 @@ class Ledger:
                 del self._files[path]
             return
         if entry.base is None:
-            entry = msgspec.structs.replace(entry, base=text)
+            left = msgspec.structs.replace(entry, base=text)
         else:
-            entry = entry.accepted(entry.contained_in(text))
-        self._put(msgspec.structs.replace(entry, origin=None))
+            left = entry.accepted(entry.contained_in(text))
+        self._accepted(entry, msgspec.structs.replace(left, origin=None))
 
     def rebased(self, path: str, base: Text) -> None:
         """The user wrote this text into the base: what is equal to the live one is accepted."""
         entry = self.get(path)
         if entry is not None:
-            self._put(msgspec.structs.replace(entry, base=base))
+            self._accepted(entry, msgspec.structs.replace(entry, base=base))
 
     def reinstated(self, path: str, live: Text | None, entry: Pending | None) -> None:
         """The file is as it was when this was pending there, or as the user made it since."""
@@ -240,8 +226,9 @@ class Ledger:
         """
         entry = self._files[path]
         if hunk is not None:
-            self._put(entry.accepted([_known(entry, hunk)]))
+            self._accepted(entry, entry.accepted([_known(entry, hunk)]))
             return []
+        self._undone.accepted(entry, None)
         self._drop(path, entry.live)
         return [Restoration(path, entry.live, entry.theirs)] if entry.conflict else []
 
@@ -301,8 +288,12 @@ class Ledger:
             conflict=False,
             theirs=None,
         )
-        self._note(entry, wrote.weight)
+        self._undone.note(entry, wrote.weight)
         self._put(wrote)
+
+    def _accepted(self, entry: Pending, left: Pending) -> None:
+        self._undone.accepted(entry, left)
+        self._put(left)
 
     def _put(self, entry: Pending) -> None:
         self._settled.pop(entry.path, None)
@@ -314,7 +305,7 @@ class Ledger:
     def _drop(self, path: str, live: Text | None) -> None:
         """Nothing is pending in a file of this text any more, but perhaps by an undo."""
         self._files.pop(path, None)
-        known = {before.path for before in self._undone}
+        known = self._undone.paths()
         if path in known and live is not None:
             self._settled[path] = Pending(path, live, live, live)
         for gone in self._settled.keys() - known:
@@ -341,12 +332,12 @@ class Ledger:
                 rejected = entry.rejected([_known(entry, hunk)])
                 steps = [Restoration(entry.path, entry.live, rejected.live)]
                 if rejected.live is not None:
-                    self._note(entry, rejected.weight)
+                    self._undone.note(entry, rejected.weight)
                 self._put(rejected)
             else:
                 steps = entry.undone()
                 if entry.base is not None and entry.origin is None:
-                    self._note(entry, 0)
+                    self._undone.note(entry, 0)
                 self._drop(entry.path, entry.base if entry.origin is None else None)
             done.append(_Reject(entry, self.get(entry.path), steps))
         if done:

@@ -1,0 +1,53 @@
+"""Steps that took lines of an agent's out of a text, as long as the user may undo them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from acp_nvim.edits.pending import Pending
+    from acp_nvim.edits.text import Text
+
+MAX_UNDONE = 50
+"""How many such steps are known."""
+
+Change = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+class Undone:
+    """What was pending before each of them."""
+
+    def __init__(self) -> None:
+        self._before: list[Pending] = []
+
+    def note(self, entry: Pending, weight: int) -> None:
+        """A step leaves so many lines pending; one that takes none away is not remembered."""
+        if entry.base is not None and entry.live is not None and weight < entry.weight:
+            self._before = [*self._before, entry][-MAX_UNDONE:]
+
+    def paths(self) -> set[str]:
+        """The files of these steps."""
+        return {before.path for before in self._before}
+
+    def brought_back(self, path: str, after: Text) -> Pending | None:
+        """What was pending before a step that is undone, perhaps with others, by making the text
+        this.
+        """
+        for before in reversed(self._before):
+            if before.path == path and before.live == after:
+                return before
+        return None
+
+    def accepted(self, entry: Pending, left: Pending | None) -> None:
+        """The user kept what is pending in ``entry`` and not in ``left``: no undo brings that back
+        as an agent's.
+        """
+        kept = _changes(entry) - (_changes(left) if left else set())
+        for at, before in enumerate(self._before):
+            if before.path == entry.path:
+                chosen = [h for h in before.hunks if (before.removed_lines(h), h.lines) in kept]
+                self._before[at] = before.accepted(chosen)
+
+
+def _changes(entry: Pending) -> set[Change]:
+    return {(entry.removed_lines(hunk), hunk.lines) for hunk in entry.hunks}
