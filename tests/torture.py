@@ -83,7 +83,7 @@ class History(World):
         new = self.changed(disk, "agent")
         self.note("agent on disk", path, diff(disk.lines, new.lines))
         target = self.editor.home / "new"
-        target.write_text(str(new))
+        self.put(path, new, target)
         named = [path] if self.rng.random() < 0.5 else []
         how = self.rng.choice(["cat {0} > {1}", "cp {0} {1}.tmp; mv {1}.tmp {1}"])
         self.agent.ask("runs", *named, how.format(target, path))
@@ -141,6 +141,7 @@ class History(World):
         self.words += 1
         self.note("agent renames", path, new)
         self.paths.append(new)
+        self.layouts[new] = self.layout(path)
         self.agent.ask("runs", f"mv {path} {new}")
         self.ledger.agent_renamed(path, new, text, 1)
         self.settle({path: None, new: text}, {path: None, new: text})
@@ -167,7 +168,8 @@ class History(World):
         if save and first:
             self.editor.keys(keys)
             until(lambda: user in str(self.disk(path)))
-        done = self.agent.order("runs", f"sed -i '{theirs + 1}s/.*/{agent}/' {path}")
+        end = "\\r" if self.layout(path).dos else ""
+        done = self.agent.order("runs", f"LC_ALL=C sed -i '{theirs + 1}s/.*/{agent}{end}/' {path}")
         if save and not first:
             until(lambda: agent in str(self.disk(path)))
         if not (save and first):
@@ -175,14 +177,14 @@ class History(World):
         until(lambda: done in self.agent.traffic.notes(), what=done)
         lines = list(disk.lines)
         lines[mine] = user
-        edited = Text(tuple(lines))
+        edited = Text(tuple(lines), disk.eol)
         lines[theirs] = agent
-        both = Text(tuple(lines))
+        both = Text(tuple(lines), disk.eol)
         self.ledger.user_edited(path, edited)
         self.ledger.agent_wrote(path, edited, both, 1)
         only = list(disk.lines)
         only[theirs] = agent
-        self.settle({path: both}, {path: both if save else Text(tuple(only))})
+        self.settle({path: both}, {path: both if save else Text(tuple(only), disk.eol)})
 
     def free_rows(self, path: str, count: int) -> list[int]:
         """Rows that no pending hunk touches."""
@@ -364,9 +366,9 @@ def _lua(lines: Sequence[str]) -> str:
     return "{" + ",".join(json.dumps(line) for line in lines) + "}"
 
 
-def history(editor: Editor, seed: int, steps: int) -> History:
+def history(editor: Editor, seed: int, steps: int, kind: type[History] = History) -> History:
     """One random history; AssertionError with its steps where editor and model part."""
-    world = History(editor, seed)
+    world = kind(editor, seed)
     try:
         for _ in range(steps):
             world.step()
@@ -376,14 +378,15 @@ def history(editor: Editor, seed: int, steps: int) -> History:
     return world
 
 
-def main(first: int, steps: int, count: int) -> int:
-    """Run histories from a seed on; the number of those that failed."""
+def main(words: Sequence[str], kind: type[History] = History) -> int:
+    """Run histories from a seed on, by default one of 60 steps; the number of those that failed."""
+    first, steps, count = (int(word) for word in [*words, "60", "1"][:3])
     failed = 0
     for seed in range(first, first + count):
         editor = Editor(Path(tempfile.mkdtemp()))
         editor.errors_expected = True
         try:
-            history(editor, seed, steps)
+            history(editor, seed, steps, kind)
             editor.close()
             print(seed, "fine", flush=True)
         except BaseException as error:
@@ -396,4 +399,4 @@ def main(first: int, steps: int, count: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*(int(word) for word in [*sys.argv[1:], "60", "1"][:3])))
+    sys.exit(main(sys.argv[1:]))

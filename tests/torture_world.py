@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+from acp_nvim.agent.fs.decode import Format, decode_as, encode
 from acp_nvim.editor.review.edits_view import rows
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.ledger import Ledger
-from acp_nvim.edits.text import Text, parse
+from acp_nvim.edits.text import Text
 from tests.editor import Editor
 from tests.orders import Orders
 from tests.test_snapshots import repository
@@ -76,13 +77,26 @@ class World:
         self.shown: list[dict[str, Any]] = []
         self.marked: dict[str, list[list[Any]]] = {}
         self.words = 0
+        self.layouts: dict[str, Format] = {}
         for n, path in enumerate(self.paths):
-            Path(path).write_text("".join(f"{n}.{row}\n" for row in range(ROWS)))
+            self.make(n, path)
         repository(editor.work)
         editor.agent("script")
         self.agent = Orders(editor)
         editor.turn("say hello")
         self.look()
+
+    def make(self, n: int, path: str) -> None:
+        """The file number n as it is at first."""
+        self.put(path, Text(tuple(f"{n}.{row}" for row in range(ROWS))))
+
+    def put(self, path: str, text: Text, at: Path | None = None) -> None:
+        """Write a text to disk as it lies there, or what it would be to another file."""
+        (at or Path(path)).write_bytes(encode(text, self.layout(path)))
+
+    def layout(self, path: str) -> Format:
+        """How a file lies on disk."""
+        return self.layouts.get(path, Format())
 
     # ---- what is there
 
@@ -103,7 +117,7 @@ class World:
     def disk(self, path: str) -> Text | None:
         """A file's text."""
         file = Path(path)
-        return parse(file.read_text()) if file.exists() else None
+        return decode_as(file.read_bytes(), self.layout(path)).text if file.exists() else None
 
     def live(self, path: str) -> Text | None:
         """The text as the user sees it."""
@@ -181,6 +195,7 @@ class World:
         """The turn ends."""
         self.agent.end()
         self.editor.wait("not require('acp.watch').at_work(...)", self.paths[0])
+        self.editor.wait("require('acp.outside').settled()")
         self.note("turn ends")
         self.settle({}, {})
 
@@ -199,4 +214,4 @@ class World:
                 lines.insert(row, self.word(who))
             elif len(lines) > 3:
                 del lines[row]
-        return Text(tuple(lines))
+        return Text(tuple(lines), text.eol)
