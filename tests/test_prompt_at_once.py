@@ -104,6 +104,39 @@ def test_what_changed_before_and_what_after_the_prompt_went(gate: Gate) -> None:
     assert slow.session()["edits"][0]["path"] == str(slow.work / "b.txt")
 
 
+def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:
+    """Not what the agent has made of the files by the time that they have been looked at."""
+    slow, a, b = gate.editor, gate.editor.work / "a.txt", gate.editor.work / "b.txt"
+    gate.open()
+    slow.turn("say first")
+    slow.cmd("Acp checkpoints")
+    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0", timeout=20.0)
+    gate.close()
+    before = a.read_text(), b.read_text()
+    commands = f"sed -i s/two/TWO/ {a}; chmod +x {b}; rm {b}; echo new > new.txt"
+    slow.turn("silently " + json.dumps(commands))
+    assert gate.waits
+    gate.open()
+    slow.wait("#require('acp').state().sessions[1].edits == 3", timeout=20.0)
+    slow.cmd("Acp restore 2")
+    said = "restored to before prompt 2: 3 files changed"
+    slow.wait("vim.fn.execute('messages'):find(..., 1, true)", said)
+    assert (a.read_text(), b.read_text()) == before
+    assert not (slow.work / "new.txt").exists()
+
+
+def test_the_checkpoint_of_a_first_prompt_has_what_was_named_meanwhile(gate: Gate) -> None:
+    slow, path = gate.editor, gate.editor.work / "a.txt"
+    slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))
+    assert gate.waits
+    gate.open()
+    slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
+    slow.cmd("Acp restore 1")
+    said = "restored to before prompt 1: 1 file changed"
+    slow.wait("vim.fn.execute('messages'):find(..., 1, true)", said)
+    assert path.read_text() == "one\ntwo\n"
+
+
 def test_it_is_shown_while_the_agent_starts(editor: Editor) -> None:
     silent(editor, "initialize")
     editor.cmd("AcpPrompt hello there")

@@ -9,7 +9,7 @@ from typing import Any, Final
 import anyio
 
 from acp_nvim.agent.fs.paths import Place
-from acp_nvim.agent.workspace.snapshots import below
+from acp_nvim.agent.workspace.snapshots import FileChange, below
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -48,6 +48,8 @@ class Turn:
         """When the agent was done with the last prompt."""
         self.early: dict[str, bytes | None] = {}
         """Files that tool calls have named before that, as they were then."""
+        self.late: list[FileChange] = []
+        """What it had changed by then: no tree holds what these files were before the prompt."""
         self.names: dict[str, int] = {}
         """When each file was named last, in nanoseconds."""
         self.calls: dict[int, tuple[int, int]] = {}

@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from acp_nvim.agent.workspace.snapshots import Snapshots
+from acp_nvim.agent.workspace.snapshots import FileChange, Snapshots
 from acp_nvim.agent.workspace.store import Blob, StoreError
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
@@ -27,6 +27,14 @@ MAX_AGE_S: Final = 14 * 24 * 3600
 """Runs of Neovim longer ago are forgotten."""
 MAX_KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
 """Of all runs together; the oldest go first."""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """What a file is to be again; no ``data``: not there. ``mode`` is git's."""
+
+    path: str
+    data: bytes | None
+    mode: int = 0o100644
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -44,14 +52,10 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """Why directories are not kept."""
     touched: dict[str, Text | None] = msgspec.field(default_factory=dict)
     """Files that no tree holds, as they were when an agent first touched them afterwards."""
-
-
-class Target(msgspec.Struct, frozen=True):
-    """What a file is to be again; no ``data``: not there. ``mode`` is git's."""
-
-    path: str
-    data: bytes | None
-    mode: int = 0o100644
+    late: dict[str, Target] = msgspec.field(default_factory=dict)
+    """Files that the agent had changed when the directories were looked at: the prompt did not wait
+    for that, and the trees have what the agent made of them.
+    """
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -122,11 +126,11 @@ class Checkpoints:
 
     async def since(self, checkpoint: Checkpoint, now: Mapping[str, str]) -> list[str]:
         """The files that changed since, by the trees of now. StoreError."""
-        paths: list[str] = []
+        paths: dict[str, None] = dict.fromkeys(checkpoint.late)
         for root, tree in checkpoint.trees.items():
             found = await self._snapshots.differences(root, tree, now.get(root, tree))
-            paths += [change.path for change in found]
-        return paths
+            paths |= dict.fromkeys(change.path for change in found)
+        return list(paths)
 
     async def plan(self, session: int, checkpoint: Checkpoint, now: Mapping[str, str]) -> Plan:
         """What brings the files back to a checkpoint."""
@@ -137,6 +141,8 @@ class Checkpoints:
                 targets += await self._targets(root, now.get(root, tree), tree, reasons)
             except StoreError as error:
                 reasons.append(str(error))
+        targets = [it for it in targets if it.path not in checkpoint.late]
+        targets += checkpoint.late.values()
         held = {target.path for target in targets}
         touched: dict[str, Text | None] = {}
         for later in self._kept.get(session, []):
@@ -161,6 +167,14 @@ class Checkpoints:
             else:
                 reasons.append(f"{Path(change.path).name}: its content is no longer kept")
         return targets
+
+
+def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
+    """The files as they were before they changed, by path."""
+    return {
+        it.path: Target(it.path, it.before, 0o100755 if it.executable else 0o100644)
+        for it in changes
+    }
 
 
 def prune(home: Path, keep: Path) -> list[str]:

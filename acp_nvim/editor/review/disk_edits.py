@@ -127,6 +127,7 @@ class DiskEdits:
         """Take up files that changed after they were named and before they were looked at."""
         found = await to_thread.run_sync(differing, turn.early) if turn.early else ()
         if found:
+            turn.late += found
             async with self._lock, self._edits.alone(*(change.path for change in found)):
                 await self._take_up(found)
 
@@ -300,6 +301,8 @@ class DiskEdits:
                 self._edits.programs.add(change.path)
             at = await to_thread.run_sync(changed_at, change.path)
             turn = self.turns.author(change.path, at, beginning)
+            if turn is not None and turn is beginning:
+                turn.late.append(change)
             session = self._late.pop(change.path, turn.session if turn else None)
             if session is None:
                 await self._foreign(change)

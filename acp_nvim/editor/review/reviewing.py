@@ -14,7 +14,7 @@ from anyio import to_thread
 from acp_nvim.agent.fs.live import FileOptions
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.tasks import Tasks
-from acp_nvim.agent.workspace.checkpoints import Checkpoint, prune
+from acp_nvim.agent.workspace.checkpoints import Checkpoint, prune, targets
 from acp_nvim.agent.workspace.snapshots import Snapshots, stamp_of
 from acp_nvim.editor.at_work import Turn
 from acp_nvim.editor.bridge import Bridge
@@ -201,6 +201,8 @@ class Reviewing:
             turn.ready.set()
         self._looked(turn, kept)
         await self.disk.begun(turn)
+        if kept is not None:
+            kept.late.update(targets(turn.late))
 
     def _looked(self, turn: Turn, kept: Checkpoint | None) -> None:
         """What the files were before the prompt is known."""
