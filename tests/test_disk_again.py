@@ -159,3 +159,61 @@ def test_a_save_that_ends_the_file_with_a_newline(project: Editor, agent: Orders
     project.cmd("Acp reject all")
     wait_edits(project)
     assert path.read_text() == "mine\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize("verb", ["accept", "reject"])
+def test_the_hunk_that_the_user_saw_is_decided(project: Editor, agent: Orders, verb: str) -> None:
+    """The agent moves it just before the user's key, on disk, where another comes to its place."""
+    path = project.work / "a.txt"
+    project.open("a.txt")
+    agent.ask("runs", "sed -i 's/^line 5$/five/; s/^line 10$/ten/' a.txt")
+    project.wait("vim.fn.getline(10) == 'ten'")
+    project.wait("#require('acp.review.inline').rows(0) == 2")
+    agent.ask("silently", "sed -i '1i 1\\n2\\n3\\n4\\n5' a.txt")
+    project.cmd(f"10 | Acp {verb}")
+    project.wait("require('acp').state().sessions[1].edits[1].hunks == 2")
+    project.wait("vim.fn.getline(1) == '1'")
+    agent.end()
+    project.wait("not require('acp.watch').at_work(...)", str(path))
+    assert edits(project)["a.txt"]["hunks"] == 2
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    kept = LINES.replace("line 10", "ten") if verb == "accept" else LINES
+    assert path.read_text() == kept
+
+
+@pytest.mark.parametrize("scope", ["file", "all"])
+def test_what_the_user_has_not_seen_is_not_accepted(
+    project: Editor, agent: Orders, scope: str
+) -> None:
+    project.open("a.txt")
+    agent.ask("runs", "sed -i 's/^line 5$/five/' a.txt; echo new > n.txt")
+    wait_edits(project, a="modified", n="created")
+    agent.ask("silently", "sed -i 's/^line 10$/ten/' a.txt; echo more >> n.txt")
+    project.cmd(f"Acp accept {scope}")
+    project.wait("vim.fn.execute('messages'):find('has changed meanwhile')")
+    agent.end()
+    wait_edits(project, a="modified", n="created")
+    assert edits(project)["a.txt"]["hunks"] == 1
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    assert (project.work / "a.txt").read_text() == LINES.replace("line 5", "five")
+
+
+@pytest.mark.parametrize("scope", ["hunk", "file"])
+def test_a_conflict_that_comes_before_the_key_is_not_decided_by_it(
+    project: Editor, agent: Orders, scope: str
+) -> None:
+    """To accept one would be to take the agent's text in place of what the user typed."""
+    path = project.work / "a.txt"
+    project.open("a.txt")
+    agent.ask("runs", "sed -i 's/^line 5$/five/' a.txt")
+    project.wait("#require('acp.review.inline').rows(0) == 1")
+    project.cmd("call setline(15, 'mine')")
+    agent.ask("silently", "sed -i 's/^line 15$/theirs/' a.txt")
+    project.cmd(f"5 | Acp accept {scope}")
+    project.wait("require('acp').state().sessions[1].edits[1].conflict")
+    assert project.lines(str(path))[14] == "mine"
+    agent.end()
+    assert project.lines(str(path))[14] == "mine"
+    assert edits(project)["a.txt"]["conflict"]

@@ -232,6 +232,11 @@ class Ledger:
         self._drop(path, entry.live)
         return [Restoration(path, entry.live, entry.theirs)] if entry.conflict else []
 
+    def accept_hunks(self, path: str, hunks: Sequence[Hunk]) -> None:
+        """Keep these hunks of the file. KeyError when nothing is pending there."""
+        entry = self._files[path]
+        self._accepted(entry, entry.accepted(hunks))
+
     def accept_all(self, session: int | None = None) -> list[Restoration]:
         """Keep everything, or everything in the files that a session wrote to."""
         return [step for entry in self.files(session) for step in self.accept(entry.path)]

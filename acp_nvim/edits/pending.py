@@ -118,6 +118,14 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
                 near = near or hunk
         return near
 
+    def like(self, other: Pending, hunk: Hunk) -> Hunk | None:
+        """The hunk that makes of the same lines the same as one of another state of the file; of
+        several the nearest in the base.
+        """
+        removed = other.removed_lines(hunk)
+        same = (h for h in self.hunks if h.lines == hunk.lines and self.removed_lines(h) == removed)
+        return min(same, key=lambda found: abs(found.start - hunk.start), default=None)
+
     @property
     def weight(self) -> int:
         """How many lines are pending, removed and added ones."""

@@ -28,6 +28,9 @@ ATTEMPTS: Final = 20
 Verdict = Literal["accept", "reject"]
 
 
+MEANWHILE: Final = "has changed meanwhile: look again"
+
+
 class Refused(Exception):
     """A text could not be put where it belongs; the message says why in one line."""
 
@@ -41,19 +44,25 @@ class Decide:
 
     async def hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
         """Decide the hunk at a 0-based row of the live text."""
+        seen = self._ledger.get(path)
         await self._edits.look(path)
         async with self._edits.alone(path):
-            return await self._hunk(verdict, path, row)
+            return await self._hunk(verdict, path, row, seen)
 
-    async def _hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
+    async def _hunk(self, verdict: Verdict, path: str, row: int, seen: Pending | None) -> list[str]:
+        """``seen`` is what was pending when the user decided: of that he knows the row."""
         await self._edits.sync(path)
         entry = self._ledger.get(path)
         if entry is None:
             return [f"nothing is pending in {Path(path).name}"]
-        whole = not entry.hunks or entry.conflict or entry.live is None
-        hunk = None if whole else entry.hunk_at(row)
-        if hunk is None and not whole:
+        meant = seen.hunk_at(row) if seen is not None else None
+        hunk = None
+        if not _whole(entry):
+            hunk = entry.like(seen, meant) if seen and meant else entry.hunk_at(row)
+        if hunk is None and not _whole(entry) and meant is None:
             return [f"no pending hunk in line {row + 1}"]
+        if hunk is None and seen is not None and not (_whole(entry) and _whole(seen)):
+            return [f"the hunk in line {row + 1} {MEANWHILE}"]
         notes = await self._file(verdict, entry, hunk)
         after = self._edits.next_hunk(path, hunk.new_start if hunk else 0)
         self._edits.push("next_hunk", *(after or ()))
@@ -75,8 +84,25 @@ class Decide:
             return ["nothing is pending there"]
         if verdict == "reject":
             return await self._carry_out(self._ledger.reject_files([e.path for e in found]), found)
-        steps = [step for entry in found for step in self._ledger.accept(entry.path)]
-        return await self._carry_out(steps, found)
+        seen = {entry.path: entry for entry in entries}
+        steps: list[Restoration] = []
+        notes: list[str] = []
+        for entry in found:
+            steps += self._accept(entry, seen[entry.path])
+            if self._ledger.get(entry.path) is not None:
+                notes.append(f"{Path(entry.path).name} {MEANWHILE}")
+        return [*await self._carry_out(steps, found), *notes]
+
+    def _accept(self, entry: Pending, seen: Pending) -> list[Restoration]:
+        """Keep what the user knew of when he said so; what an agent did since stays pending."""
+        if entry == seen or (entry.hunks == seen.hunks and entry.conflict == seen.conflict):
+            return self._ledger.accept(entry.path)
+        if not (_whole(entry) or _whole(seen) or entry.base is None):
+            known = {(seen.removed_lines(hunk), hunk.lines) for hunk in seen.hunks}
+            self._ledger.accept_hunks(
+                entry.path, [h for h in entry.hunks if (entry.removed_lines(h), h.lines) in known]
+            )
+        return []
 
     async def unreject(self) -> list[str]:
         """Take the last reject back."""
@@ -258,6 +284,11 @@ class Decide:
             raise Refused(f"it cannot be written: {error.reason}") from error
         await to_thread.run_sync(disk.write, place, data)
         self._edits.known[place.real] = after
+
+
+def _whole(entry: Pending) -> bool:
+    """Whether the file can be decided as a whole only."""
+    return not entry.hunks or entry.conflict or entry.live is None
 
 
 def _read(path: str) -> bytes | None:
