@@ -125,6 +125,17 @@ def test_an_interpreter_that_is_not_there(editor: Editor) -> None:
     assert "ERROR /nowhere/python cannot be run, from option `python`" in health(editor)
 
 
+def test_one_that_never_ends(editor: Editor) -> None:
+    gate = editor.home / "end"
+    path = program(editor.home / "endless", f"while [ ! -e '{gate}' ]; do sleep 0.1; done")
+    editor.setup({"python": path})
+    editor.lua("require('acp.health').patience_ms = 200")
+    report = health(editor)
+    gate.touch()
+    assert f"ERROR {path} does not answer: it does not end" in report
+    assert "acp: options" in report
+
+
 def test_one_that_does_not_even_answer(editor: Editor) -> None:
     path = program(editor.home / "strange", "echo first >&2; echo 'no such thing' >&2; exit 3")
     editor.setup({"python": path})

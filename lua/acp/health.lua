@@ -3,6 +3,9 @@ local M = {}
 
 local health = vim.health
 
+--- How long an interpreter may take to tell of itself.
+M.patience_ms = 10000
+
 --- Fit for any Python: one that is too old has to say so.
 local PROBE = [[
 import json, sys
@@ -54,7 +57,10 @@ local function probe(python, names)
   if not ok then
     return nil, tostring(job)
   end
-  local result = job:wait(10000)
+  local result = job:wait(M.patience_ms)
+  if not result or result.signal == 9 then -- nil: something of it holds its output
+    return nil, 'it does not end'
+  end
   local good, versions = pcall(vim.json.decode, result.stdout or '')
   if result.code ~= 0 or not good then
     local lines = vim.split(vim.trim(result.stderr or ''), '\n')
