@@ -54,8 +54,15 @@ class Buffers:
 
     async def peek(self, place: Place) -> BufferText | Closed:
         """The buffer of a file as it is, not brought up to date with it."""
+        return (await self.glance(place))[0]
+
+    async def glance(self, place: Place) -> tuple[BufferText | Closed, str | None]:
+        """The same, and while turns run the stamp of the file that the buffer knows: as it was when
+        Neovim read or wrote it, or it was brought up to date.
+        """
         answer = await self._bridge.call(OUTSIDE, "peek", place.path, place.real)
-        return self._taken(place, answer, None)
+        stamp = answer[5] if answer[0] and len(answer) > 5 else None
+        return self._taken(place, answer, None), stamp
 
     async def take(
         self, live: BufferText, hunks: list[Hunk], after: Text, modified: bool, stamp: str | None

@@ -32,11 +32,6 @@ def merged(base: Text | None, live: Text, theirs: Text | None) -> Text | None:
     return None if isinstance(result, Conflict) else result.text
 
 
-def holds(text: Text | None, before: Text | None, after: Text | None) -> bool:
-    """Whether a text has what was changed."""
-    return text is not None and merged(before, text, after) == text
-
-
 def text_of(data: bytes | None, layout: Format | None) -> Text | None:
     """A file's text; BinaryError where it is none."""
     return None if data is None else decoded(data, layout).text

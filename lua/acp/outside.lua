@@ -12,9 +12,14 @@ local stamps = {} ---@type table<integer, string> the file as the buffer knows i
 local looking = {} ---@type table<string, integer> files that the host looks at, and their buffers
 local hushed = api.nvim_create_augroup('acp.outside', {}) -- has autocommands while turns run
 
---- The buffer of a file as it is, not brought up to date. Like `acp.buffers.read`.
+--- The buffer of a file as it is, not brought up to date. Like `acp.buffers.read`; while turns run
+--- the file's stamp comes last, as it was when the buffer was read, written or brought up to date.
 function M.peek(path, real)
-  return buffers.peek(path, real)
+  local answer = buffers.peek(path, real)
+  if answer[1] > 0 then
+    answer[6] = stamps[answer[1]]
+  end
+  return answer
 end
 
 --- Have the host look at a file that changed on disk: it is an agent's doing, or not.

@@ -44,7 +44,9 @@ class Decide:
 
     async def hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
         """Decide the hunk at a 0-based row of the live text."""
-        seen = self._ledger.get(path)
+        async with self._edits.alone(path):
+            await self._edits.hear(path)
+            seen = self._ledger.get(path)
         await self._edits.look(path)
         async with self._edits.alone(path):
             return await self._hunk(verdict, path, row, seen)
@@ -71,10 +73,14 @@ class Decide:
     async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
         """Decide all that is pending in these files."""
         paths = [path for entry in entries for path in (entry.path, entry.origin) if path]
+        async with self._edits.alone(*paths):
+            for entry in entries:
+                await self._edits.hear(entry.path)
+            seen = [now for entry in entries if (now := self._ledger.get(entry.path))]
         for path in paths:
             await self._edits.look(path)
         async with self._edits.alone(*paths):
-            return await self._files(verdict, entries)
+            return await self._files(verdict, seen)
 
     async def _files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
         for entry in entries:

@@ -33,7 +33,6 @@ from acp_nvim.editor.changes import (
     changed_at,
     decoded,
     differing,
-    holds,
     keep,
     kind_of,
     text_of,
@@ -330,11 +329,11 @@ class DiskEdits:
         """
         place = Place(change.path, change.path)
         before: Text | None = None
-        unknown = self._edits.mirrors.get(place.real) is None
         for _ in range(ATTEMPTS):
             try:
                 data, stamp = await to_thread.run_sync(read_stamped, place.real)
-                found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
+                peeked, known = await self._edits.buffers.glance(place)
+                found = self._edits.mirrors.found(place.real, peeked)
                 live = found if isinstance(found, BufferText) else None
                 before, after = self._texts(change, data, live)
             except OSError:
@@ -350,9 +349,7 @@ class DiskEdits:
             if before == after:  # the store may have seen it as it was in between
                 self._edits.known[place.real] = after
                 return None
-            read_again = self._edits.rereads.get(place.real)
-            unheard = unknown or holds(read_again, before, after)
-            step = Step(session, place.real, before, after, live, stamp, unheard)
+            step = Step(session, place.real, before, after, live, stamp, read=known == stamp)
             outcome = await enter(self._edits, step)
             if outcome == "done":
                 self._edits.known[place.real] = after

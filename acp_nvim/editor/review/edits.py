@@ -19,7 +19,7 @@ from anyio import to_thread
 from acp_nvim.agent.fs import disk
 from acp_nvim.agent.fs.decode import clean
 from acp_nvim.agent.fs.fit import restored
-from acp_nvim.agent.fs.live import BufferText, FileOptions
+from acp_nvim.agent.fs.live import BufferText, Closed, FileOptions
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.workspace.snapshots import stamp_of
 from acp_nvim.editor.bridge import Bridge
@@ -64,9 +64,9 @@ class Edits:
         """Files that the user saved while no agent was at work, since the last prompt."""
         self.coded: set[str] = set()
         """Those of them whose bytes do not tell what was saved: encodings, parts of a text."""
-        self.rereads: dict[str, Text | None] = {}
-        """Files that Neovim has read again and nobody has looked at since, with what was found in
-        their buffers then: an agent's change may be in it.
+        self.rereads: set[str] = set()
+        """Files that Neovim has read again and nobody has looked at since: an agent's change may be
+        in their buffers.
         """
         self.looked: dict[str, str | None] = {}
         """Of files that were looked at by name while agents are at work, as they were then."""
@@ -99,7 +99,7 @@ class Edits:
             lost, self._lost = self._lost, set()
             for path in lost:
                 await self.look(path)
-                self.rereads.pop(path, None)
+                self.rereads.discard(path)
                 async with self.alone(path):
                     await self.sync(path)
             self.flush()
@@ -163,7 +163,7 @@ class Edits:
         up what he had not saved.
         """
         if self.at_work(path) and self.known.get(path) != after:
-            self.rereads[path] = after
+            self.rereads.add(path)
             self._lost.add(path)
             self._wake.set()
         else:
@@ -204,6 +204,12 @@ class Edits:
         if looking is not None:
             await looking
 
+    async def hear(self, path: str) -> None:
+        """Have the ledger know what the user did to the file until now, and nothing else."""
+        place = Place(path, path)
+        if isinstance(self.mirrors.found(path, await self.buffers.peek(place)), Closed):
+            await self.sync(path)
+
     async def sync(self, path: str) -> Text | None:
         """Bring the ledger up to date with the file as it is; returns its live text."""
         try:
@@ -213,7 +219,7 @@ class Edits:
         entry = self.ledger.followed(path)
         if entry is not None and entry.live != text:
             if self.at_work(path) and await self._unseen(path):
-                self.rereads.setdefault(path, text)
+                self.rereads.add(path)
                 self._lost.add(path)
                 self._wake.set()
             else:

@@ -23,8 +23,8 @@ class Step(msgspec.Struct, frozen=True):
     live: BufferText | None
     stamp: str | None
     """The file's when ``after`` was read."""
-    unheard: bool
-    """Neovim may have read the change into the buffer by itself, and nobody was told."""
+    read: bool
+    """Neovim has read it into the buffer by itself: what is unsaved there came afterwards."""
 
     @property
     def kind(self) -> str:
@@ -38,6 +38,8 @@ async def enter(edits: Edits, step: Step) -> str:
     """
     live, path = step.live, step.path
     base, text = step.before, step.after
+    if live is not None and live.modified and step.read and text is not None:
+        return await _enter_read(edits, step, live, text)
     if live is not None and live.modified:
         base = live.text
         entry = edits.ledger.get(path)
@@ -51,8 +53,6 @@ async def enter(edits: Edits, step: Step) -> str:
             edits.told(step.session, path, step.kind, "disk", conflict=True)
             return "done"
         edits.bases.pop(path, None)
-        if text == live.text and step.unheard:  # the user's edits came after that
-            base = merged(step.after, live.text, step.before) or base
     if live is not None:
         unsaved = text != step.after
         outcome = await edits.bring(live, text or live.text, unsaved, step.stamp)
@@ -62,6 +62,18 @@ async def enter(edits: Edits, step: Step) -> str:
         return "moved"
     _record(edits, step, base, text)
     edits.told(step.session, path, step.kind, "disk")
+    return "done"
+
+
+async def _enter_read(edits: Edits, step: Step, live: BufferText, after: Text) -> str:
+    """The user has gone on from what the agent wrote: so it is told the ledger."""
+    outcome = await edits.bring(live, live.text, live.text != after, step.stamp)
+    if outcome != "done":
+        return outcome
+    edits.bases.pop(step.path, None)
+    _record(edits, step, step.before, after)
+    edits.ledger.user_edited(step.path, live.text)
+    edits.told(step.session, step.path, step.kind, "disk")
     return "done"
 
 
