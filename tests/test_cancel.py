@@ -73,3 +73,18 @@ def test_a_path_that_is_none_stops_no_cancel(editor: Editor) -> None:
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
     assert len(traffic.received("session/cancel")) == 1
     assert editor.session(1)["tool_calls"][0]["status"] == "cancelled"
+
+
+def test_a_second_cancel_says_that_the_first_one_runs(editor: Editor) -> None:
+    editor.agent("ignores_cancel", "20")
+    editor.prompt("one")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.cmd("AcpCancel")
+    editor.wait("require('acp').state().sessions[1].status == 'cancelling'")
+    editor.cmd("AcpCancel")
+    editor.wait("vim.fn.execute('messages'):find('is being cancelled already', 1, true)")
+    editor.prompt("two")
+    editor.wait("#require('acp').state().sessions[1].queue == 1")
+    editor.cmd("AcpCancel!")
+    editor.wait("vim.fn.execute('messages'):find('the queue is empty now', 1, true)")
+    assert editor.session(1)["status"] == "cancelling"

@@ -45,6 +45,7 @@ def cancel(host: Host, args: Args) -> None:
     if child is not None and conversation is not None:
         host.echo("info", host.family.cancel(child, conversation))
         return
+    already = conversation is not None and conversation.session.status == "cancelling"
     ending = conversation is not None and conversation.cancel()
     dismissed = (  # what is asked outside of a turn
         conversation is not None
@@ -53,8 +54,10 @@ def cancel(host: Host, args: Args) -> None:
     )
     held = conversation is not None and not ending and conversation.hold()
     cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
-    if cleared and not ending:
+    if cleared and (already or not ending):
         host.echo("info", "the queue is empty now")
+    elif already:
+        host.echo("info", "the turn is being cancelled already; :Acp restart ends its agent")
     elif ending and conversation is not None and conversation.session.queue:
         host.echo("info", "what waits goes on by :Acp queue run")
     elif held:
