@@ -89,6 +89,32 @@ def test_accepted_lines_that_are_deleted_and_undone_are_the_users() -> None:
     assert found.get("/f") is None
 
 
+def test_deleted_lines_that_come_back_are_the_bases() -> None:
+    """A line of the base is in it once."""
+    for after, left in (
+        ("abcdef", []),
+        ("abdef", [(2, 3, "")]),
+        ("abcef", [(3, 4, "")]),
+        ("aef", [(1, 4, "")]),
+    ):
+        found = ledger("abcdef", "aef")
+        found.user_edited("/f", text(after))
+        assert pending(found) == left
+        if left:
+            assert base(found) == "abcdef"
+    found = ledger("abcdef", "abcefX")
+    found.user_edited("/f", text("abcdef"))
+    assert found.get("/f") is None
+
+
+def test_lines_of_the_users_where_the_agent_deleted_some_are_his() -> None:
+    found = ledger("abcdef", "aef")
+    found.user_edited("/f", text("aUef"))
+    assert base(found) == "abcdUef"
+    found.reject("/f")
+    assert found.get("/f") is None
+
+
 def test_what_the_agent_took_back_comes_back_as_the_agents() -> None:
     found = ledger("abcde", "aXcde")
     found.agent_wrote("/f", text("aXcde"), text("abcde"))

@@ -21,28 +21,8 @@ from acp_nvim.edits.text import EMPTY, Text
 from tests.editor import Editor
 from tests.rpc import EditorError
 from tests.test_snapshots import git
-from tests.torture_world import World
+from tests.torture_world import AS_USER, SHOW, World
 from tests.until import until
-
-AS_USER = """
-local path, code = ...
-local bufnr = vim.fn.bufadd(path)
-vim.fn.bufload(bufnr)
-vim.bo[bufnr].buflisted = true
-vim.api.nvim_buf_call(bufnr, function() assert(loadstring(code))() end)
-"""
-
-SHOW = """
-local path = ...
-for _, win in ipairs(vim.api.nvim_list_wins()) do
-  if not vim.w[win].acp and not vim.wo[win].winfixbuf then
-    vim.api.nvim_set_current_win(win)
-    vim.cmd('silent hide edit ' .. path)
-    return
-  end
-end
-vim.cmd('silent topleft split ' .. path)
-"""
 
 
 class History(World):
@@ -255,7 +235,9 @@ class History(World):
         git(self.editor.work, "commit", "-q", "--allow-empty", "-m", "x")
         self.editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
         for entry in self.ledger.files():
-            self.ledger.committed(entry.path, self.disk(entry.path))
+            if self.disk(entry.path) != self.head.get(entry.path):
+                self.ledger.committed(entry.path, self.disk(entry.path))
+        self.head = {path: self.disk(path) for path in self.paths}
         self.settle({}, {})
 
     # ---- decisions

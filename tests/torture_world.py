@@ -48,6 +48,26 @@ return { found, require('acp').state().sessions[1].edits or {}, hunks }
 """
 """All that is shown: buffers, pending edits, and where their hunks are marked."""
 
+AS_USER = """
+local path, code = ...
+local bufnr = vim.fn.bufadd(path)
+vim.fn.bufload(bufnr)
+vim.bo[bufnr].buflisted = true
+vim.api.nvim_buf_call(bufnr, function() assert(loadstring(code))() end)
+"""
+
+SHOW = """
+local path = ...
+for _, win in ipairs(vim.api.nvim_list_wins()) do
+  if not vim.w[win].acp and not vim.wo[win].winfixbuf then
+    vim.api.nvim_set_current_win(win)
+    vim.cmd('silent hide edit ' .. path)
+    return
+  end
+end
+vim.cmd('silent topleft split ' .. path)
+"""
+
 
 class Buffer(msgspec.Struct):
     """A loaded buffer."""
@@ -81,6 +101,7 @@ class World:
         for n, path in enumerate(self.paths):
             self.make(n, path)
         repository(editor.work)
+        self.head = {path: self.disk(path) for path in self.paths}
         editor.agent("script")
         self.agent = Orders(editor)
         editor.turn("say hello")

@@ -142,7 +142,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
             return msgspec.structs.replace(self, live=after)
         edits = diff(keys(self.live), keys(after))
         edits = [edit for edit in edits if not any(_meet(edit, hunk) for hunk in back)]
-        outside = _outside(self._marked, edits, touching=formatter)
+        outside = _outside(keys(self.base), self._marked, edits, touching=formatter)
         base = from_keys(apply(keys(self.base), outside))
         return msgspec.structs.replace(self, base=base, live=after)
 
@@ -206,7 +206,9 @@ def _meet(edit: Hunk, hunk: Hunk) -> bool:
     return edit.new_start <= hunk.new_end and hunk.new_start <= edit.new_end
 
 
-def _outside(pending: Sequence[Hunk], edits: Sequence[Hunk], touching: bool) -> list[Hunk]:
+def _outside(
+    base: Sequence[str], pending: Sequence[Hunk], edits: Sequence[Hunk], touching: bool
+) -> list[Hunk]:
     """The edits of the live text that leave every pending hunk alone, moved to the base's rows."""
     moved: list[Hunk] = []
     passed = shift = 0
@@ -215,11 +217,21 @@ def _outside(pending: Sequence[Hunk], edits: Sequence[Hunk], touching: bool) -> 
             shift -= pending[passed].growth
             passed += 1
         following = pending[passed] if passed < len(pending) else None
+        before = pending[passed - 1] if passed else None
         inside = following is not None and following.new_start < edit.end
-        if touching and not inside:
-            inside = bool(passed) and pending[passed - 1].new_end == edit.start
-            inside |= following is not None and following.new_start == edit.end
+        if before is not None and before.new_end == edit.start:
+            inside |= touching or _restores(base, before, edit)
+        if following is not None and following.new_start == edit.end:
+            inside |= touching
         if not inside:
             start = edit.start + shift
             moved.append(Hunk(start, edit.end + shift, edit.lines, start))
     return moved
+
+
+def _restores(base: Sequence[str], removal: Hunk, edit: Hunk) -> bool:
+    """Whether an edit brings lines back that a hunk took away, and does nothing else."""
+    if removal.lines or edit.end > edit.start:
+        return False
+    removed = iter(base[removal.start : removal.end])
+    return all(line in removed for line in edit.lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
@@ -45,15 +45,20 @@ class Decide:
     async def hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
         """Decide the hunk at a 0-based row of the live text."""
         async with self._edits.alone(path):
-            await self._edits.hear(path)
-            seen = self._ledger.get(path)
+            seen, rounds = await self._seen(path)
         await self._edits.look(path)
         async with self._edits.alone(path):
-            return await self._hunk(verdict, path, row, seen)
+            await self._edits.sync(path)
+            same = self._edits.rounds[path] == rounds
+            return await self._hunk(verdict, path, row, self._ledger.get(path) if same else seen)
+
+    async def _seen(self, path: str) -> tuple[Pending | None, int]:
+        """What is pending in a file as the user sees it, and how often agents have changed it."""
+        await self._edits.hear(path)
+        return self._ledger.get(path), self._edits.rounds[path]
 
     async def _hunk(self, verdict: Verdict, path: str, row: int, seen: Pending | None) -> list[str]:
         """``seen`` is what was pending when the user decided: of that he knows the row."""
-        await self._edits.sync(path)
         entry = self._ledger.get(path)
         if entry is None:
             return [f"nothing is pending in {Path(path).name}"]
@@ -74,36 +79,38 @@ class Decide:
         """Decide all that is pending in these files."""
         paths = [path for entry in entries for path in (entry.path, entry.origin) if path]
         async with self._edits.alone(*paths):
-            for entry in entries:
-                await self._edits.hear(entry.path)
-            seen = [now for entry in entries if (now := self._ledger.get(entry.path))]
+            seen = [(entry.path, *await self._seen(entry.path)) for entry in entries]
         for path in paths:
             await self._edits.look(path)
         async with self._edits.alone(*paths):
-            return await self._files(verdict, seen)
+            for entry in entries:
+                await self._edits.sync(entry.path)
+            rounds = self._edits.rounds
+            changed = {path: then for path, then, count in seen if rounds[path] != count}
+            return await self._files(verdict, [entry.path for entry in entries], changed)
 
-    async def _files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
-        for entry in entries:
-            await self._edits.sync(entry.path)
-        found = [now for entry in entries if (now := self._ledger.get(entry.path)) is not None]
+    async def _files(
+        self, verdict: Verdict, paths: Sequence[str], seen: Mapping[str, Pending | None]
+    ) -> list[str]:
+        """``seen`` is what was pending in files that agents have changed since the user decided."""
+        found = [now for path in paths if (now := self._ledger.get(path)) is not None]
         if not found:
             return ["nothing is pending there"]
         if verdict == "reject":
             return await self._carry_out(self._ledger.reject_files([e.path for e in found]), found)
-        seen = {entry.path: entry for entry in entries}
         steps: list[Restoration] = []
         notes: list[str] = []
         for entry in found:
-            steps += self._accept(entry, seen[entry.path])
+            steps += self._accept(entry, seen.get(entry.path, entry))
             if self._ledger.get(entry.path) is not None:
                 notes.append(f"{Path(entry.path).name} {MEANWHILE}")
         return [*await self._carry_out(steps, found), *notes]
 
-    def _accept(self, entry: Pending, seen: Pending) -> list[Restoration]:
+    def _accept(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
         """Keep what the user knew of when he said so; what an agent did since stays pending."""
-        if entry == seen or (entry.hunks == seen.hunks and entry.conflict == seen.conflict):
+        if entry == seen:
             return self._ledger.accept(entry.path)
-        if not (_whole(entry) or _whole(seen) or entry.base is None):
+        if seen is not None and not (_whole(entry) or _whole(seen) or entry.base is None):
             known = {(seen.removed_lines(hunk), hunk.lines) for hunk in seen.hunks}
             self._ledger.accept_hunks(
                 entry.path, [h for h in entry.hunks if (entry.removed_lines(h), h.lines) in known]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
@@ -70,6 +71,8 @@ class Edits:
         """
         self.looked: dict[str, str | None] = {}
         """Of files that were looked at by name while agents are at work, as they were then."""
+        self.rounds: Counter[str] = Counter()
+        """How often agents have changed each file."""
         self.layouts = Layouts()
         self.programs: set[str] = set()
         """Files that are gone and could be executed: when they come back, they can again."""
@@ -144,6 +147,7 @@ class Edits:
         self, session: Session, path: str, kind: str, source: str, conflict: bool = False
     ) -> None:
         """Show a change that an agent made, as an event and in its hunks."""
+        self.rounds[path] += 1
         self.changed(path)
         session.event("AcpEdit", path=path, kind=kind, source=source, conflict=conflict)
 
@@ -207,8 +211,11 @@ class Edits:
     async def hear(self, path: str) -> None:
         """Have the ledger know what the user did to the file until now, and nothing else."""
         place = Place(path, path)
-        if isinstance(self.mirrors.found(path, await self.buffers.peek(place)), Closed):
+        found = self.mirrors.found(path, await self.buffers.peek(place))
+        if isinstance(found, Closed):
             await self.sync(path)
+        else:
+            await self._found(path, await self._text(path, found))
 
     async def sync(self, path: str) -> Text | None:
         """Bring the ledger up to date with the file as it is; returns its live text."""
@@ -216,16 +223,21 @@ class Edits:
             text = await self.live(path)
         except RequestError:
             return None  # no text any more: its edits stay as they were until it is one again
-        entry = self.ledger.followed(path)
-        if entry is not None and entry.live != text:
-            if self.at_work(path) and await self._unseen(path):
-                self.rereads.add(path)
-                self._lost.add(path)
-                self._wake.set()
-            else:
-                self.ledger.user_edited(path, text)
-                self.changed(path)
+        await self._found(path, text)
         return text
+
+    async def _found(self, path: str, text: Text | None) -> None:
+        """The file has this text, by the user's doing as far as no agent can have changed it."""
+        entry = self.ledger.followed(path)
+        if entry is None or entry.live == text:
+            return
+        if self.at_work(path) and await self._unseen(path):
+            self.rereads.add(path)
+            self._lost.add(path)
+            self._wake.set()
+        else:
+            self.ledger.user_edited(path, text)
+            self.changed(path)
 
     async def _unseen(self, path: str) -> bool:
         """Whether the file has changed since it was looked at: perhaps by an agent."""
@@ -236,12 +248,16 @@ class Edits:
         place = Place(path, path)
         found = await self.mirrors.read(place)
         if isinstance(found, BufferText):
-            there = found.modified or await to_thread.run_sync(Path(path).exists)
-            now = self.mirrors.get(path) or found  # the user may have typed meanwhile
-            return now.text if there else None
+            return await self._text(path, found)
         limit, layout = self.options().message_bytes, (found.fileencodings, found.fileformats)
         stored = await to_thread.run_sync(disk.stored, place, limit, *layout)
         return stored.text if stored else None
+
+    async def _text(self, path: str, found: BufferText) -> Text | None:
+        """What a buffer shows; a clean one of a file that is gone shows none."""
+        there = found.modified or await to_thread.run_sync(Path(path).exists)
+        now = self.mirrors.get(path) or found  # the user may have typed meanwhile
+        return now.text if there else None
 
     async def bring(self, live: BufferText, after: Text, modified: bool, stamp: str | None) -> str:
         """Bring a buffer to what became of its file on disk, by hunks; nothing is saved.
