@@ -156,7 +156,7 @@ class Document:
         if block.separated and rows:
             rows.insert(0, BLANK)
         if folds:
-            rows.append(BLANK)
+            rows.append(_below(tool))
         start, before = self._start(at), len(block.shown)
         used = block.update(start, self._empty(at), rows, batch)
         self._moved(at, before, len(rows))
@@ -233,6 +233,14 @@ def _head(message: Message) -> list[Row]:
     if message.role == "thought":
         return [row("▸ Thought", "AcpThoughtHead", {"kind": "fold"})]
     return []
+
+
+def _below(entry: ToolEntry | None) -> Row:
+    """The blank row that ends a fold. A chat that follows has its cursor there: the keys of a
+    question above answer it from there as well.
+    """
+    asks = entry.asks if entry is not None and entry.decisions else None
+    return BLANK if asks is None else row("", None, {"decision": asks.id})
 
 
 def _folded_thought(entry: Entry) -> bool:

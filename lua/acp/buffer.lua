@@ -104,7 +104,8 @@ end
 ---@param last integer
 ---@param lines string[]
 function M.replace(bufnr, first, last, lines)
-  if last >= vim.api.nvim_buf_line_count(bufnr) then
+  local bottom = last >= vim.api.nvim_buf_line_count(bufnr)
+  if bottom and (first == 0 or first == last or #lines == 0) then
     vim.api.nvim_buf_set_lines(bufnr, first, last, true, lines)
     return
   end
