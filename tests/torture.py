@@ -157,9 +157,10 @@ class History(World):
         until(lambda: done in self.agent.traffic.notes(), what=done)
         lines = list(disk.lines)
         lines[mine] = user
-        edited = Text(tuple(lines), disk.eol)
+        eol = disk.eol or save  # 'fixendofline'
+        edited = Text(tuple(lines), eol)
         lines[theirs] = agent
-        both = Text(tuple(lines), disk.eol)
+        both = Text(tuple(lines), eol)
         self.ledger.user_edited(path, edited)
         self.ledger.agent_wrote(path, edited, both, 1)
         only = list(disk.lines)

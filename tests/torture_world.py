@@ -138,7 +138,10 @@ class World:
     def disk(self, path: str) -> Text | None:
         """A file's text."""
         file = Path(path)
-        return decode_as(file.read_bytes(), self.layout(path)).text if file.exists() else None
+        try:
+            return decode_as(file.read_bytes(), self.layout(path)).text
+        except FileNotFoundError:
+            return None
 
     def live(self, path: str) -> Text | None:
         """The text as the user sees it."""

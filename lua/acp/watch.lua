@@ -218,8 +218,8 @@ local function tell_other(path)
   end
 end
 
---- Where the save has ended the text ('fixendofline'), 'endofline' says so, as after `:edit`: agents
---- are told that newline, and do not drop it with their next write.
+--- Where the save has ended the text ('fixendofline'), 'endofline' says so, as after `:edit`:
+--- agents are told that newline, and do not drop it with their next write.
 ---@param bufnr integer
 ---@param ended boolean
 local function end_with_file(bufnr, ended)
@@ -249,8 +249,9 @@ local function on_saved(args)
       saved.lines = api.nvim_buf_get_lines(args.buf, 0, -1, false)
     end
     tell('saved', saved)
-  elseif not held and own and path then
+  elseif not held and own and path and require('acp.host').running() then
     tell_idle(path, is_coded(args.buf) or nil)
+    end_with_file(args.buf, saved_eol(args.buf))
   end
   look()
 end
