@@ -193,6 +193,28 @@ local function crowded(layout)
   return (beside + 1) * ROOM[way] > (way == 'row' and vim.o.columns or vim.o.lines)
 end
 
+--- The last window of a part of the layout.
+---@param part any[] as `winlayout()` has it
+---@return integer win
+local function last_of(part)
+  return part[1] == 'leaf' and part[2] or last_of(part[2][#part[2]])
+end
+
+--- Neovim from 0.12 on takes the columns of one more from the user's own window alone: where too
+--- little is left of any, those of ours get equal parts.
+local function make_room()
+  local layout = vim.fn.winlayout()
+  local parts = layout[1] == 'row' and #layout[2] > 2 and layout[2] or {}
+  local narrow = vim.iter(parts):any(function(part)
+    return vim.api.nvim_win_get_width(last_of(part)) < MIN_COLUMNS
+  end)
+  for _, part in ipairs(narrow and parts or {}) do
+    if part[1] == 'leaf' and vim.w[part[2]].acp then
+      vim.api.nvim_win_set_width(part[2], math.floor(vim.o.columns / #parts) - 1)
+    end
+  end
+end
+
 --- The window of ours in this tab page that was opened first of those whose buffer's name begins
 --- so; not the current one.
 ---@param prefix string
@@ -264,6 +286,7 @@ local function open(bufnr, opts)
     error(win, 0)
   end
   dress(win --[[@as integer]], bufnr, opts)
+  make_room()
   return win --[[@as integer]]
 end
 
