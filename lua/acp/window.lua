@@ -201,17 +201,20 @@ local function last_of(part)
 end
 
 --- Neovim from 0.12 on takes the columns of one more from the user's own window alone: where too
---- little is left of any, those of ours get equal parts.
+--- little is left of that, several of ours get equal parts.
 local function make_room()
   local layout = vim.fn.winlayout()
-  local parts = layout[1] == 'row' and #layout[2] > 2 and layout[2] or {}
-  local narrow = vim.iter(parts):any(function(part)
-    return vim.api.nvim_win_get_width(last_of(part)) < MIN_COLUMNS
-  end)
-  for _, part in ipairs(narrow and parts or {}) do
-    if part[1] == 'leaf' and vim.w[part[2]].acp then
-      vim.api.nvim_win_set_width(part[2], math.floor(vim.o.columns / #parts) - 1)
+  local parts = layout[1] == 'row' and layout[2] or {}
+  local ours, narrow = {}, false
+  for _, part in ipairs(parts) do
+    local win = last_of(part)
+    if part[1] == 'leaf' and vim.w[win].acp then
+      ours[#ours + 1] = win
     end
+    narrow = narrow or vim.api.nvim_win_get_width(win) < MIN_COLUMNS
+  end
+  for _, win in ipairs(narrow and #ours > 1 and ours or {}) do
+    vim.api.nvim_win_set_width(win, math.floor(vim.o.columns / #parts) - 1)
   end
 end
 
