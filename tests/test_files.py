@@ -302,6 +302,29 @@ async def test_writes_of_one_file_follow_each_other(served: Served) -> None:
     assert len(served.written) == 3
 
 
+async def test_the_write_that_came_last_stands_whatever_is_looked_at_before(
+    served: Served,
+) -> None:
+    served.buffers.open(str(served.path("a.txt")), "one\n")
+    looked = anyio.Event()
+    first = True
+
+    async def look(_: str) -> None:
+        nonlocal first
+        if first:
+            first = False
+            await looked.wait()
+
+    served.files.look_first = look
+    async with anyio.create_task_group() as tasks:
+        for content in ("two\n", "three\n", "four\n"):
+            tasks.start_soon(served.write, "a.txt", content)
+        for _ in range(20):
+            await anyio.lowlevel.checkpoint()
+        looked.set()
+    assert served.buffers.texts[str(served.path("a.txt"))] == parse("four\n")
+
+
 async def test_a_write_starts_anew_when_the_buffer_moved(served: Served) -> None:
     path = served.path("f")
     served.buffers.open(path, "a\nb\nc\n")

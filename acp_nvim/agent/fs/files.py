@@ -7,7 +7,7 @@ put into the text as it is now, whole or not at all. Nothing that a user typed i
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -64,6 +64,25 @@ OnWrite = Callable[[S, str, Text | None, Text, Kind], None]
 """Told of each write: text before (None: no such file) and after, autocommands' edits included."""
 
 
+Lines = dict[str, tuple[anyio.Lock, int]]
+"""Who waits, by real path: the lock, and how many hold it or wait for it."""
+
+
+@asynccontextmanager
+async def _in_line(lines: Lines, real: str) -> AsyncIterator[None]:
+    """One at a time for each file, in the order in which they came."""
+    lock, waiting = lines.get(real, (anyio.Lock(), 0))
+    lines[real] = lock, waiting + 1
+    try:
+        async with lock:
+            yield
+    finally:
+        lock, waiting = lines[real]
+        lines[real] = lock, waiting - 1
+        if waiting == 1:
+            del lines[real]
+
+
 class Amends(Protocol[S_contra]):
     """What the user wants changed in what an agent writes."""
 
@@ -98,7 +117,8 @@ class Files(Generic[S]):
         self._on_location = on_location
         self._on_write = on_write
         self.seen = Seen()
-        self._turns: dict[str, tuple[anyio.Lock, int]] = {}
+        self._turns: Lines = {}
+        self._writers: Lines = {}
 
     async def read(
         self, session: S, params: schema.ReadTextFileRequest
@@ -125,14 +145,15 @@ class Files(Generic[S]):
         where = await self._allowed(session, "write", params.path)
         if params.path.endswith("/"):
             raise refusal("directory", where.path, "names a directory")
-        if self.look_first is not None:
-            await self.look_first(where.real)
-        async with self.turn(where.real):
-            base = partial(self.seen.base_of, session.id, where.real)
-            content = parse(params.content)
-            work = Write(self._buffers, self.options, where, content, base, self._amend(session))
-            made = await work.run()
-            self.seen.note(session.id, where.real, work.believed)
+        async with _in_line(self._writers, where.real):  # the write that came last stands
+            if self.look_first is not None:
+                await self.look_first(where.real)
+            async with self.turn(where.real):
+                base = partial(self.seen.base_of, session.id, where.real)
+                text = parse(params.content)
+                work = Write(self._buffers, self.options, where, text, base, self._amend(session))
+                made = await work.run()
+                self.seen.note(session.id, where.real, work.believed)
         if made is not None:
             kind: Kind = "created" if made.before is None else "modified"
             self._on_location(session, where.real, made.line)
@@ -173,19 +194,9 @@ class Files(Generic[S]):
             about = {"outside": "outside of the session's directories", "secret": "a secret file"}
             raise refusal("denied", path, f"the user did not allow to {verb} {about[reason]}")
 
-    @asynccontextmanager
-    async def turn(self, real: str) -> AsyncIterator[None]:
+    def turn(self, real: str) -> AbstractAsyncContextManager[None]:
         """One at a time for each file."""
-        lock, waiting = self._turns.get(real, (anyio.Lock(), 0))
-        self._turns[real] = lock, waiting + 1
-        try:
-            async with lock:
-                yield
-        finally:
-            lock, waiting = self._turns[real]
-            self._turns[real] = lock, waiting - 1
-            if waiting == 1:
-                del self._turns[real]
+        return _in_line(self._turns, real)
 
     async def _text(self, where: Place) -> Text:
         """The text as it is now; RequestError where there is no such file."""
