@@ -308,6 +308,10 @@ async def test_the_write_that_came_last_stands_whatever_is_looked_at_before(
     served.buffers.open(str(served.path("a.txt")), "one\n")
     looked = anyio.Event()
     first = True
+    found: list[str] = []
+
+    async def read() -> None:
+        found.append(await served.read("a.txt"))
 
     async def look(_: str) -> None:
         nonlocal first
@@ -319,10 +323,12 @@ async def test_the_write_that_came_last_stands_whatever_is_looked_at_before(
     async with anyio.create_task_group() as tasks:
         for content in ("two\n", "three\n", "four\n"):
             tasks.start_soon(served.write, "a.txt", content)
+        tasks.start_soon(read)
         for _ in range(20):
             await anyio.lowlevel.checkpoint()
         looked.set()
     assert served.buffers.texts[str(served.path("a.txt"))] == parse("four\n")
+    assert found == ["four\n"]
 
 
 async def test_a_write_starts_anew_when_the_buffer_moved(served: Served) -> None:

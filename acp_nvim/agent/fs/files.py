@@ -125,7 +125,10 @@ class Files(Generic[S]):
     ) -> schema.ReadTextFileResponse:
         """The live text, or the lines asked for; never the middle of a write."""
         where = await self._allowed(session, "read", params.path)
-        if where.real in self._turns:
+        if where.real in self._writers:  # what is written before it is asked for is read
+            async with _in_line(self._writers, where.real), self.turn(where.real):
+                text = await self._text(where)
+        elif where.real in self._turns:
             async with self.turn(where.real):
                 text = await self._text(where)
         else:
