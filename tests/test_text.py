@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.render.text import from_directory, one_line, size, visible
+from acp_nvim.render.text import one_line, size, visible
 
 SPELLED = [
     ("\x00", "^@"),
@@ -72,25 +72,3 @@ def test_one_line_is_one_short_line(text: str, limit: int) -> None:
 )
 def test_size(count: int, shown: str) -> None:
     assert size(count) == shown
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("Read /a/b/c.py (1 - 20)", "Read c.py (1 - 20)"),
-        ("Read `/a/b/c.py`, /a/b/d/.e", "Read `c.py`, d/.e"),
-        ("cd /a/b && make test", "make test"),
-        ("cd /a/b && cat /a/b/c", "cat c"),
-        ("cd /a/b/c && make", "cd c && make"),
-        ("diff /x/a/b/c ~/a/b/c ../a/b/c", "diff /x/a/b/c ~/a/b/c ../a/b/c"),
-        ("ls /a/b", "ls /a/b"),
-        ("ls /a/b/", "ls /a/b/"),
-        ("Read /a/bc/d", "Read /a/bc/d"),
-    ],
-)
-def test_paths_below_a_directory_are_shown_from_there(text: str, shown: str) -> None:
-    assert from_directory("/a/b", text) == shown
-
-
-def test_paths_below_the_root_stay() -> None:
-    assert from_directory("/", "Read /a/b") == "Read /a/b"

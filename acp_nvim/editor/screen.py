@@ -59,7 +59,7 @@ class Screen:
     def add(self, session: Session, past: Past | None = None) -> None:
         """Show a session from now on; `past` is what its chat holds already."""
         chat = self._settings().chat
-        look = Look(chat.tool_lines, session.cwd)
+        look = Look(chat.tool_lines)
         self.sessions[session.n] = session
         self.documents[session.n] = document = Document(session.n, look, chat.thoughts)
         if past is not None:
@@ -94,8 +94,7 @@ class Screen:
         """The options have changed: chats that are to look otherwise now are drawn again."""
         chat = self._settings().chat
         for n, document in self.documents.items():
-            look = Look(chat.tool_lines, self.sessions[n].cwd)
-            if document.restyle(look, chat.thoughts):
+            if document.restyle(Look(chat.tool_lines), chat.thoughts):
                 self.redraw(n)
 
     def redraw(self, n: int) -> None:

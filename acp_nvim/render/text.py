@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from functools import lru_cache
 from pathlib import Path
 
 _UNSAFE = re.compile(
@@ -51,20 +50,6 @@ def home_path(path: str) -> str:
     home = str(Path.home())
     shown = "~" + path[len(home) :] if path.startswith(home + os.sep) else path
     return one_line(shown)
-
-
-def from_directory(directory: str, text: str) -> str:
-    """Return a text with the paths below a directory as seen from there, and a shell line without
-    the `cd` that goes there first. Below the root nothing would be told by that.
-    """
-    if directory in ("", "/") or directory not in text:
-        return text
-    return _below(directory).sub("", text.removeprefix(f"cd {directory} && "))
-
-
-@lru_cache(maxsize=64)
-def _below(directory: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w.~/-]){re.escape(directory.rstrip('/'))}/(?=[\w.])")
 
 
 def size(count: int) -> str:

@@ -14,7 +14,7 @@ from acp_nvim.render.content import describe, is_aside
 from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import WIDEST, Row, Target, indent, pieces, row, width
 from acp_nvim.render.terminals import terminal_rows
-from acp_nvim.render.text import from_directory, home_path, one_line, visible
+from acp_nvim.render.text import home_path, one_line, visible
 from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.asking.questions import command_of
 from acp_nvim.session.entries import ToolEntry
@@ -33,8 +33,6 @@ class Look:
     """Options that the rows of tool calls depend on."""
 
     tool_lines: int = 8
-    cwd: str = ""
-    """Directory of the session: in titles, paths below it are shown from there."""
 
 
 def draw(entry: ToolEntry, look: Look) -> list[Row]:
@@ -42,11 +40,7 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     call = entry.call
     asks = entry.asks if entry.decisions else None
     limit = None if asks else look.tool_lines
-    whole = call.title or call.name or call.id
-    title = whole if asks else from_directory(look.cwd, whole)
-    rows = [_line(call, asks, title)]
-    if title != whole:
-        rows.append(row("  " + one_line(whole), "AcpMuted", call.index))
+    rows = [_line(call, asks)]
     for at, item in enumerate(call.content):
         if item.__class__ is schema.Content:
             rows += _block(at, item.content, call, limit, "  ")
@@ -140,14 +134,9 @@ def diff_rows(diff: schema.Diff, limit: int | None, above: int = 0) -> list[Row]
     return [head, *_cut(body, limit, None)]
 
 
-def _line(call: ToolCall, asks: Decision | None, title: str) -> Row:
-    """Of a closed fold one row of the screen is seen, so what tells calls apart comes early: the
-    kind is left out where the title begins with it.
-    """
-    title, kind = one_line(title), call.kind
-    if asks is None and title[: len(kind)].lower() == kind:
-        kind = ""
-    before, start, spans, after, long, group = _around(kind, call.status, asks is not None)
+def _line(call: ToolCall, asks: Decision | None) -> Row:
+    title = one_line(call.title or call.name or call.id)
+    before, start, spans, after, long, group = _around(call.kind, call.status, asks is not None)
     end = start + (len(title) if title.isascii() else width(title))
     if call.name and (name := _name(call.name, title)):
         named = (end, end + width(name), "AcpMuted")
@@ -165,8 +154,7 @@ def _around(kind: str, status: str, asks: bool) -> tuple[str, int, tuple[Span, .
     """
     group = "AcpPermission" if asks else GROUPS.get(status, "AcpToolRunning")
     icon = ICONS.get(status, "◐") + " "
-    kinds = [(kind, "AcpToolKind"), (" · ", None)] if kind else []
-    before, spans, _ = pieces([(icon, group), *kinds])
+    before, spans, _ = pieces([(icon, group), (kind, "AcpToolKind"), (" · ", None)])
     words = "permission needed" if asks else status.replace("_", " ")
     after = f" · {words}"
     return before, width(before), spans, after, width(after), group
