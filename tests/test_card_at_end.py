@@ -24,4 +24,4 @@ def test_keys_answer_from_the_last_row_and_what_was_asked_folds(editor: Editor) 
     editor.keys("y")
     editor.wait_event("AcpTurnEnd")
     editor.wait(f"(function() {HEAD} end)()[2]")
-    assert editor.lua(HEAD)[0] == "✓ Edit a.txt · completed"
+    assert editor.lua(HEAD)[0] == f"✓ edit · Edit {path} · completed"
