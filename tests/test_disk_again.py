@@ -217,3 +217,25 @@ def test_a_conflict_that_comes_before_the_key_is_not_decided_by_it(
     agent.end()
     assert project.lines(str(path))[14] == "mine"
     assert edits(project)["a.txt"]["conflict"]
+
+
+@pytest.mark.parametrize("command", ["edit!", "bwipeout! | edit a.txt"])
+def test_a_reject_that_is_not_saved_is_given_up(
+    project: Editor, agent: Orders, command: str
+) -> None:
+    """On disk the agent's line stands still: it is pending again."""
+    path = project.work / "a.txt"
+    project.open("a.txt")
+    project.cmd("call setline(16, 'mine')")
+    agent.ask("runs", "sed -i 's/^line 4$/four/' a.txt")
+    wait_edits(project, a="modified")
+    agent.end()
+    project.wait("not require('acp.watch').at_work(...)", str(path))
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    assert path.read_text() == LINES.replace("line 4\n", "four\n")
+    project.cmd(command)
+    wait_edits(project, a="modified")
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    assert path.read_text() == LINES

@@ -44,6 +44,8 @@ class History(World):
             self.resolve(path)
         else:
             self.ledger.agent_wrote(path, live, merged.text, 1)
+            if merged.text != new and old is not None:
+                self.ledger.stored(path, old, new, 1)
             self.settle({path: merged.text}, {path: new})
 
     def remember(self, path: str) -> None:
@@ -165,6 +167,8 @@ class History(World):
         self.ledger.agent_wrote(path, edited, both, 1)
         only = list(disk.lines)
         only[theirs] = agent
+        if not save:
+            self.ledger.stored(path, disk, Text(tuple(only), disk.eol), 1)
         self.settle({path: both}, {path: both if save else Text(tuple(only), disk.eol)})
 
     def free_rows(self, path: str, count: int) -> list[int]:

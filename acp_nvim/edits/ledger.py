@@ -75,6 +75,12 @@ class Ledger:
             self._free(path)
         self._wrote(path, before, after, frozenset({session}))
 
+    def stored(self, path: str, before: Text, after: Text, session: int = 0) -> None:
+        """The agent made the file on disk this; the live text has unsaved edits besides. Whoever
+        gives those up comes to the agent's edit again.
+        """
+        self._undone.add(Pending(path, before, after, after, writers=frozenset({session})))
+
     def followed(self, path: str) -> Pending | None:
         """The entry of a file whose edits by the user matter here: one in which nothing is pending
         is given as well, as long as an undo may change that.

@@ -23,7 +23,11 @@ class Undone:
     def note(self, entry: Pending, weight: int) -> None:
         """A step leaves so many lines pending; one that takes none away is not remembered."""
         if entry.base is not None and entry.live is not None and weight < entry.weight:
-            self._before = [*self._before, entry][-MAX_UNDONE:]
+            self.add(entry)
+
+    def add(self, entry: Pending) -> None:
+        """Something that the text may become again."""
+        self._before = [*self._before, entry][-MAX_UNDONE:]
 
     def paths(self) -> set[str]:
         """The files of these steps."""

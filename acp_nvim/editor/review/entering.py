@@ -61,6 +61,8 @@ async def enter(edits: Edits, step: Step) -> str:
     elif await to_thread.run_sync(stamp_of, path) != step.stamp:
         return "moved"
     _record(edits, step, base, text)
+    if text != step.after and step.before is not None and step.after is not None:
+        edits.ledger.stored(path, step.before, step.after, step.session.n)
     edits.told(step.session, path, step.kind, "disk")
     return "done"
 
