@@ -6,9 +6,16 @@ import pytest
 
 from tests.editor import Editor
 from tests.torture import history
+from tests.torture_wide import Wide
 
 
 @pytest.mark.parametrize("seed", [30, 38, 106])
 def test_a_random_history_equals_the_model(editor: Editor, seed: int) -> None:
     editor.errors_expected = True
     history(editor, seed, 60)
+
+
+@pytest.mark.parametrize("seed", [190005, 190032])
+def test_a_random_history_of_files_of_all_kinds(editor: Editor, seed: int) -> None:
+    editor.errors_expected = True
+    history(editor, seed, 60, Wide)
