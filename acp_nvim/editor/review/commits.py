@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from acp_nvim.agent.fs.decode import BinaryError, decode, decode_as
 from acp_nvim.agent.workspace.snapshots import Snapshots
 from acp_nvim.agent.workspace.store import StoreError
 from acp_nvim.editor.at_work import Turn
 from acp_nvim.editor.review.edits import Edits
+
+HEARD_NS: Final = 200_000_000
+"""How long an agent may be at work already before its tool call is heard of."""
 
 
 class Commits:
@@ -35,7 +39,8 @@ class Commits:
             except StoreError:
                 continue  # an unborn or broken HEAD has committed nothing
             self._heads[root] = head
-            if self._by_agent(at) or (turn is not None and turn.called(at)):
+            times = (at, at + HEARD_NS)
+            if any(self._by_agent(t) or (turn is not None and turn.called(t)) for t in times):
                 continue
             for path, data in texts.items():
                 async with self._edits.alone(path):
