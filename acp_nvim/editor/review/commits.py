@@ -8,7 +8,6 @@ from typing import Final
 from acp_nvim.agent.fs.decode import BinaryError, decode, decode_as
 from acp_nvim.agent.workspace.snapshots import Snapshots
 from acp_nvim.agent.workspace.store import StoreError
-from acp_nvim.editor.at_work import Turn
 from acp_nvim.editor.review.edits import Edits
 
 HEARD_NS: Final = 200_000_000
@@ -25,10 +24,9 @@ class Commits:
         self._snapshots = snapshots
         self._heads: dict[str, str] = {}
 
-    async def check(self, roots: Iterable[str], turn: Turn | None = None) -> None:
-        """Accept what the user committed below these directories (real paths) since the last check.
-
-        ``turn`` is one that has just ended, whose agent may have committed as well.
+    async def check(self, roots: Iterable[str]) -> None:
+        """Accept what the user committed below these directories (real paths) since the last
+        check.
         """
         roots = self._snapshots.within(roots)
         pending = self._snapshots.parted(roots, [e.path for e in self._edits.ledger.files()])[0]
@@ -39,8 +37,7 @@ class Commits:
             except StoreError:
                 continue  # an unborn or broken HEAD has committed nothing
             self._heads[root] = head
-            times = (at, at + HEARD_NS)
-            if any(self._by_agent(t) or (turn is not None and turn.called(t)) for t in times):
+            if self._by_agent(at) or self._by_agent(at + HEARD_NS):
                 continue
             for path, data in texts.items():
                 async with self._edits.alone(path):

@@ -131,21 +131,23 @@ class DiskEdits:
                 await self._take_up(found)
 
     async def end(self, session: Session) -> None:
-        """A turn is over: the last look that counts as its agent's."""
+        """A turn is over: the last look that counts as its agent's. `leave` comes next."""
         turn = self.turns.get(session)
         if turn is None:
             return
         turn.prompts -= 1
         if not turn.prompts:
             turn.closed = time.time_ns() + GRAIN_NS
-        try:
-            await turn.ready.wait()
-            await self._look_at_named(turn)
-            await self.look(turn.roots)
-        finally:
-            if not turn.prompts:
-                self.turns.leave(session)
-                self._tasks.start_soon(self.turns.announce)
+        await turn.ready.wait()
+        await self._look_at_named(turn)
+        await self.look(turn.roots)
+
+    def leave(self, session: Session) -> None:
+        """All is done for a turn, unless the next one has begun."""
+        turn = self.turns.get(session)
+        if turn is not None and not turn.prompts:
+            self.turns.leave(session)
+            self._tasks.start_soon(self.turns.announce)
 
     async def over(self, session: Session) -> None:
         """Wait until the last look of a turn that has ended is done."""

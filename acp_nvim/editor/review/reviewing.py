@@ -234,9 +234,11 @@ class Reviewing:
         await self._briefly(self._end, session)
 
     async def _end(self, session: Session) -> None:
-        turn = self.disk.turns.get(session)
-        await self.disk.end(session)
-        await self.commits.check((Place(root, root).real for root in session.roots), turn)
+        try:
+            await self.disk.end(session)
+            await self.commits.check(Place(root, root).real for root in session.roots)
+        finally:
+            self.disk.leave(session)
 
     async def refresh(self, sessions: Iterable[Session]) -> None:
         """Files may have changed while nobody looked: commits, edits by other programs."""
