@@ -29,16 +29,18 @@ local function fill(win)
     return
   end
   api.nvim_win_call(win, function()
-    local top, rows = vim.fn.line('w0'), api.nvim_win_get_height(win)
-    local higher = top
-    while higher > 1 do
+    local function height(first, final)
+      return api.nvim_win_text_height(win, { start_row = first - 1, end_row = final - 1 }).all
+    end
+    local top = vim.fn.line('w0')
+    local higher, left = top, api.nvim_win_get_height(win) - height(top, last)
+    while higher > 1 and left > 0 do
       local folded = vim.fn.foldclosed(higher - 1)
       local above = folded > 0 and folded or higher - 1
-      local rest = { start_row = above - 1, end_row = last - 1 }
-      if api.nvim_win_text_height(win, rest).all > rows then
-        break
+      left = left - height(above, higher - 1)
+      if left >= 0 then
+        higher = above
       end
-      higher = above
     end
     if higher < top then
       vim.fn.winrestview({ topline = higher })
