@@ -68,6 +68,12 @@ def gate(edit: Callable[..., Editor], tmp_path: Path) -> Iterator[Gate]:
     found.open()
 
 
+def restore(editor: Editor, n: int, changed: str) -> None:
+    editor.cmd(f"Acp restore {n}")
+    said = f"restored to before prompt {n}: {changed} changed"
+    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", said)
+
+
 def test_it_does_not_wait_for_the_look_at_the_files(gate: Gate) -> None:
     for text in ("one", "two", "three"):
         gate.editor.turn(f"say {text}")
@@ -118,9 +124,7 @@ def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:
     assert gate.waits
     gate.open()
     slow.wait("#require('acp').state().sessions[1].edits == 3", timeout=20.0)
-    slow.cmd("Acp restore 2")
-    said = "restored to before prompt 2: 3 files changed"
-    slow.wait("vim.fn.execute('messages'):find(..., 1, true)", said)
+    restore(slow, 2, "3 files")
     assert (a.read_text(), b.read_text()) == before
     assert not (slow.work / "new.txt").exists()
 
@@ -131,9 +135,7 @@ def test_the_checkpoint_of_a_first_prompt_has_what_was_named_meanwhile(gate: Gat
     assert gate.waits
     gate.open()
     slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
-    slow.cmd("Acp restore 1")
-    said = "restored to before prompt 1: 1 file changed"
-    slow.wait("vim.fn.execute('messages'):find(..., 1, true)", said)
+    restore(slow, 1, "1 file")
     assert path.read_text() == "one\ntwo\n"
 
 

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
+from acp_nvim.agent import registry
 from acp_nvim.agent.connection import Connection, Surroundings
-from acp_nvim.agent.settings import AgentSettings
+from acp_nvim.agent.settings import AgentSettings, Settings
 
 
 class UnknownAgent(Exception):
     """No agent of that name is configured."""
+
+
+def spec_of(options: Settings, name: str) -> AgentSettings | None:
+    """Return how an agent is started; the tutor is part of the package. Raises `UnknownAgent` when
+    only `agents_file` may know it and cannot be used.
+    """
+    spec = options.agents.get(name)
+    if name == "tutor" and (spec is None or not spec.command):
+        return AgentSettings(
+            command=[sys.executable, "-m", "acp_nvim.tutor"],
+            env={"PYTHONPATH": str(Path.cwd())},
+            title="Tutor",
+        )
+    try:
+        return registry.lookup(options, name)
+    except registry.RegistryError as error:
+        raise UnknownAgent(f"agents_file: {error}") from error
 
 
 class Agents:

@@ -13,8 +13,7 @@ from weakref import WeakSet
 
 import anyio
 
-from acp_nvim.agent import registry
-from acp_nvim.agent.agents import Agents, UnknownAgent
+from acp_nvim.agent.agents import Agents, spec_of
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.consent import Consent
@@ -163,20 +162,8 @@ class Host:
         self.screen.state(["host"], "running")
 
     def spec(self, name: str) -> AgentSettings | None:
-        """Return how an agent is started; the tutor is part of the package. Raises `UnknownAgent`
-        when only `agents_file` may know it and cannot be used.
-        """
-        spec = self.options.agents.get(name)
-        if name == "tutor" and (spec is None or not spec.command):
-            return AgentSettings(
-                command=[sys.executable, "-m", "acp_nvim.tutor"],
-                env={"PYTHONPATH": str(Path.cwd())},
-                title="Tutor",
-            )
-        try:
-            return registry.lookup(self.options, name)
-        except registry.RegistryError as error:
-            raise UnknownAgent(f"agents_file: {error}") from error
+        """Return how an agent is started. Raises `UnknownAgent` like `agents.spec_of`."""
+        return spec_of(self.options, name)
 
     def cache(self, name: str) -> Path:
         """A directory of ours for files that may go at any time; only the user may look into
