@@ -161,6 +161,24 @@ def test_a_save_that_ends_the_file_with_a_newline(project: Editor, agent: Orders
     assert path.read_text() == "mine\ntwo\nthree\n"
 
 
+def test_an_undo_after_a_save_that_ends_the_file_with_a_newline(project: Editor) -> None:
+    """The newline is the user's, also where the agent has changed the line above the last one."""
+    path = project.write("b.txt", "one\ntwo\nthree")
+    project.open("b.txt")
+    agent = Orders(project)
+    agent.begin()
+    agent.traffic.wait("session/prompt")
+    project.cmd("call setline(1, 'mine')")
+    agent.ask("runs", "sed -i 's/two/TWO/' b.txt")
+    wait_edits(project, b="modified")
+    project.cmd("silent write")
+    assert path.read_text() == "mine\nTWO\nthree\n"
+    project.cmd("undo")
+    assert project.lines(str(path)) == ["mine", "two", "three"]
+    wait_edits(project)
+    agent.end()
+
+
 @pytest.mark.parametrize("verb", ["accept", "reject"])
 def test_the_hunk_that_the_user_saw_is_decided(project: Editor, agent: Orders, verb: str) -> None:
     """The agent moves it just before the user's key, on disk, where another comes to its place."""

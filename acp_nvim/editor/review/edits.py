@@ -195,6 +195,8 @@ class Edits:
         if lines is None and self.mirrors.stale(path):
             self.known.pop(path, None)
             return
+        if lines is None and self.mirrors.ended(path, eol):
+            self.typed(path, text)
         self.known[path] = text
         self.bases.pop(path, None)
         entry = self.ledger.get(path)

@@ -118,6 +118,16 @@ class Mirrors:
         """The buffer after a change of ours."""
         self._known[path] = live
 
+    def ended(self, path: str, eol: bool) -> bool:
+        """A save has given the text this end; whether it had the other one."""
+        live = self._known.get(path)
+        if live is None or live.text.eol == eol:
+            return False
+        raw, text = Text(live.raw.lines, eol), Text(live.text.lines, eol)
+        text = raw if live.raw is live.text else text
+        self._known[path] = msgspec.structs.replace(live, raw=raw, text=text)
+        return True
+
     # ---- what Lua tells
 
     def heard(self, args: dict[str, Any]) -> None:
