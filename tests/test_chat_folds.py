@@ -149,3 +149,22 @@ def test_a_chat_that_follows_is_full_also_when_its_last_lines_went_into_a_fold(
     """
     line, height = editor.lua(bottom)
     assert line >= height - 2  # what is above the first row takes two
+
+
+def test_a_question_that_was_answered_folds_as_its_tool_call_in_a_chat_that_is_shown_again(
+    editor: Editor,
+) -> None:
+    editor.agent("script")
+    path = editor.write("a.txt", "old\n")
+    editor.prompt(f"propose none {path} old new\nchunks 60")
+    editor.wait_event("AcpPermission")
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd")
+    until(lambda: any("word 59" in line for line in editor.chat()))
+    editor.cmd("Acp chat")
+    editor.wait("#vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1')) == 0")
+    editor.cmd("Acp chat")
+    head, start, end = editor.lua(FOLD.replace("Read a file", "Edit "))
+    assert start == head
+    assert editor.chat()[end - 1] == ""
+    assert any("word 0" in line for line in editor.chat()[end:])

@@ -50,6 +50,16 @@ class Static:
         old, self.shown = self.shown, rows
         if not old:
             return batch.put(start, start + at_top, rows) if rows else 0
+        if self.folded and old[-1] != rows[-1] and old[-1][0] == rows[-1][0]:
+            # What ends a fold is never taken away with what stands above it: the fold would lose
+            # its end.
+            used = self._change(start, at_top, old[:-1], rows[:-1], batch)
+            below = start + len(rows) - 1
+            return used + batch.put(below, below + 1, rows[-1:])
+        return self._change(start, at_top, old, rows, batch)
+
+    @staticmethod
+    def _change(start: int, at_top: bool, old: list[Row], rows: list[Row], batch: Batch) -> int:
         top = _common(old, rows)
         bottom = _common(old[top:][::-1], rows[top:][::-1])
         if top == len(old) == len(rows):
