@@ -14,6 +14,7 @@ import msgspec
 
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import Pending, Restoration, Summary
+from acp_nvim.edits.state import Reject, State
 from acp_nvim.edits.undone import Undone
 
 if TYPE_CHECKING:
@@ -26,20 +27,12 @@ MAX_REJECTS = 20
 """How many rejects can be taken back, one after the other."""
 
 
-class _Reject(msgspec.Struct, frozen=True):
-    """One file's rejection: its entry before and after, and what was asked of buffer and disk."""
-
-    before: Pending
-    after: Pending | None
-    steps: list[Restoration]
-
-
 class Ledger:
     """Pending edits by path, in the order in which the files were first written."""
 
     def __init__(self) -> None:
         self._files: dict[str, Pending] = {}
-        self._rejects: list[list[_Reject]] = []
+        self._rejects: list[list[Reject]] = []
         self._undone = Undone()
         self._settled: dict[str, Pending] = {}
         """Files of such steps in which nothing is pending now."""
@@ -66,6 +59,16 @@ class Ledger:
         """The pending hunk at a 0-based row of the live text."""
         entry = self.get(path)
         return entry.hunk_at(row) if entry else None
+
+    def state(self) -> State:
+        """All that is known now."""
+        undone = list(self._undone.before)
+        return State(dict(self._files), list(self._rejects), undone, dict(self._settled))
+
+    def take_over(self, state: State) -> None:
+        """Go on where another ledger was."""
+        self._files, self._settled = dict(state.files), dict(state.settled)
+        self._rejects, self._undone.before = list(state.rejects), list(state.undone)
 
     # What happened to files
 
@@ -277,7 +280,7 @@ class Ledger:
         if not self._rejects:
             return []
         steps: list[Restoration] = []
-        refused: list[_Reject] = []
+        refused: list[Reject] = []
         for rejection in self._rejects.pop():
             back = self._take_back(rejection, present)
             steps += back
@@ -337,7 +340,7 @@ class Ledger:
                 self._put(Pending(path, entry.base, None, None, writers=entry.writers))
 
     def _reject(self, entries: list[Pending], hunk: Hunk | None) -> list[Restoration]:
-        done: list[_Reject] = []
+        done: list[Reject] = []
         for entry in entries:
             if hunk is not None and entry.base is not None:
                 rejected = entry.rejected([_known(entry, hunk)])
@@ -350,13 +353,13 @@ class Ledger:
                 if entry.base is not None and entry.origin is None:
                     self._undone.note(entry, 0)
                 self._drop(entry.path, entry.base if entry.origin is None else None)
-            done.append(_Reject(entry, self.get(entry.path), steps))
+            done.append(Reject(entry, self.get(entry.path), steps))
         if done:
             self._rejects = [*self._rejects, done][-MAX_REJECTS:]
         return [step for rejection in done for step in rejection.steps]
 
     def _take_back(
-        self, rejection: _Reject, present: Mapping[str, Text | None]
+        self, rejection: Reject, present: Mapping[str, Text | None]
     ) -> list[Restoration]:
         before, steps = rejection.before, rejection.steps
         others = [step.path for step in steps if step.path != before.path]

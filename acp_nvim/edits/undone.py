@@ -18,7 +18,8 @@ class Undone:
     """What was pending before each of them."""
 
     def __init__(self) -> None:
-        self._before: list[Pending] = []
+        self.before: list[Pending] = []
+        """The latest step at the end."""
 
     def note(self, entry: Pending, weight: int) -> None:
         """A step leaves so many lines pending; one that takes none away is not remembered."""
@@ -27,17 +28,17 @@ class Undone:
 
     def add(self, entry: Pending) -> None:
         """Something that the text may become again."""
-        self._before = [*self._before, entry][-MAX_UNDONE:]
+        self.before = [*self.before, entry][-MAX_UNDONE:]
 
     def paths(self) -> set[str]:
         """The files of these steps."""
-        return {before.path for before in self._before}
+        return {before.path for before in self.before}
 
     def brought_back(self, path: str, after: Text) -> Pending | None:
         """What was pending before a step that is undone, perhaps with others, by making the text
         this.
         """
-        for before in reversed(self._before):
+        for before in reversed(self.before):
             if before.path == path and before.live == after:
                 return before
         return None
@@ -47,10 +48,10 @@ class Undone:
         as an agent's.
         """
         kept = _changes(entry) - (_changes(left) if left else set())
-        for at, before in enumerate(self._before):
+        for at, before in enumerate(self.before):
             if before.path == entry.path:
                 chosen = [h for h in before.hunks if (before.removed_lines(h), h.lines) in kept]
-                self._before[at] = before.accepted(chosen)
+                self.before[at] = before.accepted(chosen)
 
 
 def _changes(entry: Pending) -> set[Change]:
