@@ -59,7 +59,7 @@ class Screen:
     def add(self, session: Session, past: Past | None = None) -> None:
         """Show a session from now on; `past` is what its chat holds already."""
         chat = self._settings().chat
-        look = Look(chat.tool_lines)
+        look = Look(chat.tool_lines, session.cwd)
         self.sessions[session.n] = session
         self.documents[session.n] = document = Document(session.n, look, chat.thoughts)
         if past is not None:
@@ -94,7 +94,8 @@ class Screen:
         """The options have changed: chats that are to look otherwise now are drawn again."""
         chat = self._settings().chat
         for n, document in self.documents.items():
-            if document.restyle(Look(chat.tool_lines), chat.thoughts):
+            look = Look(chat.tool_lines, self.sessions[n].cwd)
+            if document.restyle(look, chat.thoughts):
                 self.redraw(n)
 
     def redraw(self, n: int) -> None:
@@ -181,7 +182,7 @@ class Screen:
         asker = decision.asker or session
         call = asker.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
         entry = asker.entries.get(call) if call else None
-        rows = float_rows(entry, decision)
+        rows = float_rows(entry, decision, asker.cwd)
         options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
         return {
             "id": decision.id,

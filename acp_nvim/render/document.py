@@ -182,7 +182,7 @@ class Document:
         try:
             if isinstance(entry, ToolEntry):
                 return tools.draw(entry, self._look)
-            return draw_entry(entry, self._look.tool_lines)
+            return draw_entry(entry, self._look.tool_lines, self._look.cwd)
         except Exception as error:
             return [row(f"[cannot be drawn: {type(error).__name__}: {error}]", "AcpError")]
 

@@ -28,11 +28,14 @@ from acp_nvim.session.entries import (
 )
 
 PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}
+PLAN_GROUPS = {"in_progress": "AcpPlanCurrent", "completed": "AcpPlanDone"}
 _LEVELS = {"info": "AcpMuted", "warning": "AcpWarning", "error": "AcpError"}
 
 
-def draw_entry(entry: Entry, lines: int | None = None) -> list[Row]:
-    """Return the rows of one entry; of a terminal at most so many `lines` of output."""
+def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Row]:
+    """Return the rows of one entry; of a terminal at most so many `lines` of output. `cwd` is the
+    directory of its session.
+    """
     match entry:
         case Heading():
             return [row("## " + one_line(entry.name, 60), "AcpAgent")]
@@ -45,7 +48,7 @@ def draw_entry(entry: Entry, lines: int | None = None) -> list[Row]:
         case Compaction():
             return _compaction(entry)
         case TerminalEntry():
-            return [] if entry.embedded else terminal_rows(entry.terminal, lines)
+            return [] if entry.embedded else terminal_rows(entry.terminal, lines, cwd)
         case Subagent() | Letter() | PlanDocument():
             return subagents.draw(entry)
         case Past():
@@ -64,19 +67,20 @@ def _past(line: str) -> Row:
 
 
 def plan_rows(entries: object, *, words: bool = False) -> list[Row]:
-    """Return plan entries as a task list with their priority (v1/agent-plan); with `words` the
-    status is said as well, beside its mark.
+    """Return plan entries as a task list with their priority, unless that is the ordinary one
+    (v1/agent-plan); with `words` it is said of each, and the status beside its mark.
     """
     rows: list[Row] = []
     for item in entries if isinstance(entries, (list, tuple)) else ():
         mark = PLAN_MARKS.get(item.status, "[?]")
-        group = "AcpPlanDone" if item.status == "completed" else None
+        group = PLAN_GROUPS.get(item.status)
         parts: list[tuple[str, str | None]] = [
             (f"- {mark} ", "AcpListMarker"),
             (one_line(item.content, 400), group),
         ]
-        status = f"{item.status.replace('_', ' ')}, " if words else ""
-        parts.append((f" ({status}{one_line(item.priority, 20)})", "AcpMuted"))
+        if words or item.priority != "medium":
+            status = f"{item.status.replace('_', ' ')}, " if words else ""
+            parts.append((f" ({status}{one_line(item.priority, 20)})", "AcpMuted"))
         rows.append(pieces(parts))
     return rows
 

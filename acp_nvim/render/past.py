@@ -34,5 +34,5 @@ def _copied(entry: Entry, look: tools.Look) -> Entry:
     if isinstance(entry, ToolEntry):
         rows = tools.draw(entry, look)
     else:
-        rows = draw_entry(entry, look.tool_lines)
+        rows = draw_entry(entry, look.tool_lines, look.cwd)
     return Past([text for text, _, _ in rows])

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from acp_nvim.render.rows import Row, pieces, row
-from acp_nvim.render.text import home_path, one_line, visible
+from acp_nvim.render.text import one_line, shown_path, visible
 from acp_nvim.session.terminal import Terminal
 
 LINES = 8
 """Lines of output where no option says how many."""
 
 
-def terminal_rows(terminal: Terminal, limit: int | None = LINES) -> list[Row]:
+def terminal_rows(terminal: Terminal, limit: int | None = LINES, cwd: str = "") -> list[Row]:
     """Return the rows of a terminal; `<CR>` on each opens its buffer. `limit` None shows all lines
-    that are kept.
+    that are kept; where it runs is said unless that is the session's directory `cwd`.
     """
     target = {"kind": "terminal", "id": terminal.id}
     launch = terminal.launch
     first, *more = visible(launch.command).split("\n")
     rows = [row("$ " + first, "AcpCommand", target)]
     rows += [row("  " + line, "AcpCommand", target) for line in more]
-    if launch.cwd is not None:
-        rows.append(row("in " + home_path(launch.cwd), "AcpMuted", target))
+    if launch.cwd is not None and launch.cwd != cwd:
+        rows.append(row("in " + shown_path(launch.cwd, cwd), "AcpMuted", target))
     for name, value in launch.env:
         rows.append(row(f"with {one_line(name, 60)}={one_line(value, 120)}", "AcpMuted", target))
     lines = terminal.lines()

@@ -52,6 +52,16 @@ def home_path(path: str) -> str:
     return one_line(shown)
 
 
+def shown_path(path: str, cwd: str) -> str:
+    """Return a path on one line: below the session's directory relative to it, else as
+    `home_path`.
+    """
+    inside = cwd.rstrip("/") + "/"
+    if len(path) > len(inside) > 1 and path.startswith(inside):
+        return one_line(path[len(inside) :])
+    return home_path(path)
+
+
 def size(count: int) -> str:
     """Bytes as people read them: `512 B`, `12 KiB`, `3.4 MiB`."""
     if count < 1024:

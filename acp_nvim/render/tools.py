@@ -14,7 +14,7 @@ from acp_nvim.render.content import describe, is_aside
 from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import WIDEST, Row, Target, indent, pieces, row, width
 from acp_nvim.render.terminals import terminal_rows
-from acp_nvim.render.text import home_path, one_line, visible
+from acp_nvim.render.text import one_line, shown_path, visible
 from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.asking.questions import command_of
 from acp_nvim.session.entries import ToolEntry
@@ -23,6 +23,9 @@ from acp_nvim.session.tool_calls import ToolCall
 ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘"}
 GROUPS = {"completed": "AcpToolCompleted", "failed": "AcpToolFailed", "cancelled": "AcpToolFailed"}
 KEYS = {"allow_once": "y", "allow_always": "Y", "reject_once": "n", "reject_always": "N"}
+
+BETWEEN: Row = row("⋮", "AcpMuted")
+"""Between two hunks of a diff."""
 
 WHOLE = 1 << 30
 """As `tool_lines`: nothing is cut, no line either."""
@@ -33,6 +36,8 @@ class Look:
     """Options that the rows of tool calls depend on."""
 
     tool_lines: int = 8
+    cwd: str = ""
+    """The session's directory: paths below it are shown relative to it."""
 
 
 def draw(entry: ToolEntry, look: Look) -> list[Row]:
@@ -45,11 +50,11 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
         if item.__class__ is schema.Content:
             rows += _block(at, item.content, call, limit, "  ")
         else:
-            rows += indent(_content(at, item, entry, limit), "  ")
+            rows += indent(_content(at, item, entry, limit, look.cwd), "  ")
     if not call.content:
-        rows += indent(_own_terminals(entry, limit) or _input(call, limit), "  ")
+        rows += indent(_own_terminals(entry, limit, look.cwd) or _input(call, limit), "  ")
     if call.locations:
-        rows += indent(_locations(call), "  ")
+        rows += indent(_locations(call, look.cwd), "  ")
     for decision in entry.decisions:
         below = card(decision, call) if decision.outcome is None else [_decided(decision)]
         rows += indent(below, "  ")
@@ -87,22 +92,25 @@ def card(decision: Decision, under: ToolCall | None = None) -> list[Row]:
     return rows
 
 
-def float_rows(entry: ToolEntry | None, decision: Decision) -> list[Row]:
+def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> list[Row]:
     """Return a pending decision for the float: its card, then all that the tool call shows of
     itself.
     """
     rows = card(decision)
     if entry is not None:
         for at, item in enumerate(entry.call.content):
-            rows += indent(_content(at, item, entry, None), "  ")
+            rows += indent(_content(at, item, entry, None, cwd), "  ")
     return rows
 
 
-def diff_rows(diff: schema.Diff, limit: int | None, above: int = 0) -> list[Row]:
+def diff_rows(
+    diff: schema.Diff, limit: int | None, above: int = 0, cwd: str = "", whole: Target | int = 0
+) -> list[Row]:
     """Return a diff as rows: the path with counts, then removed and added lines, at most
-    `limit`.
+    `limit`; a row between hunks says that lines are left out there.
 
-    `above` is the number of the file's lines above those that the diff shows.
+    `above` is the number of the file's lines above those that the diff shows, `whole` what shows
+    all of it.
     """
     old = _lines(diff.old_text) if isinstance(diff.old_text, str) else []
     new = _lines(diff.new_text)
@@ -114,7 +122,7 @@ def diff_rows(diff: schema.Diff, limit: int | None, above: int = 0) -> list[Row]
     )
     head = pieces(
         [
-            (home_path(diff.path), "AcpPath"),
+            (shown_path(diff.path, cwd), "AcpPath"),
             (f" +{added}", "AcpAdded"),
             (f" -{removed}", "AcpRemoved"),
         ],
@@ -122,6 +130,7 @@ def diff_rows(diff: schema.Diff, limit: int | None, above: int = 0) -> list[Row]
     )
     body: list[Row] = []
     for hunk in changes:
+        body += [BETWEEN] if body else []
         body += [row("- " + line, "AcpRemoved") for line in old[hunk.start : hunk.end]]
         body += [
             row(
@@ -131,7 +140,7 @@ def diff_rows(diff: schema.Diff, limit: int | None, above: int = 0) -> list[Row]
             )
             for at, line in enumerate(hunk.lines)
         ]
-    return [head, *_cut(body, limit, None)]
+    return [head, *_cut(body, limit, whole)]
 
 
 def _line(call: ToolCall, asks: Decision | None) -> Row:
@@ -197,14 +206,14 @@ def _above(diff: schema.Diff, call: ToolCall) -> int:
     return 0
 
 
-def _content(at: int, item: Any, entry: ToolEntry, limit: int | None) -> list[Row]:
+def _content(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
     match item:
         case schema.Content():
             return _block(at, item.content, entry.call, limit)
         case schema.Diff():
-            return diff_rows(item, limit, _above(item, entry.call))
+            return diff_rows(item, limit, _above(item, entry.call), cwd, entry.call.index)
         case schema.Terminal():
-            return _terminal(item.terminal_id, entry, limit)
+            return _terminal(item.terminal_id, entry, limit, cwd)
         case schema.SessionLink():
             target = {"kind": "session", "id": item.session_id}
             return [row(f"→ subagent {one_line(item.session_id, 60)}", "AcpLink", target)]
@@ -222,7 +231,7 @@ def _block(at: int, block: Any, call: ToolCall, limit: int | None, prefix: str =
         return []
     count = text.count("\n") + 1
     if limit == 0:
-        return indent([_more(count, call)], prefix)
+        return indent([_more(count, call.index)], prefix)
     if limit is not None and count > limit:
         text = _head(text, limit)
     lines = visible(text).split("\n")
@@ -231,7 +240,7 @@ def _block(at: int, block: Any, call: ToolCall, limit: int | None, prefix: str =
     else:
         rows = indent([_wide(line, call) for line in lines], prefix)
     if limit is not None and count > limit:
-        rows += indent([_more(count - limit, call)], prefix)
+        rows += indent([_more(count - limit, call.index)], prefix)
     return rows
 
 
@@ -248,31 +257,31 @@ def _head(text: str, lines: int) -> str:
     return text[:at]
 
 
-def _cut(rows: list[Row], limit: int | None, call: ToolCall | None) -> list[Row]:
+def _cut(rows: list[Row], limit: int | None, whole: Target | int) -> list[Row]:
     if limit is None or len(rows) <= limit:
         return rows
-    return [*rows[:limit], _more(len(rows) - limit, call)]
+    left = sum(row is not BETWEEN for row in rows[limit:])
+    return [*rows[:limit], _more(left, whole)]
 
 
-def _more(count: int, call: ToolCall | None) -> Row:
-    target = call.index if call else None
-    return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", target)
+def _more(count: int, whole: Target | int) -> Row:
+    return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", whole)
 
 
-def _terminal(id: str, entry: ToolEntry, limit: int | None) -> list[Row]:
+def _terminal(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
     """An id that nobody has told more about is shown as such."""
     terminal = entry.terminals.get(id)
     if terminal is None:
         return [
             row(f"[terminal {one_line(id, 60)}]", "AcpAttachment", {"kind": "terminal", "id": id})
         ]
-    return terminal_rows(terminal, limit)
+    return terminal_rows(terminal, limit, cwd)
 
 
-def _own_terminals(entry: ToolEntry, limit: int | None) -> list[Row]:
+def _own_terminals(entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
     """Output that an agent tells in `_meta` without embedding a terminal."""
     told = [terminal for terminal in entry.terminals.values() if not terminal.ours]
-    return [row for terminal in told for row in terminal_rows(terminal, limit)]
+    return [row for terminal in told for row in terminal_rows(terminal, limit, cwd)]
 
 
 def _input(call: ToolCall, limit: int | None) -> list[Row]:
@@ -280,11 +289,13 @@ def _input(call: ToolCall, limit: int | None) -> list[Row]:
     if command is None:
         return []
     return _cut(
-        [row("$ " + line, "AcpCommand") for line in visible(command).split("\n")], limit, call
+        [row("$ " + line, "AcpCommand") for line in visible(command).split("\n")],
+        limit,
+        call.index,
     )
 
 
-def _locations(call: ToolCall) -> list[Row]:
+def _locations(call: ToolCall, cwd: str) -> list[Row]:
     shown = {item.path for item in call.content if isinstance(item, schema.Diff)}
     rows: list[Row] = []
     for location in call.locations:
@@ -292,7 +303,7 @@ def _locations(call: ToolCall) -> list[Row]:
             continue
         target = _place(location)
         line = f":{target['line']}" if "line" in target else ""
-        rows.append(row(home_path(location.path) + line, "AcpPath", target))
+        rows.append(row(shown_path(location.path, cwd) + line, "AcpPath", target))
     return rows
 
 

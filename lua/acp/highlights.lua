@@ -63,6 +63,7 @@ M.groups = {
   -- the plan
   AcpPlanHead = 'Title',
   AcpPlanDone = 'Comment',
+  AcpPlanCurrent = 'DiagnosticInfo',
   -- windows of ours
   AcpTitle = 'Title',
   AcpPlaceholder = 'Comment',

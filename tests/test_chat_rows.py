@@ -1,0 +1,72 @@
+"""What rows of the chat say: paths, diffs in pieces, plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_nvim.protocol import schema
+from acp_nvim.render.margin import plan_rows
+from acp_nvim.render.text import shown_path
+from acp_nvim.render.tools import Look, diff_rows, draw
+from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.tool_calls import ToolCall
+
+
+def texts(rows: list[Any]) -> list[str]:
+    return [text for text, _, _ in rows]
+
+
+@pytest.mark.parametrize(
+    ("path", "cwd", "shown"),
+    [
+        ("/work/src/a.py", "/work", "src/a.py"),
+        ("/work/src/a.py", "/work/", "src/a.py"),
+        ("/workshop/a.py", "/work", "/workshop/a.py"),
+        ("/etc/hosts", "/work", "/etc/hosts"),
+        ("/work", "/work", "/work"),
+        ("/work/a\nb", "/work", "a b"),
+        ("/etc/hosts", "/", "/etc/hosts"),
+        ("/etc/hosts", "", "/etc/hosts"),
+    ],
+)
+def test_a_path_below_the_directory_of_the_session_is_relative_to_it(
+    path: str, cwd: str, shown: str
+) -> None:
+    assert shown_path(path, cwd) == shown
+
+
+def test_diffs_and_places_of_a_tool_call_are_relative() -> None:
+    diff = schema.Diff("/work/a.py", "new\n", old_text="old\n")
+    places = [schema.ToolCallLocation("/work/b.py", line=3), schema.ToolCallLocation("/etc/hosts")]
+    call = ToolCall("1", "Edit", kind="edit", content=[diff], locations=places)
+    rows = texts(draw(ToolEntry(call), Look(8, "/work")))
+    assert rows[1:] == ["  a.py +1 -1", "  - old", "  + new", "  b.py:3", "  /etc/hosts"]
+
+
+def hunks(count: int) -> schema.Diff:
+    """A diff of so many hunks of two rows each."""
+    old = [f"{n}\nsame {n}" for n in range(count)]
+    new = [f"new {n}\nsame {n}" for n in range(count)]
+    return schema.Diff("/a", "\n".join(new), old_text="\n".join(old))
+
+
+def test_hunks_of_a_diff_are_told_apart() -> None:
+    assert texts(diff_rows(hunks(2), None))[1:] == ["- 0", "+ new 0", "⋮", "- 1", "+ new 1"]
+
+
+def test_lines_of_a_diff_that_are_left_out_are_counted_without_what_parts_them() -> None:
+    rows = diff_rows(hunks(3), 4, whole=7)
+    assert texts(rows)[-2:] == ["- 1", "… +3 lines"]
+    assert rows[-1][2] == 7
+
+
+def test_an_ordinary_priority_is_said_in_the_plan_window_alone() -> None:
+    plan = [
+        schema.PlanEntry("Look", "high", "in_progress"),
+        schema.PlanEntry("Think", "medium", "pending"),
+        schema.PlanEntry("Rest", "low", "pending"),
+    ]
+    assert texts(plan_rows(plan)) == ["- [-] Look (high)", "- [ ] Think", "- [ ] Rest (low)"]
+    assert texts(plan_rows(plan, words=True))[1] == "- [ ] Think (pending, medium)"
