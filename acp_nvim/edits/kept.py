@@ -1,0 +1,204 @@
+"""What a ledger knows as records of a journal (`records`), and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from acp_nvim.edits.pending import Pending, Restoration
+from acp_nvim.edits.records import Lost, Reader, Writer, decoded, encoded
+from acp_nvim.edits.state import Reject, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FILE, SETTLED, UNDONE, REJECT = "file", "settled", "undone", "reject"
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True):
+    """A `Pending`, its texts by their names."""
+
+    path: bytes
+    base: bytes
+    live: bytes
+    written: bytes
+    origin: bytes | None
+    writers: list[int]
+    conflict: bool
+    theirs: bytes
+
+
+class Step(msgspec.Struct, frozen=True, array_like=True):
+    """A `Restoration`."""
+
+    path: bytes
+    before: bytes
+    after: bytes
+    note: str
+
+
+class Rejected(msgspec.Struct, frozen=True, array_like=True):
+    """A `Reject`."""
+
+    before: Entry
+    after: Entry | None
+    steps: list[Step]
+
+
+# -- to records -----------------------------------------------------------------------------------
+
+
+def entry(writer: Writer, pending: Pending) -> Entry:
+    """What is pending in a file."""
+    path = pending.path
+    return Entry(
+        encoded(path),
+        writer.text(path, pending.base),
+        writer.text(path, pending.live),
+        writer.text(path, pending.written),
+        None if pending.origin is None else encoded(pending.origin),
+        sorted(pending.writers),
+        pending.conflict,
+        writer.text(path, pending.theirs),
+    )
+
+
+class Ledgers:
+    """Writes one state of a ledger after the other: what is another object than before."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._last = State()
+        self._levels: dict[int, int] = {}
+        """The keys of rejects, by object of `_last`."""
+        self._next = 0
+
+    def write(self, state: State) -> None:
+        """The ledger is like this now."""
+        self._files(state.files)
+        writer, last = self._writer, self._last
+        for path in last.settled.keys() - state.settled.keys():
+            writer.drop(SETTLED, encoded(path))
+        for path, pending in state.settled.items():
+            if last.settled.get(path) is not pending:
+                writer.put(SETTLED, encoded(path), writer.text(path, pending.live))
+        if not _same(state.undone, last.undone):
+            writer.put(UNDONE, b"", [entry(writer, pending) for pending in state.undone])
+        self._rejects(state.rejects)
+        self._last = state
+
+    def _files(self, files: dict[str, Pending]) -> None:
+        """Their order is one in which they came: one that is there again comes last."""
+        writer, last = self._writer, self._last.files
+        order = [path for path in last if path in files]
+        again = order + [path for path in files if path not in last] != list(files)
+        for path in last if again else last.keys() - files.keys():
+            writer.drop(FILE, encoded(path))
+        for path, pending in files.items():
+            if again or last.get(path) is not pending:
+                writer.put(FILE, encoded(path), entry(writer, pending))
+
+    def _rejects(self, rejects: list[list[Reject]]) -> None:
+        levels: dict[int, int] = {}
+        for level in rejects:
+            key = self._levels.get(id(level))
+            if key is None:
+                key, self._next = self._next, self._next + 1
+                made = [self._rejected(one) for one in level]
+                self._writer.put(REJECT, b"%d" % key, made)
+            levels[id(level)] = key
+        for key in set(self._levels.values()).difference(levels.values()):
+            self._writer.drop(REJECT, b"%d" % key)
+        self._levels = levels
+
+    def _rejected(self, one: Reject) -> Rejected:
+        writer = self._writer
+        steps = [
+            Step(
+                encoded(step.path),
+                writer.text(step.path, step.before),
+                writer.text(step.path, step.after),
+                step.note,
+            )
+            for step in one.steps
+        ]
+        after = None if one.after is None else entry(writer, one.after)
+        return Rejected(entry(writer, one.before), after, steps)
+
+
+def _same(some: list[Pending], others: list[Pending]) -> bool:
+    return len(some) == len(others) and all(map(lambda a, b: a is b, some, others))
+
+
+# -- from records ---------------------------------------------------------------------------------
+
+
+def pending(reader: Reader, record: Entry) -> Pending:
+    """What was pending in a file. Raises `Lost`."""
+    return Pending(
+        decoded(record.path),
+        reader.text(record.base),
+        reader.text(record.live),
+        reader.text(record.written),
+        None if record.origin is None else decoded(record.origin),
+        frozenset(record.writers),
+        record.conflict,
+        reader.text(record.theirs),
+    )
+
+
+def read(reader: Reader) -> State:
+    """The ledger as it was written last; what is lost of it is counted by the reader."""
+    files = found(reader, FILE, Entry, pending)
+    settled = {decoded(key): text for key, text in found(reader, SETTLED, bytes, Reader.text)}
+    levels = found(reader, REJECT, list[Rejected], _level)
+    undone = reader.of(UNDONE, list[Entry])
+    return State(
+        {one.path: one for _, one in files},
+        [level for _, level in levels],
+        whole(reader, undone[0][1], pending) if undone else [],
+        {path: Pending(path, text, text, text) for path, text in settled.items() if text},
+    )
+
+
+def found(
+    reader: Reader, kind: str, shape: type[T], made: Callable[[Reader, T], U]
+) -> list[tuple[bytes, U]]:
+    """The values of a kind, by their keys, as far as all that they need is there."""
+    values: list[tuple[bytes, U]] = []
+    for key, record in reader.of(kind, shape):
+        values += [(key, value) for value in whole(reader, [record], made)]
+    return values
+
+
+def whole(reader: Reader, records: list[T], made: Callable[[Reader, T], U]) -> list[U]:
+    """What can be made of these."""
+    values: list[U] = []
+    for record in records:
+        try:
+            values.append(made(reader, record))
+        except Lost:
+            reader.lost += 1
+    return values
+
+
+def _level(reader: Reader, records: list[Rejected]) -> list[Reject]:
+    return [
+        Reject(
+            pending(reader, record.before),
+            None if record.after is None else pending(reader, record.after),
+            [
+                Restoration(
+                    decoded(step.path),
+                    reader.text(step.before),
+                    reader.text(step.after),
+                    step.note,
+                )
+                for step in record.steps
+            ],
+        )
+        for record in records
+    ]

@@ -1,0 +1,266 @@
+"""Values of a journal as records, and back: each value under a key, the last one counts.
+
+Texts are records of their own, by a name that their content gives, so that a text which many
+values hold is written once. The first text of a path is written as it is, others as what they
+change in that one: a journal grows by what changed, whatever the size of the files.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+import msgspec
+
+from acp_nvim.edits.hunks import Hunk, apply, diff
+from acp_nvim.edits.text import Text
+
+REMEMBERED = 64
+"""Texts whose names are known without a look at them."""
+ANCHORS = 3
+"""Texts of a path that others are written as changes of: the latest."""
+SMALL = 2
+"""A change is written as such when it is smaller than its text by this factor."""
+
+NONE = b""
+"""The name of no text."""
+Row = tuple[int, int, bytes]
+"""Rows [start, end) of a text, and the lines in their place."""
+Key = tuple[str, bytes]
+"""A kind of value, and which one of that."""
+T = TypeVar("T")
+
+
+class Lost(Exception):
+    """A value cannot be had: its record, or one that it needs, is damaged or gone."""
+
+
+class Whole(msgspec.Struct, frozen=True, tag="text", array_like=True):
+    """A text."""
+
+    name: bytes
+    eol: bool
+    lines: bytes
+
+
+class Changed(msgspec.Struct, frozen=True, tag="change", array_like=True):
+    """A text, as what it changes in another."""
+
+    name: bytes
+    of: bytes
+    eol: bool
+    hunks: list[Row]
+
+
+class Data(msgspec.Struct, frozen=True, tag="data", array_like=True):
+    """Bytes as they are."""
+
+    name: bytes
+    data: bytes
+
+
+class Put(msgspec.Struct, frozen=True, tag="put", array_like=True):
+    """The value of a key from now on."""
+
+    kind: str
+    key: bytes
+    value: bytes
+
+
+class Drop(msgspec.Struct, frozen=True, tag="drop", array_like=True):
+    """The key has no value any more."""
+
+    kind: str
+    key: bytes
+
+
+Record = Whole | Changed | Data | Put | Drop
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Record).decode
+
+
+def encoded(path: str) -> bytes:
+    """A path, which may hold bytes that are no UTF-8."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+def decoded(path: bytes) -> str:
+    """The path of `encoded`."""
+    return path.decode("utf-8", "surrogateescape")
+
+
+class Writer:
+    """Knows what it has written so far, and writes nothing twice."""
+
+    def __init__(self) -> None:
+        self._out: list[bytes] = []
+        self._values: dict[Key, bytes] = {}
+        self._written: set[bytes] = set()
+        self._anchors: dict[str, list[tuple[bytes, Text]]] = {}
+        self._names: OrderedDict[int, tuple[Text, bytes]] = OrderedDict()
+
+    def take(self) -> list[bytes]:
+        """The records since this was asked last."""
+        out, self._out = self._out, []
+        return out
+
+    def put(self, kind: str, key: bytes, value: Any) -> None:
+        """The value of a key: anything of which msgpack can be made."""
+        data = _encode(value)
+        name = blake2b(data, digest_size=16).digest()
+        if self._values.get((kind, key)) != name:
+            self._values[kind, key] = name
+            self._out.append(_encode(Put(kind, key, data)))
+
+    def drop(self, kind: str, key: bytes) -> None:
+        """No value any more."""
+        if self._values.pop((kind, key), None) is not None:
+            self._out.append(_encode(Drop(kind, key)))
+
+    def text(self, path: str, text: Text | None) -> bytes:
+        """The name of a text that a file of this path has, or had."""
+        if text is None:
+            return NONE
+        held, name = self._names.get(id(text), (None, NONE))
+        if held is not text:
+            name = self._text(path, text)
+        self._names[id(text)] = text, name
+        self._names.move_to_end(id(text))
+        if len(self._names) > REMEMBERED:
+            self._names.popitem(last=False)
+        return name
+
+    def data(self, data: bytes | None) -> bytes:
+        """The name of some bytes."""
+        if data is None:
+            return NONE
+        name = _named(b"data", data)
+        self._once(Data(name, data))
+        return name
+
+    def _text(self, path: str, text: Text) -> bytes:
+        anchors = self._anchors.setdefault(path, [])
+        for anchor, base in anchors:
+            if text == base:
+                return anchor
+            rows = _changes(base, text)
+            if rows is not None:
+                parts = (part for row in rows for part in (b"%d %d" % row[:2], row[2]))
+                name = _named(anchor, b"%d" % text.eol, *parts)
+                self._once(Changed(name, anchor, text.eol, rows))
+                return name
+        lines = _packed(text.lines)
+        name = _named(b"text", b"%d" % text.eol, lines)
+        self._once(Whole(name, text.eol, lines))
+        anchors[:] = [(name, text), *anchors][:ANCHORS]
+        return name
+
+    def _once(self, record: Whole | Changed | Data) -> None:
+        if record.name not in self._written:
+            self._written.add(record.name)
+            self._out.append(_encode(record))
+
+
+class Reader:
+    """The values that are left in the end, in the order in which their keys were first put."""
+
+    def __init__(self, records: list[bytes]) -> None:
+        self.values: dict[Key, bytes] = {}
+        self.lost = 0
+        """Records that make no sense here."""
+        self._held: dict[bytes, Whole | Changed | Data] = {}
+        self._texts: dict[bytes, Text] = {}
+        for record in records:
+            try:
+                self._take(_decode(record))
+            except msgspec.DecodeError:
+                self.lost += 1
+
+    def of(self, kind: str, shape: type[T]) -> list[tuple[bytes, T]]:
+        """All values of a kind by their keys; what does not have the shape is lost."""
+        found: list[tuple[bytes, T]] = []
+        for (other, key), value in self.values.items():
+            if other == kind:
+                try:
+                    found.append((key, msgspec.msgpack.decode(value, type=shape)))
+                except msgspec.DecodeError:
+                    self.lost += 1
+        return found
+
+    def text(self, name: bytes) -> Text | None:
+        """The text of that name. Raises `Lost`."""
+        if name == NONE:
+            return None
+        if name not in self._texts:
+            try:
+                self._texts[name] = self._text(self._held[name])
+            except (KeyError, ValueError) as error:
+                raise Lost(f"a text is missing: {error}") from error
+        return self._texts[name]
+
+    def data(self, name: bytes) -> bytes | None:
+        """The bytes of that name. Raises `Lost`."""
+        if name == NONE:
+            return None
+        found = self._held.get(name)
+        if not isinstance(found, Data):
+            raise Lost("bytes are missing")
+        return found.data
+
+    def _take(self, record: Record) -> None:
+        match record:
+            case Put(kind, key, value):
+                self.values[kind, key] = value
+            case Drop(kind, key):
+                self.values.pop((kind, key), None)
+            case _:
+                self._held[record.name] = record
+
+    def _text(self, record: Whole | Changed | Data) -> Text:
+        match record:
+            case Whole(_, eol, lines):
+                return Text(_unpacked(lines), eol)
+            case Changed(_, of, eol, rows):
+                base = self.text(of)
+                if base is None:
+                    raise ValueError("no text to change")
+                hunks = [Hunk(start, end, _unpacked(lines), start) for start, end, lines in rows]
+                return Text(tuple(apply(base.lines, hunks)), eol)
+        raise ValueError("bytes in place of a text")
+
+
+def _changes(base: Text, text: Text) -> list[Row] | None:
+    """What makes another text of one; None where that is not much less than the text."""
+    most = len(text.lines) // SMALL
+    if len(set(text.lines).difference(base.lines)) > most:
+        return None
+    hunks = diff(base.lines, text.lines)
+    if sum(len(hunk.lines) + 1 for hunk in hunks) > most:
+        return None
+    return [(hunk.start, hunk.end, _packed(hunk.lines)) for hunk in hunks]
+
+
+def _named(*parts: bytes) -> bytes:
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(b"%d:" % len(part))
+        digest.update(part)
+    return digest.digest()
+
+
+def _packed(lines: tuple[str, ...]) -> bytes:
+    """Lines as they are; what is no Unicode in them stays what it is."""
+    try:
+        return _encode(lines)
+    except UnicodeEncodeError:
+        return _encode([line.encode("utf-8", "surrogatepass") for line in lines])
+
+
+def _unpacked(lines: bytes) -> tuple[str, ...]:
+    """Lines of `_packed`; ValueError."""
+    try:
+        return msgspec.msgpack.decode(lines, type=tuple[str, ...])
+    except msgspec.ValidationError:
+        found = msgspec.msgpack.decode(lines, type=list[bytes])
+        return tuple(line.decode("utf-8", "surrogatepass") for line in found)

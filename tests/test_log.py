@@ -1,0 +1,44 @@
+"""Records in a file that is only appended to: what is torn or damaged loses itself alone."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_nvim.edits.log import MARK, framed, joined, parted
+
+payloads = st.lists(st.binary(max_size=30) | st.just(MARK) | st.just(framed(b"inner")), max_size=8)
+
+
+@given(payloads)
+def test_what_was_written_is_read(records: list[bytes]) -> None:
+    assert parted(joined(records)) == (records, 0)
+
+
+@given(payloads, st.data())
+def test_a_torn_end_loses_the_record_that_was_written(
+    records: list[bytes], data: st.DataObject
+) -> None:
+    whole = joined(records)
+    cut = data.draw(st.integers(0, len(whole)))
+    found, lost = parted(whole[:cut])
+    ends = [len(joined(records[: n + 1])) for n in range(len(records))]
+    assert found[: sum(end <= cut for end in ends)] == records[: sum(end <= cut for end in ends)]
+    assert sum(len(framed(one)) for one in found) + lost == cut
+
+
+@given(st.lists(st.binary(max_size=30), min_size=1, max_size=8), st.data())
+def test_a_damaged_byte_loses_one_record(records: list[bytes], data: st.DataObject) -> None:
+    damaged = bytearray(joined(records))
+    at = data.draw(st.integers(0, len(damaged) - 1))
+    damaged[at] ^= data.draw(st.integers(1, 255))
+    hit = next(n for n in range(len(records)) if len(joined(records[: n + 1])) > at)
+    found, lost = parted(bytes(damaged))
+    assert found == records[:hit] + records[hit + 1 :]
+    assert lost == len(framed(records[hit]))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_can_be_read(noise: bytes) -> None:
+    found, lost = parted(noise)
+    assert sum(len(framed(one)) for one in found) + lost == len(noise)

@@ -1,0 +1,105 @@
+"""Values and texts as records, and back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_nvim.edits.records import NONE, Lost, Reader, Writer, decoded, encoded
+from acp_nvim.edits.text import Text
+
+lines = st.lists(st.sampled_from([*"abc", "", "ä", "\0", "\n", "x\n", "\ud800"]), min_size=1)
+texts = st.builds(Text, lines.map(tuple), st.booleans())
+
+
+@given(st.lists(st.tuples(st.sampled_from(["/a", "/b"]), texts | st.none()), max_size=12))
+def test_each_text_is_found_by_its_name(given_texts: list[tuple[str, Text | None]]) -> None:
+    writer = Writer()
+    names = [writer.text(path, text) for path, text in given_texts]
+    reader = Reader(writer.take())
+    assert reader.lost == 0
+    for name, (_, text) in zip(names, given_texts, strict=True):
+        assert reader.text(name) == text
+
+
+@given(texts)
+def test_a_text_is_written_once(text: Text) -> None:
+    writer = Writer()
+    name = writer.text("/a", text)
+    assert len(writer.take()) == 1
+    assert writer.text("/a", Text(text.lines, text.eol)) == name
+    assert writer.text("/b", Text(text.lines, text.eol)) == name
+    assert writer.take() == []
+
+
+def test_what_changes_little_takes_little() -> None:
+    base = Text(tuple(f"line {n}" for n in range(1000)))
+    writer = Writer()
+    writer.text("/a", base)
+    writer.take()
+    for n in range(20):
+        changed = Text((*base.lines[:n], f"new {n}", *base.lines[n:]))
+        writer.text("/a", changed)
+        assert sum(map(len, writer.take())) < 100
+
+
+def test_two_texts_of_a_file_that_have_little_in_common_both_grow_by_what_changes() -> None:
+    """As base and live text do, when an agent has rewritten a file and the user types in it."""
+    writer = Writer()
+    sides = [Text(tuple(f"{side} {n}" for n in range(1000))) for side in "ab"]
+    for side in sides:
+        writer.text("/a", side)
+    writer.take()
+    for n in range(5):
+        for side in sides:
+            writer.text("/a", Text((*side.lines, f"typed {n}")))
+        assert sum(map(len, writer.take())) < 200
+
+
+@given(st.text(st.characters(codec="utf-8")), st.binary())
+def test_any_path_comes_back(name: str, noise: bytes) -> None:
+    for path in (name, noise.decode("utf-8", "surrogateescape")):
+        assert decoded(encoded(path)) == path
+
+
+def test_the_last_value_of_a_key_counts_and_one_that_is_dropped_is_gone() -> None:
+    writer = Writer()
+    writer.put("n", b"a", 1)
+    writer.put("n", b"b", 2)
+    writer.put("n", b"a", 3)
+    writer.put("m", b"a", 4)
+    writer.drop("m", b"a")
+    writer.drop("m", b"never")
+    records = writer.take()
+    assert len(records) == 5
+    assert Reader(records).of("n", int) == [(b"a", 3), (b"b", 2)]
+    assert Reader(records).of("m", int) == []
+    writer.put("n", b"b", 2)
+    assert writer.take() == []
+
+
+def test_what_makes_no_sense_is_counted() -> None:
+    writer = Writer()
+    writer.put("n", b"a", "no number")
+    reader = Reader([b"noise", b"", *writer.take()])
+    assert reader.of("n", int) == []
+    assert reader.lost == 3
+
+
+def test_what_needs_a_lost_record_is_lost() -> None:
+    base = Text(tuple(f"line {n}" for n in range(10)))
+    writer = Writer()
+    first = writer.text("/a", base)
+    second = writer.text("/a", Text((*base.lines, "more")))
+    other = writer.text("/b", Text(("other",)))
+    kept = writer.data(b"bytes")
+    reader = Reader(writer.take()[1:])
+    for name in (first, second, b"unknown", kept):
+        with pytest.raises(Lost):
+            reader.text(name)
+    assert reader.text(other) == Text(("other",))
+    assert reader.data(kept) == b"bytes"
+    assert reader.data(NONE) is None
+    with pytest.raises(Lost):
+        reader.data(other)
