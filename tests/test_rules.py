@@ -98,10 +98,43 @@ def test_what_stands_before_a_command(command: str, without: str) -> None:
         ([Rule("ask", command="*rm *"), Rule("allow", command="*")], "ls; rm x", "ask"),
         ([Rule("deny", kind="execute")], "a; b", "deny"),
         ([GIT], "", None),
+        ([RM], "  rm x ", "deny"),
+        ([RM], "/bin/rm x", "deny"),
+        ([RM], "ls && ./a/rm x", "deny"),
+        ([GIT], "./git status", None),
+        ([RM], "ls /bin/rm x", None),
+        (
+            [Rule("ask", command="echo ask*"), Rule("allow", command="echo *")],
+            "echo 'ask me'",
+            "ask",
+        ),
+        ([Rule("allow", command="make a b"), Rule("deny", command="*")], "make 'a b'", "allow"),
+        ([RM], "sh -c 'rm x'", "deny"),
+        ([RM, Rule("allow", command="bash *")], "ls | bash -lc 'a; rm x'", "deny"),
+        ([RM, Rule("allow", command="bash *")], "bash -lc 'make'", "allow"),
+        ([GIT], "sh -c 'git log'", None),
+        ([RM], "sh -c 'not closed", None),
     ],
 )
 def test_a_command(rules: list[Rule], line: str, action: Action | None) -> None:
     assert decide(rules, Case(kind="execute", command=line)) == action
+
+
+@pytest.mark.parametrize(
+    ("raw", "line"),
+    [
+        ({"command": "git log"}, "git log"),
+        ({"cmd": ["git", "log"]}, "git log"),
+        ({"command": "git", "args": ["log", "a b"]}, "git log 'a b'"),
+        ({"command": "git", "args": []}, "git"),
+        ({"command": "git", "args": "log"}, "git"),
+        ({"command": ["sh", "-c", "a; b"]}, "a; b"),
+        ({"command": "sh", "args": ["-c", "a; b"]}, "a; b"),
+        ({"command": 3}, None),
+    ],
+)
+def test_the_line_that_a_tool_call_would_run(raw: dict[str, object], line: str | None) -> None:
+    assert rule_case(ToolCall("t", kind="execute", raw_input=raw), "a", "/w").command == line
 
 
 def test_a_rule_about_commands_matches_nothing_else() -> None:

@@ -85,7 +85,11 @@ def command_of(raw_input: Any) -> str | None:
     command = raw_input.get("command") or raw_input.get("cmd")
     if isinstance(command, list):
         return _line([str(word) for word in command])
-    return command if isinstance(command, str) else None
+    if not isinstance(command, str):
+        return None
+    args = raw_input.get("args")
+    words = [str(word) for word in args] if isinstance(args, list) else []
+    return _line([command, *words]) if words else command
 
 
 def _line(argv: list[str]) -> str:

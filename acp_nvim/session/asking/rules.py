@@ -47,10 +47,29 @@ def decide(rules: Sequence[Rule], case: Case) -> Action | None:
     """Return the action of the first rule that matches, None when none does."""
     if not rules:
         return None
+    if case.command is None:
+        return _of(_first(rules, case))
+    verdict = _of_line(rules, msgspec.structs.replace(case, command=case.command.strip()))
+    return min([verdict, *_inside(rules, case)], key=_STRICTEST.__getitem__)
+
+
+def _of(rule: Rule | None) -> Action | None:
+    return rule.action if rule is not None else None
+
+
+def _inside(rules: Sequence[Rule], case: Case) -> list[Action | None]:
+    """What is said against the lines that its commands hand to a shell (`sh -c 'rm x'`)."""
+    scripts = [shell.script(part) for part in shell.commands(case.command or "")]
+    said = [decide(rules, msgspec.structs.replace(case, command=line)) for line in scripts if line]
+    return [action for action in said if action in ("deny", "ask")]
+
+
+def _of_line(rules: Sequence[Rule], case: Case) -> Action | None:
+    assert case.command is not None, "the caller has looked"
     whole = _first(rules, case)
-    parts = shell.commands(case.command) if case.command is not None else []
-    if case.command is None or parts == [case.command.strip()]:
-        return whole.action if whole is not None else None
+    parts = shell.commands(case.command)
+    if parts == [case.command]:
+        return _of(whole)
     meant = whole is not None and _is_meant(whole, case.command)
     verdicts: list[Action | None] = []
     for part in parts:
@@ -86,10 +105,16 @@ def _matches(rule: Rule, case: Case) -> bool:
 
 
 def _lines(rule: Rule, command: str | None) -> list[str]:
-    """A command is refused whatever stands before it, and allowed only as it is."""
+    """A command is refused whatever stands before it, its program's folder included, and allowed
+    only as it is; quotes make no difference.
+    """
     if command is None:
         return []
-    return [command] if rule.action == "allow" else [command, shell.bare(command)]
+    lines = [command, shell.unquoted(command)]
+    if rule.action != "allow":
+        lines += [shell.bare(line) for line in lines]
+        lines += [shell.named(line) for line in lines]
+    return lines
 
 
 def _any(patterns: str | list[str] | None, values: list[str]) -> bool:

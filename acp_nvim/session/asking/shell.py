@@ -7,7 +7,10 @@ Not a parser: it errs towards more commands. What a quoted word holds is no comm
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 _OUTSIDE: Final = re.compile(
@@ -25,6 +28,8 @@ _HARMLESS: Final = re.compile(r"/dev/(null|stdout|stderr|tty)|\d+|-")
 _WORDS_OF_THE_SHELL: Final = re.compile(
     r"(?:(?:if|then|elif|else|fi|while|until|do|done|case|esac|time|!|\{|\})(?:\s+|$)|[A-Za-z_]\w*=\S*\s+)+"
 )
+_FOLDER: Final = re.compile(r"[^\s'\"]*/(?=[^\s/])")
+_SHELL: Final = re.compile(r"(?:ba|da|k|z)?sh")
 _ASSIGNED: Final = re.compile(r"[A-Za-z_]\w*=")
 OPERATORS: Final = re.compile(r"[;&|\n`<>(]")
 """What a glob that is written for a line of several commands holds."""
@@ -94,3 +99,30 @@ def bare(command: str) -> str:
     """Return a command without the variables and the shell's own words before it."""
     found = _WORDS_OF_THE_SHELL.match(command)
     return command[found.end() :] if found else command
+
+
+def named(command: str) -> str:
+    """Return a command without the folder of its program."""
+    return _FOLDER.sub("", command, count=1) if _FOLDER.match(command) else command
+
+
+def unquoted(command: str) -> str:
+    """Return the words of a command without their quotes; as it is where a quote is not closed."""
+    return " ".join(_words(command)) or command
+
+
+def script(command: str) -> str | None:
+    """Return the line that a command hands to a shell (`sh -c '…'`), None when it runs none."""
+    match _words(named(bare(command))):
+        case [name, "-c" | "-lc" | "-ic", line, *_] if _SHELL.fullmatch(name):
+            return line
+    return None
+
+
+@lru_cache(maxsize=32)
+def _words(command: str) -> Sequence[str]:
+    """The words of a simple command; none where a quote is not closed. Each rule asks for them."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
