@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from acp_nvim.agent import runs
 from acp_nvim.agent.workspace.snapshots import FileChange, Snapshots
 from acp_nvim.agent.workspace.store import Blob, StoreError
 from acp_nvim.edits.pending import Pending
@@ -179,14 +180,14 @@ def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
 
 def prune(home: Path, keep: Path) -> list[str]:
     """Remove the directories of old runs by age and size, but ``keep``; returns their names."""
-    runs = [path for path in home.glob("*") if path.is_dir() and path != keep]
-    runs.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    others = [path for path in home.glob("*") if path.is_dir() and path != keep]
+    others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     removed: list[str] = []
     total = _size(keep) if keep.exists() else 0
-    for run in runs:
+    for run in others:
         total += _size(run)
         old = time.time() - run.stat().st_mtime > MAX_AGE_S
-        if (old or total > MAX_KEPT_BYTES) and not _in_use(run):
+        if (old or total > MAX_KEPT_BYTES) and not runs.lives(run.name):
             shutil.rmtree(run, ignore_errors=True)
             removed.append(run.name)
     return removed
@@ -199,17 +200,3 @@ def _size(directory: Path) -> int:
         for folder, _, files in os.walk(directory)
         for name in files
     )
-
-
-def _in_use(run: Path) -> bool:
-    """Whether the process of that run lives still; its number is the end of the name."""
-    pid = run.name.rpartition("-")[2]
-    if not pid.isdigit():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -17,8 +17,8 @@ from acp_nvim.agent.workspace.store import (
     LimitError,
     Room,
     Scan,
-    StoreError,
 )
+from acp_nvim.agent.workspace.trees import Tree, Trees
 
 SKIPPED: Final = frozenset(
     {
@@ -29,7 +29,6 @@ SKIPPED: Final = frozenset(
 """Directories that hold what programs made, or another store's data."""
 
 Stamp = tuple[int, int, int, int]
-Tree = dict[str, Blob]
 
 
 class CopyStore:
@@ -45,7 +44,7 @@ class CopyStore:
         self._blobs.mkdir(parents=True, exist_ok=True)
         self._stamps: dict[str, Stamp] = {}
         self._files: Tree = {}
-        self._trees: dict[str, Tree] = {}
+        self._trees = Trees(home / "trees")
         self._tree = ""
 
     @property
@@ -76,10 +75,7 @@ class CopyStore:
 
     def differences(self, old: str, new: str) -> list[Change]:
         """What differs between two trees. StoreError."""
-        try:
-            before, after = self._trees[old], self._trees[new]
-        except KeyError as error:
-            raise StoreError("that state is no longer kept") from error
+        before, after = self._trees.get(old), self._trees.get(new)
         paths = sorted(before.keys() | after.keys())
         return [
             Change(path, before.get(path), after.get(path))
@@ -93,7 +89,7 @@ class CopyStore:
         for path, blob in wanted:
             try:
                 found[path] = zlib.decompress(self._place(blob.id).read_bytes())
-            except FileNotFoundError:
+            except (FileNotFoundError, zlib.error):
                 continue
         return found
 
@@ -139,7 +135,9 @@ class CopyStore:
         place = self._place(name)
         if not place.exists():
             place.parent.mkdir(exist_ok=True)
-            place.write_bytes(zlib.compress(data, 1))
+            part = place.with_name(f"{place.name}.part")
+            part.write_bytes(zlib.compress(data, 1))
+            part.replace(place)
         return name
 
     def _place(self, name: str) -> Path:
@@ -151,7 +149,7 @@ class CopyStore:
             blob = self._files[path]
             digest.update(f"{path}\0{blob.id}{blob.mode}\0".encode(errors="surrogateescape"))
         name = digest.hexdigest()
-        self._trees.setdefault(name, dict(self._files))
+        self._trees.add(name, self._files, self._tree)
         return name
 
 

@@ -60,7 +60,8 @@ class GitStore:
         ).split(b"\n")
         self._top, index, objects, moves = (os.fsdecode(part) for part in found[:4])
         self._home = home
-        self._index = home / "index"
+        # One of this process: another may have been killed while git wrote to its own.
+        self._index = home / f"index-{os.getpid()}"
         self._user_index = Path(index)
         self._moves = Path(moves)
         self._env |= {
