@@ -79,3 +79,26 @@ def test_the_bar_stays_with_the_chat(editor: Editor) -> None:
     assert editor.lua("return vim.wo.winbar") == ""
     editor.cmd("buffer acp://chat/1")
     shows(editor, "done after")
+
+
+def test_in_a_narrow_window_the_title_gives_way_first_and_no_word_is_cut_in_its_middle(
+    editor: Editor,
+) -> None:
+    modes = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "Ask first"}]}
+    used = '{"sessionUpdate": "usage_update", "used": 34000, "size": 200000}'
+    editor.agent("script", new_session={"modes": modes})
+    editor.turn(f"title {'a long title ' * 8}\nupdate {used}")
+    shows(editor, "34k/200k")
+    editor.cmd("wincmd l")
+    for width, right in (
+        (60, " a long title a lo… · Ask first · 34k/200k "),
+        (44, "  Ask first · 34k/200k "),
+        (36, "  34k/200k "),
+    ):
+        editor.cmd(f"vertical resize {width}")
+        editor.wait(f"vim.endswith({BAR}, ...)", right)
+        assert bar(editor).startswith(" done after 0 s ")
+        assert len(bar(editor)) == width
+    editor.cmd("vertical resize 20")
+    editor.wait(f"not {BAR}:find('200k', 1, true)")
+    assert bar(editor).startswith(" done after 0 s ")

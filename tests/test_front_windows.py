@@ -127,6 +127,13 @@ def test_help_begins_with_what_one_wants_to_know_and_names_keys_as_they_are_type
     assert [line.split()[0] for line in lines[1:]] == [",a", ",r", "]h", "[h"]
 
 
+def test_help_says_digits_by_the_first_and_the_last(front: Editor) -> None:
+    front.lua("require('acp.help').open(...)", "permission")
+    lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+    assert [line.split()[0] for line in lines if "number" in line] == ["1…9"]
+    assert front.lua("return vim.fn.winwidth(0)") <= 44
+
+
 def test_selects_do_not_nest_and_wait_for_normal_mode(front: Editor) -> None:
     front.lua(
         "_G.asked = {} vim.ui.select = function(items, opts, done)"

@@ -106,3 +106,8 @@ def test_a_prompt_waits_in_the_queue_until_its_turn_has_begun(editor: Editor) ->
     editor.cmd("AcpCancel!")
     assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
     editor.wait(f"#{QUEUE} == 0")
+
+
+def test_the_queue_says_how_it_is_edited(waiting: Editor) -> None:
+    waiting.wait_screen(" a rule parts the prompts")
+    waiting.wait_screen(":w applies")

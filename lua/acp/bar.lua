@@ -4,6 +4,7 @@ local M = {}
 local api = vim.api
 
 local TICK_MS = 1000
+local MARGIN, LEAST_TITLE = 4, 8 -- cells
 local BUSY = { running = true, cancelling = true, starting = true }
 
 ---@class acp.Turn milliseconds
@@ -61,21 +62,49 @@ local function mode(modes)
 end
 
 --- As a statusline has it: a `%` of an agent's own is one.
----@param parts (string|nil)[]
----@param count integer
+---@param text string
 ---@return string
-local function joined(parts, count)
+local function literal(text)
+  return (text:gsub('%%', '%%%%'))
+end
+
+---@param parts (string|nil)[]
+---@param first integer
+---@param last integer
+---@return string
+local function joined(parts, first, last)
   local found = {}
-  for i = 1, count do
+  for i = first, last do
     found[#found + 1] = parts[i]
   end
-  return (require('acp.notify').one_line(table.concat(found, ' · ')):gsub('%%', '%%%%'))
+  return require('acp.notify').one_line(table.concat(found, ' · '))
+end
+
+--- As much as there is room for: the title gives way first, and how much of the context is used
+--- last. Nothing is cut in its middle.
+---@param parts (string|nil)[] title, mode, usage
+---@param room integer cells
+---@return string
+local function fitting(parts, room)
+  for first = 1, 3 do
+    local text = joined(parts, first, 3)
+    local over = vim.fn.strdisplaywidth(text) - room
+    if over <= 0 then
+      return text
+    end
+    local left = first == 1 and vim.fn.strdisplaywidth(parts[1]) - over or 0
+    if left >= LEAST_TITLE then
+      return joined({ require('acp.notify').cut(parts[1], left), parts[2], parts[3] }, 1, 3)
+    end
+  end
+  return ''
 end
 
 --- What waits for the user stands out.
 ---@param n integer
+---@param width integer cells
 ---@return string
-local function text(n)
+local function text(n, width)
   local session = require('acp.state').session(n)
   if not session then
     return ''
@@ -83,18 +112,21 @@ local function text(n)
   local asked = #(session.permissions or {}) + #(session.elicitations or {})
   local questions = counted(asked, asked == 1 and 'question' or 'questions')
   local now = { status(session, turns[n]), counted(#(session.queue or {}), 'waiting') }
-  local left = joined(now, 2)
+  local plain = joined(now, 1, 2)
+  local left = literal(plain)
   if session.error then
     left = '%#AcpError#' .. left .. '%*'
   end
   if questions then
     left = left .. ' · %#AcpPermission#' .. questions .. '%*'
+    plain = plain .. ' · ' .. questions
   end
+  local one_line = require('acp.notify').one_line
+  local title = one_line(session.title or session.agent)
+  local room = width - vim.fn.strdisplaywidth(plain) - MARGIN
   local usage = require('acp.statusline').usage(session)
-  return (' %s %%=%%<%s '):format(
-    left,
-    joined({ session.title or session.agent, mode(session.modes), usage }, 3)
-  )
+  local right = fitting({ title, mode(session.modes), usage }, room)
+  return (' %s %%<%%=%s '):format(left, literal(right))
 end
 
 ---@return boolean busy whether a session that is shown is at something
@@ -104,7 +136,7 @@ local function update()
   for _, win in ipairs(api.nvim_list_wins()) do
     local n = require('acp.chat').number(api.nvim_win_get_buf(win))
     if n then
-      local value = shown and text(n) or ''
+      local value = shown and text(n, api.nvim_win_get_width(win)) or ''
       if vim.w[win].acp_bar ~= value then
         vim.w[win].acp_bar = value
         api.nvim_set_option_value('winbar', value, { scope = 'local', win = win })
@@ -135,6 +167,7 @@ function M.watch()
   end
   watching = true
   local group = api.nvim_create_augroup('acp.bar', {})
+  api.nvim_create_autocmd('WinResized', { group = group, callback = M.update })
   api.nvim_create_autocmd('User', {
     group = group,
     pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' },

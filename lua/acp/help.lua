@@ -68,7 +68,7 @@ local function spelled(key)
 end
 
 ---@class acp.HelpRow
----@field keys string
+---@field keys string[]
 ---@field desc string
 
 --- One row for all keys that do the same in the same modes.
@@ -80,13 +80,22 @@ local function rows_of(keys)
     local modes = table.concat(key.modes, ', ')
     local desc = key.desc .. (modes == 'n' and '' or (' (%s)'):format(modes))
     if last and last.desc == desc then
-      last.keys = last.keys .. ' ' .. spelled(key.key)
+      table.insert(last.keys, spelled(key.key))
     else
-      last = { keys = spelled(key.key), desc = desc }
+      last = { keys = { spelled(key.key) }, desc = desc }
       rows[#rows + 1] = last
     end
   end
   return rows
+end
+
+--- Digits that follow one another are said by the first and the last.
+---@param keys string[]
+---@return string
+local function said(keys)
+  local text = table.concat(keys, ' ')
+  local digits = #keys > 2 and ('1 2 3 4 5 6 7 8 9'):find(text, 1, true)
+  return digits and keys[1] .. '…' .. keys[#keys] or text
 end
 
 ---@param title string
@@ -97,12 +106,13 @@ local function page(title, keys)
   local lines, spans = { title }, { { 0, 0, #title, 'AcpTitle' } }
   local rows, width = rows_of(by_rank(keys)), 0
   for _, row in ipairs(rows) do
-    width = math.max(width, vim.fn.strdisplaywidth(row.keys))
+    width = math.max(width, vim.fn.strdisplaywidth(said(row.keys)))
   end
   for _, row in ipairs(rows) do
-    local pad = (' '):rep(width - vim.fn.strdisplaywidth(row.keys))
-    spans[#spans + 1] = { #lines, 2, 2 + #row.keys, 'AcpKey' }
-    lines[#lines + 1] = ('  %s%s  %s'):format(row.keys, pad, row.desc)
+    local names = said(row.keys)
+    local pad = (' '):rep(width - vim.fn.strdisplaywidth(names))
+    spans[#spans + 1] = { #lines, 2, 2 + #names, 'AcpKey' }
+    lines[#lines + 1] = ('  %s%s  %s'):format(names, pad, row.desc)
   end
   return lines, spans
 end

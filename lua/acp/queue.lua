@@ -2,7 +2,7 @@
 local M = {}
 
 local RULE = ('─'):rep(24)
-local ns = vim.api.nvim_create_namespace('acp.queue')
+local HINT = ' a rule parts the prompts %=:w applies '
 local shown = {} ---@type table<integer, string[]> buffer -> the texts it was filled with
 
 ---@param n integer
@@ -85,7 +85,10 @@ local function apply(n, bufnr)
   require('acp.state').set({ 'sessions', n, 'queue' }, texts)
   shown[bufnr] = texts
   vim.bo[bufnr].modified = false
-  require('acp.notify').echo('info', ('%d prompts wait'):format(#texts))
+  require('acp.notify').echo(
+    'info',
+    #texts == 1 and '1 prompt waits' or ('%d prompts wait'):format(#texts)
+  )
 end
 
 --- The prompts that wait now, in place of what is there.
@@ -96,11 +99,6 @@ local function fill(n, bufnr)
   shown[bufnr] = queue_of(n)
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, M.lines(session and session.queue or {}))
   vim.bo[bufnr].modified = false
-  vim.api.nvim_buf_set_extmark(bufnr, ns, 0, 0, {
-    id = 1,
-    virt_lines = { { { 'a rule parts the prompts; :w applies', 'AcpMuted' } } },
-    virt_lines_above = true,
-  })
 end
 
 --- Keep a buffer without edits as the queue is.
@@ -170,7 +168,12 @@ function M.edit()
     return
   end
   fill(n, bufnr)
-  window.open_beside(bufnr, { layout = 'bottom', size = 10, enter = true })
+  window.open_beside(bufnr, {
+    layout = 'bottom',
+    size = 10,
+    enter = true,
+    options = { winbar = HINT },
+  })
 end
 
 return M
