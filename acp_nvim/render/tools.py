@@ -89,6 +89,15 @@ def card(decision: Decision, under: ToolCall | None = None) -> list[Row]:
             (one_line(option.name), None),
         ]
         rows.append(pieces([*parts, (f"  {key}" if key else "", "AcpKey")], mark))
+    return _ends_marked(rows, mark)
+
+
+def _ends_marked(rows: list[Row], mark: Target) -> list[Row]:
+    """Where a card begins and ends is known to Neovim: it tells whether all of it is in view."""
+    text, spans, _ = rows[0]
+    rows[0] = (text, spans, mark | {"first": True})
+    text, spans, target = rows[-1]
+    rows[-1] = (text, spans, {**(target if isinstance(target, dict) else mark), "last": True})
     return rows
 
 

@@ -325,6 +325,13 @@ function M.card_at_cursor()
   return target and target.decision
 end
 
+--- Decisions whose cards are in view as a whole where the user is.
+---@return table<string, true> by id
+function M.cards_in_view()
+  local chat = by_buffer[api.nvim_get_current_buf()]
+  return chat and marks.cards(chat, vim.fn.line('w0') - 1, vim.fn.line('w$') - 1) or {}
+end
+
 local function toggle_fold()
   local line = vim.fn.line('.')
   if vim.fn.foldlevel(line) > 0 then

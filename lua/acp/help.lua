@@ -54,7 +54,7 @@ end
 --- The key as one types it.
 ---@param key string
 ---@return string
-local function spelled(key)
+function M.spelled(key)
   local function leader(name)
     local value = vim.g[name]
     return value == ' ' and '<Space>' or value or '\\'
@@ -80,9 +80,9 @@ local function rows_of(keys)
     local modes = table.concat(key.modes, ', ')
     local desc = key.desc .. (modes == 'n' and '' or (' (%s)'):format(modes))
     if last and last.desc == desc then
-      table.insert(last.keys, spelled(key.key))
+      table.insert(last.keys, M.spelled(key.key))
     else
-      last = { keys = { spelled(key.key) }, desc = desc }
+      last = { keys = { M.spelled(key.key) }, desc = desc }
       rows[#rows + 1] = last
     end
   end

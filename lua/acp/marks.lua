@@ -103,6 +103,25 @@ function M.at(chat, row)
   return best and meaning(best)
 end
 
+--- Decisions whose cards stand in rows `first` to `last` from their first row to their last.
+---@param chat acp.Chat
+---@param first integer
+---@param last integer
+---@return table<string, true> by id
+function M.cards(chat, first, last)
+  local began, found = {}, {}
+  local marks = api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, { first, 0 }, { last, -1 }, {})
+  for _, mark in ipairs(marks) do
+    local data = chat.targets[mark[1]]
+    local id = type(data) == 'table' and vim.fn.foldclosed(mark[2] + 1) < 0 and data.decision
+    if id then
+      began[id] = began[id] or data.first
+      found[id] = began[id] and data.last or found[id]
+    end
+  end
+  return found
+end
+
 --- Rows at which targets of a kind begin, in order.
 ---@param chat acp.Chat
 ---@param kind string

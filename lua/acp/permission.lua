@@ -1,6 +1,6 @@
 --- The float of pending decisions, oldest first, those that no agent waits for last: top right, in
---- whatever tab page is current, with or without a chat window. It never takes the focus;
---- `:Acp permissions` or <C-w>w goes there.
+--- whatever tab page is current, with or without a chat window; hidden while the user has before him
+--- all that it would show. It never takes the focus; `:Acp permissions` or <C-w>w goes there.
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.permission')
@@ -190,6 +190,18 @@ local function measure(lines)
   end
 end
 
+--- Whether the user has all decisions before him where he is, in the chat or in the review of what
+--- one would write: the float would only hide things.
+---@return boolean
+local function in_view()
+  local proposal = package.loaded['acp.review.proposal']
+  local reviewed = proposal and proposal.shown()
+  local read = require('acp.chat').cards_in_view()
+  return vim.iter(cards):all(function(card)
+    return card.id == reviewed or read[card.id] ~= nil
+  end)
+end
+
 ---@return vim.api.keyset.win_config
 local function placement()
   local here = visible() and win or nil
@@ -199,6 +211,7 @@ local function placement()
   config.footer = footer(extent.rows - config.height)
   config.footer_pos = 'right'
   config.zindex = 45
+  config.hide = not M.is_current() and in_view()
   return config
 end
 
@@ -302,10 +315,13 @@ local function register()
     group = group,
     callback = on_window,
   })
-  vim.api.nvim_create_autocmd({ 'WinEnter', 'WinLeave', 'CursorMoved', 'CursorMovedI' }, {
-    group = group,
-    callback = vim.schedule_wrap(dodge),
-  })
+  vim.api.nvim_create_autocmd(
+    { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' },
+    {
+      group = group,
+      callback = vim.schedule_wrap(dodge),
+    }
+  )
   require('acp.highlights').define()
 end
 
@@ -374,6 +390,7 @@ function M.enter()
   require('acp.window').when_free(function()
     draw()
     vim.api.nvim_set_current_win(win --[[@as integer]])
+    dodge()
   end)
   return true
 end

@@ -101,7 +101,7 @@ local source = {
   hint = function()
     local keys = {}
     for _, key in ipairs(require('acp.keymaps').list('review')) do
-      keys[key.action] = key.key
+      keys[key.action] = require('acp.help').spelled(key.key)
     end
     local words = {
       keys.accept_file and keys.accept_file .. ' allow',

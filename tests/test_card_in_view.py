@@ -1,0 +1,91 @@
+"""The float of decisions gives way where the user has them before him."""
+
+from __future__ import annotations
+
+from tests.editor import Editor
+
+HIDDEN = """
+(function()
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acppermission' then
+      return vim.api.nvim_win_get_config(win).hide and 'hidden' or 'shown'
+    end
+  end
+  return 'none'
+end)()
+"""
+
+
+def float_is(editor: Editor, state: str) -> None:
+    editor.wait(f"{HIDDEN} == ...", state)
+
+
+def test_the_float_is_hidden_while_the_chat_shows_the_card_to_who_is_there(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("chunks 500")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    float_is(editor, "shown")
+    editor.cmd("wincmd l")
+    float_is(editor, "hidden")
+    editor.keys("gg")
+    float_is(editor, "shown")
+    editor.keys("G")
+    float_is(editor, "hidden")
+    editor.cmd("wincmd p")
+    float_is(editor, "shown")
+
+
+def test_a_card_in_part_is_not_in_view(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("chunks 500")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.cmd("wincmd l")
+    float_is(editor, "hidden")
+    editor.lua("vim.fn.search('^    .3. ', 'b') vim.cmd('normal! zb')")
+    float_is(editor, "shown")
+    editor.cmd("normal! G")
+    float_is(editor, "hidden")
+    editor.lua("vim.fn.search('permission needed', 'b') vim.cmd('foldclose')")
+    editor.keys("j")
+    float_is(editor, "shown")
+
+
+def test_all_that_is_asked_has_to_be_in_view(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("permissions 12")
+    editor.wait_event("AcpPermission", 12)
+    editor.cmd("wincmd l")
+    editor.keys("G")
+    float_is(editor, "shown")
+
+
+def test_a_hidden_float_is_there_for_who_asks_for_it(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.cmd("wincmd l")
+    float_is(editor, "hidden")
+    editor.cmd("Acp permissions")
+    editor.wait("vim.bo.filetype == 'acppermission'")
+    assert editor.lua(f"return {HIDDEN}") == "shown"
+    editor.keys("y")
+    editor.wait_event("AcpTurnEnd")
+    float_is(editor, "none")
+
+
+def test_the_float_does_not_stand_before_the_edits_that_it_asks_about(editor: Editor) -> None:
+    editor.agent("script")
+    path = editor.write("a.txt", "old\n")
+    editor.prompt(f"propose none {path} old new")
+    editor.wait_event("AcpPermission")
+    editor.cmd("wincmd l")
+    editor.cmd("Acp review")
+    editor.wait("vim.fn.tabpagenr('$') == 2")
+    float_is(editor, "hidden")
+    editor.cmd("tabprevious")
+    editor.cmd("wincmd h")
+    float_is(editor, "shown")
+    editor.cmd("Acp deny")
+    editor.wait_event("AcpTurnEnd")
