@@ -5,7 +5,7 @@ local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 local save, watch = require('acp.save'), require('acp.watch')
-local amid = require('acp.amid')
+local amid, unheard = require('acp.amid'), require('acp.unheard')
 
 local EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE = 1, 2, 4, 8, 16, 32
 local MAX_PAIRS = 64 -- lines of one hunk that are changed in place; more are replaced as a block
@@ -86,6 +86,7 @@ function M.read(path, real, known_bufnr, known_tick)
   if not bufnr then
     return closed()
   end
+  unheard.check(bufnr)
   local stale = save.refresh(bufnr)
   watch.attach(bufnr, real)
   return snapshot(bufnr, bufnr == known_bufnr and known_tick or nil, stale)
@@ -97,6 +98,7 @@ function M.peek(path, real)
   if not bufnr then
     return closed()
   end
+  unheard.check(bufnr)
   watch.attach(bufnr, real)
   return snapshot(bufnr)
 end
@@ -105,6 +107,7 @@ end
 function M.load(path, real, fileencodings)
   local bufnr = find(path, real, 0)
   if bufnr then
+    unheard.check(bufnr)
     local stale = save.refresh(bufnr)
     watch.attach(bufnr, real)
     return snapshot(bufnr, nil, stale)

@@ -4,7 +4,7 @@ local M = {}
 
 local api, uv = vim.api, vim.uv or vim.loop
 local buffers, save, watch = require('acp.buffers'), require('acp.save'), require('acp.watch')
-local amid = require('acp.amid')
+local amid, unheard = require('acp.amid'), require('acp.unheard')
 
 local PATIENCE_MS = 2000 -- how long a user's `:w` waits for a file's change to be merged
 
@@ -209,6 +209,10 @@ local function hush(bufnr, read)
     end
   end)
 end
+
+unheard.listen(function(bufnr)
+  stamps[bufnr] = stamps[bufnr] and save.stamp(api.nvim_buf_get_name(bufnr))
+end)
 
 --- What turns changed has been brought to the buffers by now. Where a file is another one all the
 --- same it may be one of the same text, of which Neovim need not warn whoever saves his edits.

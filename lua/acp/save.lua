@@ -18,14 +18,20 @@ api.nvim_create_autocmd('BufWipeout', {
   end,
 })
 
+--- The user has the last word.
+local function saved(bufnr)
+  if not vim.bo[bufnr].modified then
+    parted[bufnr] = nil
+  end
+end
+
 api.nvim_create_autocmd('BufWritePost', {
   group = group,
   callback = function(args)
-    if not vim.bo[args.buf].modified then
-      parted[args.buf] = nil -- the user has the last word
-    end
+    saved(args.buf)
   end,
 })
+require('acp.unheard').listen(saved)
 
 --- Neovim's own words of an error, on one line.
 function M.reason(err)

@@ -4,6 +4,7 @@
 local M = {}
 
 local api, uv = vim.api, vim.uv or vim.loop
+local unheard = require('acp.unheard')
 
 ---@class acp.Watched
 ---@field path string real path of the file
@@ -170,6 +171,7 @@ function M.release(bufnr)
     watch.held = nil
     if api.nvim_buf_is_loaded(bufnr) then
       known(watch, bufnr)
+      unheard.note(bufnr)
     end
   end
 end
@@ -230,6 +232,14 @@ local function end_with_file(bufnr, ended)
   end
 end
 
+--- Whether it is an autocommand of the user's that saves, not his word: `TextChanged`, say.
+local function is_automatic()
+  local between = vim.fn.gettext('%s Autocommands for "%s"'):match('^%%s(.-)"?%%s')
+  local outermost = vim.fn.expand('<stack>'):match('(%w+)' .. vim.pesc(between))
+  return outermost ~= nil and not outermost:match('^BufWrite')
+end
+
+---@param args { buf: integer, match: string, unheard?: boolean }
 local function on_saved(args)
   local watch = watched[args.buf]
   local path = watch and watch.path or path_of(args.buf)
@@ -242,7 +252,8 @@ local function on_saved(args)
     M.flush(args.buf)
     local saved = { path = path, bufnr = args.buf, eol = saved_eol(args.buf) }
     saved.coded = is_coded(args.buf) or nil
-    saved.unaware, unaware[args.buf] = unaware[args.buf], nil
+    saved.unaware = unaware[args.buf] or args.unheard or is_automatic()
+    unaware[args.buf] = nil
     saved.stamp = require('acp.save').stamp(path)
     end_with_file(args.buf, saved.eol)
     if not watch or watch.unread then
@@ -265,6 +276,9 @@ end
 
 local group = api.nvim_create_augroup('acp.watch', {})
 api.nvim_create_autocmd('BufWritePost', { group = group, callback = on_saved })
+unheard.listen(function(bufnr)
+  on_saved({ buf = bufnr, match = api.nvim_buf_get_name(bufnr), unheard = true })
+end)
 api.nvim_create_autocmd({ 'FileWritePost', 'FileAppendPost' }, {
   group = group,
   callback = function(args)
@@ -296,6 +310,7 @@ function M.turns(list)
   roots = vim.tbl_map(function(root)
     return (root:gsub('/+$', '')) .. '/'
   end, list)
+  unheard.come_last()
   require('acp.outside').quiet(#roots > 0)
 end
 

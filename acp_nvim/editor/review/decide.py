@@ -175,12 +175,17 @@ class Decide:
                 await to_thread.run_sync(_make_executable, step.path)
 
     async def _take_theirs(self, path: str, live: BufferText, theirs: Text) -> None:
-        """The buffer becomes what the agent left on disk."""
+        """The buffer becomes what the agent left on disk, or had left there before the user's own
+        text was saved over it (an autosave decides nothing).
+        """
         try:
             data, stamp = await to_thread.run_sync(read_stamped, path)
             now = None if data is None else decode_as(data, live.format).text
         except (OSError, BinaryError) as error:
             raise Refused(str(error)) from error
+        if now == live.text and not live.modified:
+            await self.put(path, live.text, theirs)
+            return
         if now != theirs:
             raise Refused("the file on disk has changed again")
         outcome = await self._edits.bring(live, theirs, modified=False, stamp=stamp)
