@@ -89,3 +89,18 @@ def test_the_float_does_not_stand_before_the_edits_that_it_asks_about(editor: Ed
     float_is(editor, "shown")
     editor.cmd("Acp deny")
     editor.wait_event("AcpTurnEnd")
+
+
+def test_the_float_does_not_stand_before_the_form_that_it_asks_for(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt('elicit_form {"name": {"type": "string"}}')
+    editor.wait_event("AcpElicitation")
+    float_is(editor, "shown")
+    editor.cmd("Acp permissions")
+    editor.keys("y")
+    editor.wait("vim.bo.filetype == 'acpform'")
+    float_is(editor, "hidden")
+    editor.cmd("wincmd p")
+    float_is(editor, "shown")
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")

@@ -141,6 +141,7 @@ def test_what_is_wrong_is_said_at_its_place(editor: Editor) -> None:
     }
     assert heads == {"━━ 1. Your name (name)", "━━ 10. count"}
     assert "name: is required" in editor.messages()
+    editor.wait_screen("■ count: 'lots' is no whole number")
     assert editor.lua("return #_G.asked") == 0
     editor.keys("/lots<CR>C4<Esc>")
     assert editor.lua("return #vim.diagnostic.get(0)") == 0

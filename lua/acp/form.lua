@@ -117,6 +117,8 @@ function M.problems(id, problems)
     return
   end
   forget(bufnr)
+  -- Our windows have no sign column, and an empty field nothing to underline.
+  vim.diagnostic.config({ virtual_text = true }, ns)
   vim.diagnostic.set(
     ns,
     bufnr,

@@ -190,15 +190,16 @@ local function measure(lines)
   end
 end
 
---- Whether the user has all decisions before him where he is, in the chat or in the review of what
---- one would write: the float would only hide things.
+--- Whether the user has all decisions before him where he is, in the chat, a form or the review of
+--- what one would write: the float would only hide things.
 ---@return boolean
 local function in_view()
   local proposal = package.loaded['acp.review.proposal']
   local reviewed = proposal and proposal.shown()
+  local filled_in = vim.api.nvim_buf_get_name(0):match('^acp://form/(.+)')
   local read = require('acp.chat').cards_in_view()
   return vim.iter(cards):all(function(card)
-    return card.id == reviewed or read[card.id] ~= nil
+    return card.id == reviewed or card.id == filled_in or read[card.id] ~= nil
   end)
 end
 
