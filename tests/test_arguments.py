@@ -83,3 +83,36 @@ def test_without_a_python_a_prompt_waits_in_the_composer(editor: Editor) -> None
     assert editor.lines("acp://composer/1") == ["say one"]
     editor.lua("require('acp').prompt('say two')")
     assert editor.lines("acp://composer/1") == ["say two", "say one"]
+
+
+@pytest.mark.parametrize("blocks", ["{ type = 'text' }", "{ type = 'text', text = ' ' }", "' '"])
+def test_blocks_without_a_word_are_not_sent(editor: Editor, blocks: str) -> None:
+    agent = editor.agent("script")
+    editor.lua(f"require('acp').prompt({{ {blocks} }})")
+    editor.wait("vim.fn.execute('messages'):find('an empty prompt is not sent', 1, true)")
+    editor.turn("say one")
+    assert agent.prompts() == ["say one"]
+
+
+def test_a_session_is_not_of_another_agent(editor: Editor) -> None:
+    editor.agent("script", name="other")
+    agent = editor.agent("script")
+    editor.turn("say one")
+    editor.cmd("messages clear")
+    editor.lua("require('acp').prompt('say two', { session = 1, agent = 'other' })")
+    assert editor.messages() == "acp: session 1 is one of script, not of other"
+    editor.lua("require('acp').prompt('say two', { session = 1, agent = 'script' })")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert agent.prompts() == ["say one", "say two"]
+
+
+def test_a_file_that_is_named_twice_goes_once(editor: Editor) -> None:
+    agent = editor.agent("script")
+    path = editor.write("a.txt", "one\n")
+    editor.lua(
+        "require('acp').prompt('say @a.txt', { attach = { 'a.txt', ... } })",
+        str(path),
+    )
+    editor.wait_event("AcpTurnEnd")
+    sent = agent.received("session/prompt")[0]["params"]["prompt"]
+    assert [block["type"] for block in sent] == ["text", "resource"]

@@ -195,3 +195,20 @@ def test_choices_are_put_to_the_users_picker(front: Editor) -> None:
 def test_an_error_in_a_command_is_one_line(front: Editor) -> None:
     front.lua("package.loaded['acp.host'].notify = function() error('broken\\nand more') end")
     assert error_of(front, "AcpPrompt hello") == "acp: broken"
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("model big", "acp: no model to choose from"),
+        ("option think", "acp: no option to choose from"),
+        ("option think high", "acp: no option to choose from"),
+        ("restore 1x", "acp: restore takes the number of a prompt, not '1x', did you mean '1'?"),
+    ],
+)
+def test_an_argument_where_there_is_nothing_to_choose(
+    front: Editor, command: str, line: str
+) -> None:
+    session(front, options=[], checkpoints=[{"n": 1, "label": "one"}])
+    assert error_of(front, f"Acp {command}") == line
+    assert sent(front) == []

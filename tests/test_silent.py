@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -84,16 +83,23 @@ def test_a_restart_is_the_way_out_and_loses_no_prompt(
     editor.cmd("Acp restart")
     until(lambda: len(traffic.pids()) == 2, 10)
     answer(editor, method)
-    wait_status(editor, "idle")
-    kept = [*_given_back(editor), *editor.session(1)["queue"], *traffic.prompts()]
-    assert kept == ["one", "two"]
+    if cancelled:
+        wait_status(editor, "idle")
+        assert (editor.session(1)["queue"], traffic.prompts()) == (["one", "two"], [])
+        editor.cmd("Acp queue run")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert traffic.prompts() == ["one", "two"]
+    assert not any("was stopped" in line for line in editor.chat(1))
+    assert editor.lua("return vim.fn.bufexists('acp://composer/1')") == 0
 
 
-def _given_back(editor: Editor) -> Sequence[str]:
-    try:
-        return [line for line in editor.lines("acp://composer/1") if line]
-    except KeyError:
-        return []
+def test_a_logout_waits_until_the_agent_has_started(editor: Editor) -> None:
+    traffic = silent(editor, "initialize", capabilities={"auth": {"logout": {}}})
+    editor.prompt("one")
+    traffic.wait("initialize")
+    editor.cmd("Acp logout")
+    answer(editor, "initialize")
+    traffic.wait("logout")
 
 
 async def test_who_is_quick_is_not_named() -> None:

@@ -17,7 +17,7 @@ def test_a_file_that_cannot_be_written_is_told_and_ends_nothing(
     editor.agent("say", "hello")
     editor.turn("hi")
     editor.cmd(f"Acp {command} {editor.work}/none/such/file")
-    editor.wait("vim.fn.execute('messages'):find('No such file', 1, true)")
+    editor.wait("vim.fn.execute('messages'):find('acp: cannot write', 1, true)")
     assert editor.state()["host"] == "running"
     editor.turn("once more")
 

@@ -52,7 +52,7 @@ class Conversation:
         self._answered = False
         self._refused = False
         self._coming: Prompt | None = None  # the first of the queue, which is made ready to go
-        self._configured = False
+        self._configured = self._restarts = False
         self.topic = ""
         """The first prompt, for as long as there is no title."""
 
@@ -77,6 +77,10 @@ class Conversation:
         self._woken = True
         self.awaits_login = self._refused = self._configured = False
         self._wake()
+
+    def restart(self) -> None:
+        """The agent is to be ended, then `open` follows: what was never sent goes on waiting."""
+        self._restarts = self._busy and not self.is_open
 
     def run_queue(self) -> None:
         """Go on after a cancel."""
@@ -295,7 +299,7 @@ class Conversation:
         except (ConnectionClosed, RemoteProtocolError) as error:
             self._not_opened(connection.error or str(error), connection.last_words())
             return False
-        self._configured = False
+        self._configured = self._restarts = False
         if session.status == "closed":  # by the user, meanwhile
             await self._let_go()
             return False
@@ -329,7 +333,8 @@ class Conversation:
     def _not_opened(self, reason: str, details: Sequence[str]) -> None:
         """No session, no turn: say why, and give the first prompt back."""
         session = self.session
-        if session.status == "closed":
+        ended = self._restarts and self.connection is not None and self.connection.stopping
+        if session.status == "closed" or ended:
             return
         if self._opening.is_others:
             self._front.leave(session.n)

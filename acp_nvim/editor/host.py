@@ -113,6 +113,7 @@ class Host:
 
     async def close(self) -> None:
         """End all process trees."""
+        await self.review.outliving.close()
         async with anyio.create_task_group() as group:
             for connection in self.agents.connections.values():
                 if connection.process is not None:
@@ -328,11 +329,16 @@ class Host:
 
         Raises `UnknownAgent`.
         """
+        mine = [c for c in self.conversations.values() if c.session.agent == name]
+        for conversation in mine:
+            conversation.restart()
         await self.agents.stop(name)
-        connection = self.agents.start(name)
-        for conversation in self.conversations.values():
-            if conversation.session.agent == name and conversation.session.status != "closed":
-                conversation.open()
+        try:
+            connection = self.agents.start(name)
+        finally:
+            for conversation in mine:
+                if conversation.session.status != "closed":
+                    conversation.open()
         if await connection.ready():
             self._go_on(name)
 

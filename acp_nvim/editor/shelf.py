@@ -52,7 +52,19 @@ async def stored(host: Host, cwd: str) -> list[Stored]:
     remembered = host.index.read().entries() if host.index is not None else []
     known = {(c.session.agent, c.session.id) for c in opened(host)}
     found = merged(lists, remembered, cwd)
+    _titled(host, lists)
     return [one for one in found if (one.agent, one.id) not in known and _configured(host, one)]
+
+
+def _titled(host: Host, lists: Sequence[list[Stored]]) -> None:
+    """An open session takes the title under which its agent lists it, where it has none yet."""
+    titles = {(one.agent, one.id): one.title for sessions in lists for one in sessions}
+    for conversation in opened(host):
+        session = conversation.session
+        title = titles.get((session.agent, session.id))
+        if title and not session.title:
+            session.title = title
+            session.change("title")
 
 
 def _configured(host: Host, one: Stored) -> bool:

@@ -41,8 +41,9 @@ class Excerpt:
 
     @property
     def name(self) -> str:
-        """What people call it: `main.py:3-9`."""
-        lines = f":{self.first}-{self.last}" if self.first else ""
+        """What people call it: `main.py:3-9`, `main.py:3`."""
+        end = f"-{self.last}" if self.last != self.first else ""
+        lines = f":{self.first}{end}" if self.first else ""
         name = Path(self.path).name
         return (f"buffer {name}" if self.no_file else name) + lines
 

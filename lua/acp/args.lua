@@ -92,6 +92,10 @@ local function options_of_prompt(opts)
   if opts.session and not begun(opts.session) then
     return ('no session %s'):format(opts.session)
   end
+  local session = opts.session and not opts.new and require('acp.state').session(opts.session)
+  if session and opts.agent and session.agent ~= opts.agent then
+    return ('session %s is one of %s, not of %s'):format(opts.session, session.agent, opts.agent)
+  end
   local agents = require('acp.known').agents()
   if opts.agent and not vim.tbl_contains(agents, opts.agent) then
     return require('acp.nearest').message('agent', opts.agent, agents)

@@ -137,12 +137,13 @@ end
 ---@param text string
 ---@param chips? acp.Chip[]
 ---@param n? integer the composer whose attachments go along
+---@param more? string[] further files, absolute
 ---@return table args
-function M.prompt(text, chips, n)
+function M.prompt(text, chips, n, more)
   local cwd = M.cwd()
   local ranges = vim.tbl_map(M.resolve, chips or {})
   local paths = n and require('acp.media').list(n) or {}
-  for _, path in ipairs(M.mentions(text, cwd)) do
+  for _, path in ipairs(vim.list_extend(M.mentions(text, cwd), more or {})) do
     if not vim.tbl_contains(paths, path) then
       paths[#paths + 1] = path
     end

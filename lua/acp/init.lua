@@ -34,11 +34,8 @@ function M.prompt(text_or_blocks, opts)
   local context = require('acp.context')
   local n = opts.session or require('acp.composer').default()
   local blocks = type(text_or_blocks) == 'table'
-  local args = context.prompt(blocks and '' or text_or_blocks --[[@as string]], nil, n)
-  for _, path in ipairs(require('acp.media').carried(context.absolute(opts.attach or {}))) do
-    args.attach = args.attach or {}
-    table.insert(args.attach, path)
-  end
+  local text = blocks and '' or text_or_blocks --[[@as string]]
+  local args = context.prompt(text, nil, n, context.absolute(opts.attach or {}))
   args.session, args.new, args.agent, args.meta = opts.session, opts.new, opts.agent, opts.meta
   if blocks then
     local list = vim.islist(text_or_blocks) and text_or_blocks or { text_or_blocks }

@@ -13,7 +13,8 @@ local watching = false
 --- Whether a dialog may come up without taking keys that were meant for something else.
 ---@return boolean
 local function free()
-  return vim.api.nvim_get_mode().mode == 'n' and vim.fn.getcmdwintype() == ''
+  -- nt: a terminal's window, where the user does not type into it.
+  return vim.api.nvim_get_mode().mode:match('^nt?$') ~= nil and vim.fn.getcmdwintype() == ''
 end
 
 local advance ---@type fun()
@@ -53,12 +54,19 @@ advance = function()
   end
   local question = table.remove(queue, 1)
   active = question
-  question.put(function()
+  local function done()
     if active == question then
       active = nil
     end
     vim.schedule(advance)
-  end)
+  end
+  -- An error that nobody takes ends in a prompt for a key, and holds everything up.
+  local ok, why = pcall(question.put, done)
+  if not ok then
+    require('acp.notify').error('the dialog failed: ' .. tostring(why))
+    question.drop()
+    done()
+  end
 end
 
 ---@param question acp.Question
@@ -93,21 +101,40 @@ local function label(item)
   )
 end
 
+--- Ask by |vim.ui.select()|. Where a picker gives the item alone, its place is looked up.
+---@param prompt string
+---@param kind string
+---@param items (string|{ label: string })[]
+---@param on_index fun(index: integer|nil)
+---@param done fun()
+local function select(prompt, kind, items, on_index, done)
+  local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
+  vim.ui.select(items, opts, function(item, index)
+    if item ~= nil and not index then
+      index = vim.iter(ipairs(items)):find(function(_, one)
+        return rawequal(one, item)
+      end)
+    end
+    on_index(index)
+    done()
+  end)
+end
+
 --- Ask by |vim.ui.select()| and go on here; nothing happens when the user chooses nothing.
 ---@param prompt string
 ---@param kind string
 ---@param items string[]
 ---@param on_choice fun(index: integer)
 function M.choose(prompt, kind, items, on_choice)
+  local chosen = false
   ask({
     put = function(done)
-      local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
-      vim.ui.select(items, opts, function(_, index)
-        if index then
+      select(prompt, kind, items, function(index)
+        if index and not chosen then
+          chosen = true
           on_choice(index)
         end
-        done()
-      end)
+      end, done)
     end,
     drop = function() end,
   })
@@ -123,11 +150,7 @@ function M.select(id, prompt, kind, items)
   local answer = answer_once('picked', id, 'index')
   ask({
     put = function(done)
-      local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
-      vim.ui.select(items, opts, function(_, index)
-        answer(index)
-        done()
-      end)
+      select(prompt, kind, items, answer, done)
     end,
     drop = answer,
   })

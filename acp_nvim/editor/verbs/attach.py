@@ -68,7 +68,8 @@ def prompt_of(host: Host, args: Args) -> Prompt:
 
 def is_empty(prompt: Prompt) -> bool:
     """Whether there is nothing to send."""
-    return not (prompt.text.strip() or prompt.given or prompt.attachments or prompt.late)
+    given = any(not isinstance(b, schema.TextContent) or b.text.strip() for b in prompt.given)
+    return not (prompt.text.strip() or given or prompt.attachments or prompt.late)
 
 
 def _block(number: int, block: Any) -> Any:

@@ -111,7 +111,7 @@ async def logout(host: Host, args: Args) -> None:
     """Log out of an agent; what is asked of it afterwards may need a login again."""
     name = agent_name(host, args)
     connection = host.agents.connections.get(name)
-    if connection is None or not connection.alive:
+    if connection is None or not connection.alive or not await connection.ready():
         host.echo("info", f"{name} does not run")
         return
     offered = connection.agent.capabilities.auth

@@ -85,5 +85,6 @@ async def _finish(host: Host, name: str, waiting: Awaitable[None]) -> None:
 
 def _failed(host: Host, name: str, error: Exception) -> None:
     """A verb that fails is told to the user; it must not end the host."""
-    host.problem(f"{name}: {type(error).__name__}: {error}")
-    host.echo("error", f"{name}: {error}")
+    kind = type(error).__name__
+    host.problem(f"{name}: {kind}: {error}")
+    host.echo("error", f"{name}: {str(error) or kind}")

@@ -50,8 +50,18 @@ def log_save(host: Host, args: Args) -> None:
         for connection in host.agents.connections.values()
         for line in reports.saved(connection)
     ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    host.echo("info", f"{len(lines)} lines of traffic in {path}")
+    if _written(host, path, lines):
+        host.echo("info", f"{len(lines)} lines of traffic in {path}")
+
+
+def _written(host: Host, path: Path, lines: list[str]) -> bool:
+    """Whether the lines are in the file; why not is said."""
+    try:
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as error:
+        host.echo("error", f"cannot write {path}: {error.strerror or error}")
+        return False
+    return True
 
 
 @verb("export")
@@ -63,8 +73,9 @@ def export(host: Host, args: Args) -> None:
         return
     lines = reports.markdown(conversation.session)
     if args.get("file"):
-        Path(str(args["file"])).write_text("\n".join(lines) + "\n", encoding="utf-8")
-        host.echo("info", f"the chat is in {args['file']}")
+        path = Path(str(args["file"]))
+        if _written(host, path, lines):
+            host.echo("info", f"the chat is in {path}")
     else:
         host.screen.push("show", f"acp://export/{conversation.session.n}", "markdown", lines)
 

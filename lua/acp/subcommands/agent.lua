@@ -72,8 +72,9 @@ list.model = {
     return #args == 0 and valid.option_values(valid.model_option()) or {}
   end,
   run = when_running('no session', function(args)
-    local id = require('acp.known').model_option()
-    if args[1] then
+    local valid = require('acp.known')
+    local id = valid.model_option()
+    if args[1] and #valid.option_values(id) > 0 then
       notify('option', { id = id, value = args[1] })
     else
       require('acp.choose').value(id)
@@ -89,7 +90,9 @@ list.option = {
     return #args == 0 and valid.option_ids() or valid.option_values(args[1])
   end,
   run = when_running('no session', function(args)
-    if args[2] then
+    if #require('acp.known').option_ids() == 0 then
+      require('acp.choose').option()
+    elseif args[2] then
       local value = require('acp.known').option_value(args[1], args[2])
       notify('option', { id = args[1], value = value })
     elseif args[1] then

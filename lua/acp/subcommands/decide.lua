@@ -1,8 +1,9 @@
 --- Subcommands: decisions and pending edits.
 local spec = require('acp.subcommands.spec')
 
-local notify, first, known, absolute, when_running, shown =
-  spec.notify, spec.first, spec.known, spec.absolute, spec.when_running, spec.shown
+local notify, first, known, absolute, shown =
+  spec.notify, spec.first, spec.known, spec.absolute, spec.shown
+local when_running, when_kept = spec.when_running, spec.when_kept
 
 ---@type table<string, acp.Subcommand>
 local list = {}
@@ -32,7 +33,7 @@ list.permissions = {
 list.review = {
   max = 1,
   values = known('pending_files'),
-  run = when_running('no pending edits', function(args)
+  run = when_kept('no pending edits', function(args)
     require('acp.review').ask(absolute(args[1]))
   end),
 }
@@ -42,20 +43,20 @@ for _, verb in ipairs({ 'accept', 'reject' }) do
     max = 1,
     values = first({ 'hunk', 'file', 'all' }),
     strict = true,
-    run = when_running('no pending edits', function(args)
+    run = when_kept('no pending edits', function(args)
       require('acp.hunk').decide(verb, args[1] or 'hunk')
     end),
   }
 end
 
 list.unreject = {
-  run = when_running('nothing was rejected', function()
+  run = when_kept('nothing was rejected', function()
     notify('unreject')
   end),
 }
 
 list.edits = {
-  run = when_running('no pending edits', function()
+  run = when_kept('no pending edits', function()
     notify('edits')
   end),
 }
@@ -69,7 +70,7 @@ list.comment = {
 }
 
 list.checkpoints = {
-  run = when_running(
+  run = when_kept(
     'no checkpoints',
     shown(function()
       notify('checkpoints')
@@ -80,12 +81,13 @@ list.checkpoints = {
 list.restore = {
   max = 1,
   values = known('checkpoints'),
-  run = when_running('no checkpoints', function(args)
+  run = when_kept('no checkpoints', function(args)
     local n = args[1] and tonumber(args[1])
     if args[1] and (not n or n < 1 or n % 1 ~= 0) then
-      require('acp.notify').error(
-        ("restore takes the number of a prompt, not '%s'"):format(args[1])
-      )
+      local message = ("restore takes the number of a prompt, not '%s'"):format(args[1])
+      local nearest = require('acp.nearest').find(args[1], require('acp.known').checkpoints())
+      local hint = nearest and (", did you mean '%s'?"):format(nearest) or ''
+      require('acp.notify').error(message .. hint)
       return
     end
     notify('restore', { n = n })
