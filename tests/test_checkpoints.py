@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -205,18 +204,6 @@ def test_restore_completes_the_numbers_of_the_current_session(editor: Editor) ->
     editor.wait("require('acp').state().current == 2")
     assert editor.lua(COMPLETED, "") == []
     assert editor.session(2)["checkpoints"] == []
-
-
-def test_checkpoints_end_with_the_process_that_kept_them(editor: Editor) -> None:
-    editor.errors_expected = True
-    editor.agent("script")
-    editor.turn("say one")
-    assert editor.lua(COMPLETED, "") == ["1"]
-    os.kill(editor.lua("return vim.fn.jobpid(require('acp.host').channel())"), signal.SIGKILL)
-    editor.wait("require('acp').state().host == 'failed'")
-    assert editor.lua(COMPLETED, "") == []
-    editor.turn("say two")
-    assert editor.lua(COMPLETED, "") == ["1"]
 
 
 def test_none_are_made_when_the_option_is_off(editor: Editor) -> None:

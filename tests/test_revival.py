@@ -155,19 +155,3 @@ def test_a_restart_reopens_what_is_left(picker: Editor) -> None:
     picker.wait_event("AcpSession", 2)
     picker.wait(IDLE)
     assert any("the session was resumed" in line for line in picker.chat(1))
-
-
-def test_edits_that_were_pending_are_kept_and_nothing_is_marked(picker: Editor) -> None:
-    picker.agent("script")
-    path = picker.write("a.txt", "one\ntwo\n")
-    picker.open(path)
-    picker.turn(f'write {path} "one\\nTWO\\n"')
-    marks = (
-        "#vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('acp.hunks'), 0, -1, {})"
-    )
-    picker.wait(f"{marks} > 0")
-    kill(picker)
-    assert picker.lua(f"return {marks}") == 0
-    assert picker.session(1)["edits"] == []
-    assert "pending edits of 1 files are kept" in picker.messages()
-    assert path.read_text() == "one\nTWO\n"

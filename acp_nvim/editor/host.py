@@ -113,6 +113,7 @@ class Host:
 
     async def close(self) -> None:
         """End all process trees."""
+        await self.review.outliving.close()
         async with anyio.create_task_group() as group:
             for connection in self.agents.connections.values():
                 if connection.process is not None:

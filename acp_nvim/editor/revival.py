@@ -1,11 +1,13 @@
 """Sessions outlive the process of the plugin: Neovim has their chats and what the snapshot told of
 them, and the next process takes them up where they stand. Their agents are started by the next
-prompt; the sessions are resumed then, or loaded, or new ones with the reason stated.
+prompt; the sessions are resumed then, or loaded, or new ones with the reason stated. Pending edits
+and checkpoints come from the journal (`review/outliving.py`), those of closed sessions as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,7 +21,7 @@ from acp_nvim.session.session import Session
 
 
 class Left(msgspec.Struct, frozen=True):
-    """What Neovim knows of a session that was open when its process went (`lua/acp/past.lua`)."""
+    """What Neovim knows of a session that was there when its process went (`lua/acp/past.lua`)."""
 
     n: int
     agent: str
@@ -32,21 +34,44 @@ class Left(msgspec.Struct, frozen=True):
     error: str | None = None
     cut: bool = False
     """A turn ran."""
+    closed: bool = False
+    """By the user: it has edits and checkpoints still, and no more."""
 
 
 def revive(host: Host, past: Mapping[str, Any]) -> None:
-    """Take up the sessions of the process before this one: `{run, sessions, current}`."""
+    """Take up what the process before this one left: `{instance, run, sessions, current, shown}`.
+
+    ``instance`` names this Neovim, ``run`` counts its hosts, ``shown`` are files with marks.
+    """
     ids.begin(int(past["run"]))
+    outliving = host.review.outliving
+    host.review.run = str(past.get("instance") or host.review.run)
+    state = host.options.stdpath.get("state")
+    if state and past.get("instance"):
+        outliving.begin(Path(state), host.review.run)
+    again = int(past["run"]) > 1
+    lost = outliving.put_back() if again else 0
     for record in past["sessions"]:
         left = msgspec.convert({**record, "options": record.get("options") or {}}, Left)
-        origin = Origin("again", left.id, Wishes(left.mode, left.options, named=False))
-        shown = Past(left.lines) if any(left.lines) else None
-        session = Session(left.n, left.agent, left.cwd)
-        session.id, session.title = left.id, left.title
-        session.status, session.error = "failed", left.error
-        host.take_up(session, origin if left.id else NEW, shown)
-        if left.cut:
-            session.remark("error", left.error or "the turn was cut")
+        outliving.revived(_revived(host, left))
     current = past.get("current")
     if current in host.conversations:
         host.make_current(current)
+    if lost:
+        host.notice(f"{lost} records of what was pending are damaged: part of it is lost")
+    if again:
+        host.tasks.start_soon(outliving.catch_up, list(past.get("shown") or []))
+
+
+def _revived(host: Host, left: Left) -> Session:
+    """A session as it was left, failed unless it was closed."""
+    origin = Origin("again", left.id, Wishes(left.mode, left.options, named=False))
+    shown = Past(left.lines) if any(left.lines) else None
+    session = Session(left.n, left.agent, left.cwd)
+    session.id, session.title = left.id, left.title
+    session.status = "closed" if left.closed else "failed"
+    session.error = left.error
+    host.take_up(session, origin if left.id else NEW, shown)
+    if left.cut:
+        session.remark("error", left.error or "the turn was cut")
+    return session

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from acp_nvim.edits.pending import Pending, Restoration
-from acp_nvim.edits.records import Lost, Reader, Writer, decoded, encoded
+from acp_nvim.edits.records import Lost, Reader, Series, Writer, decoded, encoded
 from acp_nvim.edits.state import Reject, State
 
 if TYPE_CHECKING:
@@ -53,6 +53,11 @@ class Rejected(msgspec.Struct, frozen=True, array_like=True):
 
 def entry(writer: Writer, pending: Pending) -> Entry:
     """What is pending in a file."""
+    known, made = writer.made.get(id(pending), (None, None))
+    return made if known is pending and made is not None else _entry(writer, pending)
+
+
+def _entry(writer: Writer, pending: Pending) -> Entry:
     path = pending.path
     return Entry(
         encoded(path),
@@ -72,9 +77,7 @@ class Ledgers:
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._last = State()
-        self._levels: dict[int, int] = {}
-        """The keys of rejects, by object of `_last`."""
-        self._next = 0
+        self._rejects = Series(writer, REJECT)
 
     def write(self, state: State) -> None:
         """The ledger is like this now."""
@@ -87,7 +90,7 @@ class Ledgers:
                 writer.put(SETTLED, encoded(path), writer.text(path, pending.live))
         if not _same(state.undone, last.undone):
             writer.put(UNDONE, b"", [entry(writer, pending) for pending in state.undone])
-        self._rejects(state.rejects)
+        self._rejects.write([(level, level) for level in state.rejects], self._level)
         self._last = state
 
     def _files(self, files: dict[str, Pending]) -> None:
@@ -97,22 +100,15 @@ class Ledgers:
         again = order + [path for path in files if path not in last] != list(files)
         for path in last if again else last.keys() - files.keys():
             writer.drop(FILE, encoded(path))
+        made: dict[int, tuple[Pending, Entry]] = {}
         for path, pending in files.items():
+            made[id(pending)] = pending, entry(writer, pending)
             if again or last.get(path) is not pending:
-                writer.put(FILE, encoded(path), entry(writer, pending))
+                writer.put(FILE, encoded(path), made[id(pending)][1])
+        writer.made = dict(made)
 
-    def _rejects(self, rejects: list[list[Reject]]) -> None:
-        levels: dict[int, int] = {}
-        for level in rejects:
-            key = self._levels.get(id(level))
-            if key is None:
-                key, self._next = self._next, self._next + 1
-                made = [self._rejected(one) for one in level]
-                self._writer.put(REJECT, b"%d" % key, made)
-            levels[id(level)] = key
-        for key in set(self._levels.values()).difference(levels.values()):
-            self._writer.drop(REJECT, b"%d" % key)
-        self._levels = levels
+    def _level(self, level: list[Reject]) -> list[Rejected]:
+        return [self._rejected(one) for one in level]
 
     def _rejected(self, one: Reject) -> Rejected:
         writer = self._writer

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 REMEMBERED = 64
 """Texts whose names are known without a look at them."""
@@ -94,6 +97,8 @@ class Writer:
     """Knows what it has written so far, and writes nothing twice."""
 
     def __init__(self) -> None:
+        self.made: dict[int, tuple[Any, Any]] = {}
+        """What was made of values that are in use still, by object: the value first."""
         self._out: list[bytes] = []
         self._values: dict[Key, bytes] = {}
         self._written: set[bytes] = set()
@@ -160,6 +165,39 @@ class Writer:
         if record.name not in self._written:
             self._written.add(record.name)
             self._out.append(_encode(record))
+
+
+class Series:
+    """Values without a name of their own: each keeps its key as long as it is there."""
+
+    def __init__(self, writer: Writer, kind: str, group: bytes = b"") -> None:
+        """Keys begin with the ``group``, and tell in which order the values came."""
+        self._writer = writer
+        self._kind = kind
+        self._group = group
+        self._held: dict[int, tuple[Any, bytes, Any]] = {}
+        self._next = 0
+
+    def write(self, items: Iterable[tuple[Any, Any]], made: Callable[[Any], Any]) -> None:
+        """All of them: what each is known by, and its value, of which ``made`` makes what is
+        written; one that is the same object as the last time is not written again.
+        """
+        held: dict[int, tuple[Any, bytes, Any]] = {}
+        for known_by, value in items:
+            _, key, last = self._held.get(id(known_by), (None, NONE, None))
+            if not key:
+                key, self._next = b"%s:%d" % (self._group, self._next), self._next + 1
+            if value is not last:
+                self._writer.put(self._kind, key, made(value))
+            held[id(known_by)] = known_by, key, value
+        for gone in self._held.keys() - held.keys():
+            self._writer.drop(self._kind, self._held[gone][1])
+        self._held = held
+
+
+def group_of(key: bytes) -> bytes:
+    """The group of a key of a `Series`."""
+    return key.rpartition(b":")[0]
 
 
 class Reader:

@@ -66,6 +66,20 @@ local function stillborn(reason)
   return ('the acp host did not start, see :checkhealth acp (%s)'):format(reason)
 end
 
+--- What the next host will have from this one.
+---@return string
+local function kept()
+  local files, count = {}, 0
+  for _, session in pairs(require('acp.state').get().sessions) do
+    for _, edit in ipairs(session.edits or {}) do
+      count = count + (files[edit.path] and 0 or 1)
+      files[edit.path] = true
+    end
+  end
+  local what = count == 1 and '1 file' or count .. ' files'
+  return count > 0 and (', with the pending edits of ' .. what) or ''
+end
+
 --- Why the host ended, and what the user can do.
 ---@param code integer
 ---@return string
@@ -74,12 +88,7 @@ local function epitaph(code)
   if require('acp.state').get().host == 'starting' then
     return stillborn(reason)
   end
-  local files = 0
-  for _, session in pairs(require('acp.state').get().sessions) do
-    files = files + #(session.edits or {})
-  end
-  local kept = files > 0 and ('; pending edits of %d files are kept'):format(files) or ''
-  return ('the acp host ended (%s)%s; the next command starts it again'):format(reason, kept)
+  return ('the acp host ended (%s); the next command starts it again%s'):format(reason, kept())
 end
 
 local function gone(code)

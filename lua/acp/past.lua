@@ -2,7 +2,7 @@
 --- end of something hears of it, and the next host takes the sessions up where they stand.
 local M = {}
 
----@class acp.Left what the next host must know of a session
+---@class acp.Left what the next host must know of a session, of a closed one its edits only
 ---@field n integer
 ---@field agent string
 ---@field cwd string
@@ -13,6 +13,7 @@ local M = {}
 ---@field options table<string, string|boolean>
 ---@field error? string
 ---@field cut? boolean a turn ran
+---@field closed? boolean
 
 ---@class acp.UnderWay
 ---@field text string
@@ -73,19 +74,6 @@ local function ends(n, session, message)
   return list
 end
 
---- What was pending cannot be decided any more: the texts stay as they are.
-local function keep_edits()
-  local inline = package.loaded['acp.review.inline']
-  for _, path in ipairs(inline and inline.paths() or {}) do
-    inline.set(path, {}, {})
-  end
-  for n, session in pairs(require('acp.state').get().sessions) do
-    if #(session.edits or {}) > 0 then
-      require('acp.state').set({ 'sessions', n, 'edits' }, {})
-    end
-  end
-end
-
 --- The host has ended, and what ran in it.
 ---@param message string why
 function M.host_gone(message)
@@ -96,7 +84,6 @@ function M.host_gone(message)
     vim.list_extend(events, ends(n, session, message))
     give_back(n, session)
   end
-  keep_edits()
   state.host_gone('failed', message)
   require('acp.permission').clear()
   for _, one in ipairs(events) do
@@ -132,17 +119,24 @@ local function record(n, session)
     options = chosen(session),
     error = session.error,
     cut = cut[n],
+    closed = session.status == 'closed' or nil,
   }
 end
 
+--- Whether there was a host whose sessions the next one takes up.
+---@return boolean
+function M.any()
+  return next(require('acp.state').get().sessions) ~= nil
+end
+
 --- What the host that starts now must know of those before it.
----@return { run: integer, sessions: acp.Left[], current: integer|nil }
+---@return { instance: string, run: integer, sessions: acp.Left[], current: integer?, shown: string[] }
 function M.left()
   runs = runs + 1
   local state = require('acp.state').get()
   local list = {}
   for n, session in pairs(state.sessions) do
-    if session.status ~= 'closed' and not session.parent and session.agent then
+    if not session.parent and session.agent then
       list[#list + 1] = record(n, session)
     end
   end
@@ -150,7 +144,15 @@ function M.left()
     return a.n < b.n
   end)
   cut = {}
-  return { run = runs, sessions = list, current = state.current }
+  require('acp.journal').watch()
+  local inline = package.loaded['acp.review.inline']
+  return {
+    instance = require('acp.journal').name,
+    run = runs,
+    sessions = list,
+    current = state.current,
+    shown = inline and inline.paths() or {},
+  }
 end
 
 return M

@@ -116,7 +116,7 @@ function M.changed()
   end, math.ceil(wait))
 end
 
---- The host is gone: what ran in it did not survive.
+--- The host is gone: what ran in it did not survive. Edits and checkpoints do, in the journal.
 ---@param status 'stopped'|'failed'
 ---@param message? string
 function M.host_gone(status, message)
@@ -128,7 +128,6 @@ function M.host_gone(status, message)
     if session.status ~= 'closed' then
       session.status, session.error = 'failed', message
       session.permissions, session.elicitations, session.questions = {}, {}, {}
-      session.checkpoints = {}
     end
   end
   state.elicitations = nil

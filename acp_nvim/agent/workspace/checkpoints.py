@@ -107,6 +107,16 @@ class Checkpoints:
         if kept:
             kept[-1].touched.setdefault(path, before)
 
+    def lists(self) -> tuple[dict[int, list[Checkpoint]], dict[int, list[Checkpoint]]]:
+        """All that are kept, and what restores replaced, by session; both oldest first."""
+        return self._kept, self._undo
+
+    def take_over(
+        self, kept: dict[int, list[Checkpoint]], undo: dict[int, list[Checkpoint]]
+    ) -> None:
+        """Go on with those of the process before this one."""
+        self._kept, self._undo = kept, undo
+
     def kept(self, session: int) -> Sequence[Checkpoint]:
         """All that are kept of a session, oldest first."""
         return self._kept.get(session, [])

@@ -84,6 +84,8 @@ class Edits:
         """Told of a path whose file may have been changed by an agent at work."""
         self.exclusive: Callable[[str], AbstractAsyncContextManager[None]] = lambda _: nullcontext()
         """Holds off agents' requests for a file (`Files.turn`)."""
+        self.noted: Callable[[], None] = lambda: None
+        """Told when something may have changed that is to outlive this process."""
         self._lock = anyio.Lock()
         self._sessions = sessions
         self._dirty: set[str] = set()
@@ -294,6 +296,7 @@ class Edits:
 
     def flush(self) -> None:
         """Tell Lua what changed."""
+        self.noted()
         dirty, self._dirty = self._dirty, set()
         for path in sorted(dirty):
             self.show(path)
@@ -308,6 +311,11 @@ class Edits:
             if edits != self._told.get(session.n, []):
                 self._told[session.n] = session.edits = edits
                 session.change("edits")
+
+    def revived(self, session: Session) -> None:
+        """A session goes on that has edits here: its snapshot has them from the start."""
+        edits = [edits_view.summary(entry) for entry in self.ledger.files(session.n)]
+        self._told[session.n] = session.edits = edits
 
     def show(self, path: str) -> None:
         """Send the hunks of one file."""

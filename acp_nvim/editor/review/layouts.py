@@ -21,6 +21,10 @@ class Layouts:
         if layout is not None:
             self._kept[path] = layout
 
+    def all(self) -> dict[str, Format]:
+        """How all files lay that something came to be pending in."""
+        return self._kept
+
     def get(self, path: str) -> Format | None:
         """How the file lay when something came to be pending in it last."""
         return self._kept.get(path)

@@ -24,6 +24,7 @@ from acp_nvim.editor.review.commits import Commits
 from acp_nvim.editor.review.decide import Decide
 from acp_nvim.editor.review.disk_edits import DiskEdits
 from acp_nvim.editor.review.edits import Edits
+from acp_nvim.editor.review.outliving import Outliving
 from acp_nvim.editor.review.proposing import Proposing
 from acp_nvim.editor.review.rewind import Rewind
 from acp_nvim.edits.text import Text
@@ -34,7 +35,7 @@ PATIENCE_S: Final = 0.05
 """How long a prompt waits for the look at the files before it."""
 SLOW_S: Final = 1.0
 """A first look that takes longer than this from the prompt on is told."""
-HEARD: Final = frozenset({"edited", "saved"})
+HEARD: Final = frozenset({"edited", "saved", "leaving"})
 """Verbs that are taken in at once, before the answers to requests that were sent after them."""
 
 Notice = Callable[[str], None]
@@ -64,8 +65,10 @@ class Reviewing:
         self.disk: DiskEdits
         self.coming: Coming
         self.rewind: Rewind
+        self.outliving: Outliving
+        self.run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+        """The name of this run of Neovim, once Lua has told it; else of this process."""
         self._notice = notice
-        self._run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
         self._pruned = False
         self._read: dict[str, Text] = {}
         self._kept: set[str] = set()
@@ -77,6 +80,8 @@ class Reviewing:
         self.disk = DiskEdits(self.edits, self.snapshots, tasks)
         self.coming = Coming(self.disk, tasks)
         self.rewind = Rewind(self.edits, self.decide, self.disk, self.snapshots)
+        self.outliving = Outliving(self.edits, self.rewind, tasks, self._notice)
+        self.edits.noted = self.outliving.touch
         tasks.start_soon(self.edits.run)
 
     def _by_agent(self, at: int) -> bool:
@@ -86,7 +91,7 @@ class Reviewing:
     def _home(self) -> Path:
         """Where this run keeps its copies."""
         base = self.data or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "acp"
-        return base / "checkpoints" / self._run
+        return base / "checkpoints" / self.run
 
     # ---- hooks
 
@@ -94,6 +99,8 @@ class Reviewing:
         """One of the verbs `HEARD`."""
         if name == "edited":
             self.edits.mirrors.heard(args)
+        elif name == "leaving":
+            self.outliving.leaving()
         else:
             self._saved(str(args["path"]), args)
 
@@ -163,6 +170,7 @@ class Reviewing:
         label = prompt.text
         self.comments.join(prompt, session.n)
         kept = await self.rewind.keep(session, n, label) if self.checkpoints else None
+        self.outliving.touch()
         turn = self.disk.enter(session)
         await self.disk.remember(turn)
         with anyio.move_on_after(ANNOUNCED_S):
@@ -203,12 +211,14 @@ class Reviewing:
         await self.disk.begun(turn)
         if kept is not None:
             kept.late.update(targets(turn.late))
+            self.outliving.touch()
 
     def _looked(self, turn: Turn, kept: Checkpoint | None) -> None:
         """What the files were before the prompt is known."""
         turn.ready.set()
         if kept is not None:
             self.rewind.complete(kept, turn.session)
+            self.outliving.touch()
         self._tasks.start_soon(self._tidy, turn.session)
 
     async def _tidy(self, session: Session) -> None:

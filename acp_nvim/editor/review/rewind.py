@@ -48,7 +48,7 @@ class Rewind:
         self._decide = decide
         self._disk = disk_edits
         self._snapshots = snapshots
-        self._prompts: dict[int, tuple[Prompt, int]] = {}
+        self._prompts: dict[int, tuple[Prompt | None, int]] = {}
 
     def number(self, session: Session, prompt: Prompt) -> int:
         """A prompt goes out, perhaps once more; returns its number, 1 for the session's first."""
@@ -62,10 +62,19 @@ class Rewind:
         """Keep the state before prompt ``n``; `complete` it after a look at the directories."""
         checkpoint = await self._present(session, n, label)
         self.checkpoints.add(session.n, checkpoint)
+        self._tell(session)
+        return checkpoint
+
+    def revived(self, session: Session) -> None:
+        """A session goes on whose checkpoints another process has made."""
+        numbers = [checkpoint.n for checkpoint in self.checkpoints.kept(session.n)]
+        self._prompts[session.n] = None, max(numbers, default=0)
+        self._tell(session)
+
+    def _tell(self, session: Session) -> None:
         labels = {kept.n: kept.label for kept in self.checkpoints.kept(session.n)}
         session.checkpoints = [{"n": n, "label": label} for n, label in labels.items()]
         session.change("checkpoints")
-        return checkpoint
 
     def complete(self, checkpoint: Checkpoint, session: Session) -> None:
         """The directories have been looked at."""

@@ -33,6 +33,7 @@ def _session(host: Host, args: Args) -> int | None:
 
 @verb("edited")
 @verb("saved")
+@verb("leaving")
 def heard(host: Host, args: Args) -> None:
     """Taken in by `Reviewing.heard` as they arrive."""
 

@@ -52,6 +52,20 @@ function M.when_running(message, fn)
   end
 end
 
+--- The same of what outlives the host: its death is no reason to say so.
+---@param message string
+---@param fn fun(args: string[], opts: table)
+---@return fun(args: string[], opts: table)
+function M.when_kept(message, fn)
+  return function(args, opts)
+    if require('acp.past').any() then
+      fn(args, opts)
+    else
+      M.when_running(message, fn)(args, opts)
+    end
+  end
+end
+
 --- Text that will be shown in a window, which may take the focus while the user waits.
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
