@@ -94,3 +94,14 @@ def test_what_fits_is_not_counted(front: Editor) -> None:
     ask(front, 5)
     front.wait_screen("── :Acp allow · :Acp deny ")
     assert place(front)[3] == 7
+
+
+def test_the_float_leaves_a_bar_at_the_top_free(front: Editor) -> None:
+    front.lua("vim.wo.winbar = 'what is going on'")
+    ask(front, 5)
+    assert place(front)[0] == 2
+    front.cmd("tabnew | tabprevious")
+    front.wait("(function() " + FLOAT + " end)()[1] == 3")
+    front.lua("vim.wo.winbar = ''")
+    front.cmd("tabnext | tabprevious")
+    front.wait("(function() " + FLOAT + " end)()[1] == 2")

@@ -19,11 +19,26 @@ local function tabline()
   return shown == 2 or shown == 1 and #vim.api.nvim_list_tabpages() > 1
 end
 
+--- Whether a window at the top has a bar; what that says stays in view.
+---@param top integer its row
+---@return boolean
+local function bar(top)
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    local info = vim.fn.getwininfo(win)[1]
+    local floats = vim.api.nvim_win_get_config(win).relative ~= ''
+    if info.winbar == 1 and info.winrow == top and not floats then
+      return true
+    end
+  end
+  return false
+end
+
 --- Rows that floats may take.
 ---@return integer first
 ---@return integer last
 local function rows()
-  return tabline() and 2 or 1, vim.o.lines - vim.o.cmdheight - 1
+  local top = tabline() and 2 or 1
+  return bar(top) and top + 1 or top, vim.o.lines - vim.o.cmdheight - 1
 end
 
 --- What is not to be hidden: a composer as a whole, elsewhere the cursor's row up to the cursor.

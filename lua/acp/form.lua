@@ -182,7 +182,8 @@ function M.closed(id, outcome, by)
   vim.bo[bufnr].modified = false
   vim.bo[bufnr].bufhidden = 'wipe'
   forget(bufnr)
-  local why = ('nothing is sent: the question is %s (%s)'):format(outcome, by)
+  local whose = by == 'cancel' and '' or (' (%s)'):format(by)
+  local why = ('nothing is sent: the question is %s%s'):format(outcome, whose)
   vim.api.nvim_buf_set_extmark(bufnr, ns_review, 0, 0, { virt_text = { { why, 'AcpWarning' } } })
   require('acp.notify').echo('warn', why)
 end

@@ -1,6 +1,6 @@
 --- The float of pending decisions, oldest first, those that no agent waits for last: top right, in
---- whatever tab page is current, with or without a chat window; hidden while the user has before him
---- all that it would show. It never takes the focus; `:Acp permissions` or <C-w>w goes there.
+--- whatever tab page is current, with or without a chat window; hidden while the user has all of
+--- them before him. It never takes the focus; `:Acp permissions` or <C-w>w goes there.
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.permission')

@@ -94,7 +94,7 @@ class Decision:
             return ""
         words = self.outcome.option.name if self.outcome.option else self.outcome.kind
         words += ", completed" if self.completed else ""
-        return words if self.by == "user" else f"{words} ({self.by})"
+        return words if self.by in ("user", "cancel") else f"{words} ({self.by})"
 
     @property
     def listed(self) -> Literal["permissions", "elicitations", "questions"]:
