@@ -187,3 +187,48 @@ def test_a_wrong_answer_to_the_first_question_says_whose_it_is(editor: Editor) -
     editor.prompt("hello")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
     assert editor.session(1)["error"].startswith("odd: initialize: ")
+
+
+def test_restarts_in_a_row_are_one(picker: Editor) -> None:
+    traffic = agent(picker, {})
+    picker.turn("say one")
+    picker.lua("for _ = 1, 3 do vim.cmd('Acp restart') end")
+    picker.wait_event("AcpSession", 2)
+    assert picker.state()["agents"]["stores"]["status"] == "ready"
+    picker.lua("for _ = 1, 3 do vim.cmd('Acp restart') end")
+    picker.wait_event("AcpSession", 3)
+    picker.turn("say two")
+    assert len(traffic.pids()) == 3
+
+
+def test_a_stop_ends_a_restart_that_is_under_way(picker: Editor) -> None:
+    traffic = agent(picker, {})
+    picker.turn("say one")
+    picker.lua("vim.cmd('Acp restart') vim.cmd('Acp stop')")
+    picker.wait("vim.fn.execute('messages'):find('stores is stopped', 1, true)")
+    assert picker.state()["agents"]["stores"]["status"] == "exited"
+    picker.turn("say two")
+    assert len(traffic.pids()) == 2
+
+
+def test_a_prompt_that_waited_for_a_restart_comes_back_when_it_is_stopped(editor: Editor) -> None:
+    command = ["sh", "-c", "trap '' TERM; cat >/dev/null; sleep 100 & wait"]
+    editor.setup({"agent": "mute", "agents": {"mute": {"command": command}}})
+    editor.setup({"timeouts": {"kill_s": 0.3}})
+    editor.prompt("hello")
+    until(lambda: any("cat" in process.command for process in editor.processes()))
+    editor.lua("vim.cmd('Acp restart') vim.cmd('Acp stop')")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
+    assert editor.lines("acp://composer/1") == ["hello"]
+
+
+def test_the_state_is_that_of_the_process_that_runs(picker: Editor) -> None:
+    """The end of one that was replaced comes after the start of the next."""
+    agent(picker, {})
+    picker.turn("say one")
+    picker.lua("vim.cmd('Acp stop') vim.cmd('Acp restart')")
+    picker.wait_event("AcpSession", 2)
+    picker.wait_event("AcpAgentExit")
+    picker.turn("say two")
+    assert picker.state()["agents"]["stores"]["status"] == "ready"

@@ -70,9 +70,10 @@ class Agents:
         return connection
 
     async def stop(self, name: str) -> bool:
-        """End an agent's process tree; False when none runs."""
+        """End an agent's process tree and wait until it is gone; False when none ran."""
         connection = self.connections.get(name)
-        if connection is None or not connection.alive:
+        if connection is None:
             return False
+        ran = connection.alive
         await connection.stop()
-        return True
+        return ran

@@ -52,7 +52,8 @@ class Conversation:
         self._answered = False
         self._refused = False
         self._coming: Prompt | None = None  # the first of the queue, which is made ready to go
-        self._configured = self._restarts = False
+        self._configured = False
+        self.restarts = False  # whether it waits for a restart of its agent
         self.topic = ""
         """The first prompt, for as long as there is no title."""
 
@@ -78,9 +79,9 @@ class Conversation:
         self.awaits_login = self._refused = self._configured = False
         self._wake()
 
-    def restart(self) -> None:
+    def will_restart(self) -> None:
         """The agent is to be ended, then `open` follows: what was never sent goes on waiting."""
-        self._restarts = self._busy and not self.is_open
+        self.restarts = self._busy and not self.is_open
 
     def run_queue(self) -> None:
         """Go on after a cancel."""
@@ -104,7 +105,7 @@ class Conversation:
                     await self._turn(prompt)
                     going = (not self._refused or await self._login()) and self.is_open
         except Exception as error:  # a fault of ours must not end the host
-            self._not_opened(self._fault(error), ())
+            self.not_opened(self._fault(error), ())
         finally:
             self._busy = False
 
@@ -283,23 +284,23 @@ class Conversation:
             with self._watched("initialize"):
                 connection = await self._agents.get(session.agent)
         except UnknownAgent as error:
-            self._not_opened(str(error), ())
+            self.not_opened(str(error), ())
             return False
         self.connection = connection
         if not connection.alive:
-            self._not_opened(connection.error or connection.epitaph(), connection.last_words())
+            self.not_opened(connection.error or connection.epitaph(), connection.last_words())
             return False
         try:
             await self._opening.run(connection)
         except RequestError as error:
             if error.code == AUTH_REQUIRED:
                 return await self._login() and await self._ensure_open()
-            self._not_opened(str(error), details(error))
+            self.not_opened(str(error), details(error))
             return False
         except (ConnectionClosed, RemoteProtocolError) as error:
-            self._not_opened(connection.error or str(error), connection.last_words())
+            self.not_opened(connection.error or str(error), connection.last_words())
             return False
-        self._configured = self._restarts = False
+        self._configured = self.restarts = False
         if session.status == "closed":  # by the user, meanwhile
             await self._let_go()
             return False
@@ -330,10 +331,10 @@ class Conversation:
         if self.awaits_login:
             self.open()
 
-    def _not_opened(self, reason: str, details: Sequence[str]) -> None:
+    def not_opened(self, reason: str, details: Sequence[str]) -> None:
         """No session, no turn: say why, and give the first prompt back."""
         session = self.session
-        ended = self._restarts and self.connection is not None and self.connection.stopping
+        ended = self.restarts and self.connection is not None and self.connection.stopping
         if session.status == "closed" or ended:
             return
         if self._opening.is_others:

@@ -20,6 +20,7 @@ from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.fs.files import FileOptions, Files
 from acp_nvim.agent.opening import NEW, Origin
+from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.settings import AgentSettings, Settings, decode
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.tasks import Tasks
@@ -91,6 +92,7 @@ class Host:
         """What the user wanted from an agent, by its name, that goes on after a login."""
         self.tasks: Tasks
         self.agents: Agents
+        self.restarts: Restarts
         self._next = 1
         self._greeted: WeakSet[Connection] = WeakSet()
 
@@ -104,6 +106,7 @@ class Host:
             async with anyio.create_task_group() as group:
                 self.tasks = Tasks(group, self.failed)
                 self.agents = Agents(self._surroundings(), self.spec)
+                self.restarts = Restarts(self.agents, self.served)
                 self.tasks.start_soon(self.frames.run)
                 self.review.start(self.tasks)
                 await verbs(self)
@@ -233,6 +236,11 @@ class Host:
         if self.current == n and rest:
             self.make_current(max(rest, key=lambda c: c.used).session.n)
 
+    def served(self, agent: str) -> list[Conversation]:
+        """The sessions of an agent that are not closed."""
+        ours = (c for c in self.conversations.values() if c.session.agent == agent)
+        return [c for c in ours if c.session.status != "closed"]
+
     def sessions(self) -> list[Session]:
         """All sessions of this host, ended ones included."""
         return [conversation.session for conversation in self.conversations.values()]
@@ -264,8 +272,9 @@ class Host:
     # -- what agents do ---------------------------------------------------------------------------
 
     def agent_changed(self, connection: Connection) -> None:
-        """Show an agent's state."""
-        self.screen.state(["agents", connection.name], connection.snapshot())
+        """Show an agent's state, unless another process of it has taken its place."""
+        if self.agents.connections.get(connection.name) is connection:
+            self.screen.state(["agents", connection.name], connection.snapshot())
         if connection.status == "ready" and connection not in self._greeted:
             self._greeted.add(connection)
             self.screen.event("AcpAgentReady", agent=connection.name)
@@ -329,17 +338,8 @@ class Host:
 
         Raises `UnknownAgent`.
         """
-        mine = [c for c in self.conversations.values() if c.session.agent == name]
-        for conversation in mine:
-            conversation.restart()
-        await self.agents.stop(name)
-        try:
-            connection = self.agents.start(name)
-        finally:
-            for conversation in mine:
-                if conversation.session.status != "closed":
-                    conversation.open()
-        if await connection.ready():
+        connection = await self.restarts.restart(name)
+        if connection is not None and await connection.ready():
             self._go_on(name)
 
     def logged_in(self, connection: Connection) -> None:

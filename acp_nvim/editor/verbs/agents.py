@@ -56,7 +56,7 @@ async def restart(host: Host, args: Args) -> None:
 async def stop(host: Host, args: Args) -> None:
     """End an agent's process tree."""
     name = agent_name(host, args)
-    stopped = await host.agents.stop(name)
+    stopped = await host.restarts.stop(name)
     host.echo("info", f"{name} is stopped" if stopped else f"{name} does not run")
 
 
