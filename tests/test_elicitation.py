@@ -302,7 +302,7 @@ def test_what_was_typed_stays_when_the_question_is_taken_back(editor: Editor) ->
     editor.keys("iprecious<Esc>")
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
-    editor.wait_screen("nothing is sent: the question is cancelled ")
+    editor.wait_screen("nothing is sent: the question is cancelled")
     assert "↳ cancelled" in "".join(editor.chat())
     assert "(cancel)" not in "".join([*editor.chat(), *editor.screen()])
     assert "precious" in editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
