@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from acp_nvim.agent.workspace import kept as checkpoints
+from acp_nvim.editor.review import edits_view
 from acp_nvim.edits import kept
 from acp_nvim.edits.log import parted
 from acp_nvim.edits.records import Reader
 from acp_nvim.edits.state import State
-from acp_nvim.editor.review import edits_view
 from tests.editor import Editor
 from tests.until import until
 
@@ -65,9 +65,14 @@ def kill(editor: Editor) -> None:
     editor.wait("require('acp').state().host == 'failed'")
 
 
-def die(editor: Editor) -> None:
-    """The same as soon as the journal is as Neovim shows it."""
-    until(lambda: is_written(editor), what="the journal is written")
+def die(editor: Editor, restores: int = 0) -> None:
+    """The same as soon as the journal is as Neovim shows it, and has so many restores."""
+
+    def is_due() -> bool:
+        undo = checkpoints.read(read(editor), checkpoints.UNDO)
+        return is_written(editor) and sum(map(len, undo.values())) == restores
+
+    until(is_due, what="the journal is written")
     kill(editor)
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints outlive the process of the plugin: files come back to before prompts of a dead one."""
+"""Checkpoints outlive the process of the plugin: files are as before a dead one's prompts again."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_restore_is_undone_by_the_next_host(project: Editor) -> None:
     project.cmd("Acp restore 1")
     said(project, "restored to before prompt 1")
     project.wait("#require('acp').state().sessions[1].edits == 0")
-    die(project)
+    die(project, restores=1)
     project.cmd("Acp restore")
     said(project, "the restore was undone: 2 files changed")
     assert contents(project) == after
