@@ -68,6 +68,19 @@ def test_an_agent_that_closes_its_output_is_not_said_to_be_killed(editor: Editor
     assert editor.session(1)["queue"] == ["say queued"]
 
 
+def test_an_agent_that_closes_its_input_is_given_up(editor: Editor) -> None:
+    """Nothing that we say reaches it any more: no cancel, no answer, no prompt."""
+    editor.agent("script")
+    editor.setup({"timeouts": {"kill_s": 0.2}})
+    cut(editor, "closes_input")
+    assert "before the end" in editor.chat(1)
+    assert any("closed its input" in line for line in editor.chat(1))
+    end = editor.events("AcpTurnEnd")[0]["data"]
+    assert "closed its input" in end["error"]
+    assert editor.session(1)["queue"] == ["say queued"]
+    assert editor.lines("acp://composer/1") == ["closes_input"]
+
+
 def test_restart_goes_on_in_the_same_window(editor: Editor) -> None:
     traffic = editor.agent("exit_once", str(editor.home / "mark"), "echo")
     editor.prompt("say it")

@@ -26,6 +26,7 @@ Json = dict[str, Any]
 
 # What a scenario needs to be called with, where its defaults are too big or it has none.
 ARGS: dict[str, tuple[str, ...]] = {
+    "closes_input": ("0",),
     "notify": ("_vendor/hello",),
     "oversize": ("100000",),
     "permission_json": ('{"toolCall": {"toolCallId": "j"}, "options": []}',),
@@ -43,7 +44,13 @@ ARGS: dict[str, tuple[str, ...]] = {
     "write": ("/tmp/x", '"text"'),
     "ignores_cancel": ("0",),
 }
-ENDS = {"closes_output": 0, "exit": 1, "die": -signal.SIGKILL, "permission_and_exit": 3}
+ENDS = {
+    "closes_input": 0,
+    "closes_output": 0,
+    "exit": 1,
+    "die": -signal.SIGKILL,
+    "permission_and_exit": 3,
+}
 CANCELLED = {"wait_for_cancel", "late_cancel", "wrong_cancel"}
 ELSEWHERE = {"write_disk"}  # has a test of its own below
 

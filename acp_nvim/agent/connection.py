@@ -231,7 +231,11 @@ class Connection:
         assert self.process is not None
         with anyio.move_on_after(EXIT_S):
             self.exit = await self.process.wait()
-        return self.epitaph() if self.exit else f"{self.name} closed its output"
+        return self.epitaph() if self.exit else f"{self.name} closed its {self._closed()}"
+
+    def _closed(self) -> str:
+        """The end of the pipes that ended the conversation."""
+        return "input" if self.process is not None and self.process.deaf else "output"
 
     async def _handshake(self) -> None:
         try:
@@ -328,7 +332,7 @@ class Connection:
         if self.stopping:
             return f"{self.name} was stopped"
         if self._closed_output:
-            return f"{self.name} closed its output and was ended"
+            return f"{self.name} closed its {self._closed()} and was ended"
         return f"{self.name} ended: {self.exit}" if self.exit else f"{self.name} ended"
 
     def last_words(self) -> list[str]:

@@ -39,6 +39,15 @@ def closes_output(agent: Agent) -> None:
     agent.listen()
 
 
+@scenario
+def closes_input(agent: Agent, seconds: str = "1000") -> None:
+    """Close stdin mid-turn, go on talking, and live on for SECONDS."""
+    os.close(0)
+    agent.say("before the end\n")
+    time.sleep(float(seconds))
+    agent.exit(0)
+
+
 @whole_life
 def exit_at_once(agent: Agent, code: str = "7") -> None:
     """End before the handshake, with a word on stderr."""

@@ -82,6 +82,8 @@ class AgentProcess:
         self._tree = ProcessTree(self.pid, mark)
         self._reaper = reaper
         self._ending: asyncio.Task[None] | None = None
+        self.deaf = False
+        """Whether it was given up because it had closed its stdin: nothing of ours reached it."""
 
     @classmethod
     async def start(
@@ -163,8 +165,19 @@ class AgentProcess:
         if sys.platform != "win32":
             self._reaper.add(self.pid)
         self._pipes.on_exit = self._end
+        self._pipes.on_deaf = self._deafened
         if self._pipes.exit is not None:
             self._end()
+
+    def _deafened(self) -> None:
+        """It has closed its stdin: most end then, and say their last words before that."""
+        if self._ending is None:
+            asyncio.get_running_loop().call_later(self.kill_s, self._give_up)
+
+    def _give_up(self) -> None:
+        if self._ending is None:
+            self.deaf = True
+            self._pipes.stdout.end()
 
     def _end(self) -> "asyncio.Task[None]":
         if self._ending is None:
@@ -233,6 +246,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self.exited = anyio.Event()
         self.drained = anyio.Event()
         self.on_exit: Callable[[], object] | None = None
+        self.on_deaf: Callable[[], object] | None = None
         self._transport: asyncio.SubprocessTransport | None = None
         self._open = {STDOUT, STDERR}
         self._paused = False
@@ -254,6 +268,8 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._open.discard(fd)
         if fd == STDOUT:
             self.stdout.end()
+        elif fd == STDIN and self.on_deaf is not None:
+            self.on_deaf()
         if not self._open:
             self.drained.set()
 
