@@ -290,12 +290,15 @@ async def _close(host: Host, conversation: Conversation) -> None:
 
 
 async def _delete(host: Host, entry: Entry) -> None:
-    """First closed here, then deleted there."""
+    """First closed here, then deleted there, also where the agent will not close it."""
     connection = await _connection(host, entry)
     if connection is None:
         return
     if isinstance(entry, Conversation):
-        await _close(host, entry)
+        try:
+            await _close(host, entry)
+        except RequestError as error:
+            connection.oddities.count("session/close refused", str(error))
     await connection.agent.delete_session(_id(entry))
     if host.index is not None:
         host.index.forget(connection.name, _id(entry))

@@ -198,13 +198,13 @@ def stores_and_tells_forks(agent: Agent, path: str) -> None:
 
 @whole_life
 def stores_nothing(agent: Agent, path: str) -> None:
-    """Lists what the file PATH holds, and opens none of it."""
+    """Lists what the file PATH holds, opens none of it and closes none."""
     handshake(agent)
     store = Store(path)
     while True:
         frame = agent.next()
         match frame["method"]:
-            case "session/load" | "session/resume" | "session/fork":
+            case "session/load" | "session/resume" | "session/fork" | "session/close":
                 agent.refuse(frame, -32603, "the disk is full")
             case "session/list":
                 _list(agent, store, frame, 2)
