@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -31,3 +32,17 @@ def test_every_group_that_is_drawn_with_is_defined() -> None:
     groups = {name for pair in drawn for name in pair if name}
     assert "AcpStrong" in groups
     assert groups <= defined
+
+
+def test_what_wraps_stands_below_the_text_and_not_below_its_mark(editor: Editor) -> None:
+    editor.agent("script")
+    title = "word " * 12 + "end-of-title"
+    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": title, "status": "completed"}
+    editor.turn(f"update {json.dumps(call)}\nsay '> {'quoted ' * 12}\\n- {'listed ' * 12}'")
+    until(lambda: any(line.startswith("- listed") for line in editor.chat()))
+    left = editor.lua("return vim.fn.win_screenpos(vim.fn.bufwinid('acp://chat/1'))[2] - 1")
+    editor.wait_screen("end-of-title")
+    rows = [line[left:] for line in editor.screen()]
+    for first in ("✓ other · word", "> quoted", "- listed"):
+        at = next(n for n, row in enumerate(rows) if row.startswith(first))
+        assert rows[at + 1].startswith("  ") and rows[at + 1][2] != " ", rows
