@@ -16,7 +16,9 @@ end
 ---@return string|nil
 function M.usage(session)
   local usage = session.usage
-  if usage and usage.used and usage.size then
+  if usage and usage.used and usage.size == 0 then
+    return short(usage.used)
+  elseif usage and usage.used and usage.size then
     return short(usage.used) .. '/' .. short(usage.size)
   end
 end
