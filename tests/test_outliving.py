@@ -281,3 +281,48 @@ def test_of_a_host_that_is_killed_while_it_writes_little_is_lost(project: Editor
     assert all(one.path == str(path) for one in state.files.values())
     project.cmd("Acp edits")
     revived(project)
+
+
+def test_an_open_review_goes_on(project: Editor) -> None:
+    project.cmd("Acp review")
+    project.wait("#vim.api.nvim_list_tabpages() == 2")
+    project.wait("vim.wo.diff")
+    die(project)
+    project.cmd("wincmd l")
+    project.cmd("10")
+    project.keys("do")
+    project.wait("vim.fn.getline(10) == 'line 10'")
+    project.cmd("Acp edits")
+    hunks(project, 1)
+    project.cmd("Acp accept file")
+    hunks(project, 0)
+    assert disk(project).split("\n")[1] == "two"
+
+
+def test_a_turn_that_was_cut_holds_no_save_up(project: Editor) -> None:
+    project.prompt("wait_for_cancel")
+    project.wait("require('acp').state().sessions[1].status == 'running'")
+    project.wait("require('acp.watch').at_work(...)", str(project.work / "a.txt"))
+    die(project)
+    assert not project.lua("return require('acp.watch').at_work(...)", str(project.work / "a.txt"))
+    project.keys("Amine<Esc>")
+    project.cmd("write")
+    assert disk(project).startswith("line 1mine\n")
+
+
+def test_a_file_that_was_renamed(editor: Editor) -> None:
+    editor.write("old.txt", TEXT)
+    editor.agent("script")
+    editor.turn("hello")
+    editor.turn("runs " + json.dumps("mv old.txt new.txt; sed -i s/line.2$/two/ new.txt"))
+    editor.wait("#require('acp').state().sessions[1].edits > 0")
+    before = edits(editor)
+    die(editor)
+    editor.cmd("Acp edits")
+    revived(editor)
+    assert edits(editor) == before
+    editor.cmd("Acp reject all")
+    hunks(editor, 0)
+    until(lambda: (editor.work / "old.txt").exists())
+    assert disk(editor, "old.txt") == TEXT
+    assert not (editor.work / "new.txt").exists()

@@ -116,8 +116,8 @@ class Host:
 
     async def close(self) -> None:
         """End all process trees."""
-        await self.review.outliving.close()
         async with anyio.create_task_group() as group:
+            group.start_soon(self.review.outliving.close)
             for connection in self.agents.connections.values():
                 if connection.process is not None:
                     connection.stopping = True

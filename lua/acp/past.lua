@@ -85,6 +85,9 @@ function M.host_gone(message)
     give_back(n, session)
   end
   state.host_gone('failed', message)
+  if package.loaded['acp.outside'] then
+    require('acp.outside').host_gone()
+  end
   require('acp.permission').clear()
   for _, one in ipairs(events) do
     event(one[1], one[2])

@@ -29,7 +29,7 @@ class JournalFile:
         """The records, and how many bytes are damaged; nothing where there is no file. OSError."""
         try:
             return parted(self.path.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return [], 0
 
     def append(self, records: Sequence[bytes]) -> None:
@@ -51,7 +51,8 @@ class JournalFile:
     def remove(self) -> None:
         """Leave nothing behind, no empty directory either. OSError."""
         for path in (self.path, self.path.with_name(f"{self.path.name}.new")):
-            path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError, NotADirectoryError):
+                path.unlink()
         for directory in (self.path.parent, self.path.parent.parent):
             with suppress(OSError):  # somebody else's journal lies there, or it was never made
                 directory.rmdir()

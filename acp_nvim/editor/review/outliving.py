@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 from anyio import to_thread
 
+from acp_nvim.agent.child.tree import true_within
 from acp_nvim.agent.fs import disk
 from acp_nvim.agent.fs.decode import Format
 from acp_nvim.agent.fs.paths import Place
@@ -31,6 +32,8 @@ from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.session import Session
 
 LAYOUT, APART, PROGRAMS = "layout", "apart", "programs"
+ORPHANED_S: Final = 0.2
+"""How long after its pipes a Neovim that was killed may be there."""
 MOVING: Final = 3
 """Of a session's checkpoints, how many of the latest may still be added to."""
 
@@ -66,8 +69,11 @@ class Outliving:
 
     async def close(self) -> None:
         """This process ends. Unless Neovim does, or is dead, the journal is the next one's."""
-        if self._leaving or os.getppid() != self._parent:
+        if self._leaving or await true_within(self._is_orphan, ORPHANED_S):
             await self._journal.remove()
+
+    def _is_orphan(self) -> bool:
+        return os.getppid() != self._parent
 
     # -- what there is --------------------------------------------------------------------------
 
