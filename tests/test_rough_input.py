@@ -84,3 +84,12 @@ def test_reading_stops_while_the_editor_is_behind(editor: Editor) -> None:
     assert end["stop_reason"] == "end_turn"
     words = " ".join(" ".join(editor.chat(1)).split())
     assert words.count("word ") == 20000
+
+
+def test_requests_of_a_session_that_is_only_just_opened(editor: Editor) -> None:
+    """Its `session/new` may not be answered yet, or its answer has not been thought about."""
+    path = editor.write("a.txt", "one\n")
+    agent = editor.agent("early_requests", str(path))
+    assert editor.turn("hello")["stop_reason"] == "end_turn"
+    answers = agent.answers("fs/read_text_file")
+    assert [answer.get("result") for answer in answers] == [{"content": "one\n"}] * 2

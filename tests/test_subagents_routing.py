@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from acp_nvim.agent.client import Client, Handler
+from acp_nvim.agent.client import Client
 from acp_nvim.agent.oddities import Oddities
+from acp_nvim.agent.servers import Handler
 from acp_nvim.agent.settings import Settings
 from acp_nvim.session.entries import Message, Subagent
 from acp_nvim.session.session import Session

@@ -82,13 +82,15 @@ class Agent:
     # -- sessions come to be ----------------------------------------------------------------------
 
     async def new_session(
-        self, cwd: str, setup: Setup, directories: Sequence[str]
+        self, cwd: str, setup: Setup, directories: Sequence[str], on_response: OnResponse
     ) -> schema.NewSessionResponse:
-        """Start a session (v1/session-setup)."""
+        """Start a session (v1/session-setup); `on_response` hears its id in wire order."""
         request = schema.NewSessionRequest(
             cwd=cwd, additional_directories=self._gated(directories), **setup.fields()
         )
-        result: schema.NewSessionResponse = await self._endpoint.request("session/new", request)
+        result: schema.NewSessionResponse = await self._endpoint.request(
+            "session/new", request, on_response=on_response
+        )
         return result
 
     async def load_session(

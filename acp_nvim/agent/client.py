@@ -6,9 +6,10 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 import msgspec
@@ -18,7 +19,9 @@ from acp_nvim.agent.early import Early
 from acp_nvim.agent.elicitations import Elicitations, response
 from acp_nvim.agent.extensions import Extensions, session_of
 from acp_nvim.agent.oddities import Oddities
+from acp_nvim.agent.servers import FileServer, Handler, TerminalServer
 from acp_nvim.agent.settings import Settings
+from acp_nvim.agent.wire.calls import OnResponse
 from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import (
@@ -48,37 +51,8 @@ PAST = (
 
 _CALLS = (schema.ToolCall, schema.ToolCallUpdate)
 
-Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
-"""Starts to answer a request of a session: what happens before it returns is in wire order."""
-
 OnBreach = Callable[[str, str, Session | None], None]
 """Told of what went over an option `limits.*`: the option's last name, what, and whose it was."""
-
-
-class FileServer(Protocol):
-    """Serves `fs/*` from live buffers (`agent/fs/files.py`)."""
-
-    async def read(
-        self, session: Session, params: schema.ReadTextFileRequest
-    ) -> schema.ReadTextFileResponse:
-        """Answer `fs/read_text_file`."""
-        ...
-
-    async def write(
-        self, session: Session, params: schema.WriteTextFileRequest
-    ) -> schema.WriteTextFileResponse:
-        """Answer `fs/write_text_file`."""
-        ...
-
-
-class TerminalServer(Protocol):
-    """Serves `terminal/*` (`agent/terminals.py`)."""
-
-    handlers: Mapping[str, Handler]
-
-    def forget(self, session: Session) -> None:
-        """Begin to end the terminals of a session."""
-        ...
 
 
 async def wait(decision: Decision) -> Outcome:
@@ -123,6 +97,7 @@ class Client:
         self.oddities = oddities
         self.early = Early()
         """What came for sessions whose `session/new` has not answered yet."""
+        self._nameless: list[Session] = []
         self.muted: dict[str, int] = {}
         """Session ids whose replay is not applied, and how much of it has come."""
         self._gone: set[str] = set()
@@ -149,6 +124,27 @@ class Client:
         self._gone.discard(session_id)
         for update in self.early.take(session_id):
             self._apply(session, update)
+
+    @contextmanager
+    def naming(self, session: Session) -> Iterator[OnResponse]:
+        """Around the `session/new` of a session: its id is routed from the answer on, in wire
+        order. One that asks for something under its id before that is served as well.
+        """
+        named: list[str] = []
+
+        def answered(result: Any, error: Exception | None) -> None:
+            if error is None and session in self._nameless:  # else nobody waits for it any more
+                named.append(result.session_id)
+                self.adopt(result.session_id, session)
+
+        self._nameless.append(session)
+        try:
+            yield answered
+        finally:
+            self._nameless.remove(session)
+            for key in [it for it, value in self.sessions.items() if value is session]:
+                if key not in named:
+                    del self.sessions[key]
 
     def forget(self, session: Session) -> None:
         """Stop routing to a session; what it runs in terminals is ended."""
@@ -356,6 +352,9 @@ class Client:
 
     def _session(self, session_id: str) -> Session:
         session = self.sessions.get(session_id)
+        if session is None and len(self._nameless) == 1 and session_id not in self._gone:
+            session = self._nameless[0]
+            self.adopt(session_id, session)
         if session is None:
             raise RequestError(
                 INVALID_PARAMS, f"unknown session: {session_id}", {"sessionId": session_id}

@@ -19,10 +19,11 @@ from acp_nvim.agent.child.process import AgentProcess, Exit
 from acp_nvim.agent.child.pty import AVAILABLE
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import CHILD
-from acp_nvim.agent.client import Client, FileServer, OnBreach
+from acp_nvim.agent.client import Client, OnBreach
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.oddities import Oddities
+from acp_nvim.agent.servers import FileServer
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.setup import Setup
 from acp_nvim.agent.tasks import Tasks

@@ -136,8 +136,8 @@ class Opening:
     async def _new(self, connection: Connection) -> Any:
         session = self.session
         agent, directories = connection.agent, session.directories
-        with self._watched("session/new"):
-            result = await agent.new_session(session.cwd, self._setup, directories)
+        with self._watched("session/new"), connection.client.naming(session) as named:
+            result = await agent.new_session(session.cwd, self._setup, directories, named)
         self._named(connection, result.session_id)
         return result
 

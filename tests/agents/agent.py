@@ -64,6 +64,12 @@ class Agent:
         self._record("out", frame=frame)
         self._write(json.dumps(frame, ensure_ascii=False).encode() + b"\n")
 
+    def send_together(self, *frames: Frame) -> None:
+        """Write several frames at once, so that the client reads them at once."""
+        for frame in frames:
+            self._record("out", frame=frame)
+        self._write(b"".join(json.dumps(frame).encode() + b"\n" for frame in frames))
+
     def notify(self, method: str, params: Any = None) -> None:
         """A notification."""
         self.send({"jsonrpc": "2.0", "method": method, "params": params or {}})

@@ -152,6 +152,22 @@ def early_updates(agent: Agent) -> None:
     serve(agent, SCENARIOS["hello"].run, [])
 
 
+@whole_life
+def early_requests(agent: Agent, path: str) -> None:
+    """Ask for a file before `session/new` is answered, and in the same write as its answer."""
+    handshake(agent)
+    request = agent.expect("session/new")
+    agent.session = "s1"
+    agent.ask("fs/read_text_file", {"path": path})
+    read = {"jsonrpc": "2.0", "id": "read", "method": "fs/read_text_file"}
+    agent.send_together(
+        {"jsonrpc": "2.0", "id": request["id"], "result": {"sessionId": "s2"}},
+        {**read, "params": {"sessionId": "s2", "path": path}},
+    )
+    agent.answer("read")
+    serve(agent, SCENARIOS["hello"].run, [])
+
+
 @scenario
 def other_session(agent: Agent) -> None:
     """An update for a session that nobody opened."""

@@ -1,0 +1,39 @@
+"""Who answers what an agent asks of a session, besides the user."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from acp_nvim.agent.wire.calls import IncomingCall
+from acp_nvim.protocol import schema
+from acp_nvim.session.session import Session
+
+Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
+"""Starts to answer a request of a session: what happens before it returns is in wire order."""
+
+
+class FileServer(Protocol):
+    """Serves `fs/*` from live buffers (`agent/fs/files.py`)."""
+
+    async def read(
+        self, session: Session, params: schema.ReadTextFileRequest
+    ) -> schema.ReadTextFileResponse:
+        """Answer `fs/read_text_file`."""
+        ...
+
+    async def write(
+        self, session: Session, params: schema.WriteTextFileRequest
+    ) -> schema.WriteTextFileResponse:
+        """Answer `fs/write_text_file`."""
+        ...
+
+
+class TerminalServer(Protocol):
+    """Serves `terminal/*` (`agent/terminals.py`)."""
+
+    handlers: Mapping[str, Handler]
+
+    def forget(self, session: Session) -> None:
+        """Begin to end the terminals of a session."""
+        ...
