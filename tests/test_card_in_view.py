@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from tests.editor import Editor
 
+HEIGHT = """
+(function()
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acppermission' then
+      return vim.api.nvim_win_get_height(win)
+    end
+  end
+end)()
+"""
 HIDDEN = """
 (function()
   for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
@@ -104,3 +113,26 @@ def test_the_float_does_not_stand_before_the_form_that_it_asks_for(editor: Edito
     float_is(editor, "shown")
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
+
+
+def test_the_float_is_its_title_where_a_chat_beside_shows_the_whole(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("chunks 500")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.wait(f"{HEIGHT} == 1")
+    editor.wait_screen("── :Acp allow · :Acp deny ")
+    editor.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/1'), { 1, 0 })")
+    editor.wait(f"{HEIGHT} > 4")
+    editor.lua("local w = vim.fn.bufwinid('acp://chat/1') vim.fn.win_execute(w, 'normal! G')")
+    editor.wait(f"{HEIGHT} == 1")
+    editor.cmd("Acp permissions")
+    editor.wait(f"{HEIGHT} > 4")
+    editor.keys("G")
+    editor.cmd("wincmd p")
+    editor.wait(f"{HEIGHT} == 1")
+    editor.wait_screen("│Permission: ")
+    editor.cmd("tabnew")
+    editor.wait(f"{HEIGHT} > 4")
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd", 2)

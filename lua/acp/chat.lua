@@ -325,11 +325,16 @@ function M.card_at_cursor()
   return target and target.decision
 end
 
---- Decisions whose cards are in view as a whole where the user is.
+--- Decisions whose cards are in view as a whole in a window.
+---@param win integer
 ---@return table<string, true> by id
-function M.cards_in_view()
-  local chat = by_buffer[api.nvim_get_current_buf()]
-  return chat and marks.cards(chat, vim.fn.line('w0') - 1, vim.fn.line('w$') - 1) or {}
+function M.cards_in_view(win)
+  local chat = by_buffer[api.nvim_win_get_buf(win)]
+  return chat
+      and api.nvim_win_call(win, function()
+        return marks.cards(chat, vim.fn.line('w0') - 1, vim.fn.line('w$') - 1)
+      end)
+    or {}
 end
 
 local function toggle_fold()

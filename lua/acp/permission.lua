@@ -1,6 +1,7 @@
 --- The float of pending decisions, oldest first, those that no agent waits for last: top right, in
---- whatever tab page is current, with or without a chat window; hidden while the user has all of
---- them before him. It never takes the focus; `:Acp permissions` or <C-w>w goes there.
+--- whatever tab page is current, with or without a chat window. It is one line where a chat beside
+--- shows all of them, and hidden where the user has them before him. It never takes the focus;
+--- `:Acp permissions` or <C-w>w goes there.
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.permission')
@@ -9,6 +10,7 @@ local ns = vim.api.nvim_create_namespace('acp.permission')
 --- this long.
 local GUARD_MS = 400
 local WIDTH, HEIGHT = 72, 0.5
+local HEAD = 1 -- rows, where a chat beside shows the whole
 
 ---@class acp.Card
 ---@field id integer|string
@@ -190,29 +192,19 @@ local function measure(lines)
   end
 end
 
---- Whether the user has all decisions before him where he is, in the chat, a form or the review of
---- what one would write: the float would only hide things.
----@return boolean
-local function in_view()
-  local proposal = package.loaded['acp.review.proposal']
-  local reviewed = proposal and proposal.shown()
-  local filled_in = vim.api.nvim_buf_get_name(0):match('^acp://form/(.+)')
-  local read = require('acp.chat').cards_in_view()
-  return vim.iter(cards):all(function(card)
-    return card.id == reviewed or card.id == filled_in or read[card.id] ~= nil
-  end)
-end
-
 ---@return vim.api.keyset.win_config
 local function placement()
+  local inside = M.is_current()
+  local seen = not inside and require('acp.inview').where(cards) or nil
+  local height = seen and HEAD or math.min(extent.rows, most())
   local here = visible() and win or nil
-  local config = require('acp.corner').place(extent.width, math.min(extent.rows, most()), here)
+  local config = require('acp.corner').place(extent.width, height, here)
   config.border = require('acp.window').border()
   config.title = title()
-  config.footer = footer(extent.rows - config.height)
+  config.footer = footer(seen and 0 or extent.rows - config.height)
   config.footer_pos = 'right'
   config.zindex = 45
-  config.hide = not M.is_current() and in_view()
+  config.hide = seen == 'here'
   return config
 end
 
@@ -225,6 +217,9 @@ local function dodge()
   if not vim.deep_equal(config, placed) then
     placed = config
     vim.api.nvim_win_set_config(win --[[@as integer]], config)
+    if config.height == HEAD then
+      vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
+    end
   end
 end
 

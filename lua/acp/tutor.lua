@@ -19,7 +19,7 @@ end
 function M.start()
   local directory = sample()
   vim.cmd.tabedit(vim.fn.fnameescape(vim.fs.joinpath(directory, 'till.py')))
-  vim.cmd.tcd(vim.fn.fnameescape(directory))
+  vim.cmd.tcd({ vim.fn.fnameescape(directory), mods = { silent = true } })
   require('acp').prompt('/tour', { new = true, agent = 'tutor' })
 end
 

@@ -1,0 +1,43 @@
+--- Which decisions the user sees without their float.
+local M = {}
+
+local api = vim.api
+
+--- The decision that the current window is about: the form that it asks for, or the review of the
+--- edits that it would allow.
+---@return integer|string|nil id
+local function subject()
+  local proposal = package.loaded['acp.review.proposal']
+  return proposal and proposal.shown() or api.nvim_buf_get_name(0):match('^acp://form/(.+)')
+end
+
+---@param found table<integer|string, any>
+---@param cards acp.Card[]
+---@return boolean
+local function all(found, cards)
+  return vim.iter(cards):all(function(card)
+    return found[card.id] ~= nil
+  end)
+end
+
+--- Whether all of them are before the user where he is (`'here'`: in the chat, a form or a review),
+--- or in chats of this tab page (`'beside'`), each from its first row to its last.
+---@param cards acp.Card[]
+---@return 'here'|'beside'|nil
+function M.where(cards)
+  local chat = require('acp.chat')
+  local found = chat.cards_in_view(api.nvim_get_current_win())
+  local about = subject()
+  if about then
+    found[about] = true
+  end
+  if all(found, cards) then
+    return 'here'
+  end
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    found = vim.tbl_extend('force', found, chat.cards_in_view(win))
+  end
+  return all(found, cards) and 'beside' or nil
+end
+
+return M
