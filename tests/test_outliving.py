@@ -323,6 +323,6 @@ def test_a_file_that_was_renamed(editor: Editor) -> None:
     assert edits(editor) == before
     editor.cmd("Acp reject all")
     hunks(editor, 0)
-    until(lambda: (editor.work / "old.txt").exists())
+    until((editor.work / "old.txt").exists)
     assert disk(editor, "old.txt") == TEXT
     assert not (editor.work / "new.txt").exists()

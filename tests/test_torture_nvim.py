@@ -6,6 +6,7 @@ import pytest
 
 from tests.editor import Editor
 from tests.torture import history
+from tests.torture_mortal import Mortal
 from tests.torture_wide import Wide
 
 
@@ -19,3 +20,9 @@ def test_a_random_history_equals_the_model(editor: Editor, seed: int) -> None:
 def test_a_random_history_of_files_of_all_kinds(editor: Editor, seed: int) -> None:
     editor.errors_expected = True
     history(editor, seed, 60, Wide)
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_a_random_history_with_hosts_that_are_killed(editor: Editor, seed: int) -> None:
+    editor.errors_expected = True
+    history(editor, seed, 60, Mortal)
