@@ -65,6 +65,16 @@ def test_a_window_of_ours_that_is_alone_lets_the_user_edit_in_it(front: Editor) 
     assert front.lua("return { vim.fn.bufname(), vim.fn.winnr('$') }") == ["a.txt", 2]
 
 
+def test_it_does_so_in_the_same_line_already(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.chat').open(1)")
+    front.cmd("wincmd l | only | edit a.txt")
+    assert front.lua("return vim.fn.bufname()") == "a.txt"
+    front.lua("require('acp.chat').open(1)")
+    front.cmd("tab split | tabclose | wincmd l")
+    assert front.lua("return { vim.fn.bufname(), vim.wo.winfixbuf }") == ["acp://chat/1", True]
+
+
 def test_a_window_of_ours_is_fixed_again_when_it_has_company(front: Editor) -> None:
     session(front)
     front.lua("require('acp.chat').open(1)")

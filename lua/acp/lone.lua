@@ -20,6 +20,21 @@ local function fix(win, value)
   end
 end
 
+--- A window closes: what is left alone has to let in what the next word of the same command line
+--- opens. Whether it really closes is looked at afterwards.
+---@param closing integer
+local function left_by(closing)
+  if not vim.api.nvim_win_is_valid(closing) then
+    return
+  end
+  local left = vim.tbl_filter(function(win)
+    return win ~= closing
+  end, windows(vim.api.nvim_win_get_tabpage(closing)))
+  if #left == 1 and vim.w[left[1]].acp then
+    fix(left[1], false)
+  end
+end
+
 --- Windows came or went: those of ours are fixed unless they are alone.
 local function look()
   for _, tab in ipairs(vim.api.nvim_list_tabpages()) do
@@ -52,9 +67,15 @@ function M.watch()
     return
   end
   group = vim.api.nvim_create_augroup('acp.lone', {})
+  local look_soon = vim.schedule_wrap(look)
   vim.api.nvim_create_autocmd({ 'WinClosed', 'WinNew' }, {
     group = group,
-    callback = vim.schedule_wrap(look),
+    callback = function(args)
+      if args.event == 'WinClosed' then
+        left_by(tonumber(args.match) or -1)
+      end
+      look_soon()
+    end,
   })
   vim.api.nvim_create_autocmd('BufWinEnter', {
     group = group,
