@@ -5,6 +5,7 @@ local M = {
 }
 
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
+local handlers = require('acp.handlers')
 
 local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
 local parted = {} ---@type table<integer, string> why buffer and file are two different texts
@@ -176,19 +177,6 @@ function M.refresh(bufnr)
   return false
 end
 
---- Whether somebody else writes this buffer's file in place of Neovim.
-local function written_elsewhere(bufnr)
-  local name = api.nvim_buf_get_name(bufnr)
-  for _, one in ipairs(api.nvim_get_autocmds({ event = 'BufWriteCmd' })) do
-    local what = one.pattern:find('/', 1, true) and name or vim.fs.basename(name)
-    local matches = not one.buflocal and fn.match(what, fn.glob2regpat(one.pattern)) >= 0
-    if matches or (one.buflocal and one.buffer == bufnr) then
-      return true
-    end
-  end
-  return false
-end
-
 --- Neovim takes the buffer for read from its file as that is now, and asks nothing about it (W11,
 --- W12, W13, E13): so it does after a write by a BufWriteCmd, be it one that writes nothing. And
 --- whoever undoes from here on comes to a text that the file has not: it is modified.
@@ -196,7 +184,7 @@ end
 ---@param modified boolean whether the present text holds unsaved edits
 local function touch(bufnr, modified)
   vim.bo[bufnr].modified = true -- else 'autoread' reads it again
-  if written_elsewhere(bufnr) then
+  if handlers.any(bufnr, 'BufWriteCmd') then
     probe(bufnr, '')
     vim.bo[bufnr].modified = modified
     return
@@ -354,6 +342,15 @@ function M.check(bufnr, due, synced)
   return check_disk(bufnr, stat, synced)
 end
 
+--- Read a file again that is another one, whatever its time says.
+local function reread(bufnr)
+  local tick = api.nvim_buf_get_changedtick(bufnr)
+  probe(bufnr, 'reload')
+  if api.nvim_buf_get_changedtick(bufnr) == tick then
+    run(bufnr, 'silent keepalt keepjumps edit!')
+  end
+end
+
 --- `:write!` after `M.check` found nothing against it. Returns true, nil, and whether autocommands
 --- edited the text; or false and the error.
 function M.write(bufnr, autocmds)
@@ -378,6 +375,10 @@ function M.write(bufnr, autocmds)
   over = true
   if options.modified or not file_of(bufnr) then
     return false, ok and 'the buffer was not written' or err, edited
+  end
+  if autocmds and handlers.rewrote(bufnr) then
+    edited = true
+    reread(bufnr)
   end
   seen[bufnr], parted[bufnr] = nil, nil -- asked anew: its stamp may be of a later change
   return true, nil, edited
