@@ -103,6 +103,29 @@ def test_what_a_killed_neovim_left_is_removed_by_the_next_one(editor: Editor) ->
     assert below(directory) == [living.name]
 
 
+def test_nor_of_one_that_was_killed_with_its_host(edit: Edit, tmp_path: Path) -> None:
+    env = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    first = edit(env=env)
+    left = wrote(first)
+    kill(first)
+    first.kill()
+    assert left.exists()
+    second = edit(env=env)
+    own = wrote(second)
+    until(lambda: below(own.parent) == [own.name])
+
+
+def test_one_that_somebody_removes_is_written_again(editor: Editor) -> None:
+    path = wrote(editor)
+    path.unlink()
+    editor.turn("hello")
+    until(path.exists)
+    die(editor)
+    editor.cmd("Acp reject all")
+    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    assert editor.events("AcpNotice") == []
+
+
 def test_two_at_once_keep_to_their_own(edit: Edit, tmp_path: Path) -> None:
     env = {"XDG_STATE_HOME": str(tmp_path / "state")}
     editors = [edit(env=env), edit(env=env)]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.agent import runs
 from acp_nvim.agent.workspace.copystore import CopyStore
 from acp_nvim.agent.workspace.gitstore import GitStore
 from acp_nvim.agent.workspace.store import StoreError
@@ -100,12 +99,3 @@ def test_a_tree_that_is_damaged_is_no_longer_kept(work: Path, tmp_path: Path, da
     again = CopyStore(str(work), tmp_path / "home")
     with pytest.raises(StoreError, match="no longer kept"):
         again.differences(*trees)
-
-
-def test_what_is_left_of_processes_that_are_gone(tmp_path: Path) -> None:
-    for name in (f"20260101-000000-{os.getpid()}", "20260101-000000-999999999", "x"):
-        (tmp_path / name).write_text("")
-        (tmp_path / f"{name}.new").write_text("")
-    left = ["20260101-000000-999999999", "20260101-000000-999999999.new", "x", "x.new"]
-    assert [path.name for path in runs.remains(tmp_path)] == left
-    assert runs.remains(tmp_path / "absent") == []

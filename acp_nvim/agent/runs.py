@@ -1,11 +1,17 @@
-"""What each Neovim keeps on disk for itself, by a name that ends with the number of its process:
-`20260131-235959-1234`. What nobody lives for any more can go.
+"""What each Neovim keeps on disk for itself, by a name that tells when it was started, on which
+machine, and the number of its process: `20260131-235959-machine-1234`. What nobody lives for any
+more can go.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
+from typing import Final
+
+MAX_AGE_S: Final = 14 * 24 * 3600
+"""Of what a Neovim on another machine has left: whether that lives cannot be known here."""
 
 
 def lives(name: str) -> bool:
@@ -22,6 +28,26 @@ def lives(name: str) -> bool:
     return True
 
 
-def remains(home: Path) -> list[Path]:
-    """What lies in a directory and is of no process that lives."""
-    return sorted(path for path in home.glob("*") if not lives(path.name.partition(".")[0]))
+def remains(home: Path, own: str) -> list[Path]:
+    """What lies in a directory and is of no process that lives; ``own`` is our name."""
+    here = machine(own)
+    now = time.time()
+    found: list[Path] = []
+    for path in sorted(home.glob("*")):
+        run = path.name.partition(".")[0]
+        known = machine(run) in (here, "")
+        if (known and not lives(run)) or (not known and _age(path, now) > MAX_AGE_S):
+            found.append(path)
+    return found
+
+
+def machine(name: str) -> str:
+    """The machine of a name; empty where it tells none."""
+    return "-".join(name.split("-")[2:-1])
+
+
+def _age(path: Path, now: float) -> float:
+    try:
+        return now - path.stat().st_mtime
+    except OSError:
+        return 0.0

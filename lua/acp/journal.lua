@@ -2,8 +2,12 @@
 --- it outlives Neovim (`acp_nvim/editor/review/journal.py`).
 local M = {}
 
---- What it is called by: when this was, and whose it is.
-M.name = ('%s-%d'):format(os.date('%Y%m%d-%H%M%S'), vim.fn.getpid())
+--- What it is called by: when this was, and whose it is (`acp_nvim/agent/runs.py`).
+M.name = ('%s-%s-%d'):format(
+  os.date('%Y%m%d-%H%M%S'),
+  (vim.uv.os_gethostname():gsub('[^%w-]', '_')),
+  vim.fn.getpid()
+)
 
 local function remove()
   local home = vim.fn.stdpath('state') .. '/acp'

@@ -161,10 +161,15 @@ class Journal:
             return
         self._empty = False
         if self._book is None or file.size > 2 * self._least + SLACK:
-            self._book = Book()
-            file.replace(self._book.written(now))
-            self._least = file.size
-        else:
-            records = self._book.written(now)
-            if records:
-                file.append(records)
+            self._anew(file, now)
+            return
+        records = self._book.written(now)
+        try:
+            file.append(records)
+        except FileNotFoundError:
+            self._anew(file, now)
+
+    def _anew(self, file: JournalFile, now: Contents) -> None:
+        self._book = Book()
+        file.replace(self._book.written(now))
+        self._least = file.size

@@ -33,9 +33,12 @@ class JournalFile:
             return [], 0
 
     def append(self, records: Sequence[bytes]) -> None:
-        """Add records; the file must be there. OSError: part of them may be written."""
+        """Add records. FileNotFoundError where somebody has removed the file; OSError: part of
+        them may be written.
+        """
         data = joined(records)
-        _write(self.path, data, os.O_APPEND)
+        if data:
+            _write(self.path, data, os.O_APPEND)
         self.size += len(data)
 
     def replace(self, records: Sequence[bytes]) -> None:
@@ -59,7 +62,7 @@ class JournalFile:
 
     def tidy(self) -> None:
         """Remove what is left of a Neovim that was killed. OSError."""
-        for path in runs.remains(self.path.parent):
+        for path in runs.remains(self.path.parent, self.path.name):
             path.unlink(missing_ok=True)
 
 
