@@ -111,3 +111,25 @@ def test_a_prompt_waits_in_the_queue_until_its_turn_has_begun(editor: Editor) ->
 def test_the_queue_says_how_it_is_edited(waiting: Editor) -> None:
     waiting.wait_screen(" a rule parts the prompts")
     waiting.wait_screen(":w applies")
+
+
+def test_a_prompt_without_words_has_a_name_and_is_kept_as_it_is(editor: Editor) -> None:
+    agent = editor.agent("script", capabilities={"promptCapabilities": {"image": True}})
+    path = editor.write("a.txt", "one\n")
+    editor.prompt("wait_for_cancel")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    for sent in ([image], "  say spaced"):
+        editor.lua("require('acp').prompt(..., { attach = { select(2, ...) } })", sent, str(path))
+    editor.wait(f"#{QUEUE} == 2")
+    assert editor.session(1)["queue"] == ["[image (image/png), a.txt]", "  say spaced"]
+    editor.cmd("Acp queue")
+    editor.wait("vim.fn.bufname() == ...", NAME)
+    editor.cmd("silent! 1 | write")
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+    editor.cmd("Acp queue run")
+    editor.wait_event("AcpTurnEnd", 3)
+    prompts = [frame["params"]["prompt"] for frame in agent.received("session/prompt")[1:]]
+    kinds = [[block["type"] for block in prompt] for prompt in prompts]
+    assert kinds == [["image", "resource_link"], ["text", "resource_link"]]

@@ -105,6 +105,14 @@ class Prompt:
         if late is not None:
             self.attachments = [*self.attachments, *await late()]
 
+    @property
+    def label(self) -> str:
+        """What stands for it in a list: its words, else the names of what it carries."""
+        if self.text.strip():
+            return self.text
+        names = [*map(block_name, self.given), *(Path(path).name for path in self.files())]
+        return f"[{', '.join(names)}]" if names else self.text
+
     def files(self) -> list[str]:
         """Return the paths of attached files."""
         whole = [

@@ -151,7 +151,7 @@ class Session:
             case "id":
                 return self.id or None
             case "queue":
-                return [prompt.text for prompt in self.queue]
+                return [prompt.label for prompt in self.queue]
             case "plan":
                 return snapshot.plan(self.plan)
             case "modes":

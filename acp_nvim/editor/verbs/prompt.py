@@ -96,7 +96,7 @@ def _set_queue(conversation: Conversation, texts: list[str]) -> None:
     before = list(conversation.session.queue)
     after: list[Prompt] = []
     for text in texts:
-        same = next((item for item in before if item.text == text), None)
+        same = next((item for item in before if item.label.strip() == text.strip()), None)
         if same is not None:
             before.remove(same)
         after.append(same or Prompt(text))
