@@ -16,7 +16,8 @@ local function one_of(...)
     if vim.tbl_contains(values, value) then
       return nil
     end
-    local near = type(value) == 'string' and require('acp.nearest').find(value, values)
+    local words = type(value) == 'string' and type(values[1]) == 'string'
+    local near = words and require('acp.nearest').find(value, values)
     local hint = near and (", did you mean '%s'?"):format(near) or ''
     return ("one of '%s'%s"):format(table.concat(values, "', '"), hint)
   end
@@ -27,7 +28,8 @@ end
 ---@return acp.Check
 local function number(low, whole)
   return function(value)
-    local good = type(value) == 'number' and value >= low and (not whole or value % 1 == 0)
+    local good = type(value) == 'number' and value >= low and value < math.huge
+    good = good and (not whole or value % 1 == 0)
     return not good and ('a %s of %s or more'):format(whole and 'whole number' or 'number', low)
       or nil
   end
@@ -258,7 +260,7 @@ local function agents(base, value, further, say)
     local required = not (known or further) and { 'command' } or {}
     if entry == false then
       result[name] = nil
-    elseif each_field(entry, agent_fields, required, 'agents.' .. name, say) then
+    elseif each_field(entry, agent_fields, required, 'agents.' .. tostring(name), say) then
       result[name] = vim.tbl_extend('force', known or {}, vim.deepcopy(entry))
       result[name].env = vim.tbl_extend('force', (known or {}).env or {}, entry.env or {})
     end
@@ -319,7 +321,7 @@ end
 function M.merge(defaults, opts)
   local mistakes = {}
   local function say(message)
-    mistakes[#mistakes + 1] = message
+    mistakes[#mistakes + 1] = (message:gsub('%c+', ' '))
   end
   if type(opts) ~= 'table' then
     say('setup() takes a table')
