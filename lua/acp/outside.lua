@@ -47,10 +47,9 @@ function M.looked(path, same)
   end
 end
 
---- The host is gone: no turn runs, and nothing that it was asked to look at will be.
+--- The host is gone: nothing that it was asked to look at will be.
 function M.host_gone()
   looking = {}
-  watch.turns({})
 end
 
 --- Whether the host has looked at all that it was asked to.

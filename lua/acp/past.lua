@@ -85,8 +85,10 @@ function M.host_gone(message)
     give_back(n, session)
   end
   state.host_gone('failed', message)
-  if package.loaded['acp.outside'] then
-    require('acp.outside').host_gone()
+  for _, name in ipairs({ 'acp.outside', 'acp.watch' }) do
+    if package.loaded[name] then
+      package.loaded[name].host_gone()
+    end
   end
   require('acp.permission').clear()
   for _, one in ipairs(events) do

@@ -316,4 +316,10 @@ function M.turns(list)
   require('acp.outside').quiet(#roots > 0)
 end
 
+--- The host is gone: what it knew of buffers, the next one does not, and no turn runs.
+function M.host_gone()
+  watched, unaware = {}, {}
+  M.turns({})
+end
+
 return M
