@@ -192,6 +192,28 @@ def test_choices_are_put_to_the_users_picker(front: Editor) -> None:
     assert last(front) == ["mode", {"id": "code"}]
 
 
+def test_agents_to_choose_from_are_those_that_are_there_first(front: Editor) -> None:
+    agents = {"absent": {"command": ["no-such-program", "--acp"]}, "there": {"command": ["sh"]}}
+    front.setup({"agent": "there", "agents": agents})
+    front.lua("vim.ui.select = function(items, _, done) _G.items = items done(items[1], 1) end")
+    front.cmd("Acp agent")
+    items = front.lua("return _G.items")
+    assert "* there: sh" in items
+    assert "  absent: no-such-program --acp (not installed)" in items
+    missing = ["(not installed)" in item for item in items]
+    assert missing == sorted(missing)
+    assert last(front)[0] == "agent"
+    front.cmd("Acp agent tutor")
+    front.cmd("Acp agent")
+    assert "* tutor" in front.lua("return _G.items")
+    assert front.lua("return require('acp.composer').placeholder(1)").startswith(
+        "prompt for a new session with "
+    )
+    front.setup({"agent": "there"})
+    front.cmd("Acp agent")
+    assert "* there: sh" in front.lua("return _G.items")
+
+
 def test_an_error_in_a_command_is_one_line(front: Editor) -> None:
     front.lua("package.loaded['acp.host'].notify = function() error('broken\\nand more') end")
     assert error_of(front, "AcpPrompt hello") == "acp: broken"

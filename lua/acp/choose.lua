@@ -37,16 +37,34 @@ local function label(name, description)
   return description and description ~= '' and ('%s: %s'):format(name, description) or name
 end
 
---- The agent for new sessions.
+--- New sessions are of this agent.
+---@param name string
+function M.use(name)
+  require('acp.known').choose_agent(name)
+  notify('agent', { name = name })
+end
+
+---@param command string[]|nil none: embedded, or known to the host alone
+---@return boolean
+local function installed(command)
+  return not command or vim.fn.executable(vim.fn.expand(command[1] or '')) == 1
+end
+
+--- The agent for new sessions: those that can be started first.
 function M.agent()
-  local config = require('acp.config').get()
-  local choices = vim.tbl_map(function(name)
+  local config, current = require('acp.config').get(), require('acp.known').agent()
+  local here, missing = {}, {}
+  for _, name in ipairs(require('acp.known').agents()) do
     local command = (config.agents[name] or {}).command
-    return { label = label(name, command and table.concat(command, ' ')), value = name }
-  end, require('acp.known').agents())
-  choose('Agent for new sessions', 'agent', choices, function(name)
-    notify('agent', { name = name })
-  end)
+    local there = installed(command)
+    local text = label(name, command and table.concat(command, ' '))
+    table.insert(there and here or missing, {
+      label = there and text or text .. ' (not installed)',
+      value = name,
+      current = name == current,
+    })
+  end
+  choose('Agent for new sessions', 'agent', vim.list_extend(here, missing), M.use)
 end
 
 --- The mode of the current session.

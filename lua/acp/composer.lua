@@ -85,7 +85,7 @@ end
 function M.placeholder(n)
   local it = composers[n]
   local session = require('acp.state').get().sessions[n]
-  local agent = session and session.agent or require('acp.config').get().agent
+  local agent = session and session.agent or require('acp.known').agent()
   local how = { ':w sends' }
   for _, key in ipairs(require('acp.keymaps').list('composer')) do
     if key.action == 'send' and vim.tbl_contains(key.modes, 'i') then

@@ -208,7 +208,7 @@ local function agents()
   table.sort(names)
   local missing = {}
   for _, name in ipairs(names) do
-    missing[name] = not one_agent(name, config.agents[name], name == config.agent)
+    missing[name] = not one_agent(name, config.agents[name], name == require('acp.known').agent())
   end
   local entries, problem = require('acp.config').registry()
   if problem then

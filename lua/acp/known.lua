@@ -34,6 +34,21 @@ function M.agents()
   return sorted(names)
 end
 
+local chosen ---@type { name: string, options: table }|nil by `:Acp agent`, since these options
+
+--- The user has chosen an agent for new sessions; other options by `setup()` outdo that.
+---@param name string
+function M.choose_agent(name)
+  chosen = { name = name, options = require('acp.config').get() }
+end
+
+--- The agent for new sessions.
+---@return string
+function M.agent()
+  local options = require('acp.config').get()
+  return chosen and chosen.options == options and chosen.name or options.agent
+end
+
 --- Agents that were started.
 ---@return string[]
 function M.started()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,15 +84,28 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
     scope = args.get("scope", "hunk")
     if scope == "hunk":
         notes = await review.decide.hunk(verdict, _real(args), int(args.get("line", 1)) - 1)
-    elif scope == "file":
-        entry = review.edits.ledger.get(_real(args))
-        notes = await review.decide.files(verdict, [entry] if entry else [])
     else:
-        entries = review.edits.files(_session(host, args))
-        notes = await review.decide.files(verdict, entries)
-    if scope != "hunk":
+        entries = _meant(host, args)
+        notes = await review.decide.files(verdict, entries) or [_decided(verdict, entries)]
         host.screen.push("next_hunk", *(review.edits.next_hunk(str(args.get("path", "")), 0) or ()))
     _say(host, notes)
+
+
+def _meant(host: Host, args: Args) -> Sequence[Pending]:
+    """The file of that path, or all of the session."""
+    edits = host.review.edits
+    if args["scope"] != "file":
+        return edits.files(_session(host, args))
+    entry = edits.ledger.get(_real(args))
+    return [entry] if entry else []
+
+
+def _decided(verdict: Verdict, entries: Sequence[Pending]) -> str:
+    """What was done with files of which maybe none is in view."""
+    hunks = sum(max(len(entry.hunks), 1) for entry in entries)
+    count = f"{hunks} hunk{'' if hunks == 1 else 's'}"
+    files = f"{len(entries)} files" if len(entries) > 1 else Path(entries[0].path).name
+    return f"{verdict}ed {count} in {files}"
 
 
 @verb("unreject")

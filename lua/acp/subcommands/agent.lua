@@ -12,7 +12,7 @@ list.agent = {
   strict = true,
   run = function(args)
     if args[1] then
-      notify('agent', { name = args[1] })
+      require('acp.choose').use(args[1])
     else
       require('acp.choose').agent()
     end
