@@ -10,8 +10,9 @@ from tests.editor import Editor
 from tests.front import HOST, RECORD_NOTIFY, Start
 
 ODD = """{
-  false, true, 0, -1, 0.5, 1 / 0, -1 / 0, 0 / 0, '', 'x', '\\nx', 'auto', {}, { 1 }, { 'x' }, { {} },
-  { x = 1 }, { [2] = 'x' }, { [1.5] = {} }, { [true] = true }, vim.NIL, function() end, vim.empty_dict(),
+  false, true, 0, -1, 0.5, 1 / 0, -1 / 0, 0 / 0, '', 'x', '\\nx', 'auto', {}, { 1 }, { 'x' },
+  { {} }, { x = 1 }, { [2] = 'x' }, { [1.5] = {} }, { [true] = true }, vim.NIL, function() end,
+  vim.empty_dict(),
 }"""
 
 EVERY_PLACE = f"""
