@@ -84,6 +84,23 @@ def test_a_window_of_ours_is_fixed_again_when_it_has_company(front: Editor) -> N
     front.wait("vim.wo[vim.fn.bufwinid('acp://chat/1')].winfixbuf")
 
 
+def test_a_chat_that_comes_up_in_the_window_of_another_is_not_gone_to(front: Editor) -> None:
+    for n in range(1, 7):
+        session(front, n)
+    front.lua(
+        """_G.entered = 0
+        vim.api.nvim_create_autocmd({ 'BufEnter', 'WinEnter' }, {
+          callback = function() _G.entered = _G.entered + 1 end,
+        })
+        for n = 1, 6 do require('acp.chat').open(n) end"""
+    )
+    shown = front.lua("return vim.tbl_map(vim.fn.bufname, vim.fn.tabpagebuflist())")
+    assert "acp://chat/6" in shown
+    assert "acp://chat/1" not in shown
+    assert front.lua("return { vim.o.eventignore, _G.entered }") == ["", 0]
+    assert not [verb for verb, _ in sent(front) if verb == "current"]
+
+
 def test_the_plan_toggles_and_keeps_the_focus(front: Editor) -> None:
     session(front)
     front.lua("require('acp.plan').set(1, {'first', 'second'}, {{0, 0, 5, 'AcpPlanDone'}})")

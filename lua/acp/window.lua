@@ -255,6 +255,19 @@ local function dress(win, bufnr, opts)
   end
 end
 
+--- Show `bufnr` in a window where the user is not. Neovim would tell that it is entered.
+---@param win integer
+---@param bufnr integer
+local function show_aside(win, bufnr)
+  local ignored = vim.o.eventignore
+  vim.opt.eventignore:append({ 'BufEnter', 'BufLeave', 'WinEnter', 'WinLeave' })
+  local ok, why = pcall(vim.api.nvim_win_set_buf, win, bufnr)
+  vim.o.eventignore = ignored
+  if not ok then
+    error(why, 0)
+  end
+end
+
 --- Show `bufnr` in a window of ours in place of what is there; that one's buffer stays.
 ---@param win integer
 ---@param bufnr integer
@@ -262,7 +275,7 @@ end
 ---@return integer win
 local function replace(win, bufnr, opts)
   vim.api.nvim_set_option_value('winfixbuf', false, { scope = 'local', win = win })
-  vim.api.nvim_win_set_buf(win, bufnr)
+  show_aside(win, bufnr)
   dress(win, bufnr, opts)
   if opts.enter then
     vim.api.nvim_set_current_win(win)
