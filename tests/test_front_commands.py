@@ -214,6 +214,21 @@ def test_agents_to_choose_from_are_those_that_are_there_first(front: Editor) -> 
     assert "* there: sh" in front.lua("return _G.items")
 
 
+def test_a_bare_acp_lists_what_each_subcommand_does(front: Editor) -> None:
+    front.lua("""
+    vim.ui.select = function(items, opts, done)
+      _G.items = vim.tbl_map(opts.format_item, items)
+      done(items[2], 2)
+    end
+    """)
+    front.cmd("Acp")
+    lines = front.lua("return _G.items")
+    assert lines[1] == "cancel       stop the turn"
+    names = sorted(line.split()[0] for line in lines)
+    assert names == front.lua("return require('acp.subcommands').names()")
+    assert last(front)[0] == "cancel"
+
+
 def test_an_error_in_a_command_is_one_line(front: Editor) -> None:
     front.lua("package.loaded['acp.host'].notify = function() error('broken\\nand more') end")
     assert error_of(front, "AcpPrompt hello") == "acp: broken"

@@ -113,17 +113,26 @@ local function words(opts)
   return opts.fargs or vim.split(vim.trim(opts.args), '%s+', { trimempty = true })
 end
 
+--- All subcommands to choose from.
+local function menu()
+  local function line(entry)
+    return ('%-12s %s'):format(entry[1], entry[2])
+  end
+  local opts = { prompt = 'Acp', format_item = line }
+  vim.ui.select(require('acp.subcommands.about'), opts, function(entry)
+    if entry then
+      vim.cmd.Acp(entry[1])
+    end
+  end)
+end
+
 ---@param opts table
 local function run(opts)
   local args = words(opts)
   local name = table.remove(args, 1)
   local subcommands = require('acp.subcommands')
   if not name then
-    vim.ui.select(subcommands.names(), { prompt = 'Acp' }, function(choice)
-      if choice then
-        vim.cmd.Acp(choice)
-      end
-    end)
+    menu()
     return
   end
   local sub = subcommands.list[name]
