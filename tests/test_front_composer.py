@@ -166,5 +166,16 @@ def test_completion_of_commands_that_hold_what_cannot_be_seen(front: Editor) -> 
     front.keys("i/<C-x><C-o>")
     front.wait("#vim.fn.complete_info({ 'items' }).items == 1")
     item = front.lua("return vim.fn.complete_info({ 'items' }).items[1]")
-    assert (item["word"], item["menu"]) == ("/alright ", "h^@int")
+    assert (item["word"], item["abbr"]) == ("/alright ", "/alright h^@int")
+    assert item["menu"] == "first^@"
     assert item["info"] == "first^@\nsecond^[[31m"
+
+
+def test_completion_says_what_a_variable_stands_for(front: Editor) -> None:
+    front.cmd("AcpPrompt")
+    front.keys("i@{<C-x><C-o>")
+    front.wait("#vim.fn.complete_info({ 'items' }).items > 5")
+    items = front.lua("return vim.fn.complete_info({ 'items' }).items")
+    about = {item["word"]: item["menu"] for item in items}
+    assert about["@{this}"] == "the cursor's file and line"
+    assert all(about.values())

@@ -3,6 +3,7 @@
 local M = {}
 
 local MOST = 200
+local HINT, ABOUT = 20, 50 -- cells of the menu: what a command takes, and what it does
 
 --- Candidates that begin with `lead`; where none does, those that hold its letters in this order.
 ---@param list string[]
@@ -94,16 +95,18 @@ end
 ---@param n integer|nil
 ---@return table[] items
 local function commands(base, n)
+  local one_line, cut = require('acp.notify').one_line, require('acp.notify').cut
   local session = require('acp.state').get().sessions[n or -1]
   local items, names = {}, {}
   for _, command in ipairs(session and session.commands or {}) do
     local name = command.name
     if legible(name) == name and not name:find('%s') then
+      local hint = one_line(command.hint or '')
       names[#names + 1] = name
       items[name] = {
         word = '/' .. name .. (command.hint and ' ' or ''),
-        abbr = '/' .. name,
-        menu = require('acp.notify').one_line(command.hint or ''),
+        abbr = '/' .. name .. (hint ~= '' and ' ' .. cut(hint, HINT) or ''),
+        menu = cut(one_line((command.description or ''):match('^[^\r\n]*')), ABOUT),
         info = legible(command.description),
         dup = 1,
       }
@@ -118,11 +121,12 @@ end
 ---@return table[] items
 local function variables(base)
   local mark = base:sub(1, 1) == '{' and '{' or '@{'
+  local about = require('acp.variables').about
   local names = vim.tbl_map(function(name)
     return mark .. name .. '}'
   end, require('acp.variables').names())
   return vim.tbl_map(function(name)
-    return { word = name, menu = 'variable' }
+    return { word = name, menu = about[name:match('%l+')] }
   end, vim.startswith(mark, base:sub(1, #mark)) and matching(names, base) or {})
 end
 

@@ -129,6 +129,19 @@ end
 --- Variables that the host knows more of.
 local late = { diff = true }
 
+--- What each stands for.
+---@type table<string, string>
+M.about = {
+  this = "the cursor's file and line",
+  selection = 'the last visual selection',
+  buffer = 'the current buffer',
+  diagnostics = 'diagnostics of the current buffer',
+  quickfix = 'the quickfix list',
+  diff = 'what git says of the working tree',
+  ['function'] = 'the function around the cursor',
+  buffers = 'names of all listed buffers',
+}
+
 --- Names of all variables, sorted.
 ---@return string[]
 function M.names()
