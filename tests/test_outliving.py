@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from tests.editor import Editor
-from tests.outliving import die, edits, journal, kill, ledger, revived, said
+from tests.outliving import die, edits, journal, kill, ledger, read, revived, said
 from tests.picks import install, pick
 from tests.review import marks
+from tests.test_snapshots import git, repository
 from tests.until import until
 
 LINES = [f"line {n}" for n in range(1, 21)]
@@ -326,3 +327,70 @@ def test_a_file_that_was_renamed(editor: Editor) -> None:
     until((editor.work / "old.txt").exists)
     assert disk(editor, "old.txt") == TEXT
     assert not (editor.work / "new.txt").exists()
+
+
+def test_an_undo_of_a_reject_meanwhile_makes_it_pending_again(project: Editor) -> None:
+    project.cmd("Acp reject all")
+    hunks(project, 0)
+    project.wait("vim.fn.getline(2) == 'line 2'")
+    die(project)
+    project.cmd("undo")
+    project.cmd("Acp edits")
+    hunks(project, 2)
+    assert buffer(project)[1] == "two"
+
+
+def test_what_the_user_saves_under_the_next_host_is_his(project: Editor) -> None:
+    """In a buffer that the one before it knew."""
+    project.cmd("Acp accept all")
+    hunks(project, 0)
+    die(project)
+    ready, path = project.work / "ready", project.work / "a.txt"
+    command = f"sed -i s/line.15$/agents/ {path}"
+    project.prompt(f"until_there {ready}\nruns {json.dumps(command)}")
+    project.wait("require('acp.watch').at_work(...)", str(path))
+    project.cmd("5")
+    project.keys("Cmine<Esc>:w<CR>")
+    until(lambda: "mine" in disk(project))
+    ready.touch()
+    project.wait_event("AcpTurnEnd", 2)
+    hunks(project, 1)
+    assert shown(project) == [(14, ["line 15"])]
+
+
+@pytest.mark.parametrize("when", ["while no host runs", "under the next one"])
+def test_a_commit_accepts(editor: Editor, when: str) -> None:
+    path = editor.write("a.txt", TEXT)
+    repository(editor.work)
+    editor.agent("script")
+    editor.turn(f"write {path} {json.dumps(TWO)}")
+    hunks(editor, 2)
+    until(lambda: any(kind == "head" for kind, _ in read(editor).values))
+    die(editor)
+    if when == "under the next one":
+        editor.cmd("Acp edits")
+        revived(editor)
+        hunks(editor, 2)
+    git(editor.work, "commit", "-q", "-am", "x")
+    if when == "under the next one":
+        editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
+    else:
+        editor.cmd("Acp edits")
+    hunks(editor, 0)
+    assert disk(editor) == TWO
+
+
+def test_a_commit_of_an_agent_that_was_cut_stays_pending(editor: Editor) -> None:
+    path, done = editor.write("a.txt", TEXT), editor.work / "done"
+    repository(editor.work)
+    editor.agent("script")
+    commit = "git -c user.name=a -c user.email=a@a commit -q -am x; touch done"
+    write = f"write {path} {json.dumps(TWO)}"
+    editor.prompt(f"{write}\nsilently {json.dumps(commit)}\nuntil_there {editor.work}/never")
+    until(done.exists)
+    hunks(editor, 2)
+    die(editor)
+    editor.cmd("Acp edits")
+    editor.wait("#vim.fn.getqflist() == 2")
+    editor.turn("hello")
+    hunks(editor, 2)

@@ -7,7 +7,9 @@ one runs.
 from __future__ import annotations
 
 import sys
+import time
 
+from acp_nvim.editor.revival import GRACE_NS
 from acp_nvim.edits.text import EMPTY
 from tests import outliving
 from tests.editor import Editor
@@ -25,6 +27,7 @@ class Mortal(Wide):
     def __init__(self, editor: Editor, seed: int) -> None:
         super().__init__(editor, seed)
         self.alive = True
+        self.cut_until = 0.0
 
     def step(self) -> None:
         """One step, by chance."""
@@ -49,6 +52,7 @@ class Mortal(Wide):
         ended = len(self.editor.events("AcpTurnEnd"))
         outliving.kill(self.editor)
         if self.agent.working:
+            self.cut_until = time.time() + GRACE_NS / 1e9
             self.agent.working = False
             until(lambda: len(self.editor.events("AcpTurnEnd")) > ended)
         self.alive = False
@@ -60,6 +64,11 @@ class Mortal(Wide):
         outliving.revived(self.editor)
         self.alive = True
         self.settle_as_it_is()
+
+    def commit(self) -> None:
+        """Not so soon that it may be the commit of an agent that has not ended yet."""
+        if time.time() > self.cut_until:
+            super().commit()
 
     def user_saves(self) -> None:
         """All that is not saved."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,6 +18,9 @@ from acp_nvim.editor.host import Host
 from acp_nvim.session import ids
 from acp_nvim.session.entries import Past
 from acp_nvim.session.session import Session
+
+GRACE_NS: Final = 1_500_000_000
+"""So long an agent may be at work after its host was killed (`agent/child/reaper.py`)."""
 
 
 class Left(msgspec.Struct, frozen=True):
@@ -39,9 +42,11 @@ class Left(msgspec.Struct, frozen=True):
 
 
 def revive(host: Host, past: Mapping[str, Any]) -> None:
-    """Take up what the process before this one left: `{instance, run, sessions, current, shown}`.
+    """Take up what the process before this one left: `{instance, run, sessions, current, shown,
+    died}`.
 
-    ``instance`` names this Neovim, ``run`` counts its hosts, ``shown`` are files with marks.
+    ``instance`` names this Neovim, ``run`` counts its hosts, ``shown`` are files with marks;
+    ``died`` is in seconds since 1970.
     """
     ids.begin(int(past["run"]))
     outliving = host.review.outliving
@@ -60,7 +65,9 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     if lost:
         host.notice(f"{lost} records of what was pending are damaged: part of it is lost")
     if again:
-        host.tasks.start_soon(outliving.catch_up, list(past.get("shown") or []))
+        if any(record.get("cut") for record in past["sessions"]):
+            outliving.cut_until = int((past.get("died") or 0) * 1e9 + GRACE_NS)
+        host.tasks.start_soon(host.review.revived, list(past.get("shown") or []))
 
 
 def _revived(host: Host, left: Left) -> Session:

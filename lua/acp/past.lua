@@ -23,6 +23,7 @@ local M = {}
 --- The prompt that is being answered, by session.
 local under_way = {} ---@type table<integer, acp.UnderWay>
 local runs = 0 -- hosts that were started
+local died ---@type number|nil when the last host did, in seconds since 1970
 local cut = {} ---@type table<integer, boolean> sessions whose turn the host did not outlive
 
 --- Frame operation: this prompt is being answered; without a text none is.
@@ -77,6 +78,8 @@ end
 --- The host has ended, and what ran in it.
 ---@param message string why
 function M.host_gone(message)
+  local seconds, rest = vim.uv.gettimeofday()
+  died = seconds + rest / 1e6
   local state = require('acp.state')
   local events = {}
   for n, session in pairs(state.get().sessions) do
@@ -135,7 +138,7 @@ function M.any()
 end
 
 --- What the host that starts now must know of those before it.
----@return { instance: string, run: integer, sessions: acp.Left[], current: integer?, shown: string[] }
+---@return { instance: string, run: integer, sessions: acp.Left[], current: integer?, shown: string[], died: number? }
 function M.left()
   runs = runs + 1
   local state = require('acp.state').get()
@@ -157,6 +160,7 @@ function M.left()
     sessions = list,
     current = state.current,
     shown = inline and inline.paths() or {},
+    died = died,
   }
 end
 

@@ -22,7 +22,8 @@ class Commits:
         self._by_agent = by_agent
         self._edits = edits
         self._snapshots = snapshots
-        self._heads: dict[str, str] = {}
+        self.heads: dict[str, str] = {}
+        """The commits at the last check, by real path."""
 
     async def check(self, roots: Iterable[str]) -> None:
         """Accept what the user committed below these directories (real paths) since the last
@@ -31,12 +32,12 @@ class Commits:
         roots = self._snapshots.within(roots)
         pending = self._snapshots.parted(roots, [e.path for e in self._edits.ledger.files()])[0]
         for root in roots:
-            paths, known = pending.get(root, []), self._heads.get(root)
+            paths, known = pending.get(root, []), self.heads.get(root)
             try:
                 head, at, texts = await self._snapshots.committed(root, paths, known)
             except StoreError:
                 continue  # an unborn or broken HEAD has committed nothing
-            self._heads[root] = head
+            self.heads[root] = head or known or ""
             if self._by_agent(at) or self._by_agent(at + HEARD_NS):
                 continue
             for path, data in texts.items():

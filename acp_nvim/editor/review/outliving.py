@@ -22,6 +22,7 @@ from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.workspace import kept as checkpoints
 from acp_nvim.agent.workspace.checkpoints import Checkpoint
 from acp_nvim.agent.workspace.kept import Frozen
+from acp_nvim.editor.review.commits import Commits
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.journal import Contents, Journal, Made
 from acp_nvim.editor.review.journal_file import JournalFile
@@ -31,7 +32,7 @@ from acp_nvim.edits.records import Reader, Writer, decoded, encoded
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.session import Session
 
-LAYOUT, APART, PROGRAMS = "layout", "apart", "programs"
+LAYOUT, APART, PROGRAMS, HEAD = "layout", "apart", "programs", "head"
 ORPHANED_S: Final = 0.2
 """How long after its pipes a Neovim that was killed may be there."""
 MOVING: Final = 3
@@ -42,10 +43,20 @@ class Outliving:
     """Keeps the journal of a host, or takes up that of the one before it."""
 
     def __init__(
-        self, edits: Edits, rewind: Rewind, tasks: Tasks, problem: Callable[[str], None]
+        self,
+        edits: Edits,
+        rewind: Rewind,
+        commits: Commits,
+        tasks: Tasks,
+        problem: Callable[[str], None],
     ) -> None:
+        self.cut_until = 0
+        """Until when an agent may have been at work whose turn the host before this one did not
+        outlive, in nanoseconds.
+        """
         self._edits = edits
         self._rewind = rewind
+        self._commits = commits
         self._tasks = tasks
         self._journal = Journal(self._contents, problem)
         self._begun = False
@@ -82,9 +93,10 @@ class Outliving:
         edits = self._edits
         made, undo = self._rewind.checkpoints.lists()
         others: dict[tuple[str, str], Made] = {
-            (LAYOUT, path): (layout, _plain) for path, layout in edits.layouts.all().items()
+            (LAYOUT, path): (layout, _layout) for path, layout in edits.layouts.all().items()
         }
         others |= {(APART, path): (text, Writer.text) for path, text in edits.bases.items()}
+        others |= {(HEAD, root): (head, _plain) for root, head in self._commits.heads.items()}
         if edits.programs:
             others[PROGRAMS, ""] = tuple(sorted(edits.programs)), _paths
         frozen: dict[int, Frozen] = {}
@@ -121,6 +133,8 @@ class Outliving:
         }
         for _, paths in reader.of(PROGRAMS, list[bytes]):
             edits.programs |= set(map(decoded, paths))
+        for root, head in reader.of(HEAD, str):
+            self._commits.heads[decoded(root)] = head
         self._rewind.checkpoints.take_over(
             checkpoints.read(reader, checkpoints.CHECKPOINT),
             checkpoints.read(reader, checkpoints.UNDO),
@@ -137,14 +151,13 @@ class Outliving:
         """What became of the files meanwhile is the user's doing. ``shown`` are files whose hunks
         are marked in Neovim.
         """
-        edits = self._edits
-        entries = edits.ledger.files()
-        edits.push("pending", [entry.path for entry in entries])
-        for entry in entries:
-            async with edits.alone(entry.path):
-                await edits.sync(entry.path)
-                await self._settle(entry.path)
-        edits.changed(*shown, *(entry.path for entry in entries))
+        edits, state = self._edits, self._edits.ledger.state()
+        edits.push("pending", list(state.files))
+        for path in [*state.files, *state.settled]:
+            async with edits.alone(path):
+                await edits.sync(path)
+                await self._settle(path)
+        edits.changed(*shown, *state.files)
 
     async def _settle(self, path: str) -> None:
         """Of a conflict nothing is left where buffer and file are one text again: the user has
@@ -180,7 +193,11 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
     )
 
 
-def _plain(_: Writer, path: str, layout: Format) -> Any:
+def _plain(_: Writer, path: str, value: Any) -> Any:
+    return value
+
+
+def _layout(_: Writer, path: str, layout: Format) -> Any:
     return layout.encoding, layout.bomb, layout.dos
 
 

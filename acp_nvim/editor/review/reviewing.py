@@ -80,12 +80,16 @@ class Reviewing:
         self.disk = DiskEdits(self.edits, self.snapshots, tasks)
         self.coming = Coming(self.disk, tasks)
         self.rewind = Rewind(self.edits, self.decide, self.disk, self.snapshots)
-        self.outliving = Outliving(self.edits, self.rewind, tasks, self._notice)
+        self.outliving = Outliving(self.edits, self.rewind, self.commits, tasks, self._notice)
         self.edits.noted = self.outliving.touch
         tasks.start_soon(self.edits.run)
 
     def _by_agent(self, at: int) -> bool:
-        """Whether a tool call ran at that time, in nanoseconds."""
+        """Whether a tool call ran at that time, in nanoseconds; or perhaps, under a host that was
+        killed.
+        """
+        if at <= self.outliving.cut_until:
+            return True
         return any(turn.called(at) for turn in self.disk.turns.ready())
 
     def _home(self) -> Path:
@@ -159,6 +163,13 @@ class Reviewing:
     async def _prepare(self, session: Session) -> None:
         await self.disk.look(session.roots)
         await self.commits.check(Place(root, root).real for root in session.roots)
+
+    async def revived(self, shown: Iterable[str]) -> None:
+        """Sessions go on that another process had: see what became of their files meanwhile."""
+        await self.outliving.catch_up(shown)
+        if self.edits.ledger.files():
+            for session in self._sessions():
+                await self._prepare(session)
 
     def turn_comes(self, session: Session) -> None:
         """A prompt waits until its session is open."""
