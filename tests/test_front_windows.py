@@ -101,6 +101,21 @@ def test_a_chat_that_comes_up_in_the_window_of_another_is_not_gone_to(front: Edi
     assert not [verb for verb, _ in sent(front) if verb == "current"]
 
 
+def test_a_window_at_the_bottom_has_its_height_whatever_stands_above(front: Editor) -> None:
+    heights = front.lua("""
+    local window, heights = require('acp.window'), {}
+    local chat = window.open_beside(0, { layout = 'right' })
+    window.open_beside(0, { layout = 'bottom', size = 8, under = chat })
+    for i = 1, 2 do
+      local win = window.open_beside(0, { layout = 'bottom', size = 10 })
+      heights[i] = vim.api.nvim_win_get_height(win)
+      window.close(win)
+    end
+    return heights
+    """)
+    assert heights == [10, 10]
+
+
 def test_the_plan_toggles_and_keeps_the_focus(front: Editor) -> None:
     session(front)
     front.lua("require('acp.plan').set(1, {'first', 'second'}, {{0, 0, 5, 'AcpPlanDone'}})")

@@ -302,6 +302,9 @@ local function open(bufnr, opts)
     error(win, 0)
   end
   dress(win --[[@as integer]], bufnr, opts)
+  if config.split and config.height then -- 'equalalways' may have had its say
+    vim.api.nvim_win_set_height(win --[[@as integer]], config.height)
+  end
   make_room()
   return win --[[@as integer]]
 end
