@@ -116,6 +116,29 @@ def test_a_window_at_the_bottom_has_its_height_whatever_stands_above(front: Edit
     assert heights == [10, 10]
 
 
+HEIGHT = "vim.fn.winheight(vim.fn.bufwinid(...))"
+TOP = "vim.api.nvim_win_get_position(vim.fn.bufwinid(...))[1]"
+
+
+def test_below_a_chat_that_floats_there_is_room_for_others(front: Editor) -> None:
+    session(front)
+    front.setup({"chat": {"layout": "float"}})
+    front.lua("require('acp.chat').open(1)")
+    chat, composer, plan = "acp://chat/1", "acp://composer/1", "acp://plan/1"
+    whole = front.lua(f"return {HEIGHT}", chat)
+    front.cmd("AcpPrompt")
+    assert front.lua("return vim.fn.bufname()") == composer
+    front.lua("require('acp.plan').set(1, {'first'}, {})")
+    front.cmd("Acp plan")
+    tops = [front.lua(f"return {TOP}", name) for name in (chat, plan, composer)]
+    assert tops == sorted(tops)
+    end = tops[0] + front.lua(f"return {HEIGHT}", chat)
+    assert end <= tops[1] - 1
+    front.cmd("close")
+    front.cmd("Acp plan")
+    assert front.lua(f"return {HEIGHT}", chat) == whole
+
+
 def test_the_plan_toggles_and_keeps_the_focus(front: Editor) -> None:
     session(front)
     front.lua("require('acp.plan').set(1, {'first', 'second'}, {{0, 0, 5, 'AcpPlanDone'}})")

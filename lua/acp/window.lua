@@ -9,7 +9,7 @@ local M = {}
 ---@field size? number a part of the screen when below 1, else columns or lines; default 0.4
 ---@field enter? boolean whether the focus goes there: only as the user's own act
 ---@field last? boolean with the cursor on the last line, so that it follows what comes
----@field under? integer window to split instead of the whole screen
+---@field under? integer window to split instead of the whole screen; of a float, to go below
 ---@field options? table<string, any> window options over the usual ones
 ---@field like? string where there is no room for more, a window of ours with such a name is taken
 
@@ -291,6 +291,12 @@ local function open(bufnr, opts)
   local taken = opts.like and layout ~= 'float' and crowded(layout) and oldest(opts.like)
   if taken then
     return replace(taken, bufnr, opts)
+  end
+  local below = require('acp.below')
+  if below.wanted(opts.under) then
+    local float = below.open(bufnr, opts.under --[[@as integer]], opts.size, opts.enter or false)
+    dress(float, bufnr, opts)
+    return float
   end
   local config = placement(opts)
   local ok, win = pcall(vim.api.nvim_open_win, bufnr, opts.enter or false, config)
