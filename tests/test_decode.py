@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from acp_nvim.agent.fs.decode import (
     BinaryError,
+    Decoded,
     Format,
     clean,
     codec_of,
@@ -81,6 +82,42 @@ def test_the_first_encoding_that_fits_is_taken(
 def test_line_ends_are_found(data: bytes, formats: str, lines: tuple[str, ...], dos: bool) -> None:
     found = decode(data, "utf-8", formats)
     assert (found.text.lines, found.format.dos) == (lines, dos)
+
+
+@pytest.mark.parametrize(
+    ("data", "formats", "lines", "eol"),
+    [
+        (b"a\rb\r", "mac", ("a", "b"), True),
+        (b"a\rb", "mac", ("a", "b"), False),
+        (b"a\rb\nc\r", "mac", ("a", "b\rc"), True),
+        (b"a\rb\r", "unix,dos,mac", ("a", "b"), True),
+        (b"a\rb\rc\n", "unix,mac", ("a", "b", "c\r"), False),
+        (b"", "mac", ("",), False),
+    ],
+)
+def test_carriage_returns_end_lines_where_neovim_is_told_so(
+    data: bytes, formats: str, lines: tuple[str, ...], eol: bool
+) -> None:
+    """A newline stands in such a line as a carriage return (`:help file-formats`)."""
+    found = decode(data, "utf-8", formats)
+    assert found == Decoded(Text(lines, eol), Format(mac=True))
+    assert decode_as(data, found.format) == found
+    assert encode(found.text, found.format) == data
+
+
+@pytest.mark.parametrize(
+    ("data", "formats", "layout"),
+    [
+        (b"a\rb\r", "unix,dos", Format()),
+        (b"a\rb\nc\n", "unix,mac", Format()),
+        (b"a\r\nb\r\n", "unix,dos,mac", Format(dos=True)),
+        (b"a", "unix,dos,mac", Format()),
+    ],
+)
+def test_other_files_are_no_macs(data: bytes, formats: str, layout: Format) -> None:
+    found = decode(data, "utf-8", formats)
+    assert found.format == layout
+    assert encode(found.text, found.format) == data
 
 
 @pytest.mark.parametrize("data", [b"a\0b", b"\0", b"\x7fELF\0\0\xff", "a\0".encode("utf-16")])

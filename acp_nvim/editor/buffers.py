@@ -19,7 +19,7 @@ from acp_nvim.edits.text import EMPTY, Text, size
 MODULE: Final = "acp.buffers"
 OUTSIDE: Final = "acp.outside"
 MAX_BYTES: Final = 64 * 1024 * 1024
-EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE = 1, 2, 4, 8, 16, 32
+EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC = 1, 2, 4, 8, 16, 32, 64
 
 
 class Caller(Protocol):
@@ -180,6 +180,8 @@ def _buffer(bufnr: int, tick: int, flags: int, encoding: str, raw: Text, text: T
         raw,
         text,
         modified=bool(flags & MODIFIED),
-        format=Format(encoding or "utf-8", bool(flags & BOMB), bool(flags & DOS)),
+        format=Format(
+            encoding or "utf-8", bool(flags & BOMB), bool(flags & DOS), bool(flags & MAC)
+        ),
         stale=bool(flags & STALE),
     )

@@ -7,7 +7,8 @@ local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 local save, watch = require('acp.save'), require('acp.watch')
 local amid, unheard = require('acp.amid'), require('acp.unheard')
 
-local EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE = 1, 2, 4, 8, 16, 32
+local EOL, MODIFIED, BOMB, NO_BYTES, STALE = 1, 2, 8, 16, 32
+local ENDS = { unix = 0, dos = 4, mac = 64 }
 local MAX_PAIRS = 64 -- lines of one hunk that are changed in place; more are replaced as a block
 
 local function option(bufnr, name)
@@ -68,7 +69,7 @@ local function snapshot(bufnr, known, stale)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   local flags = (option(bufnr, 'endofline') and EOL or 0)
     + (option(bufnr, 'modified') and MODIFIED or 0)
-    + (option(bufnr, 'fileformat') == 'dos' and DOS or 0)
+    + ENDS[option(bufnr, 'fileformat')]
     + (option(bufnr, 'bomb') and BOMB or 0)
     + (has_no_bytes(bufnr) and NO_BYTES or 0)
     + (stale and STALE or 0)

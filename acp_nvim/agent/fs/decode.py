@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import locale
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -45,6 +46,9 @@ _CODECS: Final = {
 }
 """Neovim's names that Python does not know, or knows as something else."""
 
+_SWAPPED: Final = {10: 13, 13: 10}
+"""'fileformat' mac: lines end in CR, and a newline in one is shown as a CR."""
+
 _LONE = re.compile("[\ud800-\udfff]")
 
 _LOOSE_UTF8 = re.compile(
@@ -64,6 +68,12 @@ class Format(msgspec.Struct, frozen=True):
     encoding: str = "utf-8"
     bomb: bool = False
     dos: bool = False
+    mac: bool = False
+
+    @property
+    def fileformat(self) -> str:
+        """As Neovim's option has it."""
+        return "dos" if self.dos else "mac" if self.mac else "unix"
 
 
 class Decoded(msgspec.Struct, frozen=True):
@@ -91,7 +101,7 @@ def decode_as(data: bytes, layout: Format) -> Decoded:
     found = _with_name(data, layout.encoding)
     if found is None:
         found = data.decode("utf-8", "surrogateescape"), layout
-    return _decoded(*found, "dos" if layout.dos else "unix")
+    return _decoded(*found, layout.fileformat)
 
 
 def encode(text: Text, layout: Format) -> bytes:
@@ -100,6 +110,8 @@ def encode(text: Text, layout: Format) -> bytes:
     content = str(text)
     if layout.dos:
         content = content.replace("\n", "\r\n")
+    elif layout.mac:
+        content = content.translate(_SWAPPED)
     bom = "\ufeff".encode(codec) if layout.bomb else b""
     return bom + content.encode(codec)
 
@@ -152,6 +164,9 @@ def _decoded(content: str, layout: Format, fileformats: str) -> Decoded:
     if _is_dos(content, fileformats):
         content = content.replace("\r\n", "\n").removesuffix("\x1a")
         layout = Format(layout.encoding, layout.bomb, dos=True)
+    elif _is_mac(content, fileformats.split(",")):
+        content = content.translate(_SWAPPED)
+        layout = Format(layout.encoding, layout.bomb, mac=True)
     return Decoded(clean(parse(content)), layout)
 
 
@@ -162,3 +177,15 @@ def _is_dos(content: str, fileformats: str) -> bool:
     if not ends or "dos" not in formats:
         return False
     return "unix" not in formats or content.count("\r\n") == ends
+
+
+def _is_mac(content: str, formats: Sequence[str]) -> bool:
+    """More CR than newlines, and one before the first newline; where 'fileformats' leaves no
+    choice, whatever it is.
+    """
+    if "mac" not in formats or len(formats) == 1:
+        return "mac" in formats
+    line, newline, _ = content.partition("\n")
+    if "\r" not in line or not newline:
+        return "\r" in line
+    return "unix" in formats and content.count("\r") > content.count("\n")

@@ -246,7 +246,7 @@ class Decide:
         options = {
             "fileencoding": layout.encoding,
             "bomb": layout.bomb,
-            "fileformat": "dos" if layout.dos else "unix",
+            "fileformat": layout.fileformat,
         }
         await self._edits.bridge.call("acp.outside", "lay", live.bufnr, options)
 
