@@ -84,7 +84,9 @@ def svg(screen: Screen) -> str:
 
 
 def tour(terminal: Terminal) -> None:
-    """What the picture shows: the tutor's two changes, the first accepted, the second pending."""
+    """What the picture shows: of the tutor's two changes one is accepted and one pending, and it
+    asks for a third.
+    """
     terminal.wait("AcpPrompt hello")
     terminal.keys(":set termguicolors laststatus=2\r")
     terminal.keys(":AcpPrompt hello\r")
@@ -94,6 +96,10 @@ def tour(terminal: Terminal) -> None:
     terminal.wait("┃  22")
     terminal.keys("gg]h,a")
     terminal.wait_gone("┃  14")
+    terminal.wait("done after")
+    terminal.keys(":AcpPrompt /edit\r")
+    terminal.wait("1 question")
+    terminal.wait("[4] No, and")
 
 
 def main() -> None:

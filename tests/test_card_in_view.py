@@ -121,7 +121,7 @@ def test_the_float_is_its_title_where_a_chat_beside_shows_the_whole(editor: Edit
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
     editor.wait(f"{HEIGHT} == 1")
-    editor.wait_screen("── :Acp allow · :Acp deny ")
+    editor.wait_screen("╰── :Acp allow · :Acp deny ╯")
     editor.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/1'), { 1, 0 })")
     editor.wait(f"{HEIGHT} > 4")
     editor.lua("local w = vim.fn.bufwinid('acp://chat/1') vim.fn.win_execute(w, 'normal! G')")

@@ -10,7 +10,6 @@ local ns = vim.api.nvim_create_namespace('acp.permission')
 --- this long.
 local GUARD_MS = 400
 local WIDTH, HEIGHT = 72, 0.5
-local HEAD = 1 -- rows, where a chat beside shows the whole
 
 ---@class acp.Card
 ---@field id integer|string
@@ -34,7 +33,7 @@ local win ---@type integer|nil
 local dismissed = false
 local guarded = 0
 local answered ---@type integer|string|nil the card that the user's own key resolved
-local extent = { width = 1, rows = 1 } -- what the cards would take
+local extent = { width = 1, rows = 1, head = 1 } -- what the cards would take, and their title
 local placed ---@type vim.api.keyset.win_config|nil
 
 ---@return boolean
@@ -183,6 +182,7 @@ local function measure(lines)
     extent.rows = wrapped(lines, extent.width)
   end
   local width = vim.fn.strdisplaywidth(footer(0)) + 2
+  extent.head = math.max(vim.fn.strdisplaywidth(lines[1]), width)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
@@ -196,9 +196,10 @@ end
 local function placement()
   local inside = M.is_current()
   local seen = not inside and require('acp.inview').where(cards) or nil
-  local height = seen and HEAD or math.min(extent.rows, most())
+  local height = seen and 1 or math.min(extent.rows, most())
+  local width = seen and math.min(extent.head, extent.width) or extent.width
   local here = visible() and win or nil
-  local config = require('acp.corner').place(extent.width, height, here)
+  local config = require('acp.corner').place(width, height, here)
   config.border = require('acp.window').border()
   config.title = title()
   config.footer = footer(seen and 0 or extent.rows - config.height)
@@ -217,7 +218,7 @@ local function dodge()
   if not vim.deep_equal(config, placed) then
     placed = config
     vim.api.nvim_win_set_config(win --[[@as integer]], config)
-    if config.height == HEAD then
+    if config.height == 1 then
       vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
     end
   end
