@@ -94,6 +94,19 @@ def test_a_clean_buffer_whose_file_changed_is_brought_up_to_date(opened: Live) -
         assert lines(opened) == [autoread]
 
 
+@pytest.mark.parametrize("ignored", ["all", "User", "FileChangedShell", "BufRead"])
+@pytest.mark.parametrize("autoread", ["autoread", "noautoread"])
+def test_events_that_are_ignored_hold_up_nothing(opened: Live, ignored: str, autoread: str) -> None:
+    opened.editor.cmd(f"set {autoread} eventignore={ignored}")
+    opened.editor.write("a.txt", "from elsewhere\n")
+    assert opened.read("a.txt") == "from elsewhere\n"
+    assert lines(opened) == ["from elsewhere"]
+    opened.write("a.txt", "from elsewhere\nfrom the agent\n")
+    assert opened.bytes("a.txt") == b"from elsewhere\nfrom the agent\n"
+    assert opened.editor.lua("return vim.o.eventignore") == ignored
+    assert opened.editor.rpc.mode()["blocking"] is False
+
+
 def test_a_dirty_buffer_is_never_reloaded(opened: Live) -> None:
     opened.editor.keys("ggIunsaved <Esc>")
     opened.editor.write("a.txt", "from elsewhere\n")

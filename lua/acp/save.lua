@@ -126,9 +126,12 @@ local function probe(bufnr, choice)
       vim.v.fcs_choice = choice
     end,
   })
-  local ok, err = nested(function()
+  local needed = { user = true, filechangedshell = true }
+  local heard = { eventignore = require('acp.ignored').but(needed) }
+  local called, ok, err = with(vim.go, heard, nested, function()
     return run(bufnr, 'silent checktime ' .. bufnr)
   end)
+  assert(called, ok)
   M.probing = false
   pcall(api.nvim_del_autocmd, id)
   return found, ok, err
