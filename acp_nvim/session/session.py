@@ -50,6 +50,8 @@ class Session:
         self.title: str | None = None
         self.stop_reason: str | None = None
         self.error: str | None = None
+        self.heir: int | None = None
+        """Our number of the session that gets what is written for this one since it is closed."""
         self.queue: list[Prompt] = []
         self._announced: tuple[Prompt, Message] | None = None
         self.held = False

@@ -18,14 +18,7 @@ def prompt(host: Host, args: Args) -> None:
     if is_empty(sent):
         host.echo("warn", "an empty prompt is not sent")
         return
-    conversation = None if args.get("new") else host.conversation(args.get("session"))
-    wanted = args.get("agent")
-    if (
-        conversation is None
-        or conversation.session.status == "closed"
-        or (wanted and conversation.session.agent != wanted)
-    ):
-        conversation = host.new_session(args["cwd"], wanted)
+    conversation = _meant(host, args)
     passed = conversation.submit(sent)
     if passed:
         others = "1 prompt waits" if passed == 1 else f"{passed} prompts wait"
@@ -35,6 +28,24 @@ def prompt(host: Host, args: Args) -> None:
         host.echo("info", f"goes when the turn has ended; in the queue: {waiting}, :Acp queue")
     if host.settings().chat.open:
         host.screen.push("open_chat", conversation.session.n)
+
+
+def _meant(host: Host, args: Args) -> Conversation:
+    """The session that a prompt is for, a new one where there is none. What is written for one that
+    was closed goes to one new session, however often that happens.
+    """
+    meant = None if args.get("new") else host.conversation(args.get("session"))
+    found = meant
+    while found is not None and found.session.status == "closed":
+        found = None if found.session.heir is None else host.conversation(found.session.heir)
+    wanted = args.get("agent")
+    if found is not None and wanted in (None, "", found.session.agent):
+        return found
+    found = host.new_session(args["cwd"], wanted)
+    if meant is not None and meant.session.status == "closed":
+        meant.session.heir = found.session.n
+        host.echo("info", f"session {meant.session.n} is closed, it goes to a new one")
+    return found
 
 
 @verb("cancel")

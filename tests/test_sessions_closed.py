@@ -1,4 +1,4 @@
-"""What an agent will not do with a session: the rest is done all the same."""
+"""Sessions that end: what an agent will not do with one, and what is written for one that is closed."""
 
 from __future__ import annotations
 
@@ -37,3 +37,17 @@ def test_a_session_that_the_agent_will_not_close_is_closed_here(picker: Editor) 
     pick(picker, "Acp sessions", "say one", "close")
     picker.wait(CLOSED)
     picker.wait("vim.fn.execute('messages'):find('the disk is full', 1, true)")
+
+
+def test_what_is_written_for_a_closed_session_goes_to_one_new_one(picker: Editor) -> None:
+    picker.agent("stores", str(picker.home / "stored.json"))
+    picker.turn("say one")
+    pick(picker, "Acp sessions", "say one", "close")
+    picker.wait(CLOSED)
+    for text in ("say two", "say three"):
+        picker.lua("require('acp').prompt(..., { session = 1 })", text)
+    picker.wait_event("AcpTurnEnd", 3)
+    said = [line for line in picker.chat(2) if line in ("say two", "say three")]
+    assert said == ["say two", "say three"]
+    assert len(picker.state()["sessions"]) == 2
+    assert picker.messages().count("session 1 is closed, it goes to a new one") == 1
