@@ -28,24 +28,27 @@ from tests.until import until
 class History(World):
     """The steps that agent and user take."""
 
+    autosave = ""
+    """How the user's buffers save themselves, if they do."""
+
     def wrote(self, path: str, new: Text) -> None:
         """The agent left this text on disk: the model takes it in."""
         old = self.ledger_disk.get(path)
         live = self.live_before[path]
         if self.clean(path):
-            self.ledger.agent_wrote(path, old, new, 1)
+            self.ledger.agent_wrote(path, old, new, self.n)
             self.settle({path: new}, {path: new})
             return
         assert live is not None
         merged = merge(old or EMPTY, live, new)
         if isinstance(merged, Conflict):
-            self.ledger.conflicted(path, live, new, 1)
+            self.ledger.conflicted(path, live, new, self.n)
             self.settle({path: live}, {path: new})
             self.resolve(path)
         else:
-            self.ledger.agent_wrote(path, live, merged.text, 1)
+            self.ledger.agent_wrote(path, live, merged.text, self.n)
             if merged.text != new and old is not None:
-                self.ledger.stored(path, old, new, 1)
+                self.ledger.stored(path, old, new, self.n)
             self.settle({path: merged.text}, {path: new})
 
     def remember(self, path: str) -> None:
@@ -83,7 +86,7 @@ class History(World):
         self.note("agent writes", path, diff(before.lines, new.lines))
         self.agent.ask("read", path)
         self.agent.ask("write", path, json.dumps(str(new)))
-        self.ledger.agent_wrote(path, before, new, 1)
+        self.ledger.agent_wrote(path, before, new, self.n)
         self.settle({path: new}, {path: new if clean else disk})
 
     def agent_creates(self) -> None:
@@ -97,7 +100,7 @@ class History(World):
             (self.editor.home / "new").write_text(str(text))
             self.agent.ask("runs", f"cp {self.editor.home}/new {path}")
         self.paths.append(path)
-        self.ledger.agent_wrote(path, None, text, 1)
+        self.ledger.agent_wrote(path, None, text, self.n)
         self.settle({path: text}, {path: text})
 
     def agent_deletes(self) -> None:
@@ -109,7 +112,7 @@ class History(World):
         assert before is not None
         self.note("agent deletes", path)
         self.agent.ask("runs", f"rm {path}")
-        self.ledger.agent_deleted(path, before, 1)
+        self.ledger.agent_deleted(path, before, self.n)
         self.settle({path: None}, {path: None})
 
     def agent_renames(self) -> None:
@@ -125,7 +128,7 @@ class History(World):
         self.paths.append(new)
         self.layouts[new] = self.layout(path)
         self.agent.ask("runs", f"mv {path} {new}")
-        self.ledger.agent_renamed(path, new, text, 1)
+        self.ledger.agent_renamed(path, new, text, self.n)
         self.settle({path: None, new: text}, {path: None, new: text})
 
     def both_at_once(self) -> None:
@@ -142,10 +145,10 @@ class History(World):
             return
         mine, theirs = self.rng.choice(pairs)
         user, agent = self.word("user"), self.word("agent")
-        save = self.rng.random() < 0.5
+        save = self.rng.random() < 0.5 or bool(self.autosave)
         self.note("both at once", path, mine + 1, theirs + 1, "saved" if save else "")
         self.editor.lua(SHOW, path)
-        keys = f"{mine + 1}G0C{user}<Esc>" + (":w<CR>" if save else "")
+        keys = f"{mine + 1}G0C{user}<Esc>" + (":w<CR>" if save and not self.autosave else "")
         first = self.rng.random() < 0.5
         if save and first:
             self.editor.keys(keys)
@@ -164,11 +167,11 @@ class History(World):
         lines[theirs] = agent
         both = Text(tuple(lines), eol)
         self.ledger.user_edited(path, edited)
-        self.ledger.agent_wrote(path, edited, both, 1)
+        self.ledger.agent_wrote(path, edited, both, self.n)
         only = list(disk.lines)
         only[theirs] = agent
         if not save:
-            self.ledger.stored(path, disk, Text(tuple(only), disk.eol), 1)
+            self.ledger.stored(path, disk, Text(tuple(only), disk.eol), self.n)
         self.settle({path: both}, {path: both if save else Text(tuple(only), disk.eol)})
 
     def free_rows(self, path: str, count: int) -> list[int]:
@@ -309,9 +312,9 @@ class History(World):
 
     # ---- all together
 
-    def step(self) -> None:
-        """One step, by chance."""
-        agents = [
+    def agents_steps(self) -> list[Callable[[], None]]:
+        """What an agent at work may do; what is there twice is done twice as often."""
+        return [
             *[self.agent_on_disk] * 4,
             *[self.agent_writes] * 3,
             self.agent_creates,
@@ -319,22 +322,28 @@ class History(World):
             self.agent_renames,
             *[self.both_at_once] * 3,
         ]
-        users = [
+
+    def users_steps(self) -> list[Callable[[], None]]:
+        """The same of the user."""
+        return [
             *[self.user_types] * 5,
             *[self.user_command] * 5,
             *[self.user_looks] * 3,
             *[self.decide] * 5,
             self.commit,
         ]
+
+    def step(self) -> None:
+        """One step, by chance."""
         if self.rng.random() < 0.12:
             if self.agent.working:
                 self.end()
             else:
                 self.begin()
         elif self.agent.working and self.rng.random() < 0.5:
-            self.rng.choice(agents)()
+            self.rng.choice(self.agents_steps())()
         else:
-            self.rng.choice(users)()
+            self.rng.choice(self.users_steps())()
 
     def finish(self) -> None:
         """Everything accepted is the live text; everything rejected is the base."""

@@ -44,7 +44,13 @@ for i = 1, inline and 60 or 0 do
     end, file.hunks)
   end
 end
-return { found, require('acp').state().sessions[1].edits or {}, hunks }
+local edits = {}
+for n, session in pairs(require('acp').state().sessions) do
+  for _, edit in ipairs(session.edits or {}) do
+    edits[#edits + 1] = vim.tbl_extend('error', edit, { session = n })
+  end
+end
+return { found, edits, hunks }
 """
 """All that is shown: buffers, pending edits, and where their hunks are marked."""
 
@@ -61,7 +67,9 @@ local path = ...
 for _, win in ipairs(vim.api.nvim_list_wins()) do
   if not vim.w[win].acp and not vim.wo[win].winfixbuf then
     vim.api.nvim_set_current_win(win)
-    vim.cmd('silent hide edit ' .. path)
+    if vim.api.nvim_buf_get_name(0) ~= path then
+      vim.cmd('silent hide edit ' .. path)
+    end
     return
   end
 end
@@ -95,6 +103,7 @@ class World:
         self.paths = [str(editor.work / f"f{n}.txt") for n in range(FILES)]
         self.buffers: dict[str, Buffer] = {}
         self.shown: list[dict[str, Any]] = []
+        self.n = 1
         self.marked: dict[str, list[list[Any]]] = {}
         self.words = 0
         self.layouts: dict[str, Format] = {}
@@ -130,8 +139,12 @@ class World:
             for path, item in (found.items() if isinstance(found, dict) else ())
         }
 
+    def numbers(self) -> list[int]:
+        """Our numbers of the sessions; `n` is that of the one whose agent is at hand."""
+        return [1]
+
     def seen(self) -> list[dict[str, Any]]:
-        """`state().edits` of now."""
+        """`state().edits` of now, of all sessions."""
         self.look()
         return self.shown
 
@@ -158,8 +171,12 @@ class World:
     def settle(self, lives: dict[str, Text | None], disks: dict[str, Text | None]) -> None:
         """Wait until editor and disk are as the model says."""
         wanted = sorted(
-            (msgspec.to_builtins(entry.summary()) for entry in self.ledger.files()),
-            key=lambda item: str(item["path"]),
+            (
+                msgspec.to_builtins(entry.summary()) | {"session": n}
+                for n in self.numbers()
+                for entry in self.ledger.files(n)
+            ),
+            key=_order,
         )
         marks = {
             entry.path: [[row["first"], row["last"], row["removed"]] for row in found]
@@ -169,7 +186,7 @@ class World:
 
         def problem() -> str:
             self.look()
-            shown = sorted(self.shown, key=lambda item: str(item["path"]))
+            shown = sorted(self.shown, key=_order)
             wrong = "" if shown == wanted else f"pending {shown}\n  wanted {wanted}\n"
             marked = {path: hunks for path, hunks in self.marked.items() if hunks}
             if not wrong and marked != marks:
@@ -239,3 +256,7 @@ class World:
             elif len(lines) > 3:
                 del lines[row]
         return Text(tuple(lines), text.eol)
+
+
+def _order(edit: dict[str, Any]) -> tuple[int, str]:
+    return int(edit["session"]), str(edit["path"])

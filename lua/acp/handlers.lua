@@ -34,26 +34,49 @@ local function content(name)
   return found
 end
 
+--- Whether the text of a buffer's file can be told from its bytes.
+---@param bufnr integer
+---@return boolean
+function M.is_plain(bufnr)
+  local options = vim.bo[bufnr]
+  local encoding = options.fileencoding
+  local utf8 = encoding == '' or encoding == 'utf-8'
+  return not options.binary
+    and (utf8 or (not options.bomb and vim.iconv('a', 'utf-8', encoding) ~= nil))
+end
+
+--- The bytes that a plain buffer is in its file, but for the end of the last line; nil where there
+--- is a character that its encoding lacks.
+---@return string|nil
+local function encoded(bufnr, eol)
+  local options = vim.bo[bufnr]
+  local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, true), eol)
+  if options.fileencoding ~= '' and options.fileencoding ~= 'utf-8' then
+    return vim.iconv(text, 'utf-8', options.fileencoding)
+  end
+  return options.bomb and '\239\187\191' .. text or text
+end
+
 --- Whether the file of a buffer that was saved just now is another text already, by what is run at
---- `BufWritePost`. Of a buffer in another encoding than UTF-8 this is not known: it is not.
+--- `BufWritePost`.
 ---@param bufnr integer
 ---@return boolean
 function M.rewrote(bufnr)
-  local options, name = vim.bo[bufnr], api.nvim_buf_get_name(bufnr)
-  local plain = options.fileencoding == '' or options.fileencoding == 'utf-8'
+  local name, options = api.nvim_buf_get_name(bufnr), vim.bo[bufnr]
   local stat = (vim.uv or vim.loop).fs_stat(name)
-  if not plain or not stat or options.modified or not M.any(bufnr, 'BufWritePost') then
+  local saved = stat and not options.modified and M.is_plain(bufnr)
+  if not saved or not M.any(bufnr, 'BufWritePost') then
     return false
   end
-  local dos, count = options.fileformat == 'dos', api.nvim_buf_line_count(bufnr)
-  local size = api.nvim_buf_get_offset(bufnr, count) + (dos and count or 0)
-  if options.bomb or math.max(size, stat.size) > MAX_BYTES then
+  if stat.size > MAX_BYTES then
+    local count = api.nvim_buf_line_count(bufnr)
+    local size = api.nvim_buf_get_offset(bufnr, count)
+    size = options.fileformat == 'dos' and size + count or size
     return math.abs(stat.size - size) > 3 -- as much as a BOM, or the end of a last line
   end
-  local eol = dos and '\r\n' or '\n'
-  local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, true), eol)
-  local found = content(name)
-  return found ~= nil and found ~= text and found ~= text .. eol
+  local eol = ({ dos = '\r\n', mac = '\r' })[vim.bo[bufnr].fileformat] or '\n'
+  local text, found = encoded(bufnr, eol), content(name)
+  return text ~= nil and found ~= nil and found ~= text and found ~= text .. eol
 end
 
 return M

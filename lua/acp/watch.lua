@@ -195,13 +195,11 @@ local function saved_eol(bufnr)
     or (fixed and not require('acp.buffers').is_empty(bufnr))
 end
 
---- Whether the bytes on disk do not tell the text: another encoding, `++enc`, a formatter that was
---- run on the file.
+--- Whether the bytes on disk do not tell the text that was saved: an encoding that is not known,
+--- `++enc`, a formatter that was run on the file.
 local function is_coded(bufnr)
-  local options = vim.bo[bufnr]
-  local utf8 = options.fileencoding == '' or options.fileencoding == 'utf-8'
-  local written = utf8 and not options.binary and vim.v.cmdarg == ''
-  return not written or require('acp.handlers').rewrote(bufnr)
+  local handlers = require('acp.handlers')
+  return vim.v.cmdarg ~= '' or not handlers.is_plain(bufnr) or handlers.rewrote(bufnr)
 end
 
 --- A file was saved while nobody is at work on it: with the next prompt it is as the user left it.
