@@ -1,4 +1,4 @@
-"""Sessions that end: what an agent will not do with one, and what is written for one that is closed."""
+"""Sessions that end: what their agent will not do, what is written for one that is closed."""
 
 from __future__ import annotations
 
