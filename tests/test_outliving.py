@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.editor import Editor
-from tests.outliving import die, edits, journal, kill, ledger, read, revived, said
+from tests.outliving import die, edits, is_written, journal, kill, ledger, read, revived, said
 from tests.picks import install, pick
 from tests.review import marks
 from tests.test_snapshots import git, repository
@@ -345,15 +345,17 @@ def test_what_the_user_saves_under_the_next_host_is_his(project: Editor) -> None
     project.cmd("Acp accept all")
     hunks(project, 0)
     die(project)
-    ready, path = project.work / "ready", project.work / "a.txt"
+    project.turn("hello")
+    ready, path = project.home / "ready", project.work / "a.txt"
     command = f"sed -i s/line.15$/agents/ {path}"
-    project.prompt(f"until_there {ready}\nruns {json.dumps(command)}")
+    project.prompt(f"until_there {ready}\nsilently {json.dumps(command)}")
     project.wait("require('acp.watch').at_work(...)", str(path))
+    until(lambda: len(project.session(1)["checkpoints"]) == 3 and is_written(project))
     project.cmd("5")
     project.keys("Cmine<Esc>:w<CR>")
     until(lambda: "mine" in disk(project))
     ready.touch()
-    project.wait_event("AcpTurnEnd", 2)
+    project.wait_event("AcpTurnEnd", 3)
     hunks(project, 1)
     assert shown(project) == [(14, ["line 15"])]
 
