@@ -82,3 +82,12 @@ def test_protocol_2_is_named_and_version_1_used(editor: Editor) -> None:
         "protocol 2 is not supported yet: version 1 is used" in line for line in editor.chat()
     )
     assert agent.received("initialize")[0]["params"]["protocolVersion"] == 1
+
+
+def test_further_directories_are_absolute_and_each_is_told_once(editor: Editor) -> None:
+    takes_them = {"sessionCapabilities": {"additionalDirectories": {}}}
+    agent = editor.agent("script", capabilities=takes_them)
+    editor.setup({"files": {"directories": ["/tmp", "lib", "/tmp/", str(editor.work / "lib")]}})
+    editor.turn("say hi")
+    told = agent.received("session/new")[0]["params"]["additionalDirectories"]
+    assert told == ["/tmp", str(editor.work / "lib")]

@@ -211,9 +211,9 @@ class Host:
         return conversation
 
     def _directories(self, cwd: str) -> list[str]:
-        """Option `files.directories` for a session there."""
+        """Option `files.directories` for a session there: absolute, each once."""
         paths = self.options.files.directories
-        return [str(Path(cwd, Path(path).expanduser())) for path in paths]
+        return list(dict.fromkeys(str(Path(cwd, Path(path).expanduser())) for path in paths))
 
     def _number(self) -> int:
         """The next number of a session."""
