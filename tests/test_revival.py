@@ -155,3 +155,17 @@ def test_a_restart_reopens_what_is_left(picker: Editor) -> None:
     picker.wait_event("AcpSession", 2)
     picker.wait(IDLE)
     assert any("the session was resumed" in line for line in picker.chat(1))
+
+
+def test_a_newline_that_a_save_adds_while_no_host_runs_is_known(picker: Editor) -> None:
+    picker.agent("script")
+    path = picker.write("a.txt", "one\ntwo")
+    picker.open(path)
+    picker.turn(f"read {path}")
+    kill(picker)
+    picker.keys("Aand a half<Esc>")
+    picker.cmd("write")
+    assert path.read_text() == "oneand a half\ntwo\n"
+    assert picker.lua("return vim.bo.endofline")
+    picker.turn(f"replace {path} two TWO")
+    assert path.read_text() == "oneand a half\nTWO\n"

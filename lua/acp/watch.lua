@@ -260,7 +260,7 @@ local function on_saved(args)
       saved.lines = api.nvim_buf_get_lines(args.buf, 0, -1, false)
     end
     tell('saved', saved)
-  elseif not held and own and path and require('acp.host').running() then
+  elseif not held and own and path then
     tell_idle(path, is_coded(args.buf) or nil)
     end_with_file(args.buf, saved_eol(args.buf))
   end
