@@ -199,6 +199,29 @@ def test_help_says_digits_by_the_first_and_the_last(front: Editor) -> None:
     assert front.lua("return vim.fn.winwidth(0)") <= 44
 
 
+def test_below_a_chat_that_floats_a_plan_stays_on_the_screen(front: Editor) -> None:
+    front.setup({"chat": {"layout": "float"}})
+    session(front)
+    lines = [f"- [ ] {'step ' * 20}{n}" for n in range(20)]
+    front.lua(
+        "require('acp.chat').open(1) require('acp.plan').set(1, ..., {}) "
+        "require('acp.plan').toggle(1)",
+        lines,
+    )
+    front.cmd("AcpPrompt")
+    boxes = front.lua("""
+    return vim.tbl_map(function(name)
+      local win = vim.fn.bufwinid(name)
+      local at, config = vim.api.nvim_win_get_position(win), vim.api.nvim_win_get_config(win)
+      return { at[1], at[1] + config.height + 2 }
+    end, { 'acp://chat/1', 'acp://composer/1', 'acp://plan/1' })
+    """)
+    ends = [end for _, end in sorted(boxes)]
+    starts = [start for start, _ in sorted(boxes)]
+    assert all(end <= start for end, start in zip(ends, starts[1:], strict=False)), boxes
+    assert ends[-1] <= front.lua("return vim.o.lines - vim.o.cmdheight")
+
+
 def test_selects_do_not_nest_and_wait_for_normal_mode(front: Editor) -> None:
     front.lua(
         "_G.asked = {} vim.ui.select = function(items, opts, done)"

@@ -18,10 +18,11 @@ local function name_of(n)
 end
 
 --- Make a window of ours high enough for the plan as it wraps there; it never shrinks by itself.
+--- Below a chat that floats it has the rows that the chat could give.
 ---@param bufnr integer
 local function fit(bufnr)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    if vim.w[win].acp then
+    if vim.w[win].acp and vim.api.nvim_win_get_config(win).relative == '' then
       local height = math.min(vim.api.nvim_win_text_height(win, {}).all, MOST)
       vim.api.nvim_win_set_height(win, math.max(height, vim.api.nvim_win_get_height(win)))
     end
@@ -71,7 +72,11 @@ end
 ---@return acp.OpenOpts
 local function place(n)
   local chat = require('acp.window').showing(require('acp.chat').bufnr(n))
-  return { layout = 'top', size = LEAST, under = chat }
+  local size = LEAST
+  if require('acp.below').wanted(chat) then
+    size = math.max(math.min(plans[n] and #plans[n].lines or LEAST, MOST), LEAST)
+  end
+  return { layout = 'top', size = size, under = chat }
 end
 
 --- Show the plan of session `n` above its chat (or at the top), or close its window. The focus
