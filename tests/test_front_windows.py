@@ -222,6 +222,16 @@ def test_below_a_chat_that_floats_a_plan_stays_on_the_screen(front: Editor) -> N
     assert ends[-1] <= front.lua("return vim.o.lines - vim.o.cmdheight")
 
 
+def test_a_step_that_wraps_stands_below_its_own_text(front: Editor) -> None:
+    session(front)
+    lines = [f"- [x] {'word ' * 30}end-of-step"]
+    front.lua("require('acp.plan').set(1, ..., {})", lines)
+    front.cmd("Acp plan")
+    front.wait_screen("end-of-step")
+    row = next(line for line in front.screen() if "end-of-step" in line)
+    assert re.match(r" {6}\S", row), row
+
+
 def test_selects_do_not_nest_and_wait_for_normal_mode(front: Editor) -> None:
     front.lua(
         "_G.asked = {} vim.ui.select = function(items, opts, done)"

@@ -1,6 +1,9 @@
 --- Buffers of our own that one reads: made once, found by name, changed only by us.
 local M = {}
 
+--- 'formatlistpat' of what we draw: items of lists and plans, quotes, tool calls.
+M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘]\%( \[.\]\)\?\)\s\+]]
+
 --- The buffer of exactly this name, nil when there is none.
 ---@param name string
 ---@return integer|nil bufnr

@@ -50,7 +50,7 @@ local function scratch(name)
   options.swapfile = false
   options.modeline = false
   options.undolevels = -1
-  options.formatlistpat = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘]\%( \[.\]\)\?\)\s\+]]
+  options.formatlistpat = require('acp.buffer').ITEM
   options.modifiable = false
   return bufnr
 end

@@ -59,6 +59,7 @@ function M.ensure(n)
   require('acp.highlights').define()
   local bufnr, created = require('acp.buffer').ensure(name_of(n), 'acpplan')
   if created then
+    vim.bo[bufnr].formatlistpat = require('acp.buffer').ITEM
     require('acp.keymaps').attach('view', bufnr, n)
     require('acp.buffer').on_read(bufnr, function()
       draw(n, bufnr)
@@ -76,7 +77,12 @@ local function place(n)
   if require('acp.below').wanted(chat) then
     size = math.max(math.min(plans[n] and #plans[n].lines or LEAST, MOST), LEAST)
   end
-  return { layout = 'top', size = size, under = chat }
+  return {
+    layout = 'top',
+    size = size,
+    under = chat,
+    options = { breakindentopt = 'list:-1' },
+  }
 end
 
 --- Show the plan of session `n` above its chat (or at the top), or close its window. The focus
