@@ -85,7 +85,7 @@ def test_protocol_2_is_named_and_version_1_used(editor: Editor) -> None:
 
 
 def test_further_directories_are_absolute_and_each_is_told_once(editor: Editor) -> None:
-    takes_them = {"sessionCapabilities": {"additionalDirectories": {}}}
+    takes_them: dict[str, object] = {"sessionCapabilities": {"additionalDirectories": {}}}
     agent = editor.agent("script", capabilities=takes_them)
     editor.setup({"files": {"directories": ["/tmp", "lib", "/tmp/", str(editor.work / "lib")]}})
     editor.turn("say hi")
