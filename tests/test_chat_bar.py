@@ -54,6 +54,15 @@ def test_a_question_stands_in_the_bar_until_it_is_answered(editor: Editor) -> No
     assert "question" not in bar(editor)
 
 
+def test_a_question_that_no_agent_waits_for_is_counted_too(editor: Editor) -> None:
+    editor.write(".mcp.json", '{"mcpServers": {"db": {"command": "db", "args": []}}}')
+    editor.agent("script")
+    editor.turn("say hi")
+    shows(editor, "1 question")
+    editor.cmd("Acp deny")
+    editor.wait(f"not {BAR}:find('question', 1, true)")
+
+
 def test_a_title_and_a_mode_are_text(editor: Editor) -> None:
     modes = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "%{1+1}%m"}]}
     editor.agent("script", new_session={"modes": modes})

@@ -109,7 +109,10 @@ local function text(n, width)
   if not session then
     return ''
   end
-  local asked = #(session.permissions or {}) + #(session.elicitations or {})
+  local asked = 0
+  for _, name in ipairs({ 'permissions', 'elicitations', 'questions' }) do
+    asked = asked + #(session[name] or {})
+  end
   local questions = counted(asked, asked == 1 and 'question' or 'questions')
   local now = { status(session, turns[n]), counted(#(session.queue or {}), 'waiting') }
   local plain = joined(now, 1, 2)
