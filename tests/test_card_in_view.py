@@ -136,3 +136,18 @@ def test_the_float_is_its_title_where_a_chat_beside_shows_the_whole(editor: Edit
     editor.wait(f"{HEIGHT} > 4")
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd", 2)
+
+
+def test_the_title_says_whose_it_is_where_several_ask(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.agent("script", name="other")
+    editor.cmd("AcpPrompt! permission")
+    editor.wait_event("AcpPermission", 2)
+    editor.wait(f"{HEIGHT} == 2")
+    editor.wait_screen("│session 1")
+    editor.wait_screen("│Permission: ")
+    for count in (1, 2):
+        editor.cmd("Acp allow")
+        editor.wait_event("AcpTurnEnd", count)

@@ -33,7 +33,8 @@ local win ---@type integer|nil
 local dismissed = false
 local guarded = 0
 local answered ---@type integer|string|nil the card that the user's own key resolved
-local extent = { width = 1, rows = 1, head = 1 } -- what the cards would take, and their title
+-- What the cards would take; how wide and how high is what says what the first one asks.
+local extent = { width = 1, rows = 1, head = 1, title = 1 }
 local placed ---@type vim.api.keyset.win_config|nil
 
 ---@return boolean
@@ -182,7 +183,8 @@ local function measure(lines)
     extent.rows = wrapped(lines, extent.width)
   end
   local width = vim.fn.strdisplaywidth(footer(0)) + 2
-  extent.head = math.max(vim.fn.strdisplaywidth(lines[1]), width)
+  extent.title = sessions() > 1 and 2 or 1
+  extent.head = math.max(vim.fn.strdisplaywidth(lines[extent.title]), width)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
@@ -196,7 +198,7 @@ end
 local function placement()
   local inside = M.is_current()
   local seen = not inside and require('acp.inview').where(cards) or nil
-  local height = seen and 1 or math.min(extent.rows, most())
+  local height = seen and extent.title or math.min(extent.rows, most())
   local width = seen and math.min(extent.head, extent.width) or extent.width
   local here = visible() and win or nil
   local config = require('acp.corner').place(width, height, here)
@@ -218,7 +220,7 @@ local function dodge()
   if not vim.deep_equal(config, placed) then
     placed = config
     vim.api.nvim_win_set_config(win --[[@as integer]], config)
-    if config.height == 1 then
+    if config.height == extent.title then
       vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
     end
   end
