@@ -48,6 +48,8 @@ class Mortal(Wide):
         """The host is killed, with a turn or without."""
         self.note("the host dies")
         self.settle({}, {})
+        if self.agent.working:
+            self.editor.wait("require('acp').state().sessions[1].status == 'running'")
         self._quiet()
         ended = len(self.editor.events("AcpTurnEnd"))
         outliving.kill(self.editor)

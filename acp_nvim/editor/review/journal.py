@@ -21,8 +21,8 @@ from acp_nvim.edits.kept import Ledgers
 from acp_nvim.edits.records import Reader, Writer
 from acp_nvim.edits.state import State
 
-DELAY_S: Final = 0.01
-"""What answers a request comes first."""
+DELAY_S: Final = 0.003
+"""The answer to an agent's request comes first."""
 SHARE: Final = 4.0
 """Writing is followed by a pause of so many times its length, but not of more than `PAUSE_S`."""
 PAUSE_S: Final = 0.5
