@@ -37,6 +37,21 @@ def test_a_host_that_dies_is_reported_in_one_line_and_replaced(editor: Editor) -
     assert [line for line in editor.chat(1) if line in ("one", "two")] == ["one", "two"]
 
 
+def test_nothing_runs_on_when_the_host_is_gone(editor: Editor) -> None:
+    editor.errors_expected = True
+    agent = editor.agent("script")
+    run = '{"command": "sleep", "args": ["100"]}'
+    editor.prompt(f"term_create a {run}\nterm_embed a\nwait_for_cancel")
+    agent.wait_answers("terminal/create")
+    editor.wait("#require('acp').state().sessions[1].tool_calls == 1")
+    editor.wait("#require('acp').state().sessions[1].terminals == 1")
+    os.kill(editor.lua(HOST), signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+    session = editor.session(1)
+    assert session["tool_calls"][0]["status"] == "failed"
+    assert session["terminals"][0]["running"] is False
+
+
 def test_waiting_prompts_survive_the_host(editor: Editor) -> None:
     editor.errors_expected = True
     editor.agent("script")

@@ -116,6 +116,19 @@ function M.changed()
   end, math.ceil(wait))
 end
 
+--- What a session was at is at an end.
+---@param session acp.Session
+local function cut(session)
+  for _, call in ipairs(session.tool_calls or {}) do
+    if call.status == 'pending' or call.status == 'in_progress' then
+      call.status = 'failed'
+    end
+  end
+  for _, terminal in ipairs(session.terminals or {}) do
+    terminal.running = false
+  end
+end
+
 --- The host is gone: what ran in it did not survive. Edits and checkpoints do, in the journal.
 ---@param status 'stopped'|'failed'
 ---@param message? string
@@ -125,6 +138,7 @@ function M.host_gone(status, message)
     agent.status, agent.pid = 'exited', nil
   end
   for _, session in pairs(state.sessions) do
+    cut(session)
     if session.status ~= 'closed' then
       session.status, session.error = 'failed', message
       session.permissions, session.elicitations, session.questions = {}, {}, {}
