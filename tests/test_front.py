@@ -247,3 +247,12 @@ def test_install_repairs_what_is_there(front: Editor, tmp_path: Path) -> None:
     assert fill[-2:] == ["-e", str(ROOT)]
     assert str(ROOT / ".venv") in " ".join(fill)
     assert compiling[1:] == ["-m", "compileall", "-q", str(ROOT / "acp_nvim")]
+
+
+def test_an_error_waits_for_no_key_where_there_is_no_line_for_it(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.lua("vim.o.cmdheight = 0")
+    say = "for i = 1, 3 do require('acp.notify').error('broken ' .. i) end"
+    editor.lua(f"vim.schedule(function() {say} end)")
+    editor.wait("vim.fn.execute('messages'):find('acp: broken 3', 1, true)")
+    assert editor.lua("return vim.api.nvim_get_mode().blocking") is False

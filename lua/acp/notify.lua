@@ -92,12 +92,20 @@ local function patience(message)
   return 'cmdheight', math.max(vim.o.cmdheight, math.min(rows, vim.o.lines - 3))
 end
 
+--- Whether Neovim would wait for a key: it does so after an error for which there is no line.
+---@param level integer
+---@return boolean
+local function waits(level)
+  return vim.o.cmdheight == 0 and level >= vim.log.levels.ERROR
+end
+
 --- The user's own notifier gets a message whole; where it passes it on to Neovim's own, that must
 --- not leave a prompt behind.
 ---@param level integer
 ---@param message string
 local function hand_over(level, message)
-  if not message:find('\n', 1, true) and vim.fn.strdisplaywidth(message) <= space() then
+  local fits = not message:find('\n', 1, true) and vim.fn.strdisplaywidth(message) <= space()
+  if fits and not waits(level) then
     vim.notify(message, level)
     return
   end
@@ -117,10 +125,12 @@ end
 local function show(level, message)
   -- After a redraw the next message overwrites the last one instead of scrolling to a prompt.
   vim.cmd.redraw()
-  if builtin() then
-    vim.notify(M.cut(message, space()), level)
-  else
+  if not builtin() then
     hand_over(level, message)
+  elseif waits(level) then
+    vim.api.nvim_echo({ { M.cut(message, space()), 'ErrorMsg' } }, true, {})
+  else
+    vim.notify(M.cut(message, space()), level)
   end
 end
 
