@@ -164,3 +164,12 @@ def test_one_that_is_held_back_says_so(editor: Editor) -> None:
     editor.cmd("Acp queue run")
     editor.wait_event("AcpTurnEnd")
     assert editor.chat().count("hello there") == 2
+
+
+def test_a_composer_knows_its_session_as_soon_as_there_is_one(editor: Editor) -> None:
+    editor.agent("script")
+    editor.cmd("AcpPrompt")
+    editor.wait_screen("prompt for a new session with script: ")
+    editor.keys("isay hi<C-s><Esc>")
+    editor.wait_event("AcpTurnEnd")
+    editor.wait_screen("prompt for script: ")

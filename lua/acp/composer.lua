@@ -169,6 +169,7 @@ local function announce()
     local session = state.get().sessions[n]
     if session and session.composer_bufnr ~= it.bufnr then
       state.set({ 'sessions', n, 'composer_bufnr' }, it.bufnr)
+      M.decorate(n)
     end
   end
 end
