@@ -248,6 +248,30 @@ def test_the_user_reads_the_change_and_types_before_anybody_looks(
     assert project.lines(str(project.work / "a.txt")) == lines(l16="mine").splitlines()
 
 
+@pytest.mark.parametrize("row", [5, 12])
+def test_the_agent_goes_on_after_neovim_has_read_and_the_user_typed(
+    project: Editor, row: int
+) -> None:
+    """All before anybody looks: what Neovim has read is the agent's, and no conflict."""
+    change(project)
+    more = f"sed -i 's/^line {row}$/more/' a.txt"
+    project.lua(
+        "vim.cmd('checktime') vim.fn.setline(16, 'mine') "
+        "vim.fn.system(...) vim.cmd('silent write')",
+        more,
+    )
+    assert (project.work / "a.txt").read_text() == lines(
+        l4="four", l16="mine", **{f"l{row}": "more"}
+    )
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    found = edits(project)["a.txt"]
+    assert (found["conflict"], found["added"]) == (False, 2)
+    project.cmd("Acp reject all")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    assert (project.work / "a.txt").read_text() == lines(l16="mine")
+
+
 @pytest.mark.parametrize("command", ["sed -i 's/^line 4$/four/' a.txt", "rm a.txt"])
 @pytest.mark.parametrize("watched", [False, True])
 def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: bool) -> None:

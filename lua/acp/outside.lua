@@ -24,13 +24,19 @@ end
 
 --- Have the host look at a file that changed on disk: it is an agent's doing, or not.
 ---@param bufnr integer
+---@param read? boolean Neovim has read it just now
 ---@return string|nil path real; nil where there is no such file, or no host
-local function look(bufnr)
+local function look(bufnr, read)
   local path = uv.fs_realpath(api.nvim_buf_get_name(bufnr))
   local host = require('acp.host')
   if path and host.running() then
     looking[path] = bufnr
-    host.notify('disk_changed', { path = path })
+    local args = { path = path }
+    if read then
+      args.lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
+      args.eol = buffers.ends(bufnr)
+    end
+    host.notify('disk_changed', args)
     return path
   end
 end
@@ -195,7 +201,7 @@ local function hush(bufnr, read)
   local known = stamps[bufnr]
   stamps[bufnr] = save.stamp(name)
   if read and known and known ~= stamps[bufnr] then
-    look(bufnr)
+    look(bufnr, true)
   end
   local function on(event, callback)
     api.nvim_create_autocmd(event, {
@@ -210,7 +216,7 @@ local function hush(bufnr, read)
   on('FileChangedShellPost', function()
     if not save.probing and not vim.bo[bufnr].modified then
       stamps[bufnr] = save.stamp(name)
-      look(bufnr)
+      look(bufnr, true)
     end
   end)
 end

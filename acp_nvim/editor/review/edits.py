@@ -69,6 +69,10 @@ class Edits:
         """Files that Neovim has read again and nobody has looked at since: an agent's change may be
         in their buffers.
         """
+        self.reads: dict[str, Text] = {}
+        """What Neovim has read of files by itself while agents are at work, and nobody has looked
+        at since: the user may have gone on from that.
+        """
         self.looked: dict[str, str | None] = {}
         """Of files that were looked at by name while agents are at work, as they were then."""
         self.rounds: Counter[str] = Counter()
@@ -84,8 +88,6 @@ class Edits:
         """Told of a path whose file may have been changed by an agent at work."""
         self.exclusive: Callable[[str], AbstractAsyncContextManager[None]] = lambda _: nullcontext()
         """Holds off agents' requests for a file (`Files.turn`)."""
-        self.noted: Callable[[], None] = lambda: None
-        """Told when something may have changed that is to outlive this process."""
         self._lock = anyio.Lock()
         self._sessions = sessions
         self._dirty: set[str] = set()
@@ -193,6 +195,7 @@ class Edits:
         if lines is not None:
             text = clean(Text(tuple(lines), eol))
         if text is None:
+            self.coded.add(path)  # its text is on its way here: with this stamp it is the user's
             return
         if lines is None and self.mirrors.stale(path):
             self.known.pop(path, None)
@@ -296,7 +299,6 @@ class Edits:
 
     def flush(self) -> None:
         """Tell Lua what changed."""
-        self.noted()
         dirty, self._dirty = self._dirty, set()
         for path in sorted(dirty):
             self.show(path)

@@ -41,6 +41,7 @@ async def enter(edits: Edits, step: Step) -> str:
     if live is not None and live.modified and step.read and text is not None:
         return await _enter_read(edits, step, live, text)
     if live is not None and live.modified:
+        step = _caught_up(edits, step, live)
         base = live.text
         entry = edits.ledger.get(path)
         apart = entry is not None and entry.conflict
@@ -65,6 +66,19 @@ async def enter(edits: Edits, step: Step) -> str:
         edits.ledger.stored(path, step.before, step.after, step.session.n)
     edits.told(step.session, path, step.kind, "disk")
     return "done"
+
+
+def _caught_up(edits: Edits, step: Step, live: BufferText) -> Step:
+    """Neovim has read an earlier change of the agent's by itself, before the user went on: that is
+    entered first, else it would pass for the user's. Done once, however often this is tried.
+    """
+    shown = edits.reads.pop(step.path, None)
+    if shown is None or shown in (step.before, step.after):
+        return step
+    _record(edits, step, step.before, shown)
+    edits.ledger.user_edited(step.path, live.text)
+    edits.known[step.path] = shown
+    return msgspec.structs.replace(step, before=shown)
 
 
 async def _enter_read(edits: Edits, step: Step, live: BufferText, after: Text) -> str:

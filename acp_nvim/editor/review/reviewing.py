@@ -56,7 +56,7 @@ class Reviewing:
         """`stdpath('data')/acp`, once Lua has told it."""
         self.checkpoints = True
         self._sessions = sessions
-        self.edits = Edits(bridge, push, options, sessions)
+        self.edits = Edits(bridge, self._push, options, sessions)
         self.snapshots = Snapshots(self._home, notice)
         self.decide = Decide(self.edits)
         self.commits = Commits(self.edits, self.snapshots, self._by_agent)
@@ -69,6 +69,7 @@ class Reviewing:
         self.run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
         """The name of this run of Neovim, once Lua has told it; else of this process."""
         self._notice = notice
+        self._pushed = push
         self._pruned = False
         self._read: dict[str, Text] = {}
         self._kept: set[str] = set()
@@ -81,8 +82,12 @@ class Reviewing:
         self.coming = Coming(self.disk, tasks)
         self.rewind = Rewind(self.edits, self.decide, self.disk, self.snapshots)
         self.outliving = Outliving(self.edits, self.rewind, self.commits, tasks, self._notice)
-        self.edits.noted = self.outliving.touch
         tasks.start_soon(self.edits.run)
+
+    def _push(self, *op: Any) -> None:
+        """Show what has changed, and keep it for the process after this one."""
+        self._pushed(*op)
+        self.outliving.touch()
 
     def _by_agent(self, at: int) -> bool:
         """Whether a tool call ran at that time, in nanoseconds; or perhaps, under a host that was
@@ -120,11 +125,19 @@ class Reviewing:
         else:  # a buffer's text, or part of it, in another file
             self._tasks.start_soon(self.before_write, path)
 
-    async def looked(self, path: str) -> str | None:
-        """The user finds a file changed; returns its stamp if the text is the same all the same."""
+    async def looked(self, path: str, shown: Text | None = None) -> str | None:
+        """The user finds a file changed; returns its stamp if the text is the same all the same.
+
+        ``shown`` is what Neovim has read of it by itself.
+        """
+        if shown is not None:
+            self.edits.reads[path] = shown
         stamp = await to_thread.run_sync(stamp_of, path)
         roots = [root for session in self._sessions() for root in session.roots]
-        return stamp if await self.disk.unchanged(path, roots) else None
+        same = await self.disk.unchanged(path, roots)
+        if self.edits.reads.get(path) is shown:
+            self.edits.reads.pop(path, None)
+        return stamp if same else None
 
     async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor."""

@@ -51,9 +51,10 @@ async def opened(host: Host, args: Args) -> None:
 @verb("disk_changed")
 async def disk_changed(host: Host, args: Args) -> None:
     """While turns run a file is found changed on disk; whoever saves its buffer waits for this."""
-    path, same = str(args["path"]), None
+    path, same, lines = str(args["path"]), None, args.get("lines")
+    shown = None if lines is None else clean(Text(tuple(lines), bool(args["eol"])))
     try:
-        same = await host.review.looked(path)
+        same = await host.review.looked(path, shown)
     finally:
         await host.bridge.call("acp.outside", "looked", path, same)
 
