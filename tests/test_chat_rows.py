@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
+from acp_nvim.render.content import describe
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.text import shown_path
 from acp_nvim.render.tools import Look, diff_rows, draw
@@ -43,6 +44,31 @@ def test_diffs_and_places_of_a_tool_call_are_relative() -> None:
     call = ToolCall("1", "Edit", kind="edit", content=[diff], locations=places)
     rows = texts(draw(ToolEntry(call), Look(8, "/work")))
     assert rows[1:] == ["  a.py +1 -1", "  - old", "  + new", "  b.py:3", "  /etc/hosts"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("file:///work/src/a.py", "src/a.py"),
+        ("file:///work/src/a%20b.py#L2-L5", "src/a b.py:2-5"),
+        ("file:///work/src/a.py#L7", "src/a.py:7"),
+        ("/work/src/a.py", "src/a.py"),
+        ("file:///etc/hosts#L2", "file:///etc/hosts#L2"),
+        ("https://example.org/work/a", "https://example.org/work/a"),
+        ("nvim://context/this", "{this}"),
+    ],
+)
+def test_files_that_go_along_are_named_as_the_user_knows_them(uri: str, shown: str) -> None:
+    resource = schema.TextResourceContents("text\n", uri)
+    (head, *_) = describe(schema.EmbeddedResource(resource), None, "/work")
+    assert head[0] == f"→ {shown}, 1 line"
+    (link,) = describe(schema.ResourceLink("a.py", uri), None, "/work")
+    assert link[0] == f"→ a.py ({shown})"
+
+
+def test_a_link_is_not_named_twice() -> None:
+    (link,) = describe(schema.ResourceLink("a.py", "file:///work/a.py"), None, "/work")
+    assert link[0] == "→ a.py"
 
 
 def hunks(count: int) -> schema.Diff:

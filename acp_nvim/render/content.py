@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from acp_nvim.protocol import schema
 from acp_nvim.render.rows import Row, Target, indent, pieces, row
-from acp_nvim.render.text import one_line, size, visible
+from acp_nvim.render.text import one_line, relative, size, visible
 
 SHOWN = 8
 """Lines of an embedded text that are drawn."""
@@ -22,17 +22,21 @@ Where = Mapping[str, Any] | None
 """
 
 _LINES = re.compile(r"^[lL]?(\d+)")
+_RANGE = re.compile(r"^L(\d+)(?:-L?(\d+))?$")
+_CONTEXT = "nvim://context/"
 
 
-def describe(block: Any, where: Where) -> list[Row]:
-    """Return the rows of a content block; the first stands for it when the others are folded."""
+def describe(block: Any, where: Where, cwd: str = "") -> list[Row]:
+    """Return the rows of a content block; the first stands for it when the others are folded. Files
+    below `cwd`, the session's directory, are named relative to it.
+    """
     match block:
         case schema.ImageContent() | schema.AudioContent():
             return [_media(block, where)]
         case schema.ResourceLink():
-            return [_link(block, where)]
+            return [_link(block, where, cwd)]
         case schema.EmbeddedResource():
-            return _resource(block, where)
+            return _resource(block, where, cwd)
         case schema.TextContent():
             return _text(block)
         case _:
@@ -58,6 +62,19 @@ def line_of(uri: str) -> int | None:
     parts = urlsplit(uri)
     named = _LINES.match(parts.fragment) or _LINES.match(parse_qs(parts.query).get("line", [""])[0])
     return max(int(named[1]), 1) if named else None
+
+
+def shown_uri(uri: str, cwd: str) -> str:
+    """Return how a URI is shown: a file below `cwd` by its path and lines (`src/a.py:2-5`), what a
+    variable of a prompt stands for by its name (`{this}`), anything else as it is.
+    """
+    if uri.startswith(_CONTEXT):
+        return f"{{{one_line(uri[len(_CONTEXT) :])}}}"
+    path = relative(local_path(uri) or "", cwd)
+    if path is None:
+        return one_line(uri)
+    lines = _RANGE.match(urlsplit(uri).fragment)
+    return path + (":" + "-".join(filter(None, lines.groups())) if lines else "")
 
 
 def link_target(uri: str, line: int | None = None) -> Target:
@@ -109,11 +126,11 @@ def _bytes(base64: str) -> int:
     return len(base64) * 3 // 4 - base64[-2:].count("=")
 
 
-def _link(block: schema.ResourceLink, where: Where) -> Row:
+def _link(block: schema.ResourceLink, where: Where, cwd: str) -> Row:
     title = one_line(block.title or block.name or block.uri)
     parts: list[tuple[str, str | None]] = [("→ ", "AcpMuted"), (title, "AcpLink")]
-    if one_line(block.uri) != title:
-        parts.append((f" ({one_line(block.uri)})", "AcpMuted"))
+    if (uri := shown_uri(block.uri, cwd)) != title:
+        parts.append((f" ({uri})", "AcpMuted"))
     if block.description:
         parts.append((f" {one_line(block.description)}", "AcpMuted"))
     if block.size:
@@ -121,9 +138,9 @@ def _link(block: schema.ResourceLink, where: Where) -> Row:
     return pieces([*parts, *_marks(block)], _address(block.uri, where))
 
 
-def _resource(block: schema.EmbeddedResource, where: Where) -> list[Row]:
+def _resource(block: schema.EmbeddedResource, where: Where, cwd: str) -> list[Row]:
     resource: Any = block.resource
-    uri = one_line(resource.uri)
+    uri = shown_uri(resource.uri, cwd)
     if not isinstance(resource, schema.TextResourceContents):
         text = f"[resource {uri}, {size(_bytes(resource.blob))}]"
         return [pieces([(text, "AcpAttachment"), *_marks(block)], _whole(where))]

@@ -139,7 +139,8 @@ class Document:
         if at is None:
             head = [BLANK] * self._separates(message) + _head(message)
             dim = "AcpThought" if message.role == "thought" else None
-            at = self._place(message, Stream(message, head, foot=folds, dim=dim))
+            stream = Stream(message, head, foot=folds, dim=dim, cwd=self._look.cwd)
+            at = self._place(message, stream)
         block = self._blocks[at]
         assert isinstance(block, Stream)
         fresh = block.rows == 0

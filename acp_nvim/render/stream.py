@@ -21,9 +21,17 @@ class Stream:
     fold).
     """
 
-    def __init__(self, message: Message, head: list[Row], *, foot: bool, dim: str | None) -> None:
+    def __init__(
+        self,
+        message: Message,
+        head: list[Row],
+        *,
+        foot: bool,
+        dim: str | None,
+        cwd: str = "",
+    ) -> None:
         """`head` stands above the text; `dim` is a group for all of the text, instead of
-        Markdown.
+        Markdown; files below `cwd` are named relative to it.
         """
         self.message = message
         self.rows = 0
@@ -34,6 +42,7 @@ class Stream:
         self.head = head
         self._foot = foot
         self._dim = dim
+        self._cwd = cwd
         self._part = 0
         self._text = ""
         self._offset = 0
@@ -150,7 +159,8 @@ class Stream:
 
     def _block(self, part: Part) -> list[Row]:
         try:
-            return describe(part, {"message": self.message.number, "part": self._part})
+            where = {"message": self.message.number, "part": self._part}
+            return describe(part, where, self._cwd)
         except Exception as error:
             return [row(f"[cannot be drawn: {type(error).__name__}: {error}]", "AcpError")]
 

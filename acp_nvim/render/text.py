@@ -52,14 +52,20 @@ def home_path(path: str) -> str:
     return one_line(shown)
 
 
+def relative(path: str, cwd: str) -> str | None:
+    """Return a path below `cwd` relative to it, on one line; None for others."""
+    inside = cwd.rstrip("/") + "/"
+    if len(path) > len(inside) > 1 and path.startswith(inside):
+        return one_line(path[len(inside) :])
+    return None
+
+
 def shown_path(path: str, cwd: str) -> str:
     """Return a path on one line: below the session's directory relative to it, else as
     `home_path`.
     """
-    inside = cwd.rstrip("/") + "/"
-    if len(path) > len(inside) > 1 and path.startswith(inside):
-        return one_line(path[len(inside) :])
-    return home_path(path)
+    below = relative(path, cwd)
+    return home_path(path) if below is None else below
 
 
 def size(count: int) -> str:

@@ -48,7 +48,7 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     rows = [_line(call, asks)]
     for at, item in enumerate(call.content):
         if item.__class__ is schema.Content:
-            rows += _block(at, item.content, call, limit, "  ")
+            rows += _block(at, item.content, call, limit, look.cwd, "  ")
         else:
             rows += indent(_content(at, item, entry, limit, look.cwd), "  ")
     if not call.content:
@@ -218,7 +218,7 @@ def _above(diff: schema.Diff, call: ToolCall) -> int:
 def _content(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
     match item:
         case schema.Content():
-            return _block(at, item.content, entry.call, limit)
+            return _block(at, item.content, entry.call, limit, cwd)
         case schema.Diff():
             return diff_rows(item, limit, _above(item, entry.call), cwd, entry.call.index)
         case schema.Terminal():
@@ -231,10 +231,12 @@ def _content(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: str) 
             return [row(f"[{tag}]", "AcpMuted", entry.call.index)]
 
 
-def _block(at: int, block: Any, call: ToolCall, limit: int | None, prefix: str = "") -> list[Row]:
+def _block(
+    at: int, block: Any, call: ToolCall, limit: int | None, cwd: str, prefix: str = ""
+) -> list[Row]:
     """The rows of a content block, each with `prefix` before it."""
     if block.__class__ is not schema.TextContent or is_aside(block):
-        return indent(describe(block, {"call": call.index, "item": at}), prefix)
+        return indent(describe(block, {"call": call.index, "item": at}, cwd), prefix)
     text = block.text.rstrip("\n")
     if not text:
         return []
