@@ -233,7 +233,7 @@ class Reader:
         if name not in self._texts:
             try:
                 self._texts[name] = self._text(self._held[name])
-            except (KeyError, ValueError) as error:
+            except (KeyError, ValueError, msgspec.DecodeError) as error:
                 raise Lost(f"a text is missing: {error}") from error
         return self._texts[name]
 

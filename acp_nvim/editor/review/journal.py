@@ -18,7 +18,7 @@ from acp_nvim.agent.workspace import kept as checkpoints
 from acp_nvim.agent.workspace.kept import Frozen, Kept
 from acp_nvim.editor.review.journal_file import JournalFile
 from acp_nvim.edits.kept import Ledgers
-from acp_nvim.edits.records import Reader, Writer
+from acp_nvim.edits.records import Reader, Writer, encoded
 from acp_nvim.edits.state import State
 
 DELAY_S: Final = 0.003
@@ -63,13 +63,13 @@ class Book:
         self._checkpoints.write(checkpoints.UNDO, now.undo)
         writer, others = self._writer, now.others
         for kind, path in self._others.keys() - others.keys():
-            writer.drop(kind, path.encode("utf-8", "surrogateescape"))
+            writer.drop(kind, encoded(path))
         for key, (value, made) in others.items():
             last = self._others.get(key)
             if last is None or last[0] is not value:
                 kind, path = key
                 value = made(writer, path, value)
-                writer.put(kind, path.encode("utf-8", "surrogateescape"), value)
+                writer.put(kind, encoded(path), value)
         self._others = others
         return writer.take()
 
@@ -120,10 +120,10 @@ class Journal:
             await self._touched.wait()
             await anyio.sleep(DELAY_S)
             self._touched = anyio.Event()
-            contents, began = self._look(), anyio.current_time()
+            began = anyio.current_time()
             async with self._writing:
                 if not self._over:
-                    await self._try(self._write, contents)
+                    await self._try(self._write, self._look)
             await anyio.sleep(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
 
     def stop(self) -> None:
@@ -137,9 +137,10 @@ class Journal:
             if self._file is not None:
                 await self._try(self._file.remove)
 
-    async def _try(self, work: Callable[..., None], *args: Any) -> None:
+    async def _try(self, work: Callable[..., None], *given: Callable[[], Any]) -> None:
+        """Do it in a worker thread, with what these give here."""
         try:
-            await to_thread.run_sync(work, *args)
+            await to_thread.run_sync(work, *(one() for one in given))
         except Exception as error:
             self._book = None  # what is written by now is not known
             if not self._told:
