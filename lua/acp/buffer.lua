@@ -24,6 +24,25 @@ function M.set_options(bufnr, options)
   end
 end
 
+--- An empty buffer of this name that is no file's. One that is there is taken over: a session file
+--- (|:mksession|) leaves such, with the windows that showed it.
+---@param name string
+---@return integer bufnr
+function M.claim(name)
+  local bufnr = M.find(name)
+  if bufnr then
+    vim.bo[bufnr].buftype, vim.bo[bufnr].buflisted = 'nofile', false
+    vim.fn.bufload(bufnr)
+    vim.bo[bufnr].modifiable = true
+    vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, {})
+    vim.bo[bufnr].modified = false
+  else
+    bufnr = vim.api.nvim_create_buf(false, true)
+    vim.api.nvim_buf_set_name(bufnr, name)
+  end
+  return bufnr
+end
+
 --- A buffer with this name and filetype, not modifiable, without file, swap or modeline.
 ---@param name string
 ---@param filetype string
@@ -31,14 +50,10 @@ end
 ---@return boolean created
 function M.ensure(name, filetype)
   local bufnr = M.find(name)
-  if bufnr and vim.api.nvim_buf_is_loaded(bufnr) then
+  if bufnr and vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == 'nofile' then
     return bufnr, false
   end
-  bufnr = bufnr or vim.api.nvim_create_buf(false, true)
-  vim.fn.bufload(bufnr)
-  if vim.api.nvim_buf_get_name(bufnr) ~= name then
-    vim.api.nvim_buf_set_name(bufnr, name)
-  end
+  bufnr = M.claim(name)
   M.set_options(bufnr, {
     buftype = 'nofile',
     bufhidden = 'hide',

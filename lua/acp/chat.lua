@@ -43,8 +43,7 @@ local window_options = {
 }
 
 local function scratch(name)
-  local bufnr = api.nvim_create_buf(false, true)
-  api.nvim_buf_set_name(bufnr, name)
+  local bufnr = require('acp.buffer').claim(name)
   local options = vim.bo[bufnr]
   options.bufhidden = 'hide'
   options.swapfile = false
@@ -129,6 +128,9 @@ function M.create(n, later)
   chats[n], by_buffer[chat.bufnr] = chat, chat
   require('acp.highlights').define()
   attach(chat)
+  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+    dress(win, chat)
+  end
   require('acp.current').watch()
   require('acp.bar').watch()
   require('acp.keymaps').attach('chat', chat.bufnr, n)

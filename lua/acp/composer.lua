@@ -223,6 +223,10 @@ function M.ensure(n)
   composers[n] = it or record(bufnr)
   composers[n].bufnr = bufnr
   require('acp.current').watch()
+  if vim.api.nvim_buf_is_loaded(bufnr) then -- as a session file leaves it
+    dress(n, bufnr)
+    M.decorate(n)
+  end
   vim.fn.bufload(bufnr) -- BufReadCmd above dresses it
   announce()
   return bufnr

@@ -21,7 +21,8 @@ end
 ---@param id string
 ---@return integer|nil
 local function buffer_of(id)
-  return require('acp.buffer').find(name_of(id))
+  local bufnr = require('acp.buffer').find(name_of(id))
+  return bufnr and vim.bo[bufnr].buftype == 'acwrite' and bufnr or nil
 end
 
 ---@param bufnr integer
@@ -70,8 +71,7 @@ end
 ---@return integer bufnr
 local function create(id, form)
   require('acp.highlights').define()
-  local bufnr = vim.api.nvim_create_buf(false, false)
-  vim.api.nvim_buf_set_name(bufnr, name_of(id))
+  local bufnr = require('acp.buffer').claim(name_of(id))
   require('acp.buffer').set_options(bufnr, {
     buftype = 'acwrite',
     bufhidden = 'hide',

@@ -49,7 +49,7 @@ function M.set(n, lines, spans)
   plans[n] = { lines = lines, spans = spans }
   local bufnr = require('acp.buffer').find(name_of(n))
   if bufnr and vim.api.nvim_buf_is_loaded(bufnr) then
-    draw(n, bufnr)
+    draw(n, M.ensure(n))
   end
 end
 

@@ -126,7 +126,7 @@ end
 ---@return integer bufnr
 local function ensure(n)
   local bufnr = vim.fn.bufadd(name_of(n))
-  if vim.api.nvim_buf_is_loaded(bufnr) then
+  if vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == 'acwrite' then
     return bufnr
   end
   vim.fn.bufload(bufnr)
@@ -148,6 +148,7 @@ local function ensure(n)
   require('acp.buffer').on_read(bufnr, function()
     fill(n, bufnr)
   end)
+  fill(n, bufnr)
   return bufnr
 end
 
@@ -167,7 +168,6 @@ function M.edit()
     window.focus(win)
     return
   end
-  fill(n, bufnr)
   window.open_beside(bufnr, {
     layout = 'bottom',
     size = 10,
