@@ -93,3 +93,13 @@ def test_requests_of_a_session_that_is_only_just_opened(editor: Editor) -> None:
     assert editor.turn("hello")["stop_reason"] == "end_turn"
     answers = agent.answers("fs/read_text_file")
     assert [answer.get("result") for answer in answers] == [{"content": "one\n"}] * 2
+
+
+def test_a_prompt_may_hold_bytes_that_are_no_utf_8(editor: Editor) -> None:
+    agent = editor.agent("script")
+    editor.lua(r"require('acp').prompt('say caf\xe9 and \xff')")
+    editor.wait_event("AcpTurnEnd")
+    editor.turn("say two")
+    assert agent.prompts()[0] == "say caf\ufffd and \ufffd"
+    assert editor.session()["checkpoints"][0]["label"] == "say caf\ufffd and \ufffd"
+    assert not editor.events("AcpNotice")

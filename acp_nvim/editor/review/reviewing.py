@@ -28,6 +28,7 @@ from acp_nvim.editor.review.outliving import Outliving
 from acp_nvim.editor.review.proposing import Proposing
 from acp_nvim.editor.review.rewind import Rewind
 from acp_nvim.edits.text import Text
+from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 
@@ -191,7 +192,7 @@ class Reviewing:
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: what files hold now is what they held before it."""
         n = self.rewind.number(session, prompt)
-        label = prompt.text
+        label = clean_text(prompt.text)
         self.comments.join(prompt, session.n)
         kept = await self.rewind.keep(session, n, label) if self.checkpoints else None
         self.outliving.touch()
