@@ -179,6 +179,30 @@ def test_a_reject_that_is_formatted_and_taken_back(project: Editor, agent: Order
     wait_edits(project)
 
 
+@pytest.mark.parametrize("looked_at", [False, True])
+@pytest.mark.parametrize("formatter", ["pre", "edit", "checktime"])
+def test_a_new_file_that_is_formatted_is_still_the_agent_s_alone(
+    editor: Editor, formatter: str, looked_at: bool
+) -> None:
+    """One that is formatted some time after the save counts as changed by the user."""
+    project = started(editor, FORMATTERS[formatter])
+    agent = Orders(project)
+    agent.begin()
+    path = project.work / "n.txt"
+    agent.ask("runs", "printf 'one\\ntwo\\n' > n.txt")
+    wait_edits(project, n="created")
+    agent.ask("replace", str(path), "two", "two  too")
+    until(lambda: path.read_text() == "one\ntwo too\n")
+    if looked_at:
+        project.open("n.txt")
+        project.cmd("silent update")
+    over(project, agent)
+    wait_edits(project, n="created")
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    until(lambda: not path.exists())
+
+
 @pytest.mark.parametrize("verb", ["accept", "reject"])
 def test_a_formatter_in_the_background(editor: Editor, verb: str) -> None:
     """What it makes of a file on disk while the agent is at work nobody can tell from the agent's

@@ -96,6 +96,8 @@ class Saving(Wide):
         """
         if self.autosave != "plain" and self.formatter in ("", "pre"):
             super().both_at_once()
+            if self.autosave:
+                self.editor.wait("not vim.bo.modified")  # it waits for the host as it saves
 
     def agent_writes(self) -> None:
         """The agent's text is formatted as it is saved."""

@@ -367,6 +367,9 @@ function M.write(bufnr, autocmds)
     on_reload = function()
       edited = edited or not over
     end,
+    on_detach = function() -- by `:edit` in an autocommand
+      edited = edited or not over
+    end,
   })
   local fixeol = options.fixendofline
   if not options.endofline or options.endoffile then

@@ -15,6 +15,7 @@ local unheard = require('acp.unheard')
 ---@field reloaded? boolean read anew from its file since
 ---@field unread? boolean the host was told so and has not asked for the text yet
 ---@field held? boolean an edit of ours is under way
+---@field detached? boolean Neovim has parted from it meanwhile: by `:edit` in an autocommand
 
 local watched = {} ---@type table<integer, acp.Watched>
 local pending = {} ---@type table<string, true> files that hold pending edits
@@ -126,7 +127,9 @@ function M.attach(bufnr, path)
       on_reload(watch, bufnr)
     end,
     on_detach = function()
-      if watched[bufnr] == watch then
+      if watched[bufnr] == watch and watch.held then
+        watch.detached = true
+      elseif watched[bufnr] == watch then
         watched[bufnr] = nil
         tell('edited', { path = path, bufnr = bufnr, detached = true })
       end
@@ -167,12 +170,22 @@ end
 ---@param bufnr integer
 function M.release(bufnr)
   local watch = watched[bufnr]
-  if watch then
-    watch.held = nil
-    if api.nvim_buf_is_loaded(bufnr) then
-      known(watch, bufnr)
-      unheard.note(bufnr)
+  if not watch then
+    return
+  end
+  watch.held = nil
+  local loaded = api.nvim_buf_is_loaded(bufnr)
+  if watch.detached then
+    watched[bufnr] = nil
+    if loaded then
+      M.attach(bufnr, watch.path)
+    else
+      tell('edited', { path = watch.path, bufnr = bufnr, detached = true })
     end
+  end
+  if loaded then
+    known(watch, bufnr)
+    unheard.note(bufnr)
   end
 end
 
