@@ -70,9 +70,7 @@ class Edits:
         in their buffers.
         """
         self.reads: dict[str, Text] = {}
-        """What Neovim has read of files by itself while agents are at work, and nobody has looked
-        at since: the user may have gone on from that.
-        """
+        """What Neovim has read by itself of files at which nobody has looked since."""
         self.looked: dict[str, str | None] = {}
         """Of files that were looked at by name while agents are at work, as they were then."""
         self.rounds: Counter[str] = Counter()
