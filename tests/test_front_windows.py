@@ -232,6 +232,32 @@ def test_a_step_that_wraps_stands_below_its_own_text(front: Editor) -> None:
     assert re.match(r" {6}\S", row), row
 
 
+def test_the_chat_is_toggled_in_the_tab_page_where_the_user_is(front: Editor) -> None:
+    session(front)
+    here = "#vim.tbl_filter(function(w) return vim.w[w].acp end, vim.api.nvim_tabpage_list_wins(0))"
+    front.cmd("Acp chat")
+    assert front.lua(f"return {here}") == 1
+    front.cmd("tabnew")
+    front.cmd("Acp chat")
+    assert front.lua(f"return {here}") == 1
+    front.cmd("Acp chat")
+    assert front.lua(f"return {here}") == 0
+    front.cmd("tabprevious")
+    assert front.lua(f"return {here}") == 1
+    front.cmd("wincmd l | setlocal nowinfixbuf | split")
+    front.cmd("Acp chat")
+    assert front.lua(f"return {here}") == 0
+
+
+def test_a_chat_leaves_room_to_all_windows_of_the_user(front: Editor) -> None:
+    session(front)
+    front.cmd("vsplit")
+    front.cmd("Acp chat")
+    widths = front.lua("return vim.tbl_map(vim.api.nvim_win_get_width, vim.api.nvim_list_wins())")
+    assert min(widths) >= 20, widths
+    assert widths[-1] == 40
+
+
 def test_selects_do_not_nest_and_wait_for_normal_mode(front: Editor) -> None:
     front.lua(
         "_G.asked = {} vim.ui.select = function(items, opts, done)"

@@ -177,3 +177,15 @@ def test_the_log_shows_what_its_level_says(editor: Editor, redact: bool) -> None
     editor.setup({"log": {"level": "error"}})
     editor.cmd("Acp log")
     editor.wait("vim.fn.execute('messages'):find('log.level is error', 1, true)")
+
+
+def test_keys_of_the_chat_go_from_turn_to_turn(editor: Editor) -> None:
+    editor.agent("script")
+    for text in ("one", "two", "three"):
+        editor.turn(f"say {text}")
+    editor.cmd("wincmd l")
+    turns = [at for at, line in enumerate(editor.chat(), 1) if line == "## You"]
+    assert len(turns) == 3
+    for keys, row in (("gg]]", turns[1]), ("]]", turns[2]), ("]]", turns[2]), ("[[", turns[1])):
+        editor.keys(keys)
+        editor.wait("vim.fn.line('.') == ...", row)

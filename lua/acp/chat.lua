@@ -165,6 +165,12 @@ function M.number(bufnr)
   return by_buffer[bufnr] and by_buffer[bufnr].n
 end
 
+---@param bufnr integer
+---@return acp.Chat?
+function M.of(bufnr)
+  return by_buffer[bufnr]
+end
+
 --- The chat to write into; a wiped buffer is asked for again as a whole.
 ---@return acp.Chat?
 local function writable(n)
@@ -271,26 +277,35 @@ function M.fold_open(n, id, open)
   end
 end
 
+---@param bufnr integer
+local function show(bufnr)
+  local chat = require('acp.config').get().chat
+  local opts = { layout = chat.layout, size = chat.size, last = true, like = 'acp://chat/' }
+  require('acp.window').open_beside(bufnr, opts)
+end
+
 --- Frame operation and API: show the chat of n beside, where no window shows it; the focus stays.
 ---@param n integer
 function M.open(n)
   local bufnr = M.create(n)
-  local window = require('acp.window')
   if #vim.fn.win_findbuf(bufnr) == 0 then
-    local chat = require('acp.config').get().chat
-    local opts = { layout = chat.layout, size = chat.size, last = true, like = 'acp://chat/' }
-    window.open_beside(bufnr, opts)
+    show(bufnr)
   end
 end
 
---- Open the chat of a session or close all its windows.
+--- Open the chat of a session in this tab page, or close it there.
 ---@param n integer
 function M.toggle(n)
   local bufnr = M.create(n)
-  if #vim.fn.win_findbuf(bufnr) > 0 then
-    require('acp.window').close_all(bufnr)
-  else
-    M.open(n)
+  local window = require('acp.window')
+  if not window.showing(bufnr) then
+    show(bufnr)
+    return
+  end
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if api.nvim_win_get_buf(win) == bufnr then
+      window.close(win)
+    end
   end
 end
 
@@ -327,18 +342,6 @@ function M.card_at_cursor()
   return target and target.decision
 end
 
---- Decisions whose cards are in view as a whole in a window.
----@param win integer
----@return table<string, true> by id
-function M.cards_in_view(win)
-  local chat = by_buffer[api.nvim_win_get_buf(win)]
-  return chat
-      and api.nvim_win_call(win, function()
-        return marks.cards(chat, vim.fn.line('w0') - 1, vim.fn.line('w$') - 1)
-      end)
-    or {}
-end
-
 local function toggle_fold()
   local line = vim.fn.line('.')
   if vim.fn.foldlevel(line) > 0 then
@@ -367,30 +370,6 @@ function M.action()
   else
     require('acp.show').expect()
     require('acp.host').notify('open', { session = chat.n, target = target })
-  end
-end
-
---- Jump to the next (1) or previous (-1) turn.
----@param direction 1|-1
-function M.next_turn(direction)
-  local chat = by_buffer[api.nvim_get_current_buf()]
-  if not chat then
-    return
-  end
-  local row = api.nvim_win_get_cursor(0)[1] - 1
-  local best
-  for _, at in ipairs(marks.rows(chat, 'turn')) do
-    if (at - row) * direction > 0 then
-      if direction > 0 then
-        best = best or at
-      else
-        best = at
-      end
-    end
-  end
-  if best then
-    vim.cmd("normal! m'")
-    api.nvim_win_set_cursor(0, { best + 1, 0 })
   end
 end
 

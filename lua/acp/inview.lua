@@ -11,6 +11,19 @@ local function subject()
   return proposal and proposal.shown() or api.nvim_buf_get_name(0):match('^acp://form/(.+)')
 end
 
+--- Decisions whose cards a window shows as a whole.
+---@param win integer
+---@return table<string, true> by id
+local function shown(win)
+  local chat = require('acp.chat').of(api.nvim_win_get_buf(win))
+  return chat
+      and api.nvim_win_call(win, function()
+        local first, last = vim.fn.line('w0') - 1, vim.fn.line('w$') - 1
+        return require('acp.marks').cards(chat, first, last)
+      end)
+    or {}
+end
+
 ---@param found table<integer|string, any>
 ---@param cards acp.Card[]
 ---@return boolean
@@ -25,8 +38,7 @@ end
 ---@param cards acp.Card[]
 ---@return 'here'|'beside'|nil
 function M.where(cards)
-  local chat = require('acp.chat')
-  local found = chat.cards_in_view(api.nvim_get_current_win())
+  local found = shown(api.nvim_get_current_win())
   local about = subject()
   if about then
     found[about] = true
@@ -35,7 +47,7 @@ function M.where(cards)
     return 'here'
   end
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    found = vim.tbl_extend('force', found, chat.cards_in_view(win))
+    found = vim.tbl_extend('force', found, shown(win))
   end
   return all(found, cards) and 'beside' or nil
 end

@@ -65,8 +65,8 @@ local actions = {
       run = call('acp.chat', 'action'),
     },
     compose = { desc = 'go to the composer', run = call('acp.composer', 'open_insert') },
-    next_turn = { desc = 'next turn', run = call('acp.chat', 'next_turn', 1) },
-    previous_turn = { desc = 'previous turn', run = call('acp.chat', 'next_turn', -1) },
+    next_turn = { desc = 'next turn', run = call('acp.turns', 'go', 1) },
+    previous_turn = { desc = 'previous turn', run = call('acp.turns', 'go', -1) },
     cancel = cancel,
   },
   permission = {

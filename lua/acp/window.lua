@@ -200,8 +200,9 @@ local function last_of(part)
   return part[1] == 'leaf' and part[2] or last_of(part[2][#part[2]])
 end
 
---- Neovim from 0.12 on takes the columns of one more from the user's own window alone: where too
---- little is left of that, several of ours get equal parts.
+--- Neovim takes the columns of one more from the window beside it alone, from 0.12 on from the
+--- user's own. Where too little is left there, several of ours get equal parts; else the user's own
+--- do, as 'equalalways' says.
 local function make_room()
   local layout = vim.fn.winlayout()
   local parts = layout[1] == 'row' and layout[2] or {}
@@ -212,6 +213,9 @@ local function make_room()
       ours[#ours + 1] = win
     end
     narrow = narrow or vim.api.nvim_win_get_width(win) < MIN_COLUMNS
+  end
+  if narrow and #ours == 1 and vim.o.equalalways then
+    vim.cmd('horizontal wincmd =') -- ours have 'winfixwidth'
   end
   for _, win in ipairs(narrow and #ours > 1 and ours or {}) do
     vim.api.nvim_win_set_width(win, math.floor(vim.o.columns / #parts) - 1)
