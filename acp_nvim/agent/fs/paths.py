@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from acp_nvim.agent.fs.refusals import refusal
+from acp_nvim.session.asking.globs import alternatives
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -70,7 +71,7 @@ def secret(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
     """Whether one of the globs names this file.
 
     A glob without a slash matches any part of the path, one with slashes the whole of it, with
-    ``**`` for any number of parts; a glob that is absolute (or begins with ``~``) is compared with
+    ``**`` for any number of parts, ``{a,b}`` either; a glob that is absolute (or begins with ``~``) is compared with
     the absolute path. ``inside`` is the path below the session's directory, None when it is
     outside: the name of a directory that the user works in makes nothing secret. Case makes no
     difference. Both what the path says and what it resolves to count.
@@ -91,7 +92,7 @@ def secret(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
 def _patterns(globs: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
     """One expression for all globs below a directory, one for all absolute ones."""
     anywhere, anchored = [], []
-    for glob in globs:
+    for glob in (one for written in globs for one in alternatives(written)):
         expanded = os.path.expanduser(glob).replace(os.sep, "/")  # noqa: PTH111
         if expanded.startswith("/"):
             anchored.append(_translate(expanded[1:]))
@@ -108,6 +109,17 @@ def _any(patterns: list[str]) -> re.Pattern[str]:
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
 
 
+def _class(token: str) -> str:
+    """A choice of characters; what makes no sense as one stands for itself."""
+    inner = re.sub(r"[\\\[&|~]", r"\\\g<0>", token[1:-1])
+    written = "[" + ("^" + inner[1:] if inner.startswith("!") else inner) + "]"
+    try:
+        re.compile(written)
+    except re.error:
+        return re.escape(token)
+    return written
+
+
 def _translate(glob: str) -> str:
     """A glob as a regular expression over a path with slashes."""
     parts = []
@@ -121,8 +133,7 @@ def _translate(glob: str) -> str:
         elif token == "?":
             parts.append("[^/]")
         elif len(token) > 1:
-            inner = token[1:-1].replace("\\", r"\\")
-            parts.append("[" + ("^" + inner[1:] if inner.startswith("!") else inner) + "]")
+            parts.append(_class(token))
         else:
             parts.append(re.escape(token))
     return "".join(parts)

@@ -1,7 +1,7 @@
 """Permission rules of the user: which requests are answered without a question.
 
 A rule is `{action, kind, path, command, agent}`; the first that matches wins. Every condition that
-a rule states must hold; `path` and `command` are globs (`*` any text, `**` also across `/`).
+a rule states must hold; `path` and `command` are globs (`*` any text, `?`, `[ab]`; in paths `{a,b}`, too).
 
 Where a request concerns more than one thing the rules never say yes to more than was asked about:
 `allow` has to match every path, `deny` and `ask` any; and of a shell line with several commands
@@ -18,6 +18,7 @@ from typing import Final, Literal
 import msgspec
 
 from acp_nvim.session.asking import shell
+from acp_nvim.session.asking.globs import alternatives
 
 Action = Literal["allow", "deny", "ask"]
 
@@ -129,7 +130,8 @@ def _paths(rule: Rule, patterns: str | list[str], paths: Sequence[str]) -> bool:
 
 
 def _path(patterns: str | list[str], path: str) -> bool:
-    expanded = [str(Path(pattern).expanduser()) for pattern in _list(patterns)]
+    written = [one for pattern in _list(patterns) for one in alternatives(pattern)]
+    expanded = [str(Path(pattern).expanduser()) for pattern in written]
     return any(
         fnmatch.fnmatchcase(path, p) or fnmatch.fnmatchcase(path, "*/" + p) for p in expanded
     )
