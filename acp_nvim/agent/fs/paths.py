@@ -71,10 +71,10 @@ def secret(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
     """Whether one of the globs names this file.
 
     A glob without a slash matches any part of the path, one with slashes the whole of it, with
-    ``**`` for any number of parts, ``{a,b}`` either; a glob that is absolute (or begins with ``~``) is compared with
-    the absolute path. ``inside`` is the path below the session's directory, None when it is
-    outside: the name of a directory that the user works in makes nothing secret. Case makes no
-    difference. Both what the path says and what it resolves to count.
+    ``**`` for any number of parts, ``{a,b}`` for either; a glob that is absolute (or begins with
+    ``~``) is compared with the absolute path. ``inside`` is the path below the session's directory,
+    None when it is outside: the name of a directory that the user works in makes nothing secret.
+    Case makes no difference. Both what the path says and what it resolves to count.
     """
     if not globs:
         return False

@@ -1,7 +1,8 @@
 """Permission rules of the user: which requests are answered without a question.
 
 A rule is `{action, kind, path, command, agent}`; the first that matches wins. Every condition that
-a rule states must hold; `path` and `command` are globs (`*` any text, `?`, `[ab]`; in paths `{a,b}`, too).
+a rule states must hold; `path` and `command` are globs (`*` any text, `?`, `[ab]`; `{a,b}` in paths
+only).
 
 Where a request concerns more than one thing the rules never say yes to more than was asked about:
 `allow` has to match every path, `deny` and `ask` any; and of a shell line with several commands
