@@ -42,6 +42,15 @@ def test_the_bar_says_what_the_session_is_at_and_for_how_long(editor: Editor) ->
     shows(editor, "max tokens after 0 s")
 
 
+def test_the_bar_says_for_how_long_an_agent_has_been_starting(editor: Editor) -> None:
+    editor.agent("mute")
+    editor.prompt("say hi")
+    shows(editor, "starting 0 s · 1 waiting")
+    shows(editor, "starting 1 s · 1 waiting")
+    editor.cmd("Acp stop")
+    editor.wait(f"not {BAR}:find('starting', 1, true)")
+
+
 def test_a_question_stands_in_the_bar_until_it_is_answered(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("permissions 2")

@@ -12,6 +12,7 @@ local BUSY = { running = true, cancelling = true, starting = true }
 ---@field took? integer when it is over
 
 local turns = {} ---@type table<integer, acp.Turn> the latest of each session
+local started = {} ---@type table<integer, integer> when a session began to start, ms
 local timer ---@type uv.uv_timer_t|nil
 local watching = false
 
@@ -34,11 +35,15 @@ local function counted(count, word)
   return count > 0 and ('%d %s'):format(count, word) or nil
 end
 
+---@param n integer
 ---@param session table
----@param turn acp.Turn|nil
 ---@return string
-local function status(session, turn)
-  local word = session.status
+local function status(n, session)
+  local word, turn = session.status, turns[n]
+  started[n] = word == 'starting' and (started[n] or vim.uv.now()) or nil
+  if started[n] then
+    return word .. ' ' .. time(vim.uv.now() - started[n])
+  end
   if BUSY[word] then
     return turn and not turn.took and word .. ' ' .. time(vim.uv.now() - turn.from) or word
   end
@@ -114,7 +119,7 @@ local function text(n, width)
     asked = asked + #(session[name] or {})
   end
   local questions = counted(asked, asked == 1 and 'question' or 'questions')
-  local now = { status(session, turns[n]), counted(#(session.queue or {}), 'waiting') }
+  local now = { status(n, session), counted(#(session.queue or {}), 'waiting') }
   local plain = joined(now, 1, 2)
   local left = literal(plain)
   if session.error then
