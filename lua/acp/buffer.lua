@@ -2,7 +2,7 @@
 local M = {}
 
 --- 'formatlistpat' of what we draw: items of lists and plans, quotes, tool calls.
-M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘]\%( \[.\]\)\?\)\s\+]]
+M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘—→↳]\%( \[.\]\)\?\)\s\+]]
 
 --- The buffer of exactly this name, nil when there is none.
 ---@param name string
