@@ -21,7 +21,7 @@ from acp_nvim.edits.text import EMPTY, Text
 from tests.editor import Editor
 from tests.rpc import EditorError
 from tests.test_snapshots import git
-from tests.torture_world import AS_USER, SHOW, World
+from tests.torture_world import AS_USER, SHOW, World, in_lua
 from tests.until import until
 
 
@@ -69,7 +69,7 @@ class History(World):
         self.note("agent on disk", path, diff(disk.lines, new.lines))
         target = self.editor.home / "new"
         self.put(path, new, target)
-        named = [path] if self.rng.random() < 0.5 else []
+        named = [path] if self.rng.random() < 0.5 else self.named(path)
         how = self.rng.choice(["cat {0} > {1}", "cp {0} {1}.tmp; mv {1}.tmp {1}"])
         self.agent.ask("runs", *named, how.format(target, path))
         self.wrote(path, new)
@@ -98,7 +98,7 @@ class History(World):
             self.agent.ask("write", path, json.dumps(str(text)))
         else:
             (self.editor.home / "new").write_text(str(text))
-            self.agent.ask("runs", f"cp {self.editor.home}/new {path}")
+            self.agent.ask("runs", *self.named(path), f"cp {self.editor.home}/new {path}")
         self.paths.append(path)
         self.ledger.agent_wrote(path, None, text, self.n)
         self.settle({path: text}, {path: text})
@@ -111,7 +111,7 @@ class History(World):
         before = self.disk(path)
         assert before is not None
         self.note("agent deletes", path)
-        self.agent.ask("runs", f"rm {path}")
+        self.agent.ask("runs", *self.named(path), f"rm {path}")
         self.ledger.agent_deleted(path, before, self.n)
         self.settle({path: None}, {path: None})
 
@@ -127,7 +127,7 @@ class History(World):
         self.note("agent renames", path, new)
         self.paths.append(new)
         self.layouts[new] = self.layout(path)
-        self.agent.ask("runs", f"mv {path} {new}")
+        self.agent.ask("runs", *self.named(path, new), f"mv {path} {new}")
         self.ledger.agent_renamed(path, new, text, self.n)
         self.settle({path: None, new: text}, {path: None, new: text})
 
@@ -154,7 +154,8 @@ class History(World):
             self.editor.keys(keys)
             until(lambda: user in str(self.disk(path)))
         end = "\\r" if self.layout(path).dos else ""
-        done = self.agent.order("runs", f"LC_ALL=C sed -i '{theirs + 1}s/.*/{agent}{end}/' {path}")
+        sed = f"LC_ALL=C sed -i '{theirs + 1}s/.*/{agent}{end}/' {path}"
+        done = self.agent.order("runs", *self.named(path), sed)
         if save and not first:
             until(lambda: agent in str(self.disk(path)))
         if not (save and first):
@@ -205,7 +206,7 @@ class History(World):
         assert old is not None
         new = self.changed(old, "user")
         code = "".join(
-            f"vim.api.nvim_buf_set_lines(0, {h.start}, {h.end}, true, {_lua(h.lines)}) "
+            f"vim.api.nvim_buf_set_lines(0, {h.start}, {h.end}, true, {in_lua(h.lines)}) "
             for h in reversed(diff(old.lines, new.lines))
         )
         self.as_user("types", path, code)
@@ -270,9 +271,13 @@ class History(World):
                 steps = getattr(self.ledger, verb)(entry.path)
                 self.tell(verb, {"scope": "file", "path": entry.path}, steps)
             else:
-                self.note(verb, "all")
-                steps = getattr(self.ledger, verb + "_all")()
-                self.tell(verb, {"scope": "all"}, steps)
+                self.decide_all(verb)
+
+    def decide_all(self, verb: str) -> None:
+        """All that is pending of a session."""
+        self.note(verb, "all")
+        steps = getattr(self.ledger, verb + "_all")(self.n)
+        self.tell(verb, {"scope": "all", "session": self.n}, steps)
 
     def unreject(self) -> None:
         """The last reject is taken back, unless nothing would tell when that is done."""
@@ -352,14 +357,11 @@ class History(World):
         self.editor.lua("vim.cmd('silent! wall')")
         self.settle_as_it_is()
         verb = self.rng.choice(["accept", "reject"])
-        self.note(verb, "all, at last")
-        steps = getattr(self.ledger, verb + "_all")()
-        self.tell(verb, {"scope": "all"}, steps)
+        for n in self.numbers():
+            self.n = n
+            self.decide_all(verb)
+        assert self.ledger.files() == []
         self.settle({}, {})
-
-
-def _lua(lines: Sequence[str]) -> str:
-    return "{" + ",".join(json.dumps(line) for line in lines) + "}"
 
 
 def history(editor: Editor, seed: int, steps: int, kind: type[History] = History) -> History:

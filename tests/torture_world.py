@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +145,10 @@ class World:
         """Our numbers of the sessions; `n` is that of the one whose agent is at hand."""
         return [1]
 
+    def named(self, *paths: str) -> list[str]:
+        """Files that a command of the agent's names in its tool call."""
+        return []
+
     def seen(self) -> list[dict[str, Any]]:
         """`state().edits` of now, of all sessions."""
         self.look()
@@ -150,11 +156,14 @@ class World:
 
     def disk(self, path: str) -> Text | None:
         """A file's text."""
-        file = Path(path)
         try:
-            return decode_as(file.read_bytes(), self.layout(path)).text
+            return self.text(path, Path(path).read_bytes())
         except FileNotFoundError:
             return None
+
+    def text(self, path: str, data: bytes | None) -> Text | None:
+        """What a file would hold with this content."""
+        return None if data is None else decode_as(data, self.layout(path)).text
 
     def live(self, path: str) -> Text | None:
         """The text as the user sees it."""
@@ -229,16 +238,21 @@ class World:
 
     def begin(self) -> None:
         """A turn begins."""
-        self.note("turn")
+        self.note("turn", self.n)
         self.agent.begin()
 
     def end(self) -> None:
         """The turn ends."""
         self.agent.end()
-        self.editor.wait("not require('acp.watch').at_work(...)", self.paths[0])
+        if self.over():
+            self.editor.wait("not require('acp.watch').at_work(...)", self.paths[0])
         self.editor.wait("require('acp.outside').settled()")
-        self.note("turn ends")
+        self.note("turn ends", self.n)
         self.settle({}, {})
+
+    def over(self) -> bool:
+        """Whether nobody is at work any more."""
+        return not self.agent.working
 
     def note(self, *words: object) -> None:
         self.log.append(" ".join(map(str, words)))
@@ -260,3 +274,8 @@ class World:
 
 def _order(edit: dict[str, Any]) -> tuple[int, str]:
     return int(edit["session"]), str(edit["path"])
+
+
+def in_lua(lines: Sequence[str]) -> str:
+    """Lines as a table in Lua."""
+    return "{" + ",".join(json.dumps(line) for line in lines) + "}"
