@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,6 +164,15 @@ def test_checkpoints_come_back_by_session() -> None:
     assert checkpoints.read(reader, checkpoints.CHECKPOINT) == {1: [full], 2: [checkpoint(1)]}
     assert checkpoints.read(reader, checkpoints.UNDO) == {1: [full]}
     assert reader.lost == 0
+
+
+def test_words_that_are_no_unicode_lose_nothing_but_that() -> None:
+    named = msgspec.structs.replace(checkpoint(1), label="caf\udce9", reasons=["\udcff: gone"])
+    writer = Writer()
+    checkpoints.Kept(writer).write(checkpoints.CHECKPOINT, {1: [(named, named)]})
+    found = checkpoints.read(Reader(writer.take()), checkpoints.CHECKPOINT)
+    wanted = msgspec.structs.replace(named, label="caf?", reasons=["?: gone"])
+    assert found == {1: [wanted]}
 
 
 def test_one_that_grows_keeps_its_place() -> None:

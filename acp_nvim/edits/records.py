@@ -111,8 +111,13 @@ class Writer:
         return out
 
     def put(self, kind: str, key: bytes, value: Any) -> None:
-        """The value of a key: anything of which msgpack can be made."""
-        data = _encode(value)
+        """The value of a key: anything of which msgpack can be made. Words in it that are no
+        Unicode are made such; paths are to be `encoded`.
+        """
+        try:
+            data = _encode(value)
+        except UnicodeEncodeError:
+            data = _encode(_cleaned(msgspec.to_builtins(value, builtin_types=(bytes,))))
         name = blake2b(data, digest_size=16).digest()
         if self._values.get((kind, key)) != name:
             self._values[kind, key] = name
@@ -285,6 +290,17 @@ def _named(*parts: bytes) -> bytes:
         digest.update(b"%d:" % len(part))
         digest.update(part)
     return digest.digest()
+
+
+def _cleaned(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode()
+        case list() | tuple():
+            return [_cleaned(item) for item in value]
+        case dict():
+            return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+    return value
 
 
 def _packed(lines: tuple[str, ...]) -> bytes:
