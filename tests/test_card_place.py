@@ -105,3 +105,13 @@ def test_the_float_leaves_a_bar_at_the_top_free(front: Editor) -> None:
     front.lua("vim.wo.winbar = ''")
     front.cmd("tabnext | tabprevious")
     front.wait("(function() " + FLOAT + " end)()[1] == 2")
+
+
+@pytest.mark.parametrize(
+    "option", ["r" * 200, "some words " * 20, "漢" * 90, "a" * 75 + " " + "b" * 80]
+)
+def test_what_breaks_at_words_is_seen_to_its_last_line(front: Editor, option: str) -> None:
+    """Words that do not fit take the whole of the next row."""
+    found = {"id": 1, "lines": ["what", f"  [1] {option}", "  [2] Last"], "spans": []}
+    front.lua("require('acp.permission').set(1, ...)", [{**found, "options": OPTIONS}])
+    front.wait_screen("[2] Last")

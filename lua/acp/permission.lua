@@ -157,18 +157,6 @@ local function footer(more)
   return (' %s '):format(go or ':Acp permissions')
 end
 
---- Screen lines that `lines` take when they are wrapped at `width`.
----@param lines string[]
----@param width integer
----@return integer
-local function wrapped(lines, width)
-  local count = 0
-  for _, line in ipairs(lines) do
-    count = count + math.max(math.ceil(vim.fn.strdisplaywidth(line) / width), 1)
-  end
-  return count
-end
-
 --- Half the screen at most, all of it while the user reads there.
 ---@return integer rows
 local function most()
@@ -180,7 +168,7 @@ end
 local function measure(lines)
   local function widen(width)
     extent.width = math.max(math.min(width, WIDTH, vim.o.columns - 4), 1)
-    extent.rows = wrapped(lines, extent.width)
+    extent.rows = require('acp.wrap').least(lines, extent.width)
   end
   local width = vim.fn.strdisplaywidth(footer(0)) + 2
   extent.title = sessions() > 1 and 2 or 1
@@ -284,6 +272,12 @@ local function draw()
     dodge()
   else
     open()
+  end
+  -- As wide as it is now the text may take more rows than it would at least.
+  local taken = placed.width == extent.width and require('acp.wrap').there(win) or extent.rows
+  if taken ~= extent.rows then
+    extent.rows = taken
+    dodge()
   end
   keep_place(before, before and cursor - before.first or 0)
 end

@@ -1,0 +1,23 @@
+--- How many rows of the screen a text takes.
+local M = {}
+
+--- Screen lines that `lines` take when they are wrapped at `width`, wherever that is: the least.
+---@param lines string[]
+---@param width integer
+---@return integer
+function M.least(lines, width)
+  local count = 0
+  for _, line in ipairs(lines) do
+    count = count + math.max(math.ceil(vim.fn.strdisplaywidth(line) / width), 1)
+  end
+  return count
+end
+
+--- Rows that a window's text takes there, which breaks at words and is indented.
+---@param win integer
+---@return integer
+function M.there(win)
+  return vim.api.nvim_win_text_height(win, {}).all
+end
+
+return M
