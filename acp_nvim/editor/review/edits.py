@@ -192,11 +192,9 @@ class Edits:
         text = Text(live.text.lines, eol) if live is not None else None
         if lines is not None:
             text = clean(Text(tuple(lines), eol))
-        if text is None:
-            self.coded.add(path)  # its text is on its way here: with this stamp it is the user's
-            return
-        if lines is None and self.mirrors.stale(path):
+        if text is None or (lines is None and self.mirrors.stale(path)):
             self.known.pop(path, None)
+            self.coded.add(path)  # its text is on its way here: with this stamp it is the user's
             return
         if lines is None and self.mirrors.ended(path, eol):
             self.typed(path, text)

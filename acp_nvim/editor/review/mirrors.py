@@ -52,6 +52,8 @@ class Mirrors:
         self._known: dict[str, BufferText] = {}
         self._reread: set[str] = set()
         self._stale: set[str] = set()
+        self._missed: dict[str, tuple[int, int]] = {}
+        """Buffer and changedtick of what was heard while its text was on its way."""
         self.saving: dict[str, Saving] = {}
         """The last write of each file through the editor; whoever uses it takes it out."""
 
@@ -100,8 +102,11 @@ class Mirrors:
         again = path in self._reread
         self._reread.discard(path)
         self._stale.discard(path)
+        bufnr, tick = self._missed.pop(path, (0, 0))
         if isinstance(live, Closed):
             return live
+        if bufnr == live.bufnr and tick > live.tick:
+            self._lose(path)
         self._known[path] = live
         if known is not None and known.text != live.text:
             if again:
@@ -139,6 +144,7 @@ class Mirrors:
                 self._listener().lost(path)
             return
         if known is None or known.bufnr != args["bufnr"]:
+            self._missed[path] = int(args["bufnr"]), int(args["tick"])
             self._listener().lost(path)
         elif args.get("reloaded"):
             self._reread.add(path)
