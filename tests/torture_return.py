@@ -74,7 +74,13 @@ class Returning(Wide):
     def begin(self) -> None:
         """A turn begins; a checkpoint is made before."""
         self.kept[self.n].append(self.keep())
+        prompts = self.prompts()
         super().begin()
+        until(lambda: self.prompts() > prompts)
+
+    def prompts(self) -> int:
+        """How many have been sent: their checkpoints are made."""
+        return len(self.agent.traffic.received("session/prompt"))
 
     # ---- checkpoints
 
