@@ -368,3 +368,14 @@ def test_diff_mode_shows_no_marks_between_its_lines(front: Editor) -> None:
         11,
         23,
     ]
+
+
+@pytest.mark.parametrize("window", [1, 2])
+def test_a_change_while_its_windows_are_being_closed(front: Editor, window: int) -> None:
+    opened(front)
+    front.lua(
+        "vim.api.nvim_win_close(vim.api.nvim_tabpage_list_wins(0)[...], true) "
+        "vim.api.nvim_exec_autocmds('User', { pattern = 'AcpState', data = {} })",
+        window,
+    )
+    front.wait("#vim.api.nvim_list_tabpages() == 1")

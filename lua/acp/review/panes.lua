@@ -107,13 +107,15 @@ local function literal(text)
   return (text:gsub('%%', '%%%%'))
 end
 
---- A winbar of a title on the left and hints on the right.
+--- A winbar of a title on the left and hints on the right. A window that is being closed has none.
 ---@param win integer
 ---@param title string
 ---@param hint string
 function M.bar(win, title, hint)
   local bar = ('%%#AcpTitle# %s %%*%%<%%=%%#AcpMuted# %s %%*'):format(literal(title), literal(hint))
-  set(win, 'winbar', bar)
+  if api.nvim_win_is_valid(win) then
+    set(win, 'winbar', bar)
+  end
 end
 
 --- Leave a window to the user: whatever he came to show in it.
