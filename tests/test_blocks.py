@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import DecodeError
-from acp_nvim.protocol.jsonrpc import Notification, Peer, Updates
+from acp_nvim.protocol.jsonrpc import Notification, Peer, Response, Updates
 from tests.peers import plain
 from tests.wire import Running, Wire, eventually
 
@@ -114,25 +115,35 @@ def test_updates_come_together() -> None:
 
 @pytest.mark.parametrize("odd", ODD)
 def test_one_that_is_something_else_is_read_as_it_was(odd: bytes) -> None:
-    for event in peer(reads_updates=True).receive(GOOD[0] + odd):
+    for event in peer(reads_updates=True).receive(odd + GOOD[0]):
         assert not isinstance(event, Updates)
 
 
-async def test_a_handler_that_fails_on_one_gets_the_next() -> None:
+def test_the_answer_that_they_led_to_comes_with_them() -> None:
+    answer = line(jsonrpc="2.0", id=1, result={})
+    told, answered = peer(reads_updates=True).receive(b"".join(GOOD) + answer)
+    assert isinstance(told, Updates)
+    assert isinstance(answered, Response)
+    assert (len(told.messages), told.size) == (len(GOOD), len(b"".join(GOOD)))
+
+
+async def test_a_handler_that_fails_on_some_gets_the_next() -> None:
     own = Peer()
     own.reads_updates = True
     async with Running(Wire(peer=own)) as wire:
         heard: list[str] = []
 
-        def updated(message: schema.SessionNotification, size: int) -> None:
-            heard.append(type(message.update).__name__)
-            if len(heard) == 1:
+        def updated(messages: Sequence[schema.SessionNotification], size: int) -> None:
+            heard.extend(type(message.update).__name__ for message in messages)
+            if len(heard) == 2:
                 raise KeyError("first")
 
         wire.handler.updated = updated  # type: ignore[method-assign]
         wire.far.send(GOOD[0] + GOOD[1])
         await eventually(lambda: len(heard) == 2)
-        assert heard == ["AgentMessageChunk", "ToolCall"]
+        wire.far.send(GOOD[2])
+        await eventually(lambda: len(heard) == 3)
+        assert heard == ["AgentMessageChunk", "ToolCall", "ToolCallUpdate"]
         assert [str(error) for error in wire.handler.errors] == ["'first'"]
-        assert wire.endpoint.counters.notifications_in == 2
+        assert wire.endpoint.counters.notifications_in == 3
         assert wire.endpoint.counters.failures == 1

@@ -62,7 +62,7 @@ class Chat:
         update = schema.ToolCallUpdate(
             f"c{number}", title=f"call {number}", status=status, content=content
         )
-        self.session.upsert_call(update, announces=False)
+        self.session.upsert_call(update)
 
     def ask(self, number: int) -> None:
         call = self.session.tool_calls.get(f"c{number}")

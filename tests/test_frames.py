@@ -119,7 +119,7 @@ async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
         neovim.came.clear()
         for number in range(FLOOD // ENTRY + 1):
             update = schema.ToolCallUpdate(f"c{number}", status="completed")
-            session.upsert_call(update, announces=False)
+            session.upsert_call(update)
         await Breaches(screen, Settings).gate()
         if not neovim.answer.done():
             neovim.answer.set_result({"us": 10, "errors": []})
@@ -146,7 +146,7 @@ def test_a_tool_call_is_told_of_when_its_row_is_there() -> None:
     screen.collect(1000)
     for number in range(9):
         update = schema.ToolCallUpdate(f"c{number}", title=f"call {number}", status="completed")
-        session.upsert_call(update, announces=False)
+        session.upsert_call(update)
     shown: list[str] = []
     told: list[str] = []
     heard: list[str] = []

@@ -67,7 +67,7 @@ def test_output_that_stands_in_raw_output_alone_is_shown_once() -> None:
 )
 def test_a_refused_call_ends_with_the_turn(kind: Any, status: str) -> None:
     session = Session(1, "a", "/p", [])
-    call = session.upsert_call(schema.ToolCallUpdate("c", title="Edit"), announces=False)
+    call = session.upsert_call(schema.ToolCallUpdate("c", title="Edit"))
     option = Option("o", "O", kind)
     decision = Decision("d1", "permission", "Edit", tool_call_id="c", options=[option])
     session.ask(decision, call)

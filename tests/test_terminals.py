@@ -295,7 +295,7 @@ async def test_a_command_that_was_just_permitted_is_not_asked_for_again(tmp_path
     served = Served(tmp_path, **rule("ask"))
     option = schema.PermissionOption("yes", "Yes", "allow_once")
     call = schema.ToolCallUpdate("c1", title="Say hi", raw_input={"command": "echo hi; true"})
-    entry = served.session.entries[served.session.upsert_call(call, announces=False)]
+    entry = served.session.entries[served.session.upsert_call(call)]
     asked = schema.PermissionToolCall("c1", title="Say hi")
     request = schema.RequestPermissionRequest("s1", asked, [option])
     decision = permission_decision("d", entry.call, request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from msgspec import Raw
@@ -32,8 +32,8 @@ class Handler:
     def notification(self, method: str, params: Raw) -> None:
         self.heard.append((method, json.loads(bytes(params))))
 
-    def updated(self, message: schema.SessionNotification, size: int) -> None:
-        self.heard.append(message)
+    def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
+        self.heard += messages
 
     def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any]:
         self.heard.append(method)

@@ -19,7 +19,7 @@ from acp_nvim.agent.child.process import AgentProcess, Exit
 from acp_nvim.agent.child.pty import AVAILABLE
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import CHILD
-from acp_nvim.agent.client import Client, OnBreach
+from acp_nvim.agent.client import Client
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.oddities import Oddities
@@ -28,6 +28,7 @@ from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.setup import Setup
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.terminals import AgentTerminals
+from acp_nvim.agent.updating import OnBreach
 from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.agent.wire.traffic_view import Level

@@ -68,9 +68,9 @@ class Conversation:
         if not (self.running or self._coming or self._opening.replays):
             session.announce(prompt)
         self._woken = self._woken or self.running is None or self._answered
-        self._wake()
         if not self.is_open:
             self._front.turn_comes(session)
+        self._wake()
         return passed
 
     def open(self) -> None:

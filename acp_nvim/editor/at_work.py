@@ -11,7 +11,7 @@ import anyio
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.workspace.snapshots import FileChange, below
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.tool_calls import FINISHED, ToolCall
 
 GRAIN_NS: Final = 20_000_000
 """How far the clock of files may be behind."""
@@ -29,7 +29,7 @@ class Turn:
         """Files of tool calls that have ended, to be looked at."""
         self.diffs: list[tuple[str, str | None, str]] = []
         """What such tool calls say they changed."""
-        self.seen: dict[int, tuple[Any, ...]] = {}
+        self.seen: dict[ToolCall, tuple[Any, ...]] = {}
         """What was known of each tool call when it was looked at last."""
         self.naming = anyio.Lock()
         self.looking = False
@@ -52,19 +52,22 @@ class Turn:
         """What it had changed by then: no tree holds what these files were before the prompt."""
         self.names: dict[str, int] = {}
         """When each file was named last, in nanoseconds."""
-        self.calls: dict[int, tuple[int, int]] = {}
+        self.calls: dict[ToolCall, tuple[int, int]] = {}
         """From when to when each tool call ran that may change files; 0: it runs still."""
 
-    def heard(self, call: ToolCall, paths: Iterable[str] = ()) -> bool:
-        """A tool call that may change files was announced or changed; tells whether it has ended
-        now.
+    def heard(self, calls: Iterable[ToolCall], paths: Iterable[str] = ()) -> bool:
+        """Tool calls that may change files were announced or changed; tells whether one of them has
+        ended now.
         """
-        now, finished = time.time_ns(), call.finished
+        now, known, over = time.time_ns(), self.calls, False
         for path in paths:
             self.names[path] = now
-        began, ended = self.calls.get(call.index) or (now - GRAIN_NS, 0)
-        self.calls[call.index] = began, now if finished else 0
-        return finished and not ended
+        for call in calls:
+            began, ended = known.get(call) or (now - GRAIN_NS, 0)
+            finished = call.status in FINISHED
+            known[call] = began, now if finished else 0
+            over = over or (finished and not ended)
+        return over
 
     def concerns(self, path: str) -> bool:
         """Whether a file lies in its directories, or has been named."""

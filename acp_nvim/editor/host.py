@@ -205,7 +205,8 @@ class Host:
         self.screen.add(session, past)
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
-        session.on_call = partial(self.review.disk.tool_call, session)
+        session.on_call = partial(self.review.calling.tool_call, session)
+        session.on_plain_calls = partial(self.review.calling.plain_calls, session)
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
         self.conversations[session.n] = conversation
         return conversation

@@ -148,16 +148,11 @@ class Screen:
         operation.
         """
         ops: list[Op] = []
-        calls: list[str] | None = None
         for event in session.take_events(drawn):
             data = event.data
             if event.name == "AcpToolCall":
-                if calls is None:
-                    calls = []
-                    ops.append(["called", session.n, calls])
-                calls += (legible(data["id"]), data["status"])
+                ops.append(["called", session.n, [legible(text) for text in data["calls"]]])
                 continue
-            calls = None
             if event.name == "AcpLocation":
                 ops.append(["location", session.n, data["path"], data.get("line")])
             ops.append(["event", event.name, plain(data)])

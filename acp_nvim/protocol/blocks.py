@@ -55,6 +55,16 @@ def updates(block: bytes) -> list[Update] | None:
     return _read(_updates, block)
 
 
+def flood(block: bytes) -> tuple[bytes, bytes]:
+    """What may be nothing but updates, and a last line that is something else: often the answer
+    that they led to.
+    """
+    last = block.rfind(b"\n", 0, -1) + 1
+    if not last or block.find(b"session/update", last) >= 0:
+        return block, b""
+    return block[:last], block[last:]
+
+
 def _read(decoder: msgspec.json.Decoder[T], block: bytes) -> list[T] | None:
     """`decode_lines` takes values, not lines: one may span two lines, two may share one. When every
     newline stands between `}` and `{` no value spans it, and as many values as lines is one each.

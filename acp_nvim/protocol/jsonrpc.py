@@ -182,8 +182,15 @@ class Peer:
         return line
 
     def _block(self, block: bytes) -> list[Event]:
-        if self.reads_updates and (updates := blocks.updates(block)) is not None:
-            return [Updates([update.params for update in updates], len(block))]
+        if not self.reads_updates:
+            return self._messages(block)
+        flood, end = blocks.flood(block)
+        if (updates := blocks.updates(flood)) is None:
+            return self._messages(block)
+        told: Event = Updates([update.params for update in updates], len(flood))
+        return [told, *self._messages(end)] if end else [told]
+
+    def _messages(self, block: bytes) -> list[Event]:
         envelopes = blocks.envelopes(block)
         if envelopes is None:
             lines = [line for line in block.split(b"\n") if not line.isspace() and line]

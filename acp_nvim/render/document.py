@@ -79,6 +79,10 @@ class Document:
         self._blocks: list[Stream | Static] = []
         self._at: dict[Entry, int] = {}
         self._starts: list[int] = []
+        self._height = 0
+        """Rows on the screen."""
+        self._newest: Entry | None = None
+        """The entry that stands below all others."""
         self._skipped: dict[Message, int] = {}
         self._generation = ""
         """In the ids of folds: those of the process before are others."""
@@ -90,6 +94,7 @@ class Document:
         block = Static(separated=False)
         block.shown = self._rows(entry)
         self._place(entry, block)
+        self._height = block.rows
         self._generation = f"{block.rows}."
 
     def draw(self, transcript: Transcript, budget: int) -> tuple[list[Op], int]:
@@ -102,7 +107,7 @@ class Document:
         for entry in list(dirty):
             if budget <= 0:
                 break
-            if isinstance(entry, Message):
+            if entry.__class__ is Message:
                 used, done = self._message(entry, budget, batch)
             else:
                 used, done = self._static(entry, batch), True
@@ -120,6 +125,7 @@ class Document:
     def redraw(self, transcript: Transcript) -> list[Op]:
         """Forget the screen; everything is dirty again."""
         self._blocks, self._at, self._starts, self._skipped = [], {}, [], {}
+        self._height, self._newest = 0, None
         transcript.dirty = dict.fromkeys(transcript.entries)
         self.drawn = 0
         return [["reset_chat", self.n]]
@@ -145,7 +151,7 @@ class Document:
         assert isinstance(block, Stream)
         fresh = block.rows == 0
         start, before, drawn = self._start(at), block.rows, block.drawn
-        done = block.draw(batch, self.n, start, self._empty(at), budget)
+        done = block.draw(batch, self.n, start, not self._height, budget)
         used = block.drawn - drawn
         self._moved(at, before, block.rows)
         self.drawn += used
@@ -158,7 +164,7 @@ class Document:
         """Draw such an entry; returns what that costs of a budget."""
         at = self._at.get(entry)
         if at is None:
-            at = self._place(entry, Static(self._separates(entry)))
+            return self._append(entry, batch)
         block = self._blocks[at]
         assert block.__class__ is Static
         tool = entry if entry.__class__ is ToolEntry else None
@@ -169,9 +175,29 @@ class Document:
         if folds:
             rows.append(_below(tool))
         start, before = self._start(at), len(block.shown)
-        used = block.update(start, self._empty(at), rows, batch)
+        used = block.update(start, not self._height, rows, batch)
         self._moved(at, before, len(rows))
         if folds and tool is not None:
+            self._fold(block, at, start, tool, batch)
+        return ENTRY + used
+
+    def _append(self, entry: Entry, batch: Batch) -> int:
+        """The same for an entry that was not on the screen: it comes below all others."""
+        separated = self._separates(entry)
+        block = Static(separated)
+        at = self._place(entry, block)
+        rows = block.shown = self._rows(entry)
+        if not rows:
+            return ENTRY
+        tool = entry if entry.__class__ is ToolEntry and len(rows) > 1 else None
+        if separated:
+            rows.insert(0, BLANK)
+        if tool is not None:
+            rows.append(_below(tool) if tool.decisions else BLANK)
+        start = self._height
+        used = batch.put(start, start or 1, rows)
+        self._height = start + len(rows)
+        if tool is not None:
             self._fold(block, at, start, tool, batch)
         return ENTRY + used
 
@@ -181,7 +207,7 @@ class Document:
     def _rows(self, entry: Entry) -> list[Row]:
         """What cannot be drawn says so in its place; the chat goes on."""
         try:
-            if isinstance(entry, ToolEntry):
+            if entry.__class__ is ToolEntry:
                 return tools.draw(entry, self._look)
             return draw_entry(entry, self._look.tool_lines, self._look.cwd)
         except Exception as error:
@@ -189,7 +215,7 @@ class Document:
 
     def _fold(self, block: Static, at: int, start: int, entry: ToolEntry, batch: Batch) -> None:
         """A tool call folds as soon as it has content; it is open while it asks."""
-        asks = entry.asks is not None
+        asks = bool(entry.decisions) and entry.asks is not None
         if not block.folded:
             block.folded = True
             batch.fold(self._fold_id(at), start + block.separated, start + block.rows - 1, asks)
@@ -200,21 +226,18 @@ class Document:
         """Whether a blank row goes above an entry: except at the top, between tool calls, and
         below a blank one.
         """
-        if not self._blocks or self._blocks[-1].ends_blank:
+        above = self._newest
+        if above is None or (above.__class__ is ToolEntry and entry.__class__ is ToolEntry):
             return False
-        if not isinstance(entry, ToolEntry):
-            return True
-        previous = next(reversed(self._at))
-        return not (isinstance(previous, ToolEntry) or _folded_thought(previous))
+        if self._blocks[-1].ends_blank:
+            return False
+        return not (isinstance(entry, ToolEntry) and _folded_thought(above))
 
     def _place(self, entry: Entry, block: Stream | Static) -> int:
+        at = self._at[entry] = len(self._blocks)
         self._blocks.append(block)
-        self._at[entry] = at = len(self._blocks) - 1
+        self._newest = entry
         return at
-
-    def _empty(self, at: int) -> bool:
-        """Whether the buffer still has only the one empty line that every buffer has."""
-        return at == 0 and self._blocks[0].rows == 0
 
     def _start(self, at: int) -> int:
         """First row of a block: the sum of the rows above, kept as far as it is known."""
@@ -227,6 +250,7 @@ class Document:
     def _moved(self, at: int, before: int, after: int) -> None:
         """What stands below a block that grew or shrank starts elsewhere now."""
         if before != after:
+            self._height += after - before
             del self._starts[at + 1 :]
 
     def entry_at(self, screen_row: int) -> Entry | None:

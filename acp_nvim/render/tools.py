@@ -238,18 +238,17 @@ def _block(
     if block.__class__ is not schema.TextContent or is_aside(block):
         return indent(describe(block, {"call": call.index, "item": at}, cwd), prefix)
     text = block.text.rstrip("\n")
-    if not text:
-        return []
+    short = len(text) <= WIDEST // 8  # one character becomes eight at most
+    if short or limit == WHOLE:
+        lines = visible(text).split("\n") if text else []
+        if limit is None or len(lines) <= limit:
+            return [(prefix + line, (), None) for line in lines]
     count = text.count("\n") + 1
     if limit == 0:
         return indent([_more(count, call.index)], prefix)
     if limit is not None and count > limit:
         text = _head(text, limit)
-    lines = visible(text).split("\n")
-    if limit == WHOLE or len(text) <= WIDEST // 8:  # one character becomes eight at most
-        rows: list[Row] = [(prefix + line, (), None) for line in lines]
-    else:
-        rows = indent([_wide(line, call) for line in lines], prefix)
+    rows = indent([_wide(line, call) for line in visible(text).split("\n")], prefix)
     if limit is not None and count > limit:
         rows += indent([_more(count - limit, call.index)], prefix)
     return rows

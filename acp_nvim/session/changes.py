@@ -38,6 +38,17 @@ class Changes:
         """Whether anything waits to be told."""
         return bool(self.names or self.calls or self.events)
 
+    def statuses(self, n: int, mark: int) -> list[str]:
+        """Return the list to which ids and statuses of tool calls are added, in turns: events
+        `AcpToolCall` that follow one another are kept, and told, as one.
+        """
+        last = self.events[-1] if self.events else None
+        if last is None or last.name != "AcpToolCall" or last.mark != mark:
+            last = Event("AcpToolCall", {"session": n, "calls": []}, mark)
+            self.events.append(last)
+        calls: list[str] = last.data["calls"]
+        return calls
+
     def take_names(self) -> list[str]:
         """Return the names of changed state, sorted."""
         names = sorted(self.names)

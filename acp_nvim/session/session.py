@@ -8,13 +8,14 @@ Ring 1 feeds it (`apply`, `begin_turn`, `ask`, …), the editor ring reads what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from acp_nvim.protocol import schema
 from acp_nvim.session import options, snapshot
 from acp_nvim.session.asking.decisions import Decision, Decisions, Outcome
-from acp_nvim.session.changes import Changes, Event
+from acp_nvim.session.calls import Calls
+from acp_nvim.session.changes import Event
 from acp_nvim.session.entries import (
     Entry,
     Heading,
@@ -28,19 +29,17 @@ from acp_nvim.session.entries import (
     ToolEntry,
 )
 from acp_nvim.session.prompts import Prompt
-from acp_nvim.session.terminals import Terminals
-from acp_nvim.session.tool_calls import ToolCall, ToolCalls
-from acp_nvim.session.transcript import Transcript
+from acp_nvim.session.tool_calls import ToolCall
 
 Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"]
 
 
-class Session:
+class Session(Calls):
     """One conversation with one agent; `n` is our number, `id` the agent's."""
 
     def __init__(self, n: int, agent: str, cwd: str, directories: Sequence[str] = ()) -> None:
         """A session that does not exist at the agent yet."""
-        self.n = n
+        super().__init__(n, cwd)
         self.agent = agent
         self.cwd = cwd
         self.directories = list(directories)
@@ -55,7 +54,6 @@ class Session:
         self.queue: list[Prompt] = []
         self._announced: tuple[Prompt, Message] | None = None
         self.held = False
-        self.tool_calls = ToolCalls()
         self.plan: Sequence[schema.PlanEntry] = ()
         self.modes: schema.SessionModeState | None = None
         self.mode: str | None = None
@@ -71,23 +69,12 @@ class Session:
         self.children: dict[str, Session] = {}
         self.root: Session = self
         """The session that the user talks to; of a subagent the one above all."""
-        self.transcript = Transcript()
-        self.terminals = Terminals(cwd, self.transcript)
-        self.entries: dict[ToolCall, ToolEntry] = {}
         self.plan_entry: PlanEntry | None = None
         self.plans: dict[str, PlanDocument | None] = {}
         """Plans with an id (rfds/plan-operations); None for the one that is `plan`."""
         self.user: str | None = None
         """Who speaks as the user here, where that is not the user."""
         self.echo = ""
-        self.replaying = False
-        """The agent tells what was said and done in the past: nothing of it is an event now."""
-        self.state_mark = 0
-        self._changes = Changes()
-        self.on_change: Callable[[], None] = lambda: None
-        self.on_text: Callable[[], None] = lambda: None  # in its stead, for what streams
-        self.on_call: Callable[[ToolCall], None] = lambda _: None
-        """Told of each tool call that was announced or changed, in wire order."""
         self.terminals.watch(self._terminal_output, self._terminal_status)
 
     @property
@@ -101,21 +88,6 @@ class Session:
         return [snapshot.subagent(link) for link in self.links.values()]
 
     # -- what changed -----------------------------------------------------------------------------
-
-    def change(self, *names: str) -> None:
-        """Note that state of these names is to be told anew."""
-        self._changes.names.update(names)
-        self.state_mark = self.transcript.written
-        self.on_change()
-
-    def event(self, name: str, **data: Any) -> None:
-        """Queue a `User` event behind the text that came before it; none of a replay."""
-        if self.replaying:
-            return
-        self._changes.events.append(
-            Event(name, {"session": self.n, **snapshot.compact(**data)}, self.transcript.written)
-        )
-        self.on_change()
 
     def take_changes(self) -> list[tuple[list[str | int], Any]]:
         """Return what changed as `(path below the session, value)`; None stands for absent. Tool
@@ -260,23 +232,16 @@ class Session:
         elif stop_reason != "end_turn":
             self.remark("warning", f"the turn ended: {stop_reason}")
 
-    def close_calls(self, status: str) -> None:
-        """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-
-        turn).
-        """
-        for call in self.tool_calls.open():
-            call.status = status
-            self.touch_call(call)
-
     def _close_refused(self) -> None:
         """Close what waits for a permission that was not given: some agents end the turn without
         another word about it.
         """
-        for call in self.tool_calls.open():
-            asked = self.entries[call].decisions
-            if call.status == "pending" and asked and asked[-1].refused:
-                call.status = "cancelled"
-                self.touch_call(call)
+        refused = [call for call in self.tool_calls.open() if self._was_refused(call)]
+        self._close(refused, "cancelled")
+
+    def _was_refused(self, call: ToolCall) -> bool:
+        asked = self.entries[call].decisions
+        return call.status == "pending" and bool(asked) and asked[-1].refused
 
     def remark(
         self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()
@@ -285,41 +250,10 @@ class Session:
         self.transcript.add(Line(level, title, tuple(details)))
         self.on_change()
 
-    # -- tool calls and decisions -----------------------------------------------------------------
-
-    def touch_call(self, call: ToolCall) -> None:
-        """A tool call changed: its state, its event, its rows."""
-        entry, status = self.entries[call], call.status
-        transcript, changes = self.transcript, self._changes
-        changes.calls.add(call.index)
-        self.state_mark = written = transcript.written
-        transcript.dirty[entry] = None
-        if entry.terminals and call.finished:
-            self.terminals.close(entry)
-        if entry.told != status:
-            entry.told = status
-            if not self.root.replaying:
-                data = {"session": self.n, "id": call.id, "status": status}
-                changes.events.append(Event("AcpToolCall", data, written))
-        self.on_call(call)
-        self.on_text()
+    # -- decisions --------------------------------------------------------------------------------
 
     def follow(self) -> None:
         """A child takes over what its parent was told of it (`session/subagents.py`)."""
-
-    def upsert_call(
-        self, update: schema.ToolCall | schema.ToolCallUpdate, *, announces: bool
-    ) -> ToolCall:
-        """Apply a message about a tool call and show it."""
-        call, new = self.tool_calls.upsert(update, announces=announces)
-        if new:
-            self.entries[call] = entry = ToolEntry(call)
-            self.transcript.add(entry)
-        else:
-            entry = self.entries[call]
-        self.terminals.apply(entry, update)
-        self.touch_call(call)
-        return call
 
     def _terminal_output(self) -> None:
         self.on_change()

@@ -71,8 +71,13 @@ class Child(Session):
         """The same for events."""
         if name in _ASKING:
             self.root.event(name, subagent=self.n, **data)
-        elif not self.root.replaying:
+        else:
             super().event(name, **data)
+
+    @property
+    def silent(self) -> bool:
+        """It is told of the past with the session above all."""
+        return self.root.replaying
 
     def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
         """Ask here and above, under the child's name."""
@@ -83,9 +88,9 @@ class Child(Session):
         self._told()
         decision.waiters.append(lambda _: self._told())
 
-    def touch_call(self, call: ToolCall) -> None:
+    def _called(self, call: ToolCall) -> None:
         """What it does shows in a line above as well."""
-        super().touch_call(call)
+        super()._called(call)
         self.link.calls, self.link.latest = len(self.tool_calls), call.title or call.name or call.id
         self._told()
 

@@ -86,19 +86,11 @@ class ToolCalls:
         """Return the newest call of that id."""
         return self._by_id.get(tool_call_id)
 
-    def upsert(
-        self, update: schema.ToolCall | schema.ToolCallUpdate, *, announces: bool
-    ) -> tuple[ToolCall, bool]:
-        """Apply a message about a tool call; return it and whether it is new."""
-        call = self._by_id.get(update.tool_call_id)
-        if call is not None and not (announces and call.finished):
-            call.merge(update)
-            return call, False
-        call = ToolCall(update.tool_call_id, index=len(self._calls))
-        call.merge(update)
+    def new(self, tool_call_id: str) -> ToolCall:
+        """Return a call that was not there; it is the one of that id from now on."""
+        call = self._by_id[tool_call_id] = ToolCall(tool_call_id, index=len(self._calls))
         self._calls.append(call)
-        self._by_id[call.id] = call
-        return call, True
+        return call
 
     def open(self) -> list[ToolCall]:
         """Return those that are neither completed nor failed."""

@@ -81,30 +81,8 @@ def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
     session.on_change()
 
 
-def _tool_call(session: Session, update: schema.ToolCall) -> None:
-    if update.locations:
-        _located(session, update, announces=True)
-    else:
-        session.upsert_call(update, announces=True)
-
-
-def _tool_call_update(session: Session, update: schema.ToolCallUpdate) -> None:
-    if update.locations:
-        _located(session, update, announces=False)
-    else:
-        session.upsert_call(update, announces=False)
-
-
-def _located(
-    session: Session, update: schema.ToolCall | schema.ToolCallUpdate, announces: bool
-) -> None:
-    """Where the agent works is told in the order of its words; the last one is followed."""
-    call = session.tool_calls.get(update.tool_call_id)
-    before = call.locations if call is not None and not call.finished else ()
-    session.upsert_call(update, announces=announces)
-    for at in update.locations or ():
-        if at not in before:
-            session.event("AcpLocation", path=at.path, line=at.line or None)
+def _tool_call(session: Session, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
+    session.upsert_call(update)
 
 
 def _plan(session: Session, update: schema.Plan) -> None:
@@ -259,7 +237,7 @@ _APPLY: dict[type, Apply] = {
     schema.AgentMessageChunk: _agent_message,
     schema.AgentThoughtChunk: _thought,
     schema.ToolCall: _tool_call,
-    schema.ToolCallUpdate: _tool_call_update,
+    schema.ToolCallUpdate: _tool_call,
     schema.Plan: _plan,
     schema.AvailableCommandsUpdate: _commands,
     schema.CurrentModeUpdate: _mode,

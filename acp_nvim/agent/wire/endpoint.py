@@ -210,12 +210,7 @@ class Endpoint:
 
     def _updated(self, updates: Updates) -> None:
         self.counters.notifications_in += len(updates.messages) - 1
-        updated, size = self._handler.updated, updates.size
-        for message in updates.messages:
-            try:
-                updated(message, size)
-            except Exception as error:
-                self._failed(error)
+        self._guarded(self._handler.updated, updates.messages, updates.size)
 
     def _handle_rare(self, event: Event) -> None:
         match event:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Any, Protocol
 
 from msgspec import Raw
@@ -18,9 +18,9 @@ class Handler(Protocol):
     def notification(self, method: str, params: Raw) -> None:
         """The peer tells something."""
 
-    def updated(self, message: schema.SessionNotification, size: int) -> None:
-        """A `session/update`, read already, of at most `size` bytes: asked for by
-        `Peer.reads_updates`.
+    def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
+        """`session/update`s that came together, read already, in `size` bytes: asked for by
+        `Peer.reads_updates`. One that fails keeps none of the others from being applied.
         """
 
     def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any]:

@@ -24,13 +24,6 @@ MAX_NAMED: Final = 200
 _DEPTH: Final = 4
 
 
-def names(call: ToolCall) -> bool:
-    """Whether a tool call can name files at all, which most do not that only run something."""
-    if call.locations or call.raw_input:
-        return True
-    return schema.Diff in map(type, call.content)
-
-
 def named(call: ToolCall, cwd: str) -> list[str]:
     """Real absolute paths, without doubles, in the order in which they are named."""
     found = [at.path for at in call.locations] if call.locations else []

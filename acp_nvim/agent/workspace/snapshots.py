@@ -190,7 +190,7 @@ class Snapshots:
 
     async def _locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
         """One at a time for each directory, in a worker thread."""
-        async with self._locks.setdefault(root, anyio.Lock()):
+        async with self._locks.setdefault(root, anyio.Lock(fast_acquire=True)):
             return await to_thread.run_sync(work, root, paths)
 
     # ---- in a worker thread

@@ -19,7 +19,6 @@ from acp_nvim.agent.fs.decode import BinaryError
 from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.tasks import Tasks
-from acp_nvim.agent.workspace.named import READING, diffs, named, names
 from acp_nvim.agent.workspace.snapshots import (
     FileChange,
     Snapshots,
@@ -42,15 +41,12 @@ from acp_nvim.editor.review.entering import Step, enter
 from acp_nvim.edits.moves import Move, Moves
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
 
 ATTEMPTS: Final = 5
 """How often a changed file is brought to a buffer that keeps moving."""
 PAUSE_S: Final = 0.05
 LATE_S: Final = 0.25
 """How long Neovim is left alone before a change is brought to it that it did not take."""
-SHARE: Final = 4.0
-"""A look at the whole tree is followed by a pause of so many times its length."""
 
 
 class DiskEdits:
@@ -68,7 +64,7 @@ class DiskEdits:
         self._late: dict[str, Session] = {}
         """Whose changes could not be brought to the files' buffers yet."""
         self._moves = Moves()
-        self._lock = anyio.Lock()
+        self._lock = anyio.Lock(fast_acquire=True)
         edits.at_work = self.turns.concern
         edits.look_first = self._before_use
 
@@ -139,7 +135,7 @@ class DiskEdits:
         if not turn.prompts:
             turn.closed = time.time_ns() + GRAIN_NS
         await turn.ready.wait()
-        await self._look_at_named(turn)
+        await self.look_at_named(turn)
         await self.look(turn.roots)
 
     def leave(self, session: Session) -> None:
@@ -155,44 +151,10 @@ class DiskEdits:
         if turn is not None:
             await turn.over.wait()
 
-    # ---- tool calls
+    # ---- looking
 
-    def tool_call(self, session: Session, call: ToolCall) -> None:
-        """A tool call was announced or changed; called in wire order, so it must not wait."""
-        turn = self.turns.get(session)
-        if turn is None or call.kind in READING:
-            return
-        if not names(call):
-            if turn.heard(call):
-                self._ended(turn)
-            return
-        state = (call.status, call.locations, call.content, call.raw_input)
-        if turn.seen.get(call.index) == state:
-            return
-        turn.seen[call.index] = state
-        paths = named(call, session.cwd)
-        turn.heard(call, paths)
-        if call.finished:
-            if paths:
-                turn.named.update(paths)
-                turn.diffs += diffs(call, session.cwd)
-                turn.ended.set()
-            self._ended(turn)
-        elif paths:
-            self._tasks.start_soon(self._note, turn, paths)
-
-    def _ended(self, turn: Turn) -> None:
-        turn.again = True
-        if not turn.looking:
-            turn.looking = True
-            self._tasks.start_soon(self._after_calls, turn)
-
-    async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
-        if not turn.ready.is_set():
-            await to_thread.run_sync(keep, turn.early, paths)
-        await self._snapshots.note(turn.roots, paths)
-
-    async def _look_at_named(self, turn: Turn) -> None:
+    async def look_at_named(self, turn: Turn) -> None:
+        """Take up what became of the files that tool calls have named which are over."""
         async with turn.naming:
             paths, turn.named = sorted(turn.named), set()
             given, turn.diffs = turn.diffs, []
@@ -210,21 +172,6 @@ class DiskEdits:
             change = FileChange(path, None if old is None else old.encode(), data)
             async with self._lock, self._edits.alone(path):
                 await self._take_up([change])
-
-    async def _after_calls(self, turn: Turn) -> None:
-        """Look until no tool call has ended meanwhile; one task for each turn."""
-        try:
-            while turn.again and self.turns.get(turn.session) is turn:
-                turn.again, turn.ended = False, anyio.Event()
-                await self._look_at_named(turn)
-                started = anyio.current_time()
-                await self.look(turn.roots)
-                with anyio.move_on_after(SHARE * (anyio.current_time() - started)):
-                    await turn.ended.wait()
-        finally:
-            turn.looking = False
-
-    # ---- looking
 
     def _before_use(self, path: str) -> Awaitable[set[str]] | None:
         """A decision is about to be made on a file that an agent may have changed just now."""

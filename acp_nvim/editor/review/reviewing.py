@@ -18,6 +18,7 @@ from acp_nvim.agent.workspace.checkpoints import Checkpoint, prune, targets
 from acp_nvim.agent.workspace.snapshots import Snapshots, stamp_of
 from acp_nvim.editor.at_work import Turn
 from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.review.calling import Calling
 from acp_nvim.editor.review.coming import ANNOUNCED_S, Coming
 from acp_nvim.editor.review.comments import Comments
 from acp_nvim.editor.review.commits import Commits
@@ -80,6 +81,7 @@ class Reviewing:
         """The loop runs now."""
         self._tasks = tasks
         self.disk = DiskEdits(self.edits, self.snapshots, tasks)
+        self.calling = Calling(self.disk, self.snapshots, tasks)
         self.coming = Coming(self.disk, tasks)
         self.rewind = Rewind(self.edits, self.decide, self.disk, self.snapshots)
         self.outliving = Outliving(self.edits, self.rewind, self.commits, tasks, self._notice)

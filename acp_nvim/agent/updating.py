@@ -1,0 +1,265 @@
+"""Updates: which session they belong to, and what becomes of those that are not as they should be
+(v1/session-setup, v1/prompt-turn).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final
+
+import msgspec
+
+from acp_nvim.agent.early import Early
+from acp_nvim.agent.oddities import Oddities
+from acp_nvim.agent.settings import Settings
+from acp_nvim.agent.wire.calls import OnResponse
+from acp_nvim.protocol import codec, schema
+from acp_nvim.protocol.errors import RemoteProtocolError
+from acp_nvim.render.text import one_line, size
+from acp_nvim.session.limits import fit
+from acp_nvim.session.session import Session
+from acp_nvim.session.updates import apply, said
+
+_read_update = codec.reader("session/update", "client")
+_session_id: Final = attrgetter("session_id")
+_update: Final = attrgetter("update")
+
+PAST = (
+    *(schema.UserMessageChunk, schema.AgentMessageChunk, schema.AgentThoughtChunk),
+    *(schema.ToolCall, schema.ToolCallUpdate, schema.Plan),
+    *(schema.CompactionUpdate, schema.CompactionSummaryChunk),
+)
+"""Updates that tell a session's history; all others tell how it is now."""
+
+_CALLS = (schema.ToolCall, schema.ToolCallUpdate)
+
+OnBreach = Callable[[str, str, Session | None], None]
+"""Told of what went over an option `limits.*`: the option's last name, what, and whose it was."""
+
+
+class Updating:
+    """The sessions of one connection by the agent's ids, and what is told of them."""
+
+    def __init__(self, settings: Callable[[], Settings], oddities: Oddities) -> None:
+        """No session yet."""
+        self.sessions: dict[str, Session] = {}
+        self.oddities = oddities
+        self.early = Early()
+        """What came for sessions whose `session/new` has not answered yet."""
+        self._nameless: list[Session] = []
+        self.muted: dict[str, int] = {}
+        """Session ids whose replay is not applied, and how much of it has come."""
+        self._gone: set[str] = set()
+        self.translate: Callable[[msgspec.Raw], list[msgspec.Raw]] = lambda _: []
+        """What an update that cannot be read stands for in v1 (`protocol/dialects.py`)."""
+        self.new_child: Callable[[Session, str], Session] | None = None
+        """Makes the session of a child that a session has told of, or finds it."""
+        self.on_breach: OnBreach = lambda limit, text, session: None
+        self._cut: set[tuple[int, int]] = set()
+        """Tool calls whose cut has been told, by session and position."""
+        self._settings = settings
+
+    # -- sessions ---------------------------------------------------------------------------------
+
+    def adopt(self, session_id: str, session: Session) -> None:
+        """Route this id to a session from now on, and apply what came for it before."""
+        self.sessions[session_id] = session
+        self._gone.discard(session_id)
+        for update in self.early.take(session_id):
+            self._apply(session, update)
+
+    @contextmanager
+    def naming(self, session: Session) -> Iterator[OnResponse]:
+        """Around the `session/new` of a session: its id is routed from the answer on, in wire
+        order. One that asks for something under its id before that is served as well.
+        """
+        named: list[str] = []
+
+        def answered(result: Any, error: Exception | None) -> None:
+            if error is None and session in self._nameless:  # else nobody waits for it any more
+                named.append(result.session_id)
+                self.adopt(result.session_id, session)
+
+        self._nameless.append(session)
+        try:
+            yield answered
+        finally:
+            self._nameless.remove(session)
+            for key in [it for it, value in self.sessions.items() if value is session]:
+                if key not in named:
+                    del self.sessions[key]
+
+    def asks_early(self, session_id: str) -> Session | None:
+        """The session that asks for something under an id that is not known yet, if it can be but
+        one.
+        """
+        if len(self._nameless) != 1 or session_id in self._gone:
+            return None
+        self.adopt(session_id, self._nameless[0])
+        return self._nameless[0]
+
+    def forget(self, session: Session) -> None:
+        """Stop routing to a session."""
+        for session_id in [key for key, value in self.sessions.items() if value is session]:
+            del self.sessions[session_id]
+            self._gone.add(session_id)
+        for child in session.children.values():
+            self.forget(child)
+
+    def said(self, session_id: str) -> str:
+        """What the agent has said in the running turn of a session."""
+        session = self.sessions.get(session_id)
+        return said(session) if session is not None else ""
+
+    def tells_the_past(self, session_id: str) -> bool:
+        """Whether the agent has told what was said in a session that is not known yet."""
+        return any(isinstance(update, PAST) for update in self.early.get(session_id))
+
+    def mute(self, session_id: str) -> None:
+        """Do not apply what tells of the past: messages, tool calls, plan."""
+        self.muted[session_id] = 0
+
+    def unmute(self, session_id: str) -> None:
+        """Apply everything again."""
+        self.muted.pop(session_id, None)
+
+    # -- updates ----------------------------------------------------------------------------------
+
+    def failed(self, error: BaseException) -> None:
+        """Count a fault of our own while answering."""
+        self.oddities.count("internal error", f"{type(error).__name__}: {error}")
+
+    def _decode(self, method: str, params: msgspec.Raw) -> Any:
+        notes: list[str] = []
+        try:
+            return codec.decode_params(method, params, "client", notes)
+        except RemoteProtocolError as error:
+            self.oddities.count("bad params", f"{method}: {error}")
+            return None
+        finally:
+            for note in notes:
+                self.oddities.count("forgiven", f"{method}: {note}")
+
+    def update(self, params: msgspec.Raw) -> None:
+        """Apply one update, however it looks."""
+        try:
+            message = _read_update(params)
+        except (msgspec.DecodeError, RecursionError):
+            message = self._read_otherwise(params)
+        if message is not None:
+            self.updated((message,), len(params))
+
+    def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
+        """Apply updates that came together in `size` bytes, in their order. An error in one of them
+        is told by `failed`, and is none of the others' business.
+        """
+        for session_id, run in groupby(messages, _session_id):
+            session = self.sessions.get(session_id)
+            if session is None:
+                self._stray(session_id, map(_update, run))
+            elif self.muted:
+                self._apply_all(session, list(self._audible(session, run)), size)
+            else:
+                self._apply_all(session, map(_update, run), size)
+
+    def _apply_all(self, session: Session, updates: Iterable[Any], size: int) -> None:
+        """JSON is never shorter than what it says: in so few bytes nothing is to be cut."""
+        fits = size <= self._settings().limits.tool_output_bytes
+        for calls, run in groupby(updates, _is_call):
+            if calls and fits:
+                self._apply_calls(session, run)
+            else:
+                self._apply_each(session, run)
+
+    def _apply_calls(self, session: Session, updates: Iterator[Any]) -> None:
+        left = True
+        while left:
+            try:
+                for unknown in session.upsert_calls(updates):
+                    self._note_unknown(unknown)
+                left = False
+            except Exception as error:
+                self.failed(error)
+
+    def _apply_each(self, session: Session, updates: Iterable[Any]) -> None:
+        for update in updates:
+            try:
+                if update.__class__ is schema.AgentMessageChunk and session.status != "idle":
+                    apply(session, update)
+                else:
+                    self._note(session, update)
+                    self._apply(session, update)
+            except Exception as error:
+                self.failed(error)
+
+    def _read_otherwise(self, params: msgspec.Raw) -> Any:
+        """An update that is not as it should be; None when that is all there is to do with it."""
+        stands_for = self.translate(params)
+        for translated in stands_for:
+            self.update(translated)
+        return None if stands_for else self._decode("session/update", params)
+
+    def _stray(self, session_id: str, updates: Iterable[Any]) -> None:
+        """Keep what came for a session whose `session/new` has not answered yet."""
+        if session_id in self._gone:
+            return
+        for update in updates:
+            self.oddities.count("update for a session not known yet", session_id[-8:])
+            size = len(msgspec.json.encode(update))
+            self.early.add(session_id, update, size)
+
+    def _apply(self, session: Session, update: Any) -> None:
+        """Apply an update; a child that it tells of is routed from then on (v1/subagents)."""
+        if isinstance(update, _CALLS):
+            self._apply_call(session, update)
+            return
+        apply(session, update)
+        if isinstance(update, schema.SubagentUpdate) and self.new_child is not None:
+            child = self.new_child(session, update.session_id)
+            if self.sessions.get(update.session_id) is not child:
+                self.adopt(update.session_id, child)
+            child.follow()
+
+    def _apply_call(self, session: Session, update: Any) -> None:
+        """What a tool call brings beyond the limit is left out; that is told once a call."""
+        limit = self._settings().limits.tool_output_bytes
+        update, brought = fit(update, limit)
+        apply(session, update)
+        call = session.tool_calls.get(update.tool_call_id)
+        if brought and call is not None and (session.n, call.index) not in self._cut:
+            self._cut.add((session.n, call.index))
+            title = one_line(call.title or call.id, 60)
+            text = f"the output of {title} was cut: {size(brought)}, more than {size(limit)}"
+            self.on_breach("tool_output_bytes", text, session)
+
+    def _audible(
+        self, session: Session, messages: Iterable[schema.SessionNotification]
+    ) -> Iterator[Any]:
+        """What is to be applied: what a session's subagents did is told again with it."""
+        for message in messages:
+            known = message.session_id in self.muted
+            told = message.session_id if known else session.root.id
+            if told in self.muted and isinstance(message.update, PAST):
+                self.muted[told] += 1
+            else:
+                yield message.update
+
+    def _note(self, session: Session, update: Any) -> None:
+        """Count what the protocol does not foresee but we survive."""
+        kind = update.__class__
+        if kind is schema.ToolCallUpdate and session.tool_calls.get(update.tool_call_id) is None:
+            self._note_unknown(update.tool_call_id)
+        elif kind is schema.UnknownUpdate:
+            self.oddities.count("unknown update", update.session_update)
+        elif kind is schema.AgentMessageChunk and session.root is session:
+            self.oddities.count("update outside of a turn", "agent_message_chunk")
+
+    def _note_unknown(self, tool_call_id: str) -> None:
+        self.oddities.count("tool_call_update for an unknown id", tool_call_id)
+
+
+def _is_call(update: Any) -> bool:
+    return update.__class__ in _CALLS

@@ -1,0 +1,160 @@
+"""The tool calls of a session: what is told of them, one after the other and in one go.
+
+Agents tell of nothing else as often, so what a message costs is most of what a session costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from acp_nvim.protocol import schema
+from acp_nvim.session import snapshot
+from acp_nvim.session.changes import Changes, Event
+from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.terminals import Terminals
+from acp_nvim.session.tool_calls import FINISHED, ToolCall, ToolCalls
+from acp_nvim.session.transcript import Transcript
+
+Update = schema.ToolCall | schema.ToolCallUpdate
+
+
+class Calls:
+    """Of session `n`: its transcript, its tool calls in it, and what changed and is not told."""
+
+    def __init__(self, n: int, cwd: str) -> None:
+        """None yet."""
+        self.n = n
+        self.tool_calls = ToolCalls()
+        self.transcript = Transcript()
+        self.terminals = Terminals(cwd, self.transcript)
+        self.entries: dict[ToolCall, ToolEntry] = {}
+        self.replaying = False
+        """The agent tells what was said and done in the past: nothing of it is an event now."""
+        self.state_mark = 0
+        self._changes = Changes()
+        self.on_change: Callable[[], None] = lambda: None
+        self.on_text: Callable[[], None] = lambda: None  # in its stead, for what streams
+        self.on_call: Callable[[ToolCall], None] = lambda _: None
+        """Told of each tool call that was announced or changed, in wire order..."""
+        self.on_plain_calls: Callable[[Iterable[ToolCall]], None] = lambda _: None
+        """...but of those that name no file together, at the end of a run."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether what happens is no event."""
+        return self.replaying
+
+    # -- what changed -----------------------------------------------------------------------------
+
+    def change(self, *names: str) -> None:
+        """Note that state of these names is to be told anew."""
+        self._changes.names.update(names)
+        self.state_mark = self.transcript.written
+        self.on_change()
+
+    def event(self, name: str, **data: Any) -> None:
+        """Queue a `User` event behind the text that came before it; none of a replay."""
+        if self.silent:
+            return
+        self._changes.events.append(
+            Event(name, {"session": self.n, **snapshot.compact(**data)}, self.transcript.written)
+        )
+        self.on_change()
+
+    # -- messages ---------------------------------------------------------------------------------
+
+    def upsert_call(self, update: Update) -> ToolCall:
+        """Apply a message about a tool call and show it."""
+        self.upsert_calls((update,))
+        call = self.tool_calls.get(update.tool_call_id)
+        assert call is not None
+        return call
+
+    def upsert_calls(self, updates: Iterable[Update]) -> list[str]:
+        """Apply a run of messages and show their calls. Returns the ids of updates to calls that
+        nobody had told of.
+
+        An error in the middle leaves the rest in an iterator, and tells of what came before it.
+        """
+        get, entries, dirty = self.tool_calls.get, self.entries, self.transcript.dirty
+        numbers, silent = self._changes.calls, self.silent
+        mark = self.state_mark = self.transcript.written
+        statuses: list[str] | None = None
+        plain: dict[ToolCall, None] = {}
+        unknown: list[str] = []
+        call: ToolCall | None = None
+        try:
+            for update in updates:
+                call = get(update.tool_call_id)
+                anew = update.__class__ is schema.ToolCall
+                if call is None or (anew and call.status in FINISHED):
+                    if call is None and update.__class__ is schema.ToolCallUpdate:
+                        unknown.append(update.tool_call_id)
+                    call, entry = self._new(update.tool_call_id)
+                else:
+                    entry = entries[call]
+                    dirty[entry] = None
+                status, locations = call.status, call.locations
+                call.merge(update)
+                numbers.add(call.index)
+                if entry.told != call.status:
+                    entry.told = call.status
+                    if not silent:
+                        if statuses is None:
+                            statuses = self._changes.statuses(self.n, mark)
+                        statuses += (call.id, call.status)
+                if _is_plain(call) and not update.meta and not entry.terminals:
+                    plain[call] = None
+                else:
+                    self._beside(entry, update, () if status in FINISHED else locations)
+                    statuses = None
+        finally:
+            if call is not None:
+                self.on_plain_calls(plain)
+                self._called(call)
+        return unknown
+
+    def close_calls(self, status: str) -> None:
+        """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-
+        turn).
+        """
+        self._close(self.tool_calls.open(), status)
+
+    def _close(self, calls: Iterable[ToolCall], status: Any) -> None:
+        self.upsert_calls([schema.ToolCallUpdate(call.id, status=status) for call in calls])
+
+    def _new(self, tool_call_id: str) -> tuple[ToolCall, ToolEntry]:
+        call = self.tool_calls.new(tool_call_id)
+        entry = self.entries[call] = ToolEntry(call)
+        self.transcript.add(entry)
+        return call, entry
+
+    def _beside(
+        self, entry: ToolEntry, update: Update, before: Sequence[schema.ToolCallLocation]
+    ) -> None:
+        """What a message says of terminals and files. Where the agent works is told in the order of
+        its words, each place once while the call runs; the last one is followed.
+        """
+        call = entry.call
+        self.terminals.apply(entry, update)
+        if entry.terminals and call.finished:
+            self.terminals.close(entry)
+        for at in update.locations or ():
+            if at not in before:
+                self.event("AcpLocation", path=at.path, line=at.line or None)
+        self.on_call(call)
+
+    def _called(self, call: ToolCall) -> None:
+        """A run of messages is applied; this call was the last one."""
+        self.on_text()
+
+
+def _is_plain(call: ToolCall) -> bool:
+    """Whether all that is known of a call is words: no file, no command, no diff, no terminal."""
+    if call.locations or call.raw_input:
+        return False
+    for item in call.content:  # noqa: SIM110 - this is asked for each message
+        if item.__class__ is not schema.Content:
+            return False
+    return True
