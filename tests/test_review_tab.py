@@ -378,4 +378,5 @@ def test_a_change_while_its_windows_are_being_closed(front: Editor, window: int)
         "vim.api.nvim_exec_autocmds('User', { pattern = 'AcpState', data = {} })",
         window,
     )
-    front.wait("#vim.api.nvim_list_tabpages() == 1")
+    front.wait("#vim.tbl_filter(function(e) return e.name == 'AcpReview' end, acp_events) == 2")
+    assert front.events("AcpReview")[-1]["data"] == {"open": False}
