@@ -7,6 +7,9 @@ import pytest
 from tests.editor import Editor
 from tests.torture import history
 from tests.torture_mortal import Mortal
+from tests.torture_return import Returning
+from tests.torture_saving import Saving
+from tests.torture_two import Two
 from tests.torture_wide import Wide
 
 
@@ -26,3 +29,9 @@ def test_a_random_history_of_files_of_all_kinds(editor: Editor, seed: int) -> No
 def test_a_random_history_with_hosts_that_are_killed(editor: Editor, seed: int) -> None:
     editor.errors_expected = True
     history(editor, seed, 60, Mortal)
+
+
+@pytest.mark.parametrize(("kind", "seed"), [(Saving, 2), (Saving, 16), (Returning, 11), (Two, 1)])
+def test_a_random_history_of_other_users(editor: Editor, kind: type[Wide], seed: int) -> None:
+    editor.errors_expected = True
+    history(editor, seed, 60, kind)
