@@ -23,3 +23,30 @@ def test_all_is_said_in_numbers(editor: Editor, verdict: str) -> None:
     editor.open(one)
     editor.cmd(f"Acp {verdict} file")
     until(lambda: f"acp: {verdict}ed 1 hunk in one.txt" in editor.messages())
+
+
+SHOWN = """
+(function()
+  for _, line in ipairs(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://review'), 0, -1, false)) do
+    local name = line:match('^▸ M (%S+)')
+    if name then return name end
+  end
+end)()
+"""
+
+
+@pytest.mark.parametrize("keys", [",A", ",a"])
+def test_after_a_file_the_review_goes_on_with_the_next_one(editor: Editor, keys: str) -> None:
+    editor.lua("vim.g.maplocalleader = ','")
+    editor.agent("script")
+    paths = [editor.write(f"{name}.txt", "a\n") for name in ("one", "two", "three")]
+    editor.turn("\n".join(f'write {path} "A\\n"' for path in paths))
+    editor.wait("#require('acp').state().sessions[1].edits == 3")
+    editor.cmd("Acp review")
+    editor.wait(f"{SHOWN} == 'one.txt'")
+    editor.keys("]f")
+    editor.wait(f"{SHOWN} == 'two.txt'")
+    editor.keys(keys)
+    editor.wait(f"{SHOWN} == 'three.txt'")
+    editor.keys(keys)
+    editor.wait(f"{SHOWN} == 'one.txt'")

@@ -197,7 +197,8 @@ function M.line()
   end
 end
 
---- Go to a row of a file in the review. False when the user does not look at it.
+--- Go to a row of a file in the review; where nothing is left to decide in the one that is shown, to
+--- the next one of the list instead. False when the user does not look at it.
 ---@param path string
 ---@param row integer 0-based
 ---@return boolean
@@ -206,6 +207,12 @@ function M.visit(path, row)
     return false
   end
   local state = tab.state() --[[@as acp.Review]]
+  local file = state.files[state.at]
+  sides.refresh(file)
+  if not sides.open(file) then
+    M.go(1)
+    return true
+  end
   local i = tab.position(state.files, path)
   if state.files[i].path ~= path then
     M.expect(path) -- pending since the review was opened
