@@ -197,8 +197,8 @@ function M.line()
   end
 end
 
---- Go to a row of a file in the review; where nothing is left to decide in the one that is shown, to
---- the next one of the list instead. False when the user does not look at it.
+--- Go to a row of a file in the review, or to the next file of its list where nothing is left to
+--- decide in the one that is shown. False when the user does not look at it.
 ---@param path string
 ---@param row integer 0-based
 ---@return boolean
