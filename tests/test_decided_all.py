@@ -25,6 +25,20 @@ def test_all_is_said_in_numbers(editor: Editor, verdict: str) -> None:
     until(lambda: f"acp: {verdict}ed 1 hunk in one.txt" in editor.messages())
 
 
+def test_what_was_taken_back_is_said(editor: Editor) -> None:
+    editor.agent("script")
+    one = editor.write("one.txt", "a\n")
+    editor.turn(f'write {one} "A\\n"')
+    editor.wait("#require('acp').state().sessions[1].edits == 1")
+    editor.cmd("Acp reject all")
+    until(lambda: one.read_text() == "a\n")
+    editor.cmd("Acp unreject")
+    until(lambda: "acp: the last reject is undone in one.txt" in editor.messages())
+    assert one.read_text() == "A\n"
+    editor.cmd("Acp unreject")
+    until(lambda: "acp: nothing was rejected" in editor.messages())
+
+
 SHOWN = """
 (function()
   for _, line in ipairs(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://review'), 0, -1, false)) do

@@ -112,7 +112,9 @@ def _decided(verdict: Verdict, entries: Sequence[Pending]) -> str:
 @verb("unreject")
 async def unreject(host: Host, args: Args) -> None:
     """Take the last reject back."""
-    _say(host, await host.review.decide.unreject())
+    paths = host.review.edits.ledger.unreject_paths()
+    names = ", ".join(Path(path).name for path in paths)
+    _say(host, await host.review.decide.unreject() or [f"the last reject is undone in {names}"])
 
 
 @verb("base_written")
