@@ -223,6 +223,18 @@ def test_a_prompt_that_waited_for_a_restart_comes_back_when_it_is_stopped(editor
     assert editor.lines("acp://composer/1") == ["hello"]
 
 
+def test_a_restart_waits_for_a_process_that_is_just_being_started(editor: Editor) -> None:
+    command = ["sh", "-c", "trap '' TERM; cat >/dev/null; sleep 100 & wait"]
+    editor.setup({"agent": "mute", "agents": {"mute": {"command": command}}})
+    editor.setup({"timeouts": {"kill_s": 0.3}})
+    editor.lua("require('acp').prompt('hello') vim.cmd('Acp restart') vim.cmd('Acp stop')")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
+    assert editor.lines("acp://composer/1") == ["hello"]
+    until(lambda: not any("cat" in process.command for process in editor.processes()))
+    assert len(editor.events("AcpAgentExit")) == 1
+
+
 def test_the_state_is_that_of_the_process_that_runs(picker: Editor) -> None:
     """The end of one that was replaced comes after the start of the next."""
     agent(picker, {})

@@ -174,7 +174,7 @@ class Connection:
         self.stopping = True
         if self.process is not None:
             await self.process.stop()
-            await self._ended.wait()
+        await self._ended.wait()  # also of one that is just being started
 
     async def _run(self) -> None:
         try:
