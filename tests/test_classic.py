@@ -4,13 +4,16 @@ host.
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests import outliving
 from tests.editor import ROOT, Editor
 from tests.until import until
 
@@ -70,3 +73,21 @@ def test_the_end_of_a_killed_neovim(classic: Editor) -> None:
     classic.turn("hello")
     classic.kill()
     until(lambda: not classic.processes(), 8.0)
+
+
+def test_a_shared_host_that_was_killed_is_replaced_by_one_of_our_own(classic: Editor) -> None:
+    """Neovim starts it once only."""
+    classic.agent("script")
+    path = classic.write("a.txt", "one\ntwo\n")
+    classic.turn(f'write {path} "one\\nTWO\\n"')
+    classic.wait("#require('acp').state().sessions[1].edits == 1")
+    until(lambda: outliving.is_written(classic))
+    classic.errors_expected = True
+    channel = classic.lua("return require('acp.host').channel()")
+    os.kill(classic.lua(outliving.HOST), signal.SIGKILL)
+    classic.wait("next(vim.api.nvim_get_chan_info(...)) == nil", channel)
+    classic.keys(":Acp reject all<CR>")
+    classic.wait("#require('acp').state().sessions[1].edits == 0")
+    until(lambda: path.read_text() == "one\ntwo\n")
+    classic.turn("say on we go")
+    assert "on we go" in classic.chat(1)

@@ -8,6 +8,7 @@ local channel
 local stderr = {}
 local partial = '' -- a line of it that has not ended
 local classic = false
+local lost = false -- the shared host has died: Neovim starts it once only
 --- Verbs that wait until the process has been started, nil when nothing does.
 ---@type { [1]: string, [2]: table|nil }[]|nil
 local waiting
@@ -157,6 +158,9 @@ end
 
 --- The manifest defines the function when it is first called.
 local function wants_classic()
+  if lost then
+    return false
+  end
   local known = vim.fn.exists('*_AcpClassicStart') == 1
     or vim.fn.exists('#FuncUndefined#_AcpClassicStart') == 1
   return known
@@ -187,10 +191,11 @@ end
 
 local function deliver(verb, args)
   local ok, err = pcall(vim.rpcnotify, channel, 'acp', verb, args or vim.empty_dict())
-  if not ok then
-    if classic then
-      gone(0)
-    end
+  if not ok and classic then
+    classic, lost, stderr = false, true, { 'the shared Python host is gone' }
+    gone(0)
+    return M.notify(verb, args) -- one of our own takes it
+  elseif not ok then
     require('acp.notify').echo('error', ('the acp host did not take %s: %s'):format(verb, err))
   end
   return ok
