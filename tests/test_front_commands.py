@@ -249,3 +249,16 @@ def test_an_argument_where_there_is_nothing_to_choose(
     session(front, options=[], checkpoints=[{"n": 1, "label": "one"}])
     assert error_of(front, f"Acp {command}") == line
     assert sent(front) == []
+
+
+def test_a_review_of_no_file_names_the_nearest_that_waits(front: Editor) -> None:
+    here, gone = str(front.write("mine.txt", "")), str(front.work / "gone.txt")
+    edits = [{"path": path, "hunks": 1} for path in (str(front.work / "main.txt"), gone)]
+    session(front, edits=edits)
+    assert error_of(front, "Acp review man.txt") == (
+        "acp: unknown file 'man.txt', did you mean 'main.txt'?"
+    )
+    assert sent(front) == []
+    for path in ("gone.txt", here):
+        front.cmd(f"Acp review {path}")
+    assert [arguments["path"] for _, arguments in sent(front)] == [gone, here]

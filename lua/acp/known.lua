@@ -159,16 +159,26 @@ function M.files(lead)
   return vim.fn.getcompletion(lead, 'file')
 end
 
+--- Paths of all files with pending edits, absolute.
+---@return string[]
+function M.pending_paths()
+  local found = {} ---@type table<string, true>
+  for _, session in pairs(require('acp.state').get().sessions) do
+    for _, edit in ipairs(session.edits or {}) do
+      found[edit.path] = true
+    end
+  end
+  return sorted(found)
+end
+
 --- Files with pending edits that begin with what was typed, of all sessions; else any files.
 ---@param lead string
 ---@return string[]
 function M.pending_files(lead)
   local found = {} ---@type table<string, true>
-  for _, session in pairs(require('acp.state').get().sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      local name = vim.fn.fnamemodify(edit.path, ':.')
-      found[vim.startswith(name, lead) and name or edit.path] = true
-    end
+  for _, path in ipairs(M.pending_paths()) do
+    local name = vim.fn.fnamemodify(path, ':.')
+    found[vim.startswith(name, lead) and name or path] = true
   end
   local names = vim.tbl_filter(function(name)
     return vim.startswith(name, lead)

@@ -30,11 +30,32 @@ list.permissions = {
   ),
 }
 
+--- A path that is none, where there are files that could be meant.
+---@param typed string|nil
+---@param path string|nil the same, absolute
+---@return string|nil mistake
+local function no_file(typed, path)
+  local pending = require('acp.known').pending_paths()
+  if not path or #pending == 0 or vim.tbl_contains(pending, path) or vim.uv.fs_stat(path) then
+    return nil
+  end
+  local names = vim.tbl_map(function(one)
+    return vim.fn.fnamemodify(one, ':.')
+  end, pending)
+  return require('acp.nearest').message('file', typed --[[@as string]], names)
+end
+
 list.review = {
   max = 1,
   values = known('pending_files'),
   run = when_kept('no pending edits', function(args)
-    require('acp.review').ask(absolute(args[1]))
+    local path = absolute(args[1])
+    local mistake = no_file(args[1], path)
+    if mistake then
+      require('acp.notify').error(mistake)
+    else
+      require('acp.review').ask(path)
+    end
   end),
 }
 
