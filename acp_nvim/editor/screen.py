@@ -11,6 +11,7 @@ import anyio
 
 from acp_nvim.agent.settings import Settings
 from acp_nvim.editor.plain import legible, plain
+from acp_nvim.protocol.schema import Diff
 from acp_nvim.render.document import ENTRY, Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
@@ -182,6 +183,7 @@ class Screen:
         return {
             "id": decision.id,
             "subject": decision.subject,
+            "diffs": entry is not None and any(isinstance(i, Diff) for i in entry.call.content),
             "lines": [text for text, _, _ in rows],
             "spans": decor(rows)[0],
             "options": options,

@@ -16,6 +16,7 @@ local WIDTH, HEIGHT = 72, 0.5
 ---@field subject? string 'permission', 'access', 'command', 'elicitation' or 'consent'
 ---@field lines string[]
 ---@field spans acp.Span[]
+---@field diffs? boolean whether it asks for edits
 ---@field options acp.PermissionOption[]
 ---@field session integer
 ---@field order integer arrival
@@ -145,16 +146,8 @@ end
 ---@param more integer rows
 ---@return string
 local function footer(more)
-  if M.is_current() then
-    return ' y allow · n reject · g? keys '
-  end
-  local go = more > 0 and ('+%d lines, :Acp permissions'):format(more) or nil
-  for _, card in ipairs(cards) do
-    if card.subject ~= 'elicitation' then
-      return (' %s:Acp allow · :Acp deny '):format(go and go .. ' · ' or '')
-    end
-  end
-  return (' %s '):format(go or ':Acp permissions')
+  local legend = require('acp.legend')
+  return M.is_current() and legend.inside(cards) or legend.outside(cards, more)
 end
 
 --- Half the screen at most, all of it while the user reads there.
@@ -173,6 +166,7 @@ local function measure(lines)
   local width = vim.fn.strdisplaywidth(footer(0)) + 2
   extent.title = sessions() > 1 and 2 or 1
   extent.head = math.max(vim.fn.strdisplaywidth(lines[extent.title]), width)
+  width = math.max(width, vim.fn.strdisplaywidth(require('acp.legend').inside(cards)) + 2)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
