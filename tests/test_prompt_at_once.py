@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from tests.editor import Editor
 from tests.silence import answer, silent
 from tests.test_snapshots import repository
+from tests.until import until
 
 GIT = """#!/bin/sh
 case " $* " in *" diff-files "*)
@@ -74,6 +76,17 @@ def restore(editor: Editor, n: int, changed: str) -> None:
     editor.wait("vim.fn.execute('messages'):find(..., 1, true)", said)
 
 
+def tick(probe: Path) -> None:
+    """Wait until the clock of files has caught up with the time."""
+    now = time.time_ns()
+
+    def later() -> bool:
+        probe.touch()
+        return probe.stat().st_ctime_ns > now
+
+    until(later)
+
+
 def test_it_does_not_wait_for_the_look_at_the_files(gate: Gate) -> None:
     for text in ("one", "two", "three"):
         gate.editor.turn(f"say {text}")
@@ -108,6 +121,31 @@ def test_what_changed_before_and_what_after_the_prompt_went(gate: Gate) -> None:
     gate.open()
     slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
     assert slow.session()["edits"][0]["path"] == str(slow.work / "b.txt")
+
+
+def test_what_the_user_makes_right_after_a_turn_is_his(gate: Gate) -> None:
+    """Also while its last look at the files is not done yet, and the next prompt has gone."""
+    slow, path = gate.editor, gate.editor.work / "new.txt"
+    gate.open()
+    slow.turn("say first")
+    slow.cmd("Acp checkpoints")
+    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0", timeout=20.0)
+    gate.close()
+    slow.turn("say second")
+    tick(slow.home / "probe")
+    path.write_text("one\ntwo\n")
+    slow.prompt(f"write {path} " + json.dumps("one\nTWO\n"))
+    slow.traffic[0].wait("session/prompt", 3)
+    assert gate.waits
+    gate.open()
+    slow.wait_event("AcpTurnEnd", 3)
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    slow.wait("not require('acp.watch').at_work(...)", str(path))
+    edit = slow.session()["edits"][0]
+    assert (edit["kind"], edit["added"], edit["removed"]) == ("modified", 1, 1)
+    slow.cmd("Acp reject all")
+    slow.wait("#require('acp').state().sessions[1].edits == 0")
+    assert path.read_text() == "one\ntwo\n"
 
 
 def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:

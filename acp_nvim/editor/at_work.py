@@ -45,7 +45,7 @@ class Turn:
         not keep up: what changed then is the user's.
         """
         self.closed = 0
-        """When the agent was done with the last prompt."""
+        """When the agent was done with the last prompt; 0 from when the next one goes."""
         self.early: dict[str, bytes | None] = {}
         """Files that tool calls have named before that, as they were then."""
         self.late: list[FileChange] = []
@@ -175,5 +175,4 @@ class Turns:
             turn = beginning
         if turn is None or any(start <= at < end for start, end in turn.rests):
             return None
-        over = not turn.prompts and turn.closed and at >= turn.closed
-        return None if over else turn
+        return None if turn.closed and at >= turn.closed else turn

@@ -97,8 +97,11 @@ class DiskEdits:
                 edits.known.setdefault(path, text_of(data, live.format if live else None))
 
     def sent(self, turn: Turn) -> None:
-        """The prompt goes, though the look at the files before it is not done."""
+        """The prompt goes. What changed since the agent was done with the one before is the user's,
+        also where the looks at the files are not done.
+        """
         turn.rests.append((turn.closed, time.time_ns() - GRAIN_NS))
+        turn.closed = 0
 
     async def begin(self, turn: Turn) -> None:
         """What changed so far is nobody's, unless another turn runs; what changes while this
@@ -133,7 +136,7 @@ class DiskEdits:
             return
         turn.prompts -= 1
         if not turn.prompts:
-            turn.closed = time.time_ns() + GRAIN_NS
+            turn.closed = time.time_ns()  # the clock of files is never ahead
         await turn.ready.wait()
         await self.look_at_named(turn)
         await self.look(turn.roots)

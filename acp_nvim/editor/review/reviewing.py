@@ -202,9 +202,12 @@ class Reviewing:
         await self.disk.remember(turn)
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
-        if self.coming.take(session):
+        looked = self.coming.take(session)
+        if looked:
             self._looked(turn, kept)
-        elif not await self._briefly(self._begin, turn, kept):
+        else:
+            looked = await self._briefly(self._begin, turn, kept)
+        if turn.closed or not looked:
             self.disk.sent(turn)
 
     async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
