@@ -211,3 +211,17 @@ def test_a_composer_knows_its_session_as_soon_as_there_is_one(editor: Editor) ->
     editor.keys("isay hi<C-s><Esc>")
     editor.wait_event("AcpTurnEnd")
     editor.wait_screen("prompt for script: ")
+
+
+def test_the_chat_goes_to_its_end_when_the_user_sends_from_the_composer(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("chunks 600")
+    chat = "vim.fn.bufwinid('acp://chat/1')"
+    editor.lua(f"vim.api.nvim_win_set_cursor({chat}, {{ 3, 0 }})")
+    editor.turn("say a prompt of a script moves nothing")
+    assert editor.lua(f"return vim.api.nvim_win_get_cursor({chat})[1]") == 3
+    editor.cmd("AcpPrompt")
+    editor.keys("isay the very end<C-s>")
+    editor.wait_event("AcpTurnEnd", 3)
+    editor.wait(f"vim.fn.line('.', {chat}) == vim.fn.line('$', {chat})")
+    editor.wait_screen("the very end")

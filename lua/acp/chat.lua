@@ -284,6 +284,22 @@ local function show(bufnr)
   require('acp.window').open_beside(bufnr, opts)
 end
 
+--- The user has sent a prompt from the composer of n: its windows here go to the end, and follow it
+--- again.
+---@param n integer
+function M.follow(n)
+  local chat = chats[n]
+  if not chat or not api.nvim_buf_is_loaded(chat.bufnr) then
+    return
+  end
+  local last = api.nvim_buf_line_count(chat.bufnr)
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if api.nvim_win_get_buf(win) == chat.bufnr then
+      api.nvim_win_set_cursor(win, { last, 0 })
+    end
+  end
+end
+
 --- Frame operation and API: show the chat of n beside, where no window shows it; the focus stays.
 ---@param n integer
 function M.open(n)

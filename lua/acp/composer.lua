@@ -261,6 +261,7 @@ function M.send(n, first, last)
   if not require('acp.delivery').send(n, args) then
     return
   end
+  require('acp.chat').follow(n)
   require('acp.history').add(text)
   it.walk, it.chips, it.new = require('acp.history').walk(), {}, false
   vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
