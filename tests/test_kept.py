@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.edits.kept import Ledgers, read
+from acp_nvim.edits.kept import FILE, Ledgers, read
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.records import Reader, Writer
 from acp_nvim.edits.state import State
@@ -82,4 +83,17 @@ def test_a_torn_text_loses_its_file_alone() -> None:
     reader = Reader(writer.take()[1:])
     state = read(reader)
     assert list(state.files.values()) == [entry(found, "/g")]
+    assert reader.lost == 1
+
+
+def test_what_another_version_has_written_is_lost_alone() -> None:
+    writer = Writer()
+    kept = Ledgers(writer)
+    found = ledger("abc", "aXc")
+    kept.write(found.state())
+    (made,) = (made for _, made in writer.made.values())
+    strange = msgspec.structs.replace(made, path=b"/g", others={**made.others, "strange": 1})
+    writer.put(FILE, b"/g", strange)
+    reader = Reader(writer.take())
+    assert list(read(reader).files) == ["/f"]
     assert reader.lost == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FILE, SETTLED, UNDONE, REJECT = "file", "settled", "undone", "reject"
+_OWN = {"path", "base", "live", "written", "origin", "writers", "theirs"}
+OTHERS = tuple(name for name in Pending.__struct_fields__ if name not in _OWN)
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -27,8 +29,9 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     written: bytes
     origin: bytes | None
     writers: list[int]
-    conflict: bool
     theirs: bytes
+    others: dict[str, Any]
+    """Its other fields, of plain values."""
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True):
@@ -66,8 +69,8 @@ def _entry(writer: Writer, pending: Pending) -> Entry:
         writer.text(path, pending.written),
         None if pending.origin is None else encoded(pending.origin),
         sorted(pending.writers),
-        pending.conflict,
         writer.text(path, pending.theirs),
+        {name: getattr(pending, name) for name in OTHERS},
     )
 
 
@@ -134,16 +137,20 @@ def _same(some: list[Pending], others: list[Pending]) -> bool:
 
 def pending(reader: Reader, record: Entry) -> Pending:
     """What was pending in a file. Raises `Lost`."""
-    return Pending(
+    origin = None if record.origin is None else decoded(record.origin)
+    known = Pending(
         decoded(record.path),
         reader.text(record.base),
         reader.text(record.live),
         reader.text(record.written),
-        None if record.origin is None else decoded(record.origin),
+        origin,
         frozenset(record.writers),
-        record.conflict,
-        reader.text(record.theirs),
+        theirs=reader.text(record.theirs),
     )
+    try:
+        return msgspec.structs.replace(known, **record.others)
+    except TypeError as error:  # of another version of ours
+        raise Lost(str(error)) from error
 
 
 def read(reader: Reader) -> State:

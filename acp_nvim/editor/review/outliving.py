@@ -93,7 +93,7 @@ class Outliving:
         edits = self._edits
         made, undo = self._rewind.checkpoints.lists()
         others: dict[tuple[str, str], Made] = {
-            (LAYOUT, path): (layout, _layout) for path, layout in edits.layouts.all().items()
+            (LAYOUT, path): (layout, _plain) for path, layout in edits.layouts.all().items()
         }
         others |= {(APART, path): (text, Writer.text) for path, text in edits.bases.items()}
         others |= {(HEAD, root): (head, _plain) for root, head in self._commits.heads.items()}
@@ -126,8 +126,8 @@ class Outliving:
         """
         reader, edits = self._journal.read(), self._edits
         edits.ledger.take_over(kept.read(reader))
-        for path, layout in reader.of(LAYOUT, tuple[str, bool, bool]):
-            edits.layouts.note(decoded(path), Format(*layout))
+        for path, layout in reader.of(LAYOUT, Format):
+            edits.layouts.note(decoded(path), layout)
         edits.bases |= {
             decoded(key): text for key, text in kept.found(reader, APART, bytes, Reader.text)
         }
@@ -195,10 +195,6 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
 
 def _plain(_: Writer, path: str, value: Any) -> Any:
     return value
-
-
-def _layout(_: Writer, path: str, layout: Format) -> Any:
-    return layout.encoding, layout.bomb, layout.dos
 
 
 def _paths(_: Writer, path: str, paths: tuple[str, ...]) -> Any:

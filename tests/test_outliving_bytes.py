@@ -1,0 +1,38 @@
+"""What a reject under the next host brings back is the file as it was, byte for byte."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.editor import Editor
+from tests.outliving import die
+from tests.until import until
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"one\r\ntwo\r\n",
+        b"\xef\xbb\xbfone\ntwo\n",
+        b"one\rtwo\r",
+        "één\ntwee\n".encode("latin1"),
+        b"one\ntwo",
+        b"one\n\ntwo\n\n",
+    ],
+    ids=["dos", "bom", "mac", "latin1", "noeol", "empty lines"],
+)
+@pytest.mark.parametrize("change", ["rm f.txt", "printf 'new\\n' > f.txt"])
+def test_bytes(editor: Editor, content: bytes, change: str) -> None:
+    editor.lua("vim.opt.fileformats:append('mac')")
+    path = editor.write("f.txt", content)
+    editor.agent("script")
+    editor.turn("hello")
+    editor.turn(f"runs {json.dumps(change)}")
+    editor.wait("#require('acp').state().sessions[1].edits == 1")
+    die(editor)
+    editor.cmd("Acp reject all")
+    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    until(path.exists)
+    until(lambda: path.read_bytes() == content)
