@@ -168,6 +168,9 @@ function M.echo(level, message)
   end
 end
 
+--- The same from what `:w` does: at once it would end in a prompt where 'cmdheight' is 0.
+M.after_write = vim.schedule_wrap(M.echo)
+
 --- One line of error, as the answer to a command.
 ---@param message string
 function M.error(message)
