@@ -252,7 +252,7 @@ function M.send(n, first, last)
   local it = composers[n]
   local lines = vim.api.nvim_buf_get_lines(it.bufnr, (first or 1) - 1, last or -1, false)
   if blank(lines) then
-    require('acp.notify').after_write('info', 'nothing to send')
+    require('acp.notify').echo('info', 'nothing to send')
     return
   end
   local text = table.concat(lines, '\n')

@@ -155,21 +155,24 @@ local function later(level, message)
   end
 end
 
---- One line through |vim.notify()|, prefixed with `acp:`; on the command line it waits for its
---- end.
----@param level string|integer|nil
----@param message string
-function M.echo(level, message)
-  local text = 'acp: ' .. M.one_line(message)
+---@param level integer
+---@param text string
+local function put(level, text)
   if busy() then
-    later(number(level), text)
+    later(level, text)
   else
-    show(number(level), text)
+    show(level, text)
   end
 end
 
---- The same from what `:w` does: at once it would end in a prompt where 'cmdheight' is 0.
-M.after_write = vim.schedule_wrap(M.echo)
+--- One line through |vim.notify()|, prefixed with `acp:`; on the command line it waits for its end,
+--- and where there is no line for messages for the end of the command: that would become a prompt.
+---@param level string|integer|nil
+---@param message string
+function M.echo(level, message)
+  local say = vim.o.cmdheight == 0 and vim.schedule_wrap(put) or put
+  say(number(level), 'acp: ' .. M.one_line(message))
+end
 
 --- One line of error, as the answer to a command.
 ---@param message string

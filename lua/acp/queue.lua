@@ -85,7 +85,7 @@ local function apply(n, bufnr)
   require('acp.state').set({ 'sessions', n, 'queue' }, texts)
   shown[bufnr] = texts
   vim.bo[bufnr].modified = false
-  require('acp.notify').after_write(
+  require('acp.notify').echo(
     'info',
     #texts == 1 and '1 prompt waits' or ('%d prompts wait'):format(#texts)
   )

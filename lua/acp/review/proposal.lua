@@ -60,10 +60,7 @@ local function right(file)
       buffer = bufnr,
       callback = function()
         vim.bo[bufnr].modified = false
-        require('acp.notify').after_write(
-          'info',
-          'sent with the answer, :Acp allow or the key of g?'
-        )
+        require('acp.notify').echo('info', 'sent with the answer, :Acp allow or the key of g?')
       end,
     })
   end

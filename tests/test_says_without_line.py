@@ -1,4 +1,4 @@
-"""What `:w` says in windows of ours ends in no prompt where there is no line for messages."""
+"""What commands and `:w` say ends in no prompt where there is no line for messages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,26 @@ def flat(editor: Editor) -> Editor:
     return editor
 
 
-def written(editor: Editor, message: str) -> None:
+def written(editor: Editor, message: str, command: str = "w") -> None:
     """Type `:w`: Neovim says so, and waits for no key."""
-    editor.keys(":w<CR>")
+    editor.keys(f":{command}<CR>")
     editor.wait("vim.fn.execute('messages'):find(..., 1, true)", message)
     assert editor.lua("return vim.api.nvim_get_mode().blocking") is False
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("AcpCancel", "acp: nothing to cancel"),
+        ("Acp plan", "acp: no session yet"),
+        ("Acp queue", "acp: the queue is empty"),
+        ("Acp foo", "acp: unknown subcommand 'foo'"),
+        ("Acp queue foo", "acp: unknown argument of queue"),
+    ],
+)
+def test_in_commands(flat: Editor, command: str, message: str) -> None:
+    flat.errors_expected = True
+    written(flat, message, command)
 
 
 def test_in_an_empty_composer(flat: Editor) -> None:
