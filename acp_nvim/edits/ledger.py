@@ -199,7 +199,8 @@ class Ledger:
             left = msgspec.structs.replace(entry, base=text)
         else:
             left = entry.accepted(entry.contained_in(text))
-        self._accepted(entry, msgspec.structs.replace(left, origin=None))
+        relaid = "" if text == entry.live else entry.relaid
+        self._accepted(entry, msgspec.structs.replace(left, origin=None, relaid=relaid))
 
     def rebased(self, path: str, base: Text) -> None:
         """The user wrote this text into the base: what is equal to the live one is accepted."""

@@ -53,6 +53,8 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     the agent created and the agent wrote it again), ``origin`` the path before the agent renamed
     the file, ``writers`` the numbers of the sessions that wrote. With ``conflict`` the agent's text
     could not be merged into the user's unsaved one: it is ``theirs``, on disk, not in ``live``.
+    ``relaid`` says what else than the text the agent has changed (`line ends: unix → dos`): it is
+    decided with the file.
     """
 
     path: str
@@ -63,6 +65,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     writers: frozenset[int] = frozenset()
     conflict: bool = False
     theirs: Text | None = None
+    relaid: str = ""
 
     @property
     def kind(self) -> Kind:
@@ -74,7 +77,8 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     @property
     def settled(self) -> bool:
         """Nothing is left to decide."""
-        return self.base == self.live and self.origin is None and not self.conflict
+        same = self.base == self.live and self.origin is None
+        return same and not self.conflict and not self.relaid
 
     @property
     def touched(self) -> bool:

@@ -116,6 +116,7 @@
 ---@field removed integer
 ---@field kind 'modified'|'created'|'deleted'
 ---@field conflict? boolean
+---@field note? string what no line shows: line ends, a BOM, the newline at the end
 
 ---@class acp.Terminal
 ---@field id string

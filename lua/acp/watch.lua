@@ -264,6 +264,8 @@ local function on_saved(args)
   elseif not held and own and (watch or M.at_work(path)) then
     M.flush(args.buf)
     local saved = { path = path, bufnr = args.buf, eol = saved_eol(args.buf) }
+    local options = vim.bo[args.buf]
+    saved.layout = { options.fileencoding, options.bomb, options.fileformat }
     saved.coded = is_coded(args.buf) or nil
     saved.unaware = unaware[args.buf] or args.unheard or is_automatic()
     unaware[args.buf] = nil

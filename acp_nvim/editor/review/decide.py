@@ -17,6 +17,7 @@ from acp_nvim.agent.fs.live import BufferText, Change, Closed
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.workspace.snapshots import read, read_stamped
 from acp_nvim.editor.review.edits import Edits
+from acp_nvim.editor.review.laying import lay
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import EMPTY, Text
@@ -157,7 +158,9 @@ class Decide:
         return notes
 
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
-        if step.before == step.after:
+        now = self._ledger.get(step.path)
+        laid = now is not None and now.relaid != ""
+        if step.before == step.after and not (laid or (entry is not None and entry.relaid)):
             return
         present = await self._edits.live(step.path)
         if present != step.before:
@@ -168,8 +171,9 @@ class Decide:
         elif step.after is None:
             await self._remove(step.path)
         else:
-            whole = entry is not None and entry.base == step.after
-            await self.put(step.path, step.before, step.after, whole)
+            whole = entry is not None and entry.base == step.after and not laid
+            agents = self._edits.layouts.agents.get(step.path) if laid and entry is None else None
+            await self.put(step.path, step.before, step.after, whole, agents)
             if step.before is None and step.path in self._edits.programs:
                 self._edits.programs.discard(step.path)
                 await to_thread.run_sync(_make_executable, step.path)
@@ -209,11 +213,19 @@ class Decide:
             self._edits.mirrors.forget(path)
             await self._edits.mirrors.read(Place(path, path))
 
-    async def put(self, path: str, before: Text | None, after: Text, whole: bool = False) -> None:
+    async def put(
+        self,
+        path: str,
+        before: Text | None,
+        after: Text,
+        whole: bool = False,
+        laid: Format | None = None,
+    ) -> None:
         """Make this the text of the file, by hunks in its buffer, saved as after an agent's write.
 
         ``before`` is what a file that exists must hold; with ``whole`` nothing of an agent's is
-        left in it afterwards. Raises Refused and RequestError; nothing has changed then.
+        left in it afterwards, with ``laid`` it is to lie so. Raises Refused and RequestError;
+        nothing has changed then.
         """
         place = Place(path, path)
         for _ in range(ATTEMPTS):
@@ -221,14 +233,14 @@ class Decide:
             there = await to_thread.run_sync(Path(path).exists)
             known = live if isinstance(live, BufferText) else stored
             present = known.format if known and there else None
-            layout = self._edits.layouts.wanted(path, present, before, after, whole)
+            layout = laid or self._edits.layouts.wanted(path, present, before, after, whole)
             if isinstance(live, Closed):
                 await self._put_on_disk(place, after, layout or present or Format(), live)
                 return
             if before is not None and live.text != before:
                 raise Refused("it has changed meanwhile")
             if layout is not None and layout != live.format:
-                await self._lay(live, layout)
+                await lay(self._edits.bridge, live, layout)
                 live = await self._edits.mirrors.read(place)
                 if isinstance(live, Closed):
                     continue
@@ -238,17 +250,9 @@ class Decide:
                     self._edits.ledger.formatted(path, after, saving.found)
                     if saving.saved:
                         self._edits.known[path] = saving.found
+                        self._edits.layouts.lies(path, saving.found, live.format)
                 return
         raise Refused("the buffer keeps changing")
-
-    async def _lay(self, live: BufferText, layout: Format) -> None:
-        """Have Neovim write the buffer in another layout from now on."""
-        options = {
-            "fileencoding": layout.encoding,
-            "bomb": layout.bomb,
-            "fileformat": layout.fileformat,
-        }
-        await self._edits.bridge.call("acp.outside", "lay", live.bufnr, options)
 
     async def _present(self, path: str) -> Format | None:
         """How a file lies on disk; None where there is none, or no text."""

@@ -38,6 +38,7 @@ from acp_nvim.editor.changes import (
 )
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.entering import Step, enter
+from acp_nvim.editor.review.laying import Laid, laid
 from acp_nvim.edits.moves import Move, Moves
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
@@ -287,7 +288,7 @@ class DiskEdits:
                 peeked, known = await self._edits.buffers.glance(place)
                 found = self._edits.mirrors.found(place.real, peeked)
                 live = found if isinstance(found, BufferText) else None
-                before, after = self._texts(change, data, live)
+                before, after, laid = self._texts(change, data, live)
             except OSError:
                 return None  # it has become too large, or no file
             except BinaryError:
@@ -298,13 +299,14 @@ class DiskEdits:
                 self._edits.known[place.real] = after
                 await self._foreign(change)
                 return None
-            if before == after:  # the store may have seen it as it was in between
-                self._edits.known[place.real] = after
+            changed = laid is not None and laid.changed
+            if before == after and not changed:  # the store may have seen it as it was in between
+                self._seen(place.real, after, laid)
                 return None
-            step = Step(session, place.real, before, after, live, stamp, read=known == stamp)
+            step = Step(session, place.real, before, after, live, stamp, laid, known == stamp)
             outcome = await enter(self._edits, step)
             if outcome == "done":
-                self._edits.known[place.real] = after
+                self._seen(place.real, after, laid)
                 return before, after
             if outcome not in ("moved", "busy"):
                 session.remark("warning", f"{change.path} changed on disk: {outcome}")
@@ -312,6 +314,11 @@ class DiskEdits:
             await anyio.sleep(PAUSE_S)
         self._put_off(session, place.real, before)
         return None
+
+    def _seen(self, path: str, after: Text | None, laid: Laid | None) -> None:
+        """The file has been looked at."""
+        self._edits.known[path] = after
+        self._edits.layouts.lies(path, after, laid.new if laid else None)
 
     def _users(self, path: str, text: Text | None) -> bool:
         """Whether a file with the stamp of a save holds what the user saved. An agent may have
@@ -335,14 +342,21 @@ class DiskEdits:
 
     def _texts(
         self, change: FileChange, after: bytes | None, live: BufferText | None
-    ) -> tuple[Text | None, Text | None]:
-        """The file before and after, as its buffer shows it or Neovim would. BinaryError."""
+    ) -> tuple[Text | None, Text | None, Laid | None]:
+        """The file before and after, as its buffer shows it or Neovim would, and what became of its
+        layout, where that is known. BinaryError.
+        """
         path, known, layout = change.path, self._edits.known, live.format if live else None
-        new = text_of(after, layout)
-        old = None if change.before is None else decoded(change.before, layout)
+        layouts, relaid = self._edits.layouts, None
+        was = layouts.of(path, known.get(path))
+        if path not in known or was is not None:
+            relaid = laid(was, change.before, after)
+        then, now = relaid.over(layout) if relaid else (layout, layout)
+        new = text_of(after, now)
+        old = None if change.before is None else decoded(change.before, then)
         if self._edits.ledger.get(path) is None:
-            self._edits.layouts.note(path, layout if path in known or not old else old.format)
-        return known.get(path, old.text if old else None), new
+            layouts.note(path, layout if path in known or not old else old.format)
+        return known.get(path, old.text if old else None), new, relaid
 
 
 def _stamps(paths: Sequence[str]) -> dict[str, str | None]:

@@ -143,6 +143,7 @@ class Edits:
             self.ledger.formatted(path, asked, after)
         if saving is None or saving.saved:
             self.known[path] = after
+            self.layouts.lies(path, after, live.format if live else None)
         self.told(session, path, "created" if before is None else "modified", "fs")
 
     def told(

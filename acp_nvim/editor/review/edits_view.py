@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from acp_nvim.edits.hunks import Hunk, words
 from acp_nvim.edits.pending import Pending
-from acp_nvim.edits.text import Text
+from acp_nvim.edits.text import EMPTY, Text
 
 MAX_WORD_ROWS: Final = 400
 """Changed lines of a file whose words are compared; the others are marked as lines."""
@@ -38,16 +38,27 @@ def _words(hunk: Hunk, removed: tuple[str, ...]) -> list[Any]:
     return [[row, changed] for row, changed in spans if changed]
 
 
+def note(entry: Pending) -> str:
+    """What the lines do not show: line ends, a BOM, the newline at the end."""
+    found = [entry.relaid] if entry.relaid else []
+    if entry.base and entry.live and entry.base.eol != entry.live.eol and entry.base != EMPTY:
+        found.append("final newline added" if entry.live.eol else "final newline removed")
+    return ", ".join(found)
+
+
 def meta(entry: Pending, tick: int | None) -> Table:
     """What belongs to a file's hunks; ``tick`` is the changedtick that their rows belong to."""
     found: Table = {"kind": entry.kind, "conflict": entry.conflict}
+    if note(entry):
+        found["note"] = note(entry)
     return found if tick is None else found | {"tick": tick}
 
 
 def summary(entry: Pending) -> Table:
     """One entry of `state().edits`."""
     counts = entry.summary()
-    return {
+    told = {"note": note(entry)} if note(entry) else {}
+    return told | {
         "path": counts.path,
         "hunks": counts.hunks,
         "added": counts.added,
@@ -64,10 +75,12 @@ def quickfix(entry: Pending) -> list[Table]:
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]
     if entry.live is None:
         return [{"filename": entry.path, "lnum": 1, "text": "deleted", "type": "I"}]
-    if not entry.hunks:
-        text = f"renamed from {entry.origin}" if entry.origin else "created, empty"
-        return [{"filename": entry.path, "lnum": 1, "text": text, "type": "I"}]
-    return [_item(entry, hunk) for hunk in entry.hunks]
+    found = [_item(entry, hunk) for hunk in entry.hunks]
+    if note(entry) or not found:
+        empty = f"renamed from {entry.origin}" if entry.origin else "created, empty"
+        text = note(entry) or empty
+        found.insert(0, {"filename": entry.path, "lnum": 1, "text": text, "type": "I"})
+    return found
 
 
 def _item(entry: Pending, hunk: Hunk) -> Table:

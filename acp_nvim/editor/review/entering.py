@@ -9,6 +9,8 @@ from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.workspace.snapshots import stamp_of
 from acp_nvim.editor.changes import kind_of, merged
 from acp_nvim.editor.review.edits import Edits
+from acp_nvim.editor.review.laying import Laid, lay, words
+from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
 
@@ -23,6 +25,8 @@ class Step(msgspec.Struct, frozen=True):
     live: BufferText | None
     stamp: str | None
     """The file's when ``after`` was read."""
+    laid: Laid | None
+    """What became of the file's line ends and BOM, where that is known."""
     read: bool
     """Neovim has read it into the buffer by itself: what is unsaved there came afterwards."""
 
@@ -62,6 +66,8 @@ async def enter(edits: Edits, step: Step) -> str:
     elif await to_thread.run_sync(stamp_of, path) != step.stamp:
         return "moved"
     _record(edits, step, base, text)
+    if text is not None:
+        await _lay(edits, step, text)
     if text != step.after and step.before is not None and step.after is not None:
         edits.ledger.stored(path, step.before, step.after, step.session.n)
     edits.told(step.session, path, step.kind, "disk")
@@ -89,8 +95,31 @@ async def _enter_read(edits: Edits, step: Step, live: BufferText, after: Text) -
     edits.bases.pop(step.path, None)
     _record(edits, step, step.before, after)
     edits.ledger.user_edited(step.path, live.text)
+    await _lay(edits, step, live.text)
     edits.told(step.session, step.path, step.kind, "disk")
     return "done"
+
+
+async def _lay(edits: Edits, step: Step, text: Text) -> None:
+    """The buffer lies as the file does now, and that it does is pending as well."""
+    laid, path = step.laid, step.path
+    if laid is None or not laid.changed:
+        return
+    entry = edits.ledger.get(path) or Pending(path, text, text, text)
+    if not entry.relaid:
+        edits.layouts.note(path, laid.old)
+    kept = edits.layouts.get(path) or laid.old
+    edits.layouts.agents[path] = laid.new
+    known = edits.mirrors.get(path)
+    if known is not None:
+        layout = laid.over(known.format)[1] or laid.new
+        await lay(edits.bridge, known, layout)
+        edits.mirrors.put(path, msgspec.structs.replace(known, format=layout))
+    if entry.base is not None:
+        writers = entry.writers | {step.session.n}
+        relaid = words(kept, laid.new)
+        changed = msgspec.structs.replace(entry, relaid=relaid, writers=writers)
+        edits.ledger.reinstated(path, entry.live, changed)
 
 
 def _record(edits: Edits, step: Step, base: Text | None, text: Text | None) -> None:

@@ -15,6 +15,21 @@ class Layouts:
 
     def __init__(self) -> None:
         self._kept: dict[str, Format] = {}
+        self._lies: dict[str, tuple[Text, Format]] = {}
+        self.agents: dict[str, Format] = {}
+        """How agents have laid files, of those that they have laid otherwise."""
+
+    def lies(self, path: str, text: Text | None, layout: Format | None) -> None:
+        """The file has this very text, and lies so."""
+        if text is None or layout is None:
+            self._lies.pop(path, None)
+        else:
+            self._lies[path] = text, layout
+
+    def of(self, path: str, text: Text | None) -> Format | None:
+        """How the file lies of which this very text is known; None where that is not known."""
+        known, layout = self._lies.get(path, (None, None))
+        return layout if known is text else None
 
     def note(self, path: str, layout: Format | None) -> None:
         """Nothing is pending in the file, which lies so, as far as is known, and will be."""

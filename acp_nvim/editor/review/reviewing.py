@@ -11,6 +11,7 @@ from typing import Any, Final
 import anyio
 from anyio import to_thread
 
+from acp_nvim.agent.fs.decode import Format
 from acp_nvim.agent.fs.live import FileOptions
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.tasks import Tasks
@@ -125,6 +126,9 @@ class Reviewing:
         elif "bufnr" in args:
             text = args.get("lines"), bool(args.get("eol", True))
             self.edits.saved(path, *text, bool(args.get("unaware")))
+            encoding, bomb, ends = args.get("layout", ["", False, "unix"])
+            layout = Format(encoding or "utf-8", bool(bomb), ends == "dos", ends == "mac")
+            self.edits.layouts.lies(path, self.edits.known.get(path), layout)
         else:  # a buffer's text, or part of it, in another file
             self._tasks.start_soon(self.before_write, path)
 

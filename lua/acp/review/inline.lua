@@ -13,6 +13,7 @@ local SLICE_NS = 5e6
 ---@class acp.HunksMeta
 ---@field kind? 'modified'|'created'|'deleted'
 ---@field conflict? boolean
+---@field note? string what the lines do not show: line ends, a BOM
 ---@field tick? integer 'changedtick' that the rows belong to, nil when no buffer was loaded
 
 ---@class acp.InlineFile
@@ -138,11 +139,12 @@ end
 ---@param file acp.InlineFile
 local function note(file)
   api.nvim_buf_clear_namespace(file.bufnr, notes_ns, 0, -1)
-  if file.meta.conflict and not plain(file) then
+  local text = file.meta.conflict and 'conflict with the text on disk, :Acp review shows both'
+    or file.meta.note
+  if text and not plain(file) then
+    local group = file.meta.conflict and 'AcpConflict' or 'AcpMuted'
     api.nvim_buf_set_extmark(file.bufnr, notes_ns, 0, 0, {
-      virt_text = {
-        { ' conflict with the text on disk, :Acp review shows both ', 'AcpConflict' },
-      },
+      virt_text = { { (' %s '):format(text), group } },
       virt_text_pos = 'right_align',
     })
   end
@@ -294,7 +296,7 @@ end
 ---@param meta? acp.HunksMeta
 function M.set(path, hunks, meta)
   meta = absent(meta) and {} or meta --[[@as acp.HunksMeta]]
-  if #hunks == 0 and not meta.conflict then
+  if #hunks == 0 and not meta.conflict and not meta.note then
     clear(path)
     pass_on(path, live.buffer(path), hunks)
     return
@@ -350,7 +352,7 @@ function M.paths()
   end
   for _, session in pairs(require('acp.state').get().sessions) do
     for _, edit in ipairs(session.edits or {}) do
-      if edit.kind ~= 'deleted' and (edit.hunks > 0 or edit.conflict) then
+      if edit.kind ~= 'deleted' and (edit.hunks > 0 or edit.conflict or edit.note) then
         seen[edit.path] = true
       end
     end

@@ -13,6 +13,7 @@ local api = vim.api
 ---@field added integer
 ---@field removed integer
 ---@field conflict boolean
+---@field note? string what the lines do not show
 ---@field theirs? string[] with a conflict: the agent's text, on disk
 ---@field pending boolean
 ---@field label? string shown instead of its counts
@@ -121,6 +122,7 @@ function M.refresh(file)
   file.hunks = found and found.hunks or 0
   file.added, file.removed = found and found.added or 0, found and found.removed or 0
   file.conflict = found and found.conflict or false
+  file.note = found and found.note
 end
 
 --- Paths that are pending and not among files.
@@ -160,7 +162,7 @@ function M.counts(file)
   elseif not file.pending then
     return 'done'
   end
-  return ('+%d -%d'):format(file.added, file.removed)
+  return ('+%d -%d'):format(file.added, file.removed) .. (file.note and ', ' .. file.note or '')
 end
 
 --- Take the scratch buffers away.

@@ -1,0 +1,82 @@
+"""Files that an agent has laid otherwise on disk: their line ends, their BOM."""
+
+from __future__ import annotations
+
+import codecs
+
+import msgspec
+
+from acp_nvim.agent.fs.decode import Format, codec_of, decode
+from acp_nvim.agent.fs.live import BufferText
+from acp_nvim.editor.bridge import Bridge
+
+
+class Laid(msgspec.Struct, frozen=True):
+    """How a file lay before a change of an agent's, and how it lies since."""
+
+    old: Format
+    new: Format
+
+    @property
+    def changed(self) -> bool:
+        """Whether that is a difference."""
+        return self.old != self.new
+
+    def over(self, layout: Format | None) -> tuple[Format | None, Format | None]:
+        """How to decode the file as it was and as it is: as in a buffer, if it has one, but for
+        what the agent has changed.
+        """
+        if not self.changed:
+            return layout, layout
+        return _with(layout or self.old, self.old), _with(layout or self.new, self.new)
+
+
+def laid(known: Format | None, before: bytes | None, after: bytes | None) -> Laid | None:
+    """What became of a file's layout; None for a file that came or went.
+
+    ``known`` is how it lay, where ``before`` does not tell. A file in which line ends are mixed
+    has the ones that it had, as a buffer of it has.
+    """
+    if after is None or before is None:
+        return None
+    old = known or decode(before).format
+    if (codec_of(old.encoding) or "").startswith(("utf-16", "utf-32")) or old.mac:
+        return Laid(old, old)
+    dos = _are_dos(after)
+    if dos is None or (known is None and _are_dos(before) is None):
+        dos = old.dos
+    bomb = after.startswith(codecs.BOM_UTF8) if old.encoding == "utf-8" else old.bomb
+    return Laid(old, msgspec.structs.replace(old, dos=dos, bomb=bomb))
+
+
+def words(old: Format, new: Format) -> str:
+    """The difference, as the user is told it; empty where there is none."""
+    found: list[str] = []
+    if old.fileformat != new.fileformat:
+        found.append(f"line ends: {old.fileformat} → {new.fileformat}")
+    if old.bomb != new.bomb:
+        found.append("BOM added" if new.bomb else "BOM removed")
+    return ", ".join(found)
+
+
+async def lay(bridge: Bridge, live: BufferText, layout: Format) -> None:
+    """Have Neovim write the buffer in another layout from now on."""
+    options = {
+        "fileencoding": layout.encoding,
+        "bomb": layout.bomb,
+        "fileformat": layout.fileformat,
+    }
+    await bridge.call("acp.outside", "lay", live.bufnr, options)
+
+
+def _are_dos(data: bytes) -> bool | None:
+    """Whether all lines end in CR LF; None where some do, or none is ended."""
+    ends, pairs = data.count(b"\n"), data.count(b"\r\n")
+    if not ends or 0 < pairs < ends:
+        return None
+    return pairs == ends
+
+
+def _with(layout: Format, other: Format) -> Format:
+    """The line ends and the BOM of another layout."""
+    return msgspec.structs.replace(layout, dos=other.dos, mac=other.mac, bomb=other.bomb)

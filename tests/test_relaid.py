@@ -1,0 +1,191 @@
+"""Line ends, the BOM and the final newline, changed by an agent on disk: pending as lines are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.editor import Editor
+from tests.orders import Orders
+from tests.test_disk_again import wait_edits
+from tests.test_disk_edits import edits
+from tests.test_snapshots import repository
+from tests.until import until
+
+BOM = b"\xef\xbb\xbf"
+UNIX = b"one\ntwo\nthree\n"
+DOS = UNIX.replace(b"\n", b"\r\n")
+CHANGES = {
+    "line ends: unix → dos": (UNIX, DOS),
+    "line ends: dos → unix": (DOS, UNIX),
+    "BOM added": (UNIX, BOM + UNIX),
+    "BOM removed": (BOM + DOS, DOS),
+    "line ends: dos → unix, BOM added": (DOS, BOM + UNIX),
+    "final newline removed": (DOS, DOS[:-2]),
+    "final newline added": (UNIX[:-1], UNIX),
+}
+LAID = "return { vim.bo.fileformat, vim.bo.bomb, vim.bo.modified }"
+
+
+class Changed:
+    """A file that an agent has changed in a turn."""
+
+    def __init__(self, editor: Editor, before: bytes, after: bytes, opened: bool) -> None:
+        self.editor = editor
+        self.path = editor.write("a.txt", before)
+        repository(editor.work)
+        editor.agent("script")
+        editor.turn("say hello")
+        if opened:
+            editor.open("a.txt")
+        self.agent = Orders(editor)
+        self.agent.begin()
+        self.put(after)
+
+    def put(self, data: bytes) -> None:
+        """The agent makes this of the file."""
+        (self.editor.home / "new").write_bytes(data)
+        self.agent.ask("runs", f"cat {self.editor.home}/new > a.txt")
+
+    def over(self) -> None:
+        """The turn has ended."""
+        self.agent.end()
+        self.editor.wait("not require('acp.watch').at_work(...)", str(self.path))
+
+    def pending(self) -> dict[str, Any]:
+        """Its edit."""
+        wait_edits(self.editor, a="modified")
+        return edits(self.editor)["a.txt"]
+
+    def decide(self, command: str, wanted: bytes) -> None:
+        """A decision leaves nothing pending, and these bytes."""
+        self.editor.cmd(f"Acp {command}")
+        wait_edits(self.editor)
+        until(lambda: self.path.read_bytes() == wanted)
+
+
+@pytest.mark.parametrize("opened", [True, False])
+@pytest.mark.parametrize("ended", [True, False])
+@pytest.mark.parametrize("what", list(CHANGES))
+def test_rejected_and_taken_back_and_accepted(
+    editor: Editor, what: str, ended: bool, opened: bool
+) -> None:
+    before, after = CHANGES[what]
+    changed = Changed(editor, before, after, opened)
+    assert changed.pending()["note"] == what
+    if ended:
+        changed.over()
+    changed.decide("reject all", before)
+    editor.cmd("Acp unreject")
+    assert changed.pending()["note"] == what
+    until(lambda: changed.path.read_bytes() == after)
+    changed.decide("accept all", after)
+    if not ended:
+        changed.over()
+    assert edits(editor) == {}
+    assert changed.path.read_bytes() == after
+
+
+@pytest.mark.parametrize("what", list(CHANGES))
+def test_it_is_told_where_hunks_are(editor: Editor, what: str) -> None:
+    changed = Changed(editor, *CHANGES[what], opened=True)
+    changed.over()
+    editor.wait_screen(what)
+    editor.cmd("Acp edits")
+    editor.wait("#vim.fn.getqflist() > 0")
+    assert editor.lua("return vim.fn.getqflist()[1].text") == what
+    editor.cmd("cclose")
+    editor.cmd("Acp review")
+    editor.wait_screen(f"a.txt · +{changed.pending()['added']} -{changed.pending()['removed']}, ")
+
+
+def test_the_buffer_lies_as_its_file(editor: Editor) -> None:
+    changed = Changed(editor, UNIX, BOM + DOS, opened=True)
+    changed.pending()
+    assert editor.lua(LAID) == ["dos", True, False]
+    editor.cmd("call setline(2, 'mine') | silent write")
+    assert changed.path.read_bytes() == BOM + DOS.replace(b"two", b"mine")
+    changed.decide("reject all", UNIX.replace(b"two", b"mine"))
+    assert editor.lua(LAID) == ["unix", False, False]
+    changed.over()
+    assert edits(editor) == {}
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_lines_and_line_ends_at_once(editor: Editor, opened: bool) -> None:
+    """A hunk is decided by itself, the line ends with the file."""
+    changed = Changed(editor, UNIX, DOS.replace(b"two", b"TWO"), opened)
+    changed.over()
+    found = changed.pending()
+    assert (found["hunks"], found["note"]) == (1, "line ends: unix → dos")
+    editor.open("a.txt")
+    editor.cmd("2")
+    editor.cmd("Acp reject")
+    until(lambda: changed.path.read_bytes() == DOS)
+    editor.wait("require('acp').state().sessions[1].edits[1].hunks == 0")
+    assert changed.pending()["note"] == "line ends: unix → dos"
+    changed.decide("reject file", UNIX)
+
+
+def test_unsaved_edits_of_the_user(editor: Editor) -> None:
+    """They are saved as the file lies then."""
+    changed = Changed(editor, UNIX, UNIX, opened=True)
+    editor.cmd("call setline(3, 'mine')")
+    changed.put(DOS)
+    assert changed.pending()["note"] == "line ends: unix → dos"
+    changed.over()
+    editor.cmd("silent write")
+    assert changed.path.read_bytes() == DOS.replace(b"three", b"mine")
+    changed.decide("reject all", UNIX.replace(b"three", b"mine"))
+
+
+def test_changed_and_changed_back(editor: Editor) -> None:
+    changed = Changed(editor, UNIX, DOS, opened=True)
+    changed.pending()
+    changed.put(UNIX)
+    wait_edits(editor)
+    changed.over()
+    assert editor.lua(LAID) == ["unix", False, False]
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_line_that_ends_otherwise_is_no_other_layout(editor: Editor, opened: bool) -> None:
+    """Many agents append lines in their own way."""
+    changed = Changed(editor, DOS, DOS + b"four\n", opened)
+    assert "note" not in changed.pending()
+    changed.over()
+    changed.decide("reject all", DOS)
+
+
+def test_what_the_user_changes_is_his(editor: Editor) -> None:
+    changed = Changed(editor, UNIX, UNIX, opened=True)
+    editor.cmd("set fileformat=dos bomb | silent write")
+    assert changed.path.read_bytes() == BOM + DOS
+    changed.agent.ask("runs", "true")
+    changed.put(BOM + DOS.replace(b"two", b"TWO"))
+    found = changed.pending()
+    assert (found["hunks"], found.get("note")) == (1, None)
+    changed.over()
+    changed.decide("reject all", BOM + DOS)
+
+
+def test_neovim_has_read_it_first(editor: Editor) -> None:
+    changed = Changed(editor, UNIX, UNIX, opened=True)
+    (editor.home / "new").write_bytes(DOS)
+    changed.agent.ask("silently", f"cat {editor.home}/new > a.txt")
+    editor.cmd("checktime")
+    changed.over()
+    assert changed.pending()["note"] == "line ends: unix → dos"
+    changed.decide("reject all", UNIX)
+
+
+def test_accepted_with_the_file_and_changed_again(editor: Editor) -> None:
+    """What was accepted is what the next reject brings back."""
+    changed = Changed(editor, UNIX, DOS, opened=True)
+    changed.pending()
+    changed.decide("accept all", DOS)
+    changed.put(BOM + DOS)
+    assert changed.pending()["note"] == "BOM added"
+    changed.over()
+    changed.decide("reject all", DOS)
