@@ -112,7 +112,7 @@ def test_the_float_does_not_stand_before_the_form_that_it_asks_for(editor: Edito
     editor.keys("y")
     editor.wait("vim.bo.filetype == 'acpform'")
     float_is(editor, "hidden")
-    editor.cmd("wincmd p")
+    editor.cmd("1wincmd w")
     float_is(editor, "shown")
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
