@@ -57,3 +57,24 @@ def test_plan_and_queue_are_taken_over(left: Editor) -> None:
     assert left.lua("return vim.bo[vim.fn.bufnr('acp://plan/1')].filetype") == "acpplan"
     assert left.lines("acp://plan/1") != [""]
     left.cmd("AcpCancel!")
+
+
+@pytest.mark.parametrize("word", ["bwipeout!", "bdelete!", "bunload!"])
+def test_a_chat_that_was_deleted_is_whole_when_it_is_opened_again(
+    editor: Editor, word: str
+) -> None:
+    editor.agent("script")
+    editor.turn("say one")
+    editor.cmd(f"execute '{word}' bufnr('acp://chat/1')")
+    editor.cmd("Acp chat")
+    editor.wait("vim.fn.bufwinid('acp://chat/1') > 0")
+    whole = "vim.deep_equal(vim.fn.getbufline('acp://chat/1', 1, 2), { '## You', 'say one' })"
+    editor.wait(whole)
+    editor.cmd(f"execute '{word}' bufnr('acp://chat/1')")
+    editor.lua("vim.cmd('Acp chat') vim.cmd('AcpPrompt say two')")
+    editor.wait_event("AcpTurnEnd", 2)
+    editor.wait("vim.iter(vim.fn.getbufline('acp://chat/1', 1, '$')):find('two')")
+    editor.wait(whole)
+    editor.cmd("Acp info")
+    editor.wait("vim.fn.bufname() == 'acp://info'")
+    assert not any("problem" in line for line in editor.lines("acp://info"))

@@ -11,6 +11,7 @@ local marks = require('acp.marks')
 ---@field folds table<string, integer> block id -> extmark id
 ---@field open integer bytes of the row that grew last
 ---@field long boolean whether it holds a row longer than LONG
+---@field awaited? boolean
 local chats = {} ---@type table<integer, acp.Chat>
 local by_buffer = {} ---@type table<integer, acp.Chat>
 
@@ -90,6 +91,12 @@ local function measure(chat, lines, open)
   end
 end
 
+--- Ask for a chat again as a whole: what comes until then is of rows that are not there.
+local function ask_again(chat)
+  chat.awaited = true
+  require('acp.host').notify('redraw', { session = chat.n })
+end
+
 local function attach(chat)
   api.nvim_create_autocmd('BufWinEnter', {
     buffer = chat.bufnr,
@@ -99,7 +106,7 @@ local function attach(chat)
   })
   require('acp.buffer').on_read(chat.bufnr, function()
     M.reset(chat.n)
-    require('acp.host').notify('redraw', { session = chat.n })
+    ask_again(chat)
   end)
   api.nvim_create_autocmd('BufWipeout', {
     buffer = chat.bufnr,
@@ -109,11 +116,12 @@ local function attach(chat)
   })
 end
 
---- Create the buffer of session n, or return the one it has.
+--- Create the buffer of session n, or return the one it has. One in place of a buffer that was
+--- wiped or unloaded is drawn by the host.
 ---@param n integer
----@param later? boolean its filetype may be set a little later, so that no key has to wait for that
+---@param new? boolean there was none: its filetype comes a little later, no key has to wait for it
 ---@return integer bufnr
-function M.create(n, later)
+function M.create(n, new)
   local chat = chats[n]
   if chat and api.nvim_buf_is_loaded(chat.bufnr) then
     return chat.bufnr
@@ -135,15 +143,17 @@ function M.create(n, later)
   require('acp.bar').watch()
   require('acp.keymaps').attach('chat', chat.bufnr, n)
   require('acp.state').set({ 'sessions', n, 'chat_bufnr' }, chat.bufnr)
-  local bufnr = chat.bufnr
-  if later then
+  if new then
     vim.defer_fn(function()
-      set_filetype(bufnr)
+      set_filetype(chat.bufnr)
     end, FILETYPE_MS)
-  else
-    set_filetype(bufnr)
+    return chat.bufnr
   end
-  return bufnr
+  set_filetype(chat.bufnr)
+  if require('acp.host').running() then
+    ask_again(chat)
+  end
+  return chat.bufnr
 end
 
 --- Frame operation: there is a session n.
@@ -171,15 +181,11 @@ function M.of(bufnr)
   return by_buffer[bufnr]
 end
 
---- The chat to write into; a wiped buffer is asked for again as a whole.
+--- The chat to write into, nil for one that the host is yet to draw anew.
 ---@return acp.Chat?
 local function writable(n)
-  local chat = chats[n]
-  if chat and api.nvim_buf_is_loaded(chat.bufnr) then
-    return chat
-  end
   M.create(n)
-  require('acp.host').notify('redraw', { session = n })
+  return not chats[n].awaited and chats[n] or nil
 end
 
 --- Windows that stand on the last line follow the end; no other window is moved.
@@ -209,7 +215,7 @@ local function edit(chat, change)
   api.nvim_set_option_value('modifiable', false, own)
   follow(bufnr, windows)
   if not ok then
-    require('acp.host').notify('redraw', { session = chat.n })
+    ask_again(chat)
     error(err, 0)
   end
 end
@@ -262,7 +268,7 @@ end
 ---@param n integer
 ---@param folds any[] id, first row, last row and open of one after the other
 function M.folds(n, folds)
-  if chats[n] then
+  if chats[n] and not chats[n].awaited then
     require('acp.folds').add(chats[n], folds)
   end
 end
@@ -336,6 +342,7 @@ function M.reset(n)
     api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
     chat.targets, chat.folds, chat.open, chat.long = {}, {}, 0, false
+    chat.awaited = nil
   end)
 end
 
