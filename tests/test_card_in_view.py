@@ -154,3 +154,23 @@ def test_the_title_says_whose_it_is_where_several_ask(editor: Editor) -> None:
     for count in (1, 2):
         editor.cmd("Acp allow")
         editor.wait_event("AcpTurnEnd", count)
+
+
+def test_looking_at_a_chat_beside_leaves_a_selection_alone(editor: Editor) -> None:
+    editor.agent("script")
+    editor.open(editor.write("a.txt", "one two three\nfour five six\nseven\n"))
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.wait(f"{HEIGHT} == 1")
+    editor.keys("wve")
+    editor.keys("j")
+    editor.wait("vim.fn.line('.') == 2")
+    editor.keys("<C-v>l")
+    assert editor.lua("return vim.fn.mode()") == "\x16"
+    assert editor.lua("return vim.fn.getpos('v')[3]") == 5
+    editor.keys("<Esc>ciwX")
+    editor.wait("vim.fn.getline(2) == 'four X six'")
+    assert editor.lua("return vim.fn.mode()") == "i"
+    editor.keys("<Esc>")
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd")
