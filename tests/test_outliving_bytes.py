@@ -36,3 +36,24 @@ def test_bytes(editor: Editor, content: bytes, change: str) -> None:
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     until(path.exists)
     until(lambda: path.read_bytes() == content)
+
+
+@pytest.mark.parametrize("text", ["one\\ntwo\\n", "one\\nTWO\\n"])
+def test_a_layout_that_the_agent_has_changed(editor: Editor, text: str) -> None:
+    was = b"one\r\ntwo\r\n"
+    path = editor.write("f.txt", was)
+    editor.agent("script")
+    editor.turn("hello")
+    command = f"printf '{text}' > f.txt"
+    editor.turn(f"runs {json.dumps(command)}")
+    editor.wait("#require('acp').state().sessions[1].edits == 1")
+    now = path.read_bytes()
+    assert now == text.replace("\\n", "\n").encode()
+    die(editor)
+    editor.cmd("Acp reject all")
+    until(lambda: path.read_bytes() == was)
+    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    die(editor)
+    editor.cmd("Acp unreject")
+    until(lambda: path.read_bytes() == now)
+    editor.wait("#require('acp').state().sessions[1].edits == 1")

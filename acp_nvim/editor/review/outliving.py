@@ -32,7 +32,7 @@ from acp_nvim.edits.records import Reader, Writer, decoded, encoded
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.session import Session
 
-LAYOUT, APART, PROGRAMS, HEAD = "layout", "apart", "programs", "head"
+LAYOUT, LAID, APART, PROGRAMS, HEAD = "layout", "laid", "apart", "programs", "head"
 ORPHANED_S: Final = 0.2
 """How long after its pipes a Neovim that was killed may be there."""
 MOVING: Final = 3
@@ -95,6 +95,7 @@ class Outliving:
         others: dict[tuple[str, str], Made] = {
             (LAYOUT, path): (layout, _plain) for path, layout in edits.layouts.all().items()
         }
+        others |= {(LAID, path): (laid, _plain) for path, laid in edits.layouts.agents.items()}
         others |= {(APART, path): (text, Writer.text) for path, text in edits.bases.items()}
         others |= {(HEAD, root): (head, _plain) for root, head in self._commits.heads.items()}
         if edits.programs:
@@ -128,6 +129,8 @@ class Outliving:
         edits.ledger.take_over(kept.read(reader))
         for path, layout in reader.of(LAYOUT, Format):
             edits.layouts.note(decoded(path), layout)
+        for path, layout in reader.of(LAID, Format):
+            edits.layouts.agents[decoded(path)] = layout
         edits.bases |= {
             decoded(key): text for key, text in kept.found(reader, APART, bytes, Reader.text)
         }
