@@ -192,6 +192,27 @@ def test_choices_are_put_to_the_users_picker(front: Editor) -> None:
     assert last(front) == ["mode", {"id": "code"}]
 
 
+def test_what_a_subcommand_of_the_list_needs_is_asked_for(front: Editor) -> None:
+    front.open(front.write("a.txt", "one\n"))
+    front.lua("""
+    vim.ui.select = function(items, _, done)
+      for i, item in ipairs(items) do
+        if item[1] == 'comment' then
+          return done(item, i)
+        end
+      end
+    end
+    vim.ui.input = function(opts, done)
+      _G.prompt = opts.prompt
+      done('why | not "that"')
+    end
+    """)
+    front.cmd("Acp")
+    assert last(front)[0] == "comment"
+    assert last(front)[1]["text"] == 'why | not "that"'
+    assert front.lua("return _G.prompt").startswith("Acp comment: ")
+
+
 def test_agents_to_choose_from_are_those_that_are_there_first(front: Editor) -> None:
     agents = {"absent": {"command": ["no-such-program", "--acp"]}, "there": {"command": ["sh"]}}
     front.setup({"agent": "there", "agents": agents})

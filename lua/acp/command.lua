@@ -120,7 +120,14 @@ local function menu()
   end
   local opts = { prompt = 'Acp', format_item = line }
   vim.ui.select(require('acp.subcommands.about'), opts, function(entry)
-    if entry then
+    local need = entry and require('acp.subcommands').list[entry[1]].need
+    if need then
+      vim.ui.input({ prompt = ('Acp %s: %s: '):format(entry[1], need) }, function(text)
+        if text and text ~= '' then
+          vim.cmd.Acp({ args = { entry[1], text } })
+        end
+      end)
+    elseif entry then
       vim.cmd.Acp(entry[1])
     end
   end)
