@@ -76,7 +76,7 @@ class Mortal(Wide):
         """All that is not saved."""
         path = self.some(lambda p: self.disk(p) not in (None, EMPTY))
         if path is not None:
-            self.as_user("saves", path, "vim.cmd('silent! wall')")
+            self.as_user("saves", path, "vim.cmd('silent! wall!')")
 
     def settle_as_it_is(self) -> None:
         """What the user does while no host runs is told in one."""
