@@ -164,6 +164,9 @@ def test_what_is_not_on_offer_is_never_sent(
     editor.lua("require('acp.host').notify(...)", verb, args)
     editor.wait(f"vim.fn.execute('messages'):find('{told}', 1, true)")
     assert not agent.received("session/set_mode") + agent.received("session/set_config_option")
+    editor.cmd("Acp info")
+    editor.wait("vim.fn.bufname() == 'acp://info'")
+    assert "problems" not in editor.lines("acp://info"), "the user's mistake is none of the host"
 
 
 def test_an_option_update_of_the_agent_replaces_all(editor: Editor) -> None:

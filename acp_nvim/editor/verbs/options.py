@@ -10,6 +10,7 @@ from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, run, verb
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RequestError
+from acp_nvim.session.options import NoSuchChoice
 
 
 @verb("mode")
@@ -38,6 +39,8 @@ async def _logged_in(
     """Make a change; an agent that wants a login first gets it again afterwards."""
     try:
         await change
+    except NoSuchChoice as error:
+        host.echo("error", f"{name}: {error}")
     except RequestError as error:
         if error.code != AUTH_REQUIRED:
             raise
