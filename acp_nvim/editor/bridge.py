@@ -90,16 +90,25 @@ class Bridge:
         self._finish(root)
 
     def _finish(self, root: asyncio.Task[None]) -> None:
-        """Await the cancelled root task; pynvim may stop the loop once more while we do."""
+        """Await the cancelled root task; pynvim may stop the loop once more while we do.
+
+        What waits for it has to end as well: anyio's threads that began meanwhile end with that,
+        and Python waits for them.
+        """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         root.cancel()
-        while not root.done():
+        ended = self.loop.create_task(_ended(root))
+        while not ended.done():
             try:
-                self.loop.run_until_complete(asyncio.wait([root]))
+                self.loop.run_until_complete(ended)
             except RuntimeError:  # "Event loop stopped before Future completed."
                 continue
         if not root.cancelled() and (error := root.exception()) is not None:
             raise error
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    await asyncio.wait([task])
 
 
 def _first_line(error: Any) -> str:

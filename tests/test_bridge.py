@@ -1,0 +1,62 @@
+"""The end of the host's loop: nothing is left that would keep the process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from types import SimpleNamespace
+from typing import Any, cast
+
+import anyio
+import pytest
+from anyio import to_thread
+from anyio._backends._asyncio import WorkerThread
+from pynvim.msgpack_rpc.async_session import AsyncSession
+
+from acp_nvim.editor.bridge import Bridge
+
+
+class Session:
+    """A connection that Neovim closes at once."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self.loop = SimpleNamespace(_loop=self._loop)
+
+    def request(self, *_args: Any) -> None:
+        """Nothing is answered any more."""
+
+    def run(self, *_handlers: Any) -> None:
+        self._loop.run_until_complete(asyncio.sleep(0))
+        raise EOFError
+
+    def stop(self) -> None:
+        self._loop.stop()
+
+
+@pytest.mark.parametrize("when", ["before", "afterwards", "both"])
+def test_no_thread_is_left(when: str) -> None:
+    """Python waits for them at its end, and they for work that never comes."""
+    done: list[str] = []
+
+    async def main() -> None:
+        try:
+            if when != "afterwards":
+                await to_thread.run_sync(done.append, "before")
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                if when != "before":
+                    await to_thread.run_sync(done.append, "afterwards")
+
+    session = Session()
+    Bridge(cast(AsyncSession, session)).run(main(), lambda _name, _args: None)
+    workers = [one for one in threading.enumerate() if isinstance(one, WorkerThread)]
+    for worker in workers:
+        worker.join(5.0)
+    left = [worker for worker in workers if worker.is_alive()]
+    for worker in left:
+        worker.queue.put_nowait(None)  # else pytest itself would wait for it
+    session.loop._loop.close()
+    assert "afterwards" in done or when == "before"
+    assert left == []
