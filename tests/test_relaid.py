@@ -189,3 +189,35 @@ def test_accepted_with_the_file_and_changed_again(editor: Editor) -> None:
     assert changed.pending()["note"] == "BOM added"
     changed.over()
     changed.decide("reject all", DOS)
+
+
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_restore_brings_it_back(editor: Editor, opened: bool) -> None:
+    changed = Changed(editor, UNIX, DOS, opened)
+    changed.over()
+    assert changed.pending()["note"] == "line ends: unix → dos"
+    changed.decide("restore 2", UNIX)
+    if opened:
+        assert editor.lua(LAID) == ["unix", False, False]
+        editor.cmd("silent write")
+        assert changed.path.read_bytes() == UNIX
+    editor.cmd("Acp restore")
+    until(lambda: changed.path.read_bytes() == DOS)
+    assert changed.pending()["note"] == "line ends: unix → dos"
+    if opened:
+        editor.wait("vim.bo.fileformat == 'dos'")
+    changed.decide("reject all", UNIX)
+
+
+def test_after_a_save_that_settles_a_conflict(editor: Editor) -> None:
+    changed = Changed(editor, UNIX, UNIX, opened=True)
+    editor.cmd("call setline(2, 'mine')")
+    changed.put(UNIX.replace(b"two", b"theirs"))
+    editor.wait("(require('acp').state().sessions[1].edits[1] or {}).conflict")
+    editor.cmd("silent write")
+    wait_edits(editor)
+    changed.agent.ask("runs", "true")
+    changed.put(BOM + UNIX.replace(b"two", b"mine"))
+    assert changed.pending()["note"] == "BOM added"
+    changed.over()
+    changed.decide("reject all", UNIX.replace(b"two", b"mine"))

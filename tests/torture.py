@@ -139,7 +139,7 @@ class History(World):
         self.remember(path)
         disk = self.disk(path)
         assert disk is not None
-        free = self.free_rows(path, len(disk.lines))
+        free = self.free_rows(path, len(disk.lines))[self.layout(path).bomb :]  # `s/.*/` takes it
         pairs = [(a, b) for a in free for b in free if abs(a - b) > 3]
         if not pairs:
             return

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from acp_nvim.agent.fs.decode import Format, decode_as, encode
-from acp_nvim.editor.review.edits_view import rows
+from acp_nvim.editor.review import edits_view
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text
@@ -181,7 +181,7 @@ class World:
         """Wait until editor and disk are as the model says."""
         wanted = sorted(
             (
-                msgspec.to_builtins(entry.summary()) | {"session": n}
+                edits_view.summary(entry) | {"session": n}
                 for n in self.numbers()
                 for entry in self.ledger.files(n)
             ),
@@ -190,7 +190,7 @@ class World:
         marks = {
             entry.path: [[row["first"], row["last"], row["removed"]] for row in found]
             for entry in self.ledger.files()
-            if (found := rows(entry))
+            if (found := edits_view.rows(entry))
         }
 
         def problem() -> str:

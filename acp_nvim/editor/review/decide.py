@@ -306,6 +306,7 @@ class Decide:
             raise Refused(f"it cannot be written: {error.reason}") from error
         await to_thread.run_sync(disk.write, place, data)
         self._edits.known[place.real] = after
+        self._edits.layouts.lies(place.real, after, layout)
 
 
 def _whole(entry: Pending) -> bool:

@@ -282,6 +282,7 @@ class DiskEdits:
         """
         place = Place(change.path, change.path)
         before: Text | None = None
+        laid: Laid | None = None
         for _ in range(ATTEMPTS):
             try:
                 data, stamp = await to_thread.run_sync(read_stamped, place.real)
@@ -296,7 +297,7 @@ class DiskEdits:
                 session.event("AcpEdit", path=place.real, kind=kind, source="disk", conflict=False)
                 return None
             if self._edits.stamps.get(place.real, "") == stamp and self._users(place.real, after):
-                self._edits.known[place.real] = after
+                self._seen(place.real, after, laid)
                 await self._foreign(change)
                 return None
             changed = laid is not None and laid.changed
@@ -313,6 +314,7 @@ class DiskEdits:
                 return None
             await anyio.sleep(PAUSE_S)
         self._put_off(session, place.real, before)
+        self._edits.layouts.lies(place.real, before, laid.old if laid else None)
         return None
 
     def _seen(self, path: str, after: Text | None, laid: Laid | None) -> None:

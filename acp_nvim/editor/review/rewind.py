@@ -21,6 +21,7 @@ from acp_nvim.editor.bridge import NvimError
 from acp_nvim.editor.review.decide import Decide, Refused
 from acp_nvim.editor.review.disk_edits import DiskEdits
 from acp_nvim.editor.review.edits import Edits
+from acp_nvim.editor.review.laying import laid, lay
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text
 from acp_nvim.protocol.errors import RequestError
@@ -200,15 +201,21 @@ class Rewind:
         found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
         live = found if isinstance(found, BufferText) else None
         try:
-            text = _text(target, live)
+            lies = laid(live.format if live else None, target.data, target.data)
+            layout = lies.over(live.format)[1] if lies and live else None
+            text = _text(target, layout)
         except BinaryError:
             return changed
         self._edits.known[place.real] = text
+        self._edits.layouts.lies(place.real, text, lies.new if lies else None)
         if live is not None and text is None:
             await self._edits.bridge.call("acp.outside", "vacate", live.bufnr)
             await self._edits.mirrors.read(place)
         elif live is not None and text is not None:
             await self._follow(place, live, text)
+            if layout is not None and layout != live.format:
+                await lay(self._edits.bridge, live, layout)
+                await self._edits.mirrors.read(place)
         self._edits.ledger.restored(place.real, text, checkpoint.pending.get(place.real))
         return changed
 
@@ -273,8 +280,8 @@ def _put(place: Place, target: Target) -> bool:
     return not same or mode != wanted
 
 
-def _text(target: Target, live: BufferText | None) -> Text | None:
+def _text(target: Target, layout: Format | None) -> Text | None:
     """The text that the file has now; BinaryError where it is none."""
     if target.data is None:
         return None
-    return (decode_as(target.data, live.format) if live else decode(target.data)).text
+    return (decode_as(target.data, layout) if layout else decode(target.data)).text
