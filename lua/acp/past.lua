@@ -137,8 +137,16 @@ function M.any()
   return next(require('acp.state').get().sessions) ~= nil
 end
 
+---@class acp.Before
+---@field instance string
+---@field run integer
+---@field sessions acp.Left[]
+---@field current? integer
+---@field shown string[]
+---@field died? number
+
 --- What the host that starts now must know of those before it.
----@return { instance: string, run: integer, sessions: acp.Left[], current: integer?, shown: string[], died: number? }
+---@return acp.Before
 function M.left()
   runs = runs + 1
   local state = require('acp.state').get()
