@@ -7,7 +7,7 @@ import threading
 from types import SimpleNamespace
 from typing import Any, cast
 
-import anyio
+import anyio.lowlevel
 import pytest
 from anyio import to_thread
 from anyio._backends._asyncio import WorkerThread
@@ -27,7 +27,7 @@ class Session:
         """Nothing is answered any more."""
 
     def run(self, *_handlers: Any) -> None:
-        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.run_until_complete(anyio.lowlevel.checkpoint())
         raise EOFError
 
     def stop(self) -> None:
@@ -43,7 +43,7 @@ def test_no_thread_is_left(when: str) -> None:
         try:
             if when != "afterwards":
                 await to_thread.run_sync(done.append, "before")
-            await anyio.sleep_forever()
+            await anyio.Event().wait()
         finally:
             with anyio.CancelScope(shield=True):
                 if when != "before":
