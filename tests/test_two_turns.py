@@ -76,3 +76,13 @@ def test_else_the_older_one(project: Editor) -> None:
     prompt(project, 2, "silently " + json.dumps(sed(3, "b.txt")))
     until(lambda: "changed" in (project.work / "b.txt").read_text())
     assert ended(project) == {1: ["b.txt"], 2: []}
+
+
+def test_a_new_file_of_one_that_the_other_renames_is_of_both(project: Editor) -> None:
+    home, work = project.home, project.work
+    prompt(project, 2, f"runs {work}/n.txt " + json.dumps("echo new > n.txt"))
+    project.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
+    move = json.dumps(f"mv n.txt m.txt; touch {home}/1")
+    prompt(project, 1, f"runs {work}/n.txt {work}/m.txt {move}")
+    until((home / "1").exists)
+    assert ended(project) == {1: ["m.txt"], 2: ["m.txt"]}

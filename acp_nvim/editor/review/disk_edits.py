@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Final
 
 import anyio
+import msgspec
 from anyio import to_thread
 
 from acp_nvim.agent.fs.decode import BinaryError
@@ -266,8 +267,17 @@ class DiskEdits:
 
     def _join(self, session: Session, move: Move | None) -> None:
         """Both parts of a move have been entered."""
-        if move and self._edits.ledger.joined(move.old, move.new, move.text, move.was, session.n):
+        ledger = self._edits.ledger
+        if move is None:
+            return
+        if ledger.joined(move.old, move.new, move.text, move.was, session.n):
             self._edits.changed(move.old, move.new)
+            return
+        came, was = ledger.get(move.new), move.was
+        if came is not None and was is not None and was.base is None:  # new, as another one made it
+            both = msgspec.structs.replace(came, writers=came.writers | was.writers)
+            ledger.reinstated(move.new, came.live, both)
+            self._edits.changed(move.new)
 
     async def _foreign(self, change: FileChange) -> None:
         """No agent's doing."""
