@@ -225,3 +225,17 @@ def test_the_chat_goes_to_its_end_when_the_user_sends_from_the_composer(editor: 
     editor.wait_event("AcpTurnEnd", 3)
     editor.wait(f"vim.fn.line('.', {chat}) == vim.fn.line('$', {chat})")
     editor.wait_screen("the very end")
+
+
+def test_a_prompt_that_comes_back_out_of_sight_is_told(editor: Editor) -> None:
+    editor.agent("script")
+    editor.setup({"agent": "gone", "agents": {"gone": {"command": ["no-such-program"]}}})
+    editor.prompt("precious words")
+    told = "acp: the prompt is back in the composer, :AcpPrompt goes there"
+    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", told)
+    editor.cmd("messages clear")
+    editor.cmd("AcpPrompt")
+    assert editor.lines("acp://composer/1") == ["precious words"]
+    editor.keys("<C-s>")
+    editor.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1] == 'precious words'")
+    assert told not in editor.messages()

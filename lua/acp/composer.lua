@@ -306,6 +306,9 @@ function M.give_back(n, text, paths, ranges)
   vim.bo[bufnr].modified = false
   vim.list_extend(composers[n].chips, require('acp.context').chips(ranges or {}))
   require('acp.media').restore(n, paths or {})
+  if not require('acp.window').showing(bufnr) then
+    require('acp.notify').echo('info', 'the prompt is back in the composer, :AcpPrompt goes there')
+  end
 end
 
 --- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
