@@ -306,7 +306,9 @@ function M.give_back(n, text, paths, ranges)
   vim.bo[bufnr].modified = false
   vim.list_extend(composers[n].chips, require('acp.context').chips(ranges or {}))
   require('acp.media').restore(n, paths or {})
-  if not require('acp.window').showing(bufnr) then
+  -- Why the host is not there is said in one line as well, and counts more.
+  local quiet = require('acp.state').get().host == 'running'
+  if quiet and not require('acp.window').showing(bufnr) then
     require('acp.notify').echo('info', 'the prompt is back in the composer, :AcpPrompt goes there')
   end
 end
