@@ -168,3 +168,16 @@ def test_a_question_that_was_answered_folds_as_its_tool_call_in_a_chat_that_is_s
     assert start == head
     assert editor.chat()[end - 1] == ""
     assert any("word 0" in line for line in editor.chat()[end:])
+
+
+def test_the_last_row_of_a_chat_that_follows_is_in_view(editor: Editor) -> None:
+    """What stands above the chat takes one of the window's rows."""
+    editor.agent("script")
+    call = f"update {json.dumps(CALL | {'content': content(20)})}"
+    done = update(status="completed", content=content(2))
+    editor.turn(f"chunks 600\n{call}\n{done}\nthink so\nsay 'the end'")
+    until(lambda: "the end" in editor.chat())
+    editor.wait(
+        "(function() vim.cmd.redraw() local win = vim.fn.bufwinid('acp://chat/1') "
+        "return vim.fn.line('w$', win) == vim.fn.line('$', win) end)()"
+    )

@@ -33,7 +33,8 @@ local function fill(win)
       return api.nvim_win_text_height(win, { start_row = first - 1, end_row = final - 1 }).all
     end
     local top = vim.fn.line('w0')
-    local higher, left = top, api.nvim_win_get_height(win) - height(top, last)
+    local rows = vim.fn.getwininfo(win)[1].height -- without the 'winbar'
+    local higher, left = top, rows - height(top, last)
     while higher > 1 and left > 0 do
       local folded = vim.fn.foldclosed(higher - 1)
       local above = folded > 0 and folded or higher - 1
