@@ -116,3 +116,12 @@ def test_a_file_that_is_named_twice_goes_once(editor: Editor) -> None:
     editor.wait_event("AcpTurnEnd")
     sent = agent.received("session/prompt")[0]["params"]["prompt"]
     assert [block["type"] for block in sent] == ["text", "resource"]
+
+
+@pytest.mark.parametrize("block", ["{ text = 'x' }", "5", "{ type = 5 }"])
+def test_a_block_without_a_type_is_said_to_have_none(editor: Editor, block: str) -> None:
+    agent = editor.agent("script")
+    editor.lua(f"require('acp').prompt({{ 'say one', {block} }})")
+    line = "acp: prompt: block 2 is no content block: it has no type"
+    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", line)
+    assert not agent.prompts()

@@ -76,6 +76,8 @@ def _block(number: int, block: Any) -> Any:
     """A content block of a caller (v1/content)."""
     if isinstance(block, str):
         return schema.TextContent(block)
+    if not isinstance(block, dict) or not isinstance(block.get("type"), str):
+        raise msgspec.ValidationError(f"block {number} is no content block: it has no type")
     try:
         found: Any = codec.decode(schema.ContentBlock, msgspec.json.encode(block))  # type: ignore[arg-type]
     except RemoteProtocolError as error:
