@@ -221,3 +221,30 @@ def test_after_a_save_that_settles_a_conflict(editor: Editor) -> None:
     assert changed.pending()["note"] == "BOM added"
     changed.over()
     changed.decide("reject all", UNIX.replace(b"two", b"mine"))
+
+
+def test_after_a_deletion_that_was_rejected(editor: Editor) -> None:
+    """The store has it as deleted, still."""
+    changed = Changed(editor, BOM + UNIX, BOM + UNIX, opened=False)
+    changed.agent.ask("runs", "rm a.txt")
+    wait_edits(editor, a="deleted")
+    changed.decide("reject all", BOM + UNIX)
+    changed.put(UNIX)
+    assert changed.pending()["note"] == "BOM removed"
+    changed.over()
+    changed.decide("reject all", BOM + UNIX)
+
+
+def test_a_new_file_that_was_accepted(editor: Editor) -> None:
+    changed = Changed(editor, UNIX, UNIX, opened=False)
+    changed.agent.ask("runs", "printf 'new\\n' > n.txt")
+    wait_edits(editor, n="created")
+    editor.cmd("Acp accept all")
+    wait_edits(editor)
+    changed.agent.ask("runs", "printf 'new\\r\\n' > n.txt")
+    wait_edits(editor, n="modified")
+    assert edits(editor)["n.txt"]["note"] == "line ends: unix → dos"
+    changed.over()
+    editor.cmd("Acp reject all")
+    wait_edits(editor)
+    until(lambda: (editor.work / "n.txt").read_bytes() == b"new\n")

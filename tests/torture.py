@@ -153,8 +153,8 @@ class History(World):
         if save and first:
             self.editor.keys(keys)
             until(lambda: user in str(self.disk(path)))
-        end = "\\r" if self.layout(path).dos else ""
-        sed = f"LC_ALL=C sed -i '{theirs + 1}s/.*/{agent}{end}/' {path}"
+        dos = self.layout(path).dos and (theirs + 1 < len(disk.lines) or disk.eol)
+        sed = f"LC_ALL=C sed -i '{theirs + 1}s/.*/{agent}" + "\\r" * dos + f"/' {path}"
         done = self.agent.order("runs", *self.named(path), sed)
         if save and not first:
             until(lambda: agent in str(self.disk(path)))

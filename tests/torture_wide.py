@@ -83,6 +83,12 @@ class Wide(History):
             return kind
         return decode(Path(path).read_bytes()).format
 
+    def text(self, path: str, data: bytes | None) -> Text | None:
+        """By the bytes as well."""
+        if data is None or super().layout(path).encoding != "utf-8":
+            return super().text(path, data)
+        return decode(data).text
+
     def is_laid(self, path: str) -> bool:
         """Whether that is pending."""
         entry = self.ledger.get(path)
@@ -90,6 +96,8 @@ class Wide(History):
 
     def commit(self) -> None:
         """What is committed is accepted."""
+        for path in filter(self.is_laid, self.laid if all(map(self.clean, self.paths)) else ()):
+            self.ledger.committed(path, self.disk(path))
         super().commit()
         self.laid = {path: first for path, first in self.laid.items() if self.is_laid(path)}
 

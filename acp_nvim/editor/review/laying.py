@@ -32,18 +32,18 @@ class Laid(msgspec.Struct, frozen=True):
 
 
 def laid(known: Format | None, before: bytes | None, after: bytes | None) -> Laid | None:
-    """What became of a file's layout; None for a file that came or went.
+    """What became of a file's layout; None for a file that is gone. One that came lies as it does.
 
     ``known`` is how it lay, where ``before`` does not tell. A file in which line ends are mixed
     has the ones that it had, as a buffer of it has.
     """
-    if after is None or before is None:
+    if after is None:
         return None
-    old = known or decode(before).format
+    old = known or decode(after if before is None else before).format
     if (codec_of(old.encoding) or "").startswith(("utf-16", "utf-32")) or old.mac:
         return Laid(old, old)
     dos = _are_dos(after)
-    if dos is None or (known is None and _are_dos(before) is None):
+    if dos is None or (known is None and before is not None and _are_dos(before) is None):
         dos = old.dos
     bomb = after.startswith(codecs.BOM_UTF8) if old.encoding == "utf-8" else old.bomb
     return Laid(old, msgspec.structs.replace(old, dos=dos, bomb=bomb))
