@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
+import anyio
+import anyio.lowlevel
+import msgspec
 import pytest
 
+from acp_nvim.agent.agent import Agent
+from acp_nvim.agent.choices import set_option
+from acp_nvim.protocol import codec, schema
+from acp_nvim.session.session import Session
 from tests.editor import Editor
 from tests.traffic import Traffic
 
@@ -178,3 +185,31 @@ def test_an_option_update_of_the_agent_replaces_all(editor: Editor) -> None:
         "description": "Edit a file",
         "hint": "path",
     }
+
+
+class AnswersLast:
+    """An agent that answers the later of two questions first."""
+
+    def __init__(self) -> None:
+        self.second = anyio.Event()
+
+    async def set_config_option(self, session_id: str, option_id: str, value: Any) -> Any:
+        if value == "high":
+            await self.second.wait()
+        else:
+            self.second.set()
+        return [decoded({**FLAT, "currentValue": value})]
+
+
+def decoded(option: dict[str, Any]) -> Any:
+    return codec.decode(schema.SessionConfigSelect, msgspec.json.encode(option))
+
+
+async def test_the_answer_to_what_was_set_last_stands() -> None:
+    session, agent = Session(1, "a", "/"), AnswersLast()
+    session.options = [decoded(FLAT)]
+    async with anyio.create_task_group() as group:
+        group.start_soon(set_option, session, cast("Agent", agent), "level", "high")
+        await anyio.lowlevel.checkpoint()
+        group.start_soon(set_option, session, cast("Agent", agent), "level", "low")
+    assert [getattr(option, "current_value", None) for option in session.options] == ["low"]

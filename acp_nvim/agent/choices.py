@@ -40,6 +40,8 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
     option = options.find(session, option_id)
     value = options.check(option, value)
     before = option.current_value
+    session.options_set += 1
+    number = session.options_set
     options.put(session, option_id, value)
     try:
         if options.of_models(session, option_id):
@@ -49,8 +51,9 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
     except Exception:
         _take_back(session, option_id, value, before)
         raise
-    if answer:  # an agent that answers nothing has taken it
-        session.options = answer
+    # An agent that answers nothing has taken it; one may answer a later question first.
+    if answer and number > session.options_answered:
+        session.options, session.options_answered = answer, number
         session.change("options", "modes")
 
 

@@ -59,6 +59,8 @@ class Session(Calls):
         self.mode: str | None = None
         self.models: schema.SessionModelState | None = None
         self.options: Sequence[schema.SessionConfigOption] = ()
+        self.options_set = self.options_answered = 0
+        """How often an option was set, and which of these times is the newest that was answered."""
         self.commands: Sequence[schema.AvailableCommand] = ()
         self.usage: schema.UsageUpdate | None = None
         self.edits: list[dict[str, Any]] = []
