@@ -8,6 +8,7 @@ import pytest
 
 from tests.editor import Editor
 from tests.picks import install, pick
+from tests.silence import silent
 
 CLOSES: dict[str, Any] = {"sessionCapabilities": {"list": {}, "close": {}, "delete": {}}}
 CLOSED = "require('acp').state().sessions[1].status == 'closed'"
@@ -51,3 +52,22 @@ def test_what_is_written_for_a_closed_session_goes_to_one_new_one(picker: Editor
     assert said == ["say two", "say three"]
     assert len(picker.state()["sessions"]) == 2
     assert picker.messages().count("session 1 is closed, it goes to a new one") == 1
+
+
+def test_one_that_is_being_loaded_is_not_offered_again_until_that_has_ended(picker: Editor) -> None:
+    def titles() -> list[str]:
+        items: list[str] = pick(picker, "Acp sessions")[0]["items"]
+        return [item.split("  (")[0] for item in items]
+
+    path = str(picker.home / "stored.json")
+    loads = {"loadSession": True}
+    traffic = silent(picker, "session/load", "stores", path, capabilities=loads)
+    picker.turn("say one")
+    pick(picker, "Acp sessions", "say one", "close")
+    picker.wait(CLOSED)
+    pick(picker, "Acp sessions", "say one", "load")
+    traffic.wait("session/load")
+    assert titles() == ["say one"]
+    picker.cmd("Acp stop")
+    picker.wait("require('acp').state().sessions[2].status ~= 'starting'")
+    assert titles() == ["say one", "say one"]

@@ -50,10 +50,16 @@ async def stored(host: Host, cwd: str) -> list[Stored]:
         for name in _asked(host):
             group.start_soon(_list, host, name, lists)
     remembered = host.index.read().entries() if host.index is not None else []
-    known = {(c.session.agent, c.session.id) for c in opened(host)}
+    known = {(c.session.agent, _known_id(c)) for c in opened(host)}
     found = merged(lists, remembered, cwd)
     _titled(host, lists)
     return [one for one in found if (one.agent, one.id) not in known and _configured(host, one)]
+
+
+def _known_id(conversation: Conversation) -> str:
+    """The agent's id, also of one that is only being loaded or resumed."""
+    session = conversation.session
+    return session.id or (session.brings if session.status == "starting" else "")
 
 
 def _titled(host: Host, lists: Sequence[list[Stored]]) -> None:
@@ -247,6 +253,7 @@ def _bring(host: Host, entry: Entry, way: Way) -> None:
     agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
     origin = Origin(way, _id(entry), before=partial(_before, host, entry))
     conversation = host.new_session(cwd, agent, origin, title)
+    conversation.session.brings = "" if way == "fork" else origin.id
     show(host, conversation)
     conversation.open()
 

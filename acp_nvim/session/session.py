@@ -45,6 +45,8 @@ class Session(Calls):
         self.directories = list(directories)
         self.id = ""
         """The agent's id; empty until the session exists there."""
+        self.brings = ""
+        """The agent's id of the stored session that is being opened here."""
         self.status: Status = "starting"
         self.title: str | None = None
         self.stop_reason: str | None = None
