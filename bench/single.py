@@ -113,7 +113,7 @@ def _held(side: Side) -> tuple[float, float]:
     editor.messages.clear()
     editor.lua("vim.schedule(function() " + HELD.replace("return _G.bench_held", "") + " end)")
     seen = editor.watch(lambda: ("done", []) in editor.messages, 0.0005)
-    return float(editor.lua("return _G.bench_held")), max(seen.gaps)
+    return float(editor.lua("return _G.bench_held")), max(seen.gaps, default=0.0)
 
 
 def warm() -> list[Figure]:
