@@ -84,3 +84,12 @@ def test_the_key_of_completion_is_shown_and_can_be_another(editor: Editor) -> No
     editor.wait("vim.api.nvim_get_current_line() == '{selection}'")
     editor.keys("g?")
     editor.wait_screen("<C-g>  complete /command, @file (i)")
+
+
+def test_an_autosave_sends_nothing_half_written(composer: Editor) -> None:
+    composer.cmd("autocmd InsertLeave,TextChanged * ++nested silent! write")
+    composer.keys("A and<Esc>")
+    composer.wait("vim.fn.mode() == 'n'")
+    composer.keys("A more<Esc>:w<CR>")
+    composer.wait_event("AcpTurnEnd")
+    assert composer.traffic[-1].prompts() == ["say hi and more"]

@@ -287,7 +287,9 @@ function M.write(n, args)
     vim.fn.writefile(lines, args.match)
     return
   end
-  M.send(n, first, last)
+  if not require('acp.automatic').saves() then -- else it is half written
+    M.send(n, first, last)
+  end
 end
 
 --- Put text in front of what is there: the host could not use it.

@@ -50,6 +50,9 @@ local function watch(id, bufnr)
   vim.api.nvim_create_autocmd('BufWriteCmd', {
     buffer = bufnr,
     callback = function()
+      if require('acp.automatic').saves() then
+        return
+      end
       require('acp.host').notify('form_write', {
         id = id,
         lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false),

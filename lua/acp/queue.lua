@@ -141,7 +141,9 @@ local function ensure(n)
   vim.api.nvim_create_autocmd('BufWriteCmd', {
     buffer = bufnr,
     callback = function()
-      apply(n, bufnr)
+      if not require('acp.automatic').saves() then
+        apply(n, bufnr)
+      end
     end,
   })
   follow(n, bufnr)

@@ -245,13 +245,6 @@ local function end_with_file(bufnr, ended)
   end
 end
 
---- Whether it is an autocommand of the user's that saves, not his word: `TextChanged`, say.
-local function is_automatic()
-  local between = vim.fn.gettext('%s Autocommands for "%s"'):match('^%%s(.-)"?%%s')
-  local outermost = vim.fn.expand('<stack>'):match('(%w+)' .. vim.pesc(between))
-  return outermost ~= nil and not outermost:match('^BufWrite')
-end
-
 ---@param args { buf: integer, match: string, unheard?: boolean }
 local function on_saved(args)
   local watch = watched[args.buf]
@@ -267,7 +260,7 @@ local function on_saved(args)
     local options = vim.bo[args.buf]
     saved.layout = { options.fileencoding, options.bomb, options.fileformat }
     saved.coded = is_coded(args.buf) or nil
-    saved.unaware = unaware[args.buf] or args.unheard or is_automatic()
+    saved.unaware = unaware[args.buf] or args.unheard or require('acp.automatic').saves()
     unaware[args.buf] = nil
     saved.stamp = require('acp.save').stamp(path)
     end_with_file(args.buf, saved.eol)
