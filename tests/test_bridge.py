@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -32,6 +34,16 @@ class Session:
 
     def stop(self) -> None:
         self._loop.stop()
+
+
+@pytest.fixture(autouse=True)
+def sigterm() -> Iterator[None]:
+    """The end of a host is left alone by SIGTERM; the tests that follow are not, nor their
+    children.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize("when", ["before", "afterwards", "both"])
