@@ -65,6 +65,7 @@ def tested(old: str, *patterns: str) -> str:
     return _mentioned(old, *patterns) or _mentioned(old, *scripted(*patterns))
 
 
+@cache
 def _mentioned(old: str, *patterns: str) -> str:
     if not patterns:
         return ""
