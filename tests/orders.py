@@ -24,6 +24,14 @@ class Orders:
     def _home(self) -> str:
         return f"{self.editor.home}/{self._name}{self._turns}"
 
+    @classmethod
+    def at_work(cls, editor: Editor) -> Orders:
+        """For an agent that has its first prompt."""
+        orders = cls(editor)
+        orders.begin()
+        orders.traffic.wait("session/prompt")
+        return orders
+
     def begin(self) -> None:
         """A turn begins; the agent has the prompt and waits."""
         self._turns += 1

@@ -32,10 +32,7 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
 @pytest.fixture
 def agent(project: Editor) -> Orders:
     """At work."""
-    orders = Orders(project)
-    orders.begin()
-    orders.traffic.wait("session/prompt")
-    return orders
+    return Orders.at_work(project)
 
 
 def types(editor: Editor, line: int, text: str, path: str = "a.txt") -> None:

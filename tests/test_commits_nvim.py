@@ -29,9 +29,7 @@ def project(editor: Editor) -> Editor:
 @pytest.fixture
 def agent(project: Editor) -> Orders:
     """At work."""
-    orders = Orders(project)
-    orders.begin()
-    return orders
+    return Orders.at_work(project)
 
 
 def wait_pending(editor: Editor, *names: str) -> None:
