@@ -107,7 +107,8 @@ class Snapshots:
             done: set[str] = set()
             while fresh := [root for root in self.within(roots) if root not in done]:
                 for root in fresh:
-                    changes += await self._locked(root, self._look, None)
+                    if not self._rests(root):
+                        changes += await self._locked(root, self._look, None)
                 done.update(fresh)
         else:
             for root, inside in self.parted(roots, paths)[0].items():
@@ -192,6 +193,12 @@ class Snapshots:
         """One at a time for each directory, in a worker thread."""
         async with self._locks.setdefault(root, anyio.Lock(fast_acquire=True)):
             return await to_thread.run_sync(work, root, paths)
+
+    def _rests(self, root: str) -> bool:
+        """Whether a small directory is as it was: not worth waiting for a thread."""
+        store, lock = self._stores.get(root), self._locks.get(root)
+        looking = lock is not None and lock.locked()
+        return isinstance(store, CopyStore) and not looking and store.rests()
 
     # ---- in a worker thread
 
