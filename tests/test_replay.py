@@ -78,8 +78,10 @@ def bare(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-def shown(told: Told, chat: str) -> Iterator[str]:
-    """What is missing in the chat, or stands in another order."""
+def shown(told: Told, chat: str, work: Path) -> Iterator[str]:
+    """What is missing in the chat, or stands in another order. Titles name files below `work`
+    relative to it.
+    """
     at = 0
     for text in told.texts:
         found = chat.find(bare(text), at)
@@ -88,7 +90,10 @@ def shown(told: Told, chat: str) -> Iterator[str]:
         else:
             at = found + len(bare(text))
     for id, call in told.calls.items():
-        if bare(call.get("title", id))[:300] not in chat:
+        title = bare(call.get("title", id))
+        if call.get("kind") in ("read", "edit", "delete", "move", "search"):
+            title = title.replace(f"{work}/", "")
+        if title[:300] not in chat:
             yield f"title of {id}: {call.get('title')!r}"
         for item in call.get("content") or ():
             text = (item.get("content") or {}).get("text", "") if item["type"] == "content" else ""
@@ -190,7 +195,7 @@ class Stage:
 
     def missing(self) -> list[str]:
         """What was told and is not in the chat."""
-        return list(shown(self.told, bare("\n".join(self.editor.chat(1)))))
+        return list(shown(self.told, bare("\n".join(self.editor.chat(1))), self.editor.work))
 
     def check(self) -> None:
         """All of it is on the screen, and every question was answered."""

@@ -15,6 +15,7 @@ from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import WIDEST, Row, Target, indent, pieces, row, width
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, shown_path, visible
+from acp_nvim.render.titles import details, says_kind, short_title, shown_title
 from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.asking.questions import command_of
 from acp_nvim.session.entries import ToolEntry
@@ -45,7 +46,7 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     call = entry.call
     asks = entry.asks if entry.decisions else None
     limit = None if asks else look.tool_lines
-    rows = [_line(call, asks)]
+    rows = [_line(call, asks, look.cwd)]
     for at, item in enumerate(call.content):
         if item.__class__ is schema.Content:
             rows += _block(at, item.content, call, limit, look.cwd, "  ")
@@ -56,29 +57,30 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     if call.locations:
         rows += indent(_locations(call, look.cwd), "  ")
     for decision in entry.decisions:
-        below = card(decision, call) if decision.outcome is None else [_decided(decision)]
-        rows += indent(below, "  ")
+        open_ = decision.outcome is None
+        rows += indent(
+            card(decision, call, look.cwd, below=True) if open_ else [_decided(decision)], "  "
+        )
     return rows
 
 
-def card(decision: Decision, under: ToolCall | None = None) -> list[Row]:
+def card(
+    decision: Decision, call: ToolCall | None = None, cwd: str = "", *, below: bool = False
+) -> list[Row]:
     """Return the rows that ask: what, in full, the details, and every option with its keys.
 
-    Below the line of its tool call (`under`) the title is said again only if that line had to cut
-    it.
+    Files of its tool call are named relative to `cwd`. `below` the line of that the title is said
+    again only if that line had to cut it.
     """
     mark = {"decision": decision.id}
     what = "Permission" if decision.listed == "permissions" else "Question"
-    title = " ".join(visible(decision.title).split())
-    if under is not None and title == one_line(under.title):
+    title = short_title(decision.title, call.kind, cwd) if call else decision.title
+    title = " ".join(visible(title).split())
+    if below and call is not None and title == shown_title(call.title, call.kind, cwd):
         rows = [row(f"{what} needed", "AcpPermission", mark)]
     else:
         rows = [pieces([(f"{what}: ", "AcpPermission"), (title, "AcpPermissionTitle")], mark)]
-    rows += [
-        row("  " + line, None, mark)
-        for detail in decision.details
-        for line in visible(detail).split("\n")
-    ]
+    rows += [row("  " + line, None, mark) for line in details(decision, call, cwd, below=below)]
     used: set[str] = set()
     for number, option in enumerate(decision.options, 1):
         key = "" if option.kind in used else KEYS.get(option.kind, "")
@@ -105,7 +107,7 @@ def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> li
     """Return a pending decision for the float: its card, then all that the tool call shows of
     itself.
     """
-    rows = card(decision)
+    rows = card(decision, entry.call if entry else None, cwd)
     if entry is not None:
         for at, item in enumerate(entry.call.content):
             rows += indent(_content(at, item, entry, None, cwd), "  ")
@@ -152,10 +154,14 @@ def diff_rows(
     return [head, *_cut(body, limit, whole)]
 
 
-def _line(call: ToolCall, asks: Decision | None) -> Row:
-    title = one_line(call.title or call.name or call.id)
-    before, start, spans, after, long, group = _around(call.kind, call.status, asks is not None)
+def _line(call: ToolCall, asks: Decision | None, cwd: str) -> Row:
+    title = shown_title(call.title or call.name or call.id, call.kind, cwd)
+    said = says_kind(title, call.kind)
+    kind = "" if said else call.kind
+    before, start, spans, after, long, group = _around(kind, call.status, asks is not None)
     end = start + (len(title) if title.isascii() else width(title))
+    if said:
+        spans, start = (*spans, (start, start + said, "AcpToolKind")), start + said
     if call.name and (name := _name(call.name, title)):
         named = (end, end + width(name), "AcpMuted")
         tail = (named[1], named[1] + long, group)
@@ -172,7 +178,9 @@ def _around(kind: str, status: str, asks: bool) -> tuple[str, int, tuple[Span, .
     """
     group = "AcpPermission" if asks else GROUPS.get(status, "AcpToolRunning")
     icon = ICONS.get(status, "◐") + " "
-    before, spans, _ = pieces([(icon, group), (kind, "AcpToolKind"), (" · ", None)])
+    parts: list[tuple[str, str | None]] = [(icon, group)]
+    parts += [(kind, "AcpToolKind"), (" · ", None)] if kind else []
+    before, spans, _ = pieces(parts)
     words = "permission needed" if asks else status.replace("_", " ")
     after = f" · {words}"
     return before, width(before), spans, after, width(after), group
