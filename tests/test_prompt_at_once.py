@@ -148,6 +148,34 @@ def test_what_the_user_makes_right_after_a_turn_is_his(gate: Gate) -> None:
     assert path.read_text() == "one\ntwo\n"
 
 
+@pytest.mark.parametrize("names", ["b.txt ", ""])
+def test_another_session_at_work_has_not_made_what_changes_meanwhile(
+    gate: Gate, names: str
+) -> None:
+    slow = gate.editor
+    gate.open()
+    slow.turn("say first")
+    slow.agent("script", name="other")
+    slow.cmd("Acp new")
+    slow.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
+    end = f"until_there {slow.home}/end"
+    first = "runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt")
+    slow.lua("require('acp').prompt(...)", f"{first}\n{end}", {"session": 1})
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    gate.close()
+    second = f"runs {names}" + json.dumps("sed -i s/two/TWO/ b.txt")
+    slow.lua("require('acp').prompt(...)", f"{second}\n{end}", {"session": 2})
+    until(lambda: "TWO" in (slow.work / "b.txt").read_text())
+    assert gate.waits
+    gate.open()
+    slow.wait("#(require('acp').state().sessions[2].edits or {}) == 1", timeout=20.0)
+    (slow.home / "end").touch()
+    slow.wait_event("AcpTurnEnd", 3)
+    slow.wait("not require('acp.watch').at_work(...)", str(slow.work / "a.txt"))
+    assert [Path(it["path"]).name for it in slow.session(1)["edits"]] == ["a.txt"]
+    assert [Path(it["path"]).name for it in slow.session(2)["edits"]] == ["b.txt"]
+
+
 def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:
     """Not what the agent has made of the files by the time that they have been looked at."""
     slow, a, b = gate.editor, gate.editor.work / "a.txt", gate.editor.work / "b.txt"

@@ -40,13 +40,16 @@ from acp_nvim.editor.changes import (
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.entering import Step, enter
 from acp_nvim.editor.review.laying import Laid, laid
+from acp_nvim.editor.review.starting import Starting
 from acp_nvim.edits.moves import Move, Moves
-from acp_nvim.edits.text import Text
+from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.session.session import Session
 
 ATTEMPTS: Final = 5
 """How often a changed file is brought to a buffer that keeps moving."""
 PAUSE_S: Final = 0.05
+EMPTIED_NS: Final = 100_000_000
+"""How long a program is taken to be about to write the file that it has emptied."""
 LATE_S: Final = 0.25
 """How long Neovim is left alone before a change is brought to it that it did not take."""
 
@@ -59,6 +62,7 @@ class DiskEdits:
         self._snapshots = snapshots
         self._tasks = tasks
         self.turns = Turns(self._tell)
+        self._starting = Starting(self.turns)
         self._stamps: dict[str, tuple[str | None, Text | None]] = {}
         """Of files whose content is `Edits.known`, as they were looked at last, and what was known
         then.
@@ -81,7 +85,9 @@ class DiskEdits:
         if not self.turns:
             self._edits.looked.clear()
             self._moves = Moves()
-        return self.turns.enter(session)
+        turn = self.turns.enter(session)
+        self._starting.enter(turn)
+        return turn
 
     async def remember(self, turn: Turn) -> None:
         """What the user has saved since the last look is what those files hold, whatever the agent
@@ -121,7 +127,7 @@ class DiskEdits:
     async def look_before(self, session: Session) -> None:
         """What is found belongs to what was there before the session's turn."""
         self._snapshots.retry([Place(root, root).real for root in session.roots])
-        await self.look(session.roots, session=session)
+        await self.look(session.roots)
 
     async def begun(self, turn: Turn) -> None:
         """Take up files that changed after they were named and before they were looked at."""
@@ -184,14 +190,9 @@ class DiskEdits:
             return None
         return self.look(self.turns.roots(), [path])
 
-    async def look(
-        self,
-        roots: Sequence[str],
-        paths: Sequence[str] | None = None,
-        session: Session | None = None,
-    ) -> set[str]:
-        """Take up what changed: below these directories, or of these files only; with ``session``
-        as its turn begins. Returns the files that changed.
+    async def look(self, roots: Sequence[str], paths: Sequence[str] | None = None) -> set[str]:
+        """Take up what changed: below these directories, or of these files only. Returns the files
+        that changed.
         """
         if paths is not None and not paths:
             return set()
@@ -207,7 +208,7 @@ class DiskEdits:
             if changes:
                 async with self._edits.alone(*(change.path for change in changes)):
                     with self._edits.together():
-                        await self._take_up(changes, self.turns.get(session) if session else None)
+                        await self._take_up(changes)
             self._edits.looked.update(stamps)
         return {change.path for change in changes}
 
@@ -248,13 +249,13 @@ class DiskEdits:
                 found.append(FileChange(path, before, data))
         return found
 
-    async def _take_up(self, changes: Sequence[FileChange], beginning: Turn | None = None) -> None:
+    async def _take_up(self, changes: Sequence[FileChange]) -> None:
         for change in changes:
             if change.after is None and change.executable:
                 self._edits.programs.add(change.path)
             at = await to_thread.run_sync(changed_at, change.path)
-            turn = self.turns.author(change.path, at, beginning)
-            if turn is not None and turn is beginning:
+            turn = self._starting.author(change.path, at)
+            if turn is not None and not turn.ready.is_set():
                 turn.late.append(change)
             session = self._late.pop(change.path, turn.session if turn else None)
             if session is None:
@@ -314,6 +315,9 @@ class DiskEdits:
             if before == after and not changed:  # the store may have seen it as it was in between
                 self._seen(place.real, after, laid)
                 return None
+            if await self._comes_yet(place.real, before, after):
+                await anyio.sleep(PAUSE_S)
+                continue
             step = Step(session, place.real, before, after, live, stamp, laid, known == stamp)
             outcome = await enter(self._edits, step)
             if outcome == "done":
@@ -338,6 +342,16 @@ class DiskEdits:
         to reach the disk.
         """
         return path in self._edits.coded or self._edits.known.get(path, text) == text
+
+    @staticmethod
+    async def _comes_yet(path: str, before: Text | None, after: Text | None) -> bool:
+        """Whether a file has just been emptied: a program that writes one does so first. A user who
+        has it before him would lose his place.
+        """
+        if after != EMPTY or before in (None, EMPTY):
+            return False
+        age = time.time_ns() - await to_thread.run_sync(changed_at, path)
+        return 0 <= age < EMPTIED_NS
 
     def _put_off(self, session: Session, path: str, before: Text | None) -> None:
         """The buffer cannot be changed now: the file counts as unseen until it can."""

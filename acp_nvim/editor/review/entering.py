@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 from anyio import to_thread
 
+from acp_nvim.agent.fs.decode import Format
 from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.workspace.snapshots import stamp_of
 from acp_nvim.editor.changes import kind_of, merged
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.laying import Laid, lay, words
 from acp_nvim.edits.pending import Pending
-from acp_nvim.edits.text import Text
+from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.session.session import Session
 
 
@@ -41,22 +42,21 @@ async def enter(edits: Edits, step: Step) -> str:
     they were, ``busy`` when Neovim allows no edit now, or why there is none.
     """
     live, path = step.live, step.path
-    base, text = step.before, step.after
-    if live is not None and live.modified and step.read and text is not None:
+    base = start = step.before
+    text = step.after
+    entry = edits.ledger.get(path)
+    apart = entry is not None and entry.conflict
+    read = step.read and (not apart or edits.reads.get(path) == text)
+    if live is not None and live.modified and read and text is not None:
         return await _enter_read(edits, step, live, text)
     if live is not None and live.modified:
         step = _caught_up(edits, step, live)
         base = live.text
-        entry = edits.ledger.get(path)
-        apart = entry is not None and entry.conflict
         start = edits.bases.get(path, step.before) if apart else step.before
         text = merged(start, live.text, step.after)
         if text is None:
             edits.bases[path] = start
-            await edits.bridge.call("acp.outside", "part", live.bufnr)
-            edits.ledger.conflicted(path, live.text, step.after, step.session.n)
-            edits.told(step.session, path, step.kind, "disk", conflict=True)
-            return "done"
+            return await _part(edits, step, live)
         edits.bases.pop(path, None)
     if live is not None:
         unsaved = text != step.after
@@ -68,10 +68,21 @@ async def enter(edits: Edits, step: Step) -> str:
     _record(edits, step, base, text)
     if text is not None:
         await _lay(edits, step, text)
-    if text != step.after and step.before is not None and step.after is not None:
-        edits.ledger.stored(path, step.before, step.after, step.session.n)
+    if text != step.after and start is not None and step.after is not None:
+        edits.ledger.stored(path, start, step.after, step.session.n)
     edits.told(step.session, path, step.kind, "disk")
     return "done"
+
+
+async def _part(edits: Edits, step: Step, live: BufferText) -> str:
+    """Buffer and file stay two texts. Neovim takes the file for known as it is when it is told so:
+    one that has become another one since it was read is merged at once.
+    """
+    path = step.path
+    await edits.bridge.call("acp.outside", "part", live.bufnr)
+    edits.ledger.conflicted(path, live.text, step.after, step.session.n)
+    edits.told(step.session, path, step.kind, "disk", conflict=True)
+    return "done" if await to_thread.run_sync(stamp_of, path) == step.stamp else "moved"
 
 
 def _caught_up(edits: Edits, step: Step, live: BufferText) -> Step:
@@ -103,23 +114,32 @@ async def _enter_read(edits: Edits, step: Step, live: BufferText, after: Text) -
 async def _lay(edits: Edits, step: Step, text: Text) -> None:
     """The buffer lies as the file does now, and that it does is pending as well."""
     laid, path = step.laid, step.path
-    if laid is None or not laid.changed:
+    known = edits.mirrors.get(path)
+    if laid is None:
+        return
+    if step.live is not None and step.live.text == EMPTY and known is not None:
+        # Neovim may have read it when it was empty: then it has no BOM for it.
+        await _lay_buffer(edits, path, msgspec.structs.replace(known.format, bomb=laid.new.bomb))
+    if not laid.changed:
         return
     entry = edits.ledger.get(path) or Pending(path, text, text, text)
     if not entry.relaid:
         edits.layouts.note(path, laid.old)
     kept = edits.layouts.get(path) or laid.old
     edits.layouts.agents[path] = laid.new
-    known = edits.mirrors.get(path)
-    if known is not None:
-        layout = laid.over(known.format)[1] or laid.new
-        await lay(edits.bridge, known, layout)
-        edits.mirrors.put(path, msgspec.structs.replace(known, format=layout))
+    await _lay_buffer(edits, path, laid.over(known.format if known else None)[1] or laid.new)
     if entry.base is not None:
         writers = entry.writers | {step.session.n}
         relaid = words(kept, laid.new)
         changed = msgspec.structs.replace(entry, relaid=relaid, writers=writers)
         edits.ledger.reinstated(path, entry.live, changed)
+
+
+async def _lay_buffer(edits: Edits, path: str, layout: Format) -> None:
+    known = edits.mirrors.get(path)
+    if known is not None and known.format != layout:
+        await lay(edits.bridge, known, layout)
+        edits.mirrors.put(path, msgspec.structs.replace(known, format=layout))
 
 
 def _record(edits: Edits, step: Step, base: Text | None, text: Text | None) -> None:

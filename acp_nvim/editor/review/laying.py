@@ -35,7 +35,7 @@ def laid(known: Format | None, before: bytes | None, after: bytes | None) -> Lai
     """What became of a file's layout; None for a file that is gone. One that came lies as it does.
 
     ``known`` is how it lay, where ``before`` does not tell. A file in which line ends are mixed
-    has the ones that it had, as a buffer of it has.
+    has the ones that it had, as a buffer of it has; an empty one lies as it did.
     """
     if after is None:
         return None
@@ -45,7 +45,8 @@ def laid(known: Format | None, before: bytes | None, after: bytes | None) -> Lai
     dos = _are_dos(after)
     if dos is None or (known is None and before is not None and _are_dos(before) is None):
         dos = old.dos
-    bomb = after.startswith(codecs.BOM_UTF8) if old.encoding == "utf-8" else old.bomb
+    tells = old.encoding == "utf-8" and after != b""
+    bomb = after.startswith(codecs.BOM_UTF8) if tells else old.bomb
     return Laid(old, msgspec.structs.replace(old, dos=dos, bomb=bomb))
 
 
