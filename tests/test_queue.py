@@ -110,6 +110,9 @@ def test_a_prompt_waits_in_the_queue_until_its_turn_has_begun(editor: Editor) ->
 
 def test_the_queue_says_how_it_is_edited(waiting: Editor) -> None:
     waiting.wait_screen(" a rule parts the prompts")
+    waiting.cmd("quit")
+    waiting.setup({"keymaps": {"queue": False}})
+    waiting.cmd("Acp queue")
     waiting.wait_screen(":w applies")
 
 
@@ -133,3 +136,27 @@ def test_a_prompt_without_words_has_a_name_and_is_kept_as_it_is(editor: Editor) 
     prompts = [frame["params"]["prompt"] for frame in agent.received("session/prompt")[1:]]
     kinds = [[block["type"] for block in prompt] for prompt in prompts]
     assert kinds == [["image", "resource_link"], ["text", "resource_link"]]
+
+
+def test_g_question_mark_shows_the_keys_of_the_queue(waiting: Editor) -> None:
+    waiting.keys("g?")
+    waiting.wait_screen("apply what is written here")
+    waiting.keys("q")
+    waiting.wait("vim.fn.bufname() == ...", NAME)
+
+
+@pytest.mark.parametrize("keys", ["ddd<C-s>", "dddO<Esc>i<C-s>"], ids=["normal", "insert"])
+def test_a_key_applies_the_queue_as_a_write_does(waiting: Editor, keys: str) -> None:
+    """The first prompt and the rule below it go away."""
+    waiting.keys(keys.replace("ddd", "gg2dd", 1))
+    waiting.wait(f"vim.deep_equal({QUEUE}, {{ 'wait_for_cancel', 'say c' }})")
+    assert not waiting.lua("return vim.bo.modified")
+    waiting.wait("vim.api.nvim_get_mode().mode == 'n'")
+
+
+def test_the_line_above_the_queue_says_the_keys_as_they_are(waiting: Editor) -> None:
+    waiting.wait_screen("<C-s> applies · g? keys")
+    waiting.setup({"keymaps": {"queue": {"<C-s>": False, "gs": "apply"}}})
+    waiting.cmd("quit!")
+    waiting.cmd("Acp queue")
+    waiting.wait_screen("gs applies · g? keys")

@@ -124,6 +124,8 @@ M.defaults = {
       ['<C-s>'] = { 'review', mode = { 'i', 'n' } },
       ['g?'] = 'help',
     },
+    -- Prompts that wait.
+    queue = { ['<C-s>'] = { 'apply', mode = { 'i', 'n' } }, ['g?'] = 'help' },
     -- Plan, info, log and other windows one only reads.
     view = { ['q'] = 'close', ['g?'] = 'help' },
     -- An agent's terminal, in Normal mode; in Terminal mode all keys are the program's.

@@ -6,6 +6,7 @@ local ns = vim.api.nvim_create_namespace('acp.help')
 --- What one wants to know first stands first; what is not named here follows, by what it does.
 local ORDER = {
   'send',
+  'apply',
   'finish',
   'complete',
   'act',
@@ -38,12 +39,19 @@ for i, action in ipairs(ORDER) do
   rank[action] = i
 end
 
+--- Place of an action among the others.
+---@param action string
+---@return integer
+function M.rank(action)
+  return action == 'help' and 2000 or rank[action] or 1000
+end
+
 ---@param keys acp.Key[] sorted by what they do
 ---@return acp.Key[]
 local function by_rank(keys)
   local at = {}
   for i, key in ipairs(keys) do
-    at[key] = (key.action == 'help' and 2000 or rank[key.action] or 1000) * 100 + i
+    at[key] = M.rank(key.action) * 100 + i
   end
   table.sort(keys, function(a, b)
     return at[a] < at[b]

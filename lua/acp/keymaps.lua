@@ -1,150 +1,7 @@
 --- Keys of our windows: what each can do, and which key does it (option `keymaps`).
 local M = {}
 
----@class acp.Action
----@field desc string
----@field run fun(bufnr: integer, n: integer|nil)
-
----@param module string
----@param name string
----@param ... any arguments that stand before the session's number
----@return fun(bufnr: integer, n: integer|nil)
-local function call(module, name, ...)
-  local first = { ... }
-  return function(_, n)
-    local args = vim.list_extend({}, first)
-    args[#args + 1] = n
-    return require(module)[name](unpack(args))
-  end
-end
-
----@param name string
-local function hunk(name)
-  return function()
-    require('acp.hunk').decide(name, 'hunk')
-  end
-end
-
---- Steps in the review count: `3]f`.
----@param name string
----@param arg? any
-local function review(name, arg)
-  return function()
-    local steps = name == 'go' and arg * vim.v.count1 or arg
-    require('acp.review')[name](steps)
-  end
-end
-
-local cancel = { desc = 'cancel the turn', run = call('acp.command', 'cancel_session') }
-
-local close = {
-  desc = 'close the window',
-  run = function()
-    require('acp.window').close(vim.api.nvim_get_current_win())
-  end,
-}
-
----@type table<string, table<string, acp.Action>>
-local actions = {
-  composer = {
-    send = { desc = 'send', run = call('acp.composer', 'send') },
-    finish = { desc = 'send and close', run = call('acp.composer', 'finish') },
-    complete = {
-      desc = 'complete /command, @file',
-      run = function()
-        vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'ni', false)
-      end,
-    },
-    cancel = cancel,
-    earlier = { desc = 'earlier prompt', run = call('acp.composer', 'browse', 1) },
-    later = { desc = 'later prompt', run = call('acp.composer', 'browse', -1) },
-  },
-  chat = {
-    act = {
-      desc = 'open, unfold or show what is under the cursor',
-      run = call('acp.chat', 'action'),
-    },
-    compose = { desc = 'go to the composer', run = call('acp.composer', 'open_insert') },
-    next_turn = { desc = 'next turn', run = call('acp.turns', 'go', 1) },
-    previous_turn = { desc = 'previous turn', run = call('acp.turns', 'go', -1) },
-    cancel = cancel,
-  },
-  permission = {
-    allow_once = { desc = 'allow once', run = call('acp.decide', 'kind', 'allow_once') },
-    allow_always = { desc = 'allow always', run = call('acp.decide', 'kind', 'allow_always') },
-    reject_once = { desc = 'reject once', run = call('acp.decide', 'kind', 'reject_once') },
-    reject_always = { desc = 'reject always', run = call('acp.decide', 'kind', 'reject_always') },
-    open = { desc = 'open the form', run = call('acp.decide', 'open') },
-    review = { desc = 'show its edits side by side', run = call('acp.decide', 'review') },
-  },
-  edits = {
-    next_hunk = {
-      desc = 'next hunk',
-      run = function()
-        require('acp.hunk').jump(vim.v.count1)
-      end,
-    },
-    previous_hunk = {
-      desc = 'previous hunk',
-      run = function()
-        require('acp.hunk').jump(-vim.v.count1)
-      end,
-    },
-    accept_hunk = { desc = 'accept the hunk', run = hunk('accept') },
-    reject_hunk = { desc = 'reject the hunk', run = hunk('reject') },
-  },
-  form = {
-    choose = { desc = 'tick the box', run = call('acp.form', 'choose') },
-    review = {
-      desc = 'review and send',
-      run = function()
-        vim.cmd.stopinsert()
-        vim.cmd.write()
-      end,
-    },
-  },
-  view = { close = close },
-  terminal = {
-    close = close,
-    stop = {
-      desc = 'end what runs in the terminal',
-      run = function(bufnr)
-        require('acp.terminal').stop(bufnr)
-      end,
-    },
-  },
-}
-
--- The two sides of the review, and the list of files below them.
-actions.review = {
-  next_file = { desc = 'next file', run = review('go', 1) },
-  previous_file = { desc = 'previous file', run = review('go', -1) },
-  accept_file = { desc = 'accept the file', run = review('decide', 'accept') },
-  reject_file = { desc = 'reject the file', run = review('decide', 'reject') },
-  close = { desc = 'close the review', run = review('close') },
-}
-local files = vim.deepcopy(actions.review)
-actions.review.obtain =
-  { desc = 'obtain the other side: in the live text, reject', run = review('obtain') }
-actions.review.put =
-  { desc = 'put into the other side: into the base, accept', run = review('put') }
-actions.review_files = vim.tbl_extend('error', {
-  open = { desc = 'show the file', run = review('pick') },
-}, files)
-
-for i = 1, 9 do
-  actions.permission['option_' .. i] =
-    { desc = 'the option of that number', run = call('acp.decide', 'option', i) }
-end
-
-for window, list in pairs(actions) do
-  list.help = {
-    desc = 'this list',
-    run = function()
-      require('acp.help').open(window)
-    end,
-  }
-end
+local actions = require('acp.actions').list
 
 --- Names of the windows that have keys, sorted.
 ---@return string[]
@@ -281,6 +138,27 @@ function M.list(window)
   return keys
 end
 
+--- What keys of a window do, in a few words, for the line above it: `<C-s> applies · g? keys`.
+---@param window string
+---@param words table<string, string> by action
+---@return string as 'winbar' takes it
+function M.words(window, words)
+  local help, keys = require('acp.help'), {} ---@type table<string, string> by action
+  for _, key in ipairs(M.list(window)) do
+    if words[key.action] then
+      keys[key.action] = keys[key.action] or help.spelled(key.key) .. ' ' .. words[key.action]
+    end
+  end
+  local actions_of = vim.tbl_keys(keys)
+  table.sort(actions_of, function(a, b)
+    return help.rank(a) < help.rank(b)
+  end)
+  local said = vim.tbl_map(function(action)
+    return keys[action]
+  end, actions_of)
+  return (table.concat(said, ' · '):gsub('%%', '%%%%'))
+end
+
 ---@class acp.Attached
 ---@field n? integer session
 ---@field keys { mode: string, key: string, desc: string }[]
@@ -319,7 +197,7 @@ end
 
 --- Set the keys of a window's kind in a buffer; the chat gets those of pending permissions as
 --- well.
----@param window 'composer'|'chat'|'permission'|'edits'|'view'|'terminal'
+---@param window 'composer'|'chat'|'permission'|'edits'|'form'|'queue'|'view'|'terminal'
 ---@param bufnr integer
 ---@param n? integer session
 function M.attach(window, bufnr, n)

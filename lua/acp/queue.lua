@@ -2,7 +2,6 @@
 local M = {}
 
 local RULE = ('─'):rep(24)
-local HINT = ' a rule parts the prompts %=:w applies '
 local shown = {} ---@type table<integer, string[]> buffer -> the texts it was filled with
 
 ---@param n integer
@@ -146,12 +145,20 @@ local function ensure(n)
       end
     end,
   })
+  require('acp.keymaps').attach('queue', bufnr, n)
   follow(n, bufnr)
   require('acp.buffer').on_read(bufnr, function()
     fill(n, bufnr)
   end)
   fill(n, bufnr)
   return bufnr
+end
+
+--- What stands above the window: how, and by which keys as they are.
+---@return string
+local function hint()
+  local words = require('acp.keymaps').words('queue', { apply = 'applies', help = 'keys' })
+  return ' a rule parts the prompts %=' .. (words ~= '' and words or ':w applies') .. ' '
 end
 
 --- Open the waiting prompts of the current session for editing.
@@ -174,7 +181,7 @@ function M.edit()
     layout = 'bottom',
     size = 10,
     enter = true,
-    options = { winbar = HINT },
+    options = { winbar = hint() },
   })
 end
 
