@@ -27,3 +27,13 @@ def test_the_walk_ends_with_one_hunk_accepted_and_one_rejected(editor: Editor) -
     editor.turn("/check")
     chat = " ".join(editor.chat())
     assert "charges for the whole basket, and the dashes are back" in chat
+
+
+def test_modules_in_the_users_directory_are_not_the_tutors(editor: Editor) -> None:
+    ran = editor.work / "ran"
+    for name in ("acp_nvim/__init__.py", "acp_nvim/tutor/__main__.py", "msgspec.py", "json.py"):
+        editor.write(name, f"open({str(ran)!r}, 'w').close()\n")
+    editor.prompt("hello")
+    editor.wait_event("AcpTurnStart", timeout=20)
+    editor.wait("#require('acp').state().sessions[1].tool_calls > 0", timeout=20)
+    assert not ran.exists()

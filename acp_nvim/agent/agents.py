@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import acp_nvim
 from acp_nvim.agent import registry
 from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.settings import AgentSettings, Settings
@@ -22,8 +23,8 @@ def spec_of(options: Settings, name: str) -> AgentSettings | None:
     spec = options.agents.get(name)
     if name == "tutor" and (spec is None or not spec.command):
         return AgentSettings(
-            command=[sys.executable, "-m", "acp_nvim.tutor"],
-            env={"PYTHONPATH": str(Path.cwd())},
+            command=[sys.executable, "-P", "-m", "acp_nvim.tutor"],
+            env={"PYTHONPATH": str(Path(acp_nvim.__file__).parents[1])},
             title="Tutor",
         )
     try:
