@@ -154,7 +154,7 @@ def test_the_list_names_prompts_and_changes(project: Editor) -> None:
 def test_what_cannot_be_restored_is_told(project: Editor) -> None:
     project.turn("hello")
     project.cmd("Acp restore 7")
-    said(project, "no checkpoint 7; there are 1 to 1")
+    said(project, "no checkpoint 7; there is only 1")
     project.cmd("Acp restore")
     said(project, "no restore to undo")
 
@@ -256,3 +256,90 @@ def test_a_run_that_lives_is_kept(tmp_path: Path, old_runs: Callable[..., Path])
     living = old_runs(f"20200101-000000-{os.getpid()}", 10, checkpoints.MAX_AGE_S + 60)
     assert checkpoints.prune(tmp_path, tmp_path / "present") == []
     assert living.exists()
+
+
+LIST = "acp://checkpoints/1"
+
+
+@pytest.fixture
+def listed(project: Editor) -> Editor:
+    """Two prompts that changed a file, and their list with the cursor on the older one."""
+    run(project, "sed -i 's/two/TWO/' a.txt; rm b.txt")
+    run(project, "sed -i 's/three/THREE/' a.txt; printf new > c.txt")
+    project.cmd("Acp checkpoints")
+    project.wait("vim.fn.bufname() == ...", LIST)
+    project.lua("vim.fn.search('1  ')")
+    return project
+
+
+def test_the_list_shows_what_changed_since_as_a_diff(listed: Editor) -> None:
+    listed.keys("<CR>")
+    listed.wait("vim.fn.bufname() == 'acp://changes/1/1'")
+    assert listed.lines("acp://changes/1/1") == [
+        *["diff a.txt", "--- a/a.txt", "+++ b/a.txt", "@@ -1,3 +1,3 @@"],
+        *[" one", "-two", "-three", "+TWO", "+THREE", ""],
+        *["diff b.txt", "--- a/b.txt", "+++ /dev/null", "@@ -1,3 +0,0 @@"],
+        *["-one", "-two", "-three", ""],
+        *["diff c.txt", "--- /dev/null", "+++ b/c.txt", "@@ -0,0 +1 @@", "+new"],
+        *["\\ No newline at end of file", ""],
+    ]
+    assert listed.lua("return vim.bo.filetype") == "diff"
+
+
+def test_the_list_restores_and_is_up_to_date_then(listed: Editor) -> None:
+    before = listed.lines(LIST)
+    listed.keys("r")
+    said(listed, "restored to before prompt 1: 3 files changed")
+    listed.wait("vim.fn.search('as now', 'nw') > 0")
+    assert contents(listed) == {"a.txt": FIRST, "b.txt": FIRST}
+    assert listed.lua("return vim.fn.bufname()") == LIST
+    listed.keys("u")
+    said(listed, "the restore was undone: 3 files changed")
+    until(lambda: listed.lines(LIST) == before)
+
+
+def test_the_list_looks_again(listed: Editor) -> None:
+    listed.write("d.txt", "mine\n")
+    listed.keys("R")
+    listed.wait("vim.fn.search('d.txt', 'nw') > 0")
+
+
+def test_the_list_says_its_keys(listed: Editor) -> None:
+    listed.wait_screen("<CR> what changed · r restore · u undo the restore · g? keys")
+    listed.keys("g?")
+    listed.wait_screen("take the last restore back")
+
+
+def test_unsaved_text_is_part_of_what_changed(project: Editor) -> None:
+    project.turn("hello")
+    project.open("a.txt")
+    project.keys("Gounsaved<Esc>")
+    project.cmd("Acp checkpoints")
+    project.wait("vim.fn.bufname() == ...", LIST)
+    project.lua("vim.fn.search('1  ')")
+    project.keys("<CR>")
+    project.wait("vim.fn.bufname() == 'acp://changes/1/1'")
+    assert "+unsaved" in project.lines("acp://changes/1/1")
+
+
+def test_where_nothing_changed_it_says_so(project: Editor) -> None:
+    project.turn("hello")
+    project.cmd("Acp checkpoints")
+    project.wait("vim.fn.bufname() == ...", LIST)
+    project.keys("gg<CR>")
+    said(project, "no checkpoint under the cursor")
+    project.lua("vim.fn.search('1  ')")
+    project.keys("<CR>")
+    project.wait("vim.fn.bufname() == 'acp://changes/1/1'")
+    assert project.lines("acp://changes/1/1") == ["nothing has changed since before prompt 1"]
+
+
+def test_a_binary_file_is_said_to_be_one(project: Editor) -> None:
+    project.turn("hello")
+    (project.work / "x.bin").write_bytes(b"a\0b")
+    project.cmd("Acp checkpoints")
+    project.wait("vim.fn.bufname() == ...", LIST)
+    project.lua("vim.fn.search('1  ')")
+    project.keys("<CR>")
+    project.wait("vim.fn.bufname() == 'acp://changes/1/1'")
+    assert "Binary files differ: none, now 3 bytes" in project.lines("acp://changes/1/1")

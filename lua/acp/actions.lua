@@ -18,6 +18,15 @@ local function call(module, name, ...)
   end
 end
 
+---@param module string
+---@param name string
+---@return fun(bufnr: integer)
+local function on_buffer(module, name)
+  return function(bufnr)
+    require(module)[name](bufnr)
+  end
+end
+
 ---@param name string
 local function hunk(name)
   return function()
@@ -103,15 +112,17 @@ M.list = {
     review = { desc = 'review and send', run = write },
   },
   queue = { apply = { desc = 'apply what is written here', run = write } },
+  checkpoints = {
+    changes = { desc = 'show what changed since', run = on_buffer('acp.checkpoints', 'changes') },
+    restore = { desc = 'bring the files back', run = on_buffer('acp.checkpoints', 'restore') },
+    undo = { desc = 'take the last restore back', run = on_buffer('acp.checkpoints', 'undo') },
+    refresh = { desc = 'look again', run = on_buffer('acp.checkpoints', 'refresh') },
+    close = close,
+  },
   view = { close = close },
   terminal = {
     close = close,
-    stop = {
-      desc = 'end what runs in the terminal',
-      run = function(bufnr)
-        require('acp.terminal').stop(bufnr)
-      end,
-    },
+    stop = { desc = 'end what runs in the terminal', run = on_buffer('acp.terminal', 'stop') },
   },
 }
 

@@ -126,6 +126,15 @@ M.defaults = {
     },
     -- Prompts that wait.
     queue = { ['<C-s>'] = { 'apply', mode = { 'i', 'n' } }, ['g?'] = 'help' },
+    -- The files before each prompt.
+    checkpoints = {
+      ['<CR>'] = 'changes',
+      ['r'] = 'restore',
+      ['u'] = 'undo',
+      ['R'] = 'refresh',
+      ['q'] = 'close',
+      ['g?'] = 'help',
+    },
     -- Plan, info, log and other windows one only reads.
     view = { ['q'] = 'close', ['g?'] = 'help' },
     -- An agent's terminal, in Normal mode; in Terminal mode all keys are the program's.

@@ -197,7 +197,7 @@ end
 
 --- Set the keys of a window's kind in a buffer; the chat gets those of pending permissions as
 --- well.
----@param window 'composer'|'chat'|'permission'|'edits'|'form'|'queue'|'view'|'terminal'
+---@param window string
 ---@param bufnr integer
 ---@param n? integer session
 function M.attach(window, bufnr, n)

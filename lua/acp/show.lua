@@ -42,9 +42,13 @@ local function fill(bufnr)
   require('acp.buffer').fill(bufnr, shown[bufnr].lines, shown[bufnr].spans, ns)
 end
 
+--- Filetypes of lists that have keys of their own, and a line above them that says so.
+local KEYS = { acpcheckpoints = 'checkpoints' }
+
 ---@param bufnr integer
-local function attach(bufnr)
-  require('acp.keymaps').attach('view', bufnr)
+---@param filetype string
+local function attach(bufnr, filetype)
+  require('acp.keymaps').attach(KEYS[filetype] or 'view', bufnr)
   require('acp.buffer').on_read(bufnr, function()
     fill(bufnr)
   end)
@@ -73,7 +77,7 @@ function M.open(name, filetype, lines, spans)
   local window = require('acp.window')
   local bufnr, created = require('acp.buffer').ensure(uri(name), filetype)
   if created then
-    attach(bufnr)
+    attach(bufnr, filetype)
   end
   shown[bufnr] = { lines = lines, spans = spans }
   fill(bufnr)
@@ -81,7 +85,13 @@ function M.open(name, filetype, lines, spans)
   local win = window.showing(bufnr)
   if not win then
     local height = math.min(math.max(#lines, 3), math.floor(vim.o.lines * 0.5))
-    window.open_beside(bufnr, { layout = 'bottom', size = height, enter = enter })
+    local bar = KEYS[filetype] and require('acp.' .. KEYS[filetype]).hint()
+    window.open_beside(bufnr, {
+      layout = 'bottom',
+      size = height + (bar and 1 or 0),
+      enter = enter,
+      options = { winbar = bar },
+    })
   elseif enter then
     window.focus(win)
   end

@@ -18,6 +18,7 @@ from acp_nvim.agent.workspace.checkpoints import Checkpoint, Checkpoints, Plan, 
 from acp_nvim.agent.workspace.snapshots import Snapshots, below, stamp_of
 from acp_nvim.agent.workspace.store import StoreError, names
 from acp_nvim.editor.bridge import NvimError
+from acp_nvim.editor.review import since
 from acp_nvim.editor.review.decide import Decide, Refused
 from acp_nvim.editor.review.disk_edits import DiskEdits
 from acp_nvim.editor.review.edits import Edits
@@ -118,7 +119,18 @@ class Rewind:
         lines = [f"# Checkpoints of session {session.n}", ""]
         for checkpoint in reversed(kept):
             lines += await self._line(session, checkpoint, now)
-        return [*lines, "", "`:Acp restore n` brings the files back, without n the last is undone"]
+        return lines
+
+    async def changes(self, session: Session, n: int) -> list[str]:
+        """What changed since the checkpoint before prompt ``n``, as a unified diff."""
+        checkpoint = self.checkpoints.get(session.n, n)
+        if checkpoint is None:
+            return [self._missing(session, n)]
+        await self._disk.look(session.roots)
+        present = await self._present(session, n, "")
+        plan = await self.checkpoints.plan(session.n, checkpoint, present.trees)
+        found = await to_thread.run_sync(since.rows, checkpoint, present, plan, session.cwd)
+        return found or [f"nothing has changed since before prompt {n}"]
 
     async def _line(
         self, session: Session, checkpoint: Checkpoint, now: dict[str, str]
@@ -128,10 +140,10 @@ class Rewind:
         try:
             paths = await self.checkpoints.since(checkpoint, now)
             changed = names(paths, session.cwd)
-            since = f"{len(paths)} changed since: {changed}" if paths else "as now"
+            became = f"{len(paths)} changed since: {changed}" if paths else "as now"
         except StoreError as error:
-            since = str(error)
-        return [head, f"     {since}", *(f"     {reason}" for reason in checkpoint.reasons)]
+            became = str(error)
+        return [head, f"     {became}", *(f"     {reason}" for reason in checkpoint.reasons)]
 
     # ---- bringing back
 
@@ -165,7 +177,12 @@ class Rewind:
         kept = self.checkpoints.kept(session.n)
         if not kept:
             return "this session has no checkpoints of this run of Neovim"
-        return f"no checkpoint {n}; there are {kept[0].n} to {kept[-1].n}"
+        there = (
+            f"there are {kept[0].n} to {kept[-1].n}"
+            if len(kept) > 1
+            else f"there is only {kept[0].n}"
+        )
+        return f"no checkpoint {n}; {there}"
 
     async def _carry_out(
         self, plan: Plan, checkpoint: Checkpoint, present: Checkpoint

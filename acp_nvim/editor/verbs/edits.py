@@ -16,6 +16,7 @@ from acp_nvim.editor.verbs import decide
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
+from acp_nvim.session.session import Session
 
 
 def _real(args: Args) -> str:
@@ -199,14 +200,31 @@ async def checkpoints(host: Host, args: Args) -> None:
     if not host.review.checkpoints:
         host.echo("info", "the option `checkpoints` is off")
         return
-    lines = await host.review.rewind.listed(conversation.session)
-    name = f"acp://checkpoints/{conversation.session.n}"
-    host.screen.push("show", name, "acpinfo", lines)
+    await _show_checkpoints(host, conversation.session)
+
+
+async def _show_checkpoints(host: Host, session: Session) -> None:
+    lines = await host.review.rewind.listed(session)
+    host.screen.push("show", f"acp://checkpoints/{session.n}", "acpcheckpoints", lines)
+
+
+@verb("changes")
+async def changes(host: Host, args: Args) -> None:
+    """What changed since the checkpoint before prompt n."""
+    conversation = host.conversation(_session(host, args))
+    if conversation is None:
+        host.echo("info", "no session, no checkpoints")
+        return
+    n, session = int(args["n"]), conversation.session
+    lines = await host.review.rewind.changes(session, n)
+    host.screen.push("show", f"acp://changes/{session.n}/{n}", "diff", lines)
 
 
 @verb("restore")
 async def restore(host: Host, args: Args) -> None:
-    """Files and buffers as they were before prompt n; without n the last restore is undone."""
+    """Files and buffers as they were before prompt n; without n the last restore is undone. With
+    `list` the window that lists the checkpoints is brought up to date.
+    """
     conversation = host.conversation(_session(host, args))
     if conversation is None:
         host.echo("info", "no session, no checkpoints")
@@ -217,3 +235,5 @@ async def restore(host: Host, args: Args) -> None:
     if len(notes) > 1:
         session.remark("warning", notes[0], notes[1:])
     _say(host, notes)
+    if args.get("list"):
+        await _show_checkpoints(host, session)

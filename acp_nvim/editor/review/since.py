@@ -1,0 +1,76 @@
+"""What became of the files since a checkpoint, as one diff to read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from acp_nvim.agent.fs.decode import BinaryError, decode
+from acp_nvim.agent.workspace.checkpoints import Checkpoint, Plan
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.edits.unified import unified
+from acp_nvim.render.text import shown_path, visible
+
+MOST: Final = 2 * 1024 * 1024
+"""Bytes of a file whose lines are compared."""
+
+Side = bytes | Text | None
+"""A file at one time, None where there was none. A text is that of its buffer."""
+
+
+def rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> list[str]:
+    """Return the diff from ``checkpoint`` to ``present``; ``plan`` is what would bring it back.
+    Reads the files.
+    """
+    then: dict[str, Side] = {target.path: target.data for target in plan.targets}
+    then.update(plan.touched)
+    then.update(checkpoint.unsaved)
+    found: list[str] = []
+    for path in sorted(then.keys() | present.unsaved.keys()):
+        now = _now(path, present.unsaved)
+        found += _file(shown_path(path, cwd), then[path] if path in then else _read(path), now)
+    return [*(f"# {visible(reason)}" for reason in plan.reasons), *found]
+
+
+def _now(path: str, unsaved: Mapping[str, Text]) -> Side:
+    return unsaved[path] if path in unsaved else _read(path)
+
+
+def _read(path: str) -> Side:
+    file = Path(path)
+    if file.is_symlink():
+        return os.fsencode(file.readlink())
+    return file.read_bytes() if file.is_file() else None
+
+
+def _file(name: str, old: Side, new: Side) -> list[str]:
+    """The diff of one file; nothing where it is as it was."""
+    if old == new:
+        return []
+    try:
+        lines = unified(_text(old), _text(new))
+    except BinaryError:
+        lines = [f"Binary files differ: {_size(old)}, now {_size(new)}"]
+    if not lines and (old is None) == (new is None):
+        return []
+    before = "/dev/null" if old is None else f"a/{name}"
+    after = "/dev/null" if new is None else f"b/{name}"
+    return [f"diff {name}", f"--- {before}", f"+++ {after}", *map(visible, lines), ""]
+
+
+def _text(side: Side) -> Text:
+    if side is None:
+        return EMPTY
+    if isinstance(side, Text):
+        return side
+    if len(side) > MOST:
+        raise BinaryError("too large")
+    return decode(side).text
+
+
+def _size(side: Side) -> str:
+    if side is None:
+        return "none"
+    return f"{len(side if isinstance(side, bytes) else str(side).encode())} bytes"
