@@ -9,6 +9,16 @@ function M.cwd()
   return vim.fs.normalize(vim.fn.getcwd())
 end
 
+--- The same for what cannot do without: nil, and said in one line, where it is deleted.
+---@return string|nil absolute
+function M.place()
+  local cwd = M.cwd()
+  if cwd ~= '' then
+    return cwd
+  end
+  require('acp.notify').echo('error', 'the current directory was deleted, :cd to another one')
+end
+
 --- Absolute, normalised forms of `paths`; `~`, `%` and the like are expanded.
 ---@param paths string[]
 ---@return string[]

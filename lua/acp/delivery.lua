@@ -43,11 +43,28 @@ local watch = require('acp.once')(function()
   })
 end)
 
+--- Whether a prompt goes to a session that is there already, in a directory of its own.
+---@param args table of the verb `prompt`
+---@return boolean
+local function housed(args)
+  local state = require('acp.state').get()
+  local n = args.session or state.current
+  local session = n and not args.new and state.sessions[n]
+  return session
+      and session.id
+      and session.status ~= 'closed'
+      and (args.agent == nil or args.agent == session.agent)
+    or false
+end
+
 --- Hand over a prompt; its text comes to composer `n` unless the host takes it.
 ---@param n integer
 ---@param args table of the verb `prompt`
 ---@return boolean sent
 function M.send(n, args)
+  if args.cwd == '' and not housed(args) and not require('acp.context').place() then
+    return false
+  end
   sent = sent + 1
   args.delivery = sent
   if not require('acp.host').notify('prompt', args) then

@@ -37,7 +37,10 @@ list.new = {
   values = known('agents'),
   strict = true,
   run = function(args)
-    notify('new', { agent = args[1], cwd = require('acp.context').cwd() })
+    local cwd = require('acp.context').place()
+    if cwd then
+      notify('new', { agent = args[1], cwd = cwd })
+    end
   end,
 }
 
@@ -56,7 +59,10 @@ list.queue = {
 
 list.sessions = {
   run = function()
-    notify('sessions', { cwd = require('acp.context').cwd() })
+    local cwd = require('acp.context').place()
+    if cwd then
+      notify('sessions', { cwd = cwd })
+    end
   end,
 }
 
