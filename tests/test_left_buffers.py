@@ -78,3 +78,18 @@ def test_a_chat_that_was_deleted_is_whole_when_it_is_opened_again(
     editor.cmd("Acp info")
     editor.wait("vim.fn.bufname() == 'acp://info'")
     assert not any("problem" in line for line in editor.lines("acp://info"))
+
+
+@pytest.mark.parametrize("key", ["chat_bufnr", "composer_bufnr"])
+def test_the_snapshot_names_no_buffer_that_is_wiped(editor: Editor, key: str) -> None:
+    editor.agent("script")
+    editor.turn("say hello")
+    editor.cmd("AcpPrompt")
+    editor.wait(f"require('acp').state().sessions[1].{key}")
+    wiped = editor.session()[key]
+    editor.cmd(f"bwipeout! {wiped}")
+    assert key not in editor.session()
+    editor.turn("say again")
+    editor.cmd("AcpPrompt")
+    editor.wait(f"(require('acp').state().sessions[1].{key} or 0) > {wiped}")
+    assert editor.lua("return vim.api.nvim_buf_is_valid(...)", editor.session()[key])

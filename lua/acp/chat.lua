@@ -142,7 +142,7 @@ function M.create(n, new)
   require('acp.current').watch()
   require('acp.bar').watch()
   require('acp.keymaps').attach('chat', chat.bufnr, n)
-  require('acp.state').set({ 'sessions', n, 'chat_bufnr' }, chat.bufnr)
+  require('acp.state').set_buffer(n, 'chat_bufnr', chat.bufnr)
   if new then
     vim.defer_fn(function()
       set_filetype(chat.bufnr)

@@ -167,8 +167,9 @@ local function announce()
   local state = require('acp.state')
   for n, it in pairs(composers) do
     local session = state.get().sessions[n]
-    if session and session.composer_bufnr ~= it.bufnr then
-      state.set({ 'sessions', n, 'composer_bufnr' }, it.bufnr)
+    local there = session and vim.api.nvim_buf_is_valid(it.bufnr)
+    if there and session.composer_bufnr ~= it.bufnr then
+      state.set_buffer(n, 'composer_bufnr', it.bufnr)
       M.decorate(n)
     end
   end

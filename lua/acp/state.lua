@@ -67,6 +67,24 @@ function M.set(path, value)
   version = version + 1
 end
 
+--- The buffer of session `n` that `key` names, for as long as it is there.
+---@param n integer
+---@param key 'chat_bufnr'|'composer_bufnr'
+---@param bufnr integer
+function M.set_buffer(n, key, bufnr)
+  M.set({ 'sessions', n, key }, bufnr)
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    group = vim.api.nvim_create_augroup(('acp.state.%s.%d'):format(key, n), {}),
+    buffer = bufnr,
+    callback = function()
+      if (state.sessions[n] or {})[key] == bufnr then
+        M.set({ 'sessions', n, key }, nil)
+        vim.schedule(M.changed) -- it is still there
+      end
+    end,
+  })
+end
+
 --- Set some tool calls of a session; the list is there by then.
 ---@param n integer
 ---@param calls any[] position, id, title, kind, status and locations (false: none) of each
