@@ -190,7 +190,8 @@ end
 ---@param state acp.Followed
 ---@param location acp.Location
 local function edit(state, location)
-  local bufnr = require('acp.review.live').buffer(location.path) or vim.fn.bufadd(location.path)
+  local bufnr = require('acp.review.live').buffer(location.path)
+    or require('acp.add')(location.path)
   if bufnr ~= api.nvim_get_current_buf() or (location.line or 0) ~= vim.fn.line('.') then
     vim.cmd("mark '")
   end

@@ -31,7 +31,7 @@ end
 ---@param path string
 ---@return integer bufnr
 local function edit(path)
-  local bufnr = require('acp.review.live').buffer(path) or vim.fn.bufadd(path)
+  local bufnr = require('acp.review.live').buffer(path) or require('acp.add')(path)
   if bufnr == api.nvim_get_current_buf() then
     return bufnr
   end

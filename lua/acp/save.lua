@@ -259,7 +259,7 @@ function M.load(name, fileencodings)
   local stat = uv.fs_stat(name)
   local bufnr
   local ok, err = with(vim.go, quiet, function()
-    bufnr = fn.bufadd(name)
+    bufnr = require('acp.add')(name)
     vim.bo[bufnr].modeline = false
     vim.cmd('silent call bufload(' .. bufnr .. ')')
   end)

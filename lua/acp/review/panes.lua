@@ -75,6 +75,17 @@ function M.arm(win)
   set(win, 'diff', true)
 end
 
+--- Show a window from its top, apart from the other: that has one empty line, and with the cursor
+--- on it the end of this one would be in view.
+---@param win integer
+function M.unbind(win)
+  set(win, 'scrollbind', false)
+  set(win, 'cursorbind', false)
+  api.nvim_win_call(win, function()
+    vim.fn.winrestview({ topline = 1, lnum = 1, col = 0 })
+  end)
+end
+
 --- Make a fresh window one of the review's.
 ---@param win integer
 function M.adopt(win)

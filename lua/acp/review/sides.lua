@@ -99,7 +99,7 @@ function M.right(file)
   end
   local bufnr = require('acp.review.live').buffer(file.path)
   if not bufnr then
-    bufnr = vim.fn.bufadd(file.path)
+    bufnr = require('acp.add')(file.path)
     vim.bo[bufnr].buflisted = true
   end
   local title = file.conflict and 'yours, not saved' or file.kind == 'created' and 'new' or ''

@@ -6,8 +6,8 @@ local api = vim.api
 local panes = require('acp.review.panes')
 local sides = require('acp.review.sides')
 
---- Rows of the list of files; more are scrolled to.
-local MOST_FILES = 6
+--- Rows of the list of files, and its part of a large screen; more files are scrolled to.
+local FILES, PART = 6, 0.2
 
 ---@class acp.Review
 ---@field tab integer
@@ -76,10 +76,21 @@ local function bars(state, left, right)
   panes.bar(state.live, table.concat(words, ' · '), '')
 end
 
+---@param files acp.ReviewFile[]
+---@return integer rows
+local function list_height(files)
+  return math.min(#files, math.max(FILES, math.floor(vim.o.lines * PART)))
+end
+
+--- With `move` the list's cursor goes to the file that is shown.
 ---@param state acp.Review
-local function draw_list(state)
+---@param move? boolean
+local function draw_list(state, move)
   if state.list and api.nvim_win_is_valid(state.list) then
     require('acp.review.list').draw(api.nvim_win_get_buf(state.list), state.files, state.at)
+    if move then
+      api.nvim_win_set_cursor(state.list, { state.at, 0 })
+    end
   end
 end
 
@@ -115,8 +126,11 @@ function M.show(i, row)
   panes.show(state.live, right)
   file.titles = { left_title, right_title }
   bars(state, left_title, right_title)
-  draw_list(state)
+  draw_list(state, true)
   aim(state, row)
+  if file.kind == 'deleted' then
+    panes.unbind(state.base)
+  end
   sync()
 end
 
@@ -239,7 +253,7 @@ local function open_list(state)
   state.list = api.nvim_open_win(require('acp.review.list').buffer(), false, {
     split = 'below',
     win = -1,
-    height = math.min(#state.files, MOST_FILES),
+    height = list_height(state.files),
   })
   require('acp.window').adopt(state.list, { winfixheight = true, cursorline = true, wrap = false })
   draw_list(state)
@@ -353,7 +367,7 @@ function M.update(files)
     open_list(state)
   end
   if state.list and api.nvim_win_is_valid(state.list) then
-    api.nvim_win_set_height(state.list, math.min(#state.files, MOST_FILES))
+    api.nvim_win_set_height(state.list, list_height(state.files))
   end
   refresh()
 end
