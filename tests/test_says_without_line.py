@@ -28,7 +28,9 @@ def written(editor: Editor, message: str, command: str = "w") -> None:
         ("Acp plan", "acp: no session yet"),
         ("Acp queue", "acp: the queue is empty"),
         ("Acp foo", "acp: unknown subcommand 'foo'"),
-        ("Acp queue foo", "acp: unknown argument of queue"),
+        ("Acp queue foo", "acp: unknown argument of queue 'foo'"),
+        ("Acp agent foo", "acp: unknown agent 'foo', did you mean"),
+        ("Acp stop foo", "acp: unknown agent 'foo', did you mean 'script'?"),
     ],
 )
 def test_in_commands(flat: Editor, command: str, message: str) -> None:

@@ -100,7 +100,8 @@ local function check(sub, name, args)
   for i, arg in ipairs(sub.strict and args or {}) do
     local valid = sub.values(vim.list_slice(args, 1, i - 1), '')
     if #valid > 0 and not vim.tbl_contains(valid, arg) then
-      return require('acp.nearest').message('argument of ' .. name, arg, valid)
+      local noun = (sub.nouns or {})[i] or 'argument of ' .. name
+      return require('acp.nearest').message(noun, arg, valid)
     end
   end
 end

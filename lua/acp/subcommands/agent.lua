@@ -8,6 +8,7 @@ local list = {}
 
 list.agent = {
   max = 1,
+  nouns = { 'agent' },
   values = known('agents'),
   strict = true,
   run = function(args)
@@ -22,6 +23,7 @@ list.agent = {
 for _, verb in ipairs({ 'restart', 'stop' }) do
   list[verb] = {
     max = 1,
+    nouns = { 'agent' },
     values = known('started'),
     strict = true,
     run = function(args)
@@ -38,6 +40,7 @@ end
 
 list.login = {
   max = 1,
+  nouns = { 'way to log in' },
   values = known('auth_methods'),
   strict = true,
   run = spec.shown(function(args)
@@ -53,6 +56,7 @@ list.logout = {
 
 list.mode = {
   max = 1,
+  nouns = { 'mode' },
   values = known('modes'),
   strict = true,
   run = when_running('no session', function(args)
@@ -66,6 +70,7 @@ list.mode = {
 
 list.model = {
   max = 1,
+  nouns = { 'model' },
   strict = true,
   values = function(args)
     local valid = require('acp.known')
@@ -84,6 +89,7 @@ list.model = {
 
 list.option = {
   max = 2,
+  nouns = { 'option', 'value' },
   strict = true,
   values = function(args)
     local valid = require('acp.known')

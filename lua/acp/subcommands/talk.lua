@@ -34,6 +34,7 @@ end
 
 list.new = {
   max = 1,
+  nouns = { 'agent' },
   values = known('agents'),
   strict = true,
   run = function(args)
