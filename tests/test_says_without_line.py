@@ -30,7 +30,6 @@ def written(editor: Editor, message: str, command: str = "w") -> None:
         ("Acp foo", "acp: unknown subcommand 'foo'"),
         ("Acp queue foo", "acp: unknown argument of queue 'foo'"),
         ("Acp agent foo", "acp: unknown agent 'foo', did you mean"),
-        ("Acp stop foo", "acp: unknown agent 'foo', did you mean 'script'?"),
     ],
 )
 def test_in_commands(flat: Editor, command: str, message: str) -> None:
