@@ -8,7 +8,10 @@ import os
 import signal
 from collections.abc import Callable
 
+import pytest
+
 from tests.editor import Editor
+from tests.rpc import EditorError
 from tests.until import until
 
 HOST = "return vim.fn.jobpid(require('acp.host').channel())"
@@ -103,3 +106,48 @@ def test_an_interpreter_that_lacks_packages_says_so_and_the_prompt_is_not_lost(
     assert "No module named 'anyio', leave the option `python` out, run :Acp" in editor.messages()
     editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
     assert editor.lines("acp://composer/1") == ["hello"]
+
+
+def greeter(editor: Editor) -> None:
+    """An interpreter that prints a greeting, which no host's output begins with, and stays."""
+    python = editor.home / "greeter"
+    python.write_text("#!/bin/sh\necho welcome\nexec sleep 100\n")
+    python.chmod(0o755)
+    editor.setup({"python": str(python)})
+
+
+CLOSED = "the acp host did not start, see :checkhealth acp (its output was no MessagePack"
+
+
+def test_a_host_that_greets_is_ended_by_the_next_command(editor: Editor) -> None:
+    editor.errors_expected = True
+    greeter(editor)
+    editor.prompt("one")
+    editor.wait("not pcall(vim.rpcnotify, require('acp.host').channel() or 0, 'x')")
+    with pytest.raises(EditorError, match="did not take prompt"):
+        editor.prompt("two")
+    editor.wait("require('acp').state().host == 'failed'")
+    assert CLOSED in editor.messages()
+    assert editor.lines("acp://composer/1") == ["one", "two"]
+    until(lambda: len(editor.processes()) == 1, 5.0)
+
+
+def test_a_host_that_greets_is_ended_after_a_while(editor: Editor) -> None:
+    editor.errors_expected = True
+    greeter(editor)
+    editor.lua("require('acp.host').patience_ms = 200")
+    editor.prompt("one")
+    editor.wait("require('acp').state().host == 'failed'")
+    assert CLOSED in editor.messages()
+    assert editor.lines("acp://composer/1") == ["one"]
+
+
+def test_a_host_that_is_slow_to_start_is_named(editor: Editor) -> None:
+    python = editor.home / "slow"
+    python.write_text("#!/bin/sh\nexec sleep 100\n")
+    python.chmod(0o755)
+    editor.setup({"python": str(python)})
+    editor.lua("require('acp.host').patience_ms = 200")
+    editor.prompt("one")
+    editor.wait("vim.fn.execute('messages'):find('host is still starting after 0.2 s', 1, true)")
+    assert editor.state()["host"] == "starting"

@@ -4,6 +4,12 @@ local M = {}
 --- As long as Neovim's end may take; a guard ends what is left.
 local LEAVE_MS = 1000
 
+--- What Neovim says of a process that it has ended.
+local TERMINATED = 143
+
+--- How long a host may take to start before that is said.
+M.patience_ms = 10000
+
 local channel
 local stderr = {}
 local partial = '' -- a line of it that has not ended
@@ -12,6 +18,7 @@ local lost = false -- the shared host has died: Neovim starts it once only
 --- Verbs that wait until the process has been started, nil when nothing does.
 ---@type { [1]: string, [2]: table|nil }[]|nil
 local waiting
+local given_up = false -- it was ended by us, its channel being closed
 
 --- The last lines that the host wrote to stderr.
 ---@return string[]
@@ -96,6 +103,9 @@ local function gone(code)
   channel = nil
   keep(partial)
   partial = ''
+  if given_up and (code < 128 or code == TERMINATED) then
+    keep('its output was no MessagePack, or it was closed')
+  end
   local message = epitaph(code)
   require('acp.past').host_gone(message)
   if vim.v.exiting == vim.NIL then
@@ -109,7 +119,7 @@ local function start_own()
     return nil, reason
   end
   local python = require('acp.python').find()
-  stderr, partial = {}, ''
+  stderr, partial, given_up = {}, '', false
   local ok, job = pcall(vim.fn.jobstart, { python, '-m', 'acp_nvim' }, {
     rpc = true,
     cwd = require('acp.python').root(),
@@ -168,6 +178,30 @@ local function wants_classic()
     and not vim.uv.fs_stat(require('acp.python').root() .. '/.venv')
 end
 
+--- A host that can't be talked to is of no use, though its process may live on: a program that
+--- prints a greeting is such a one. Its end tells the rest.
+local function give_up()
+  given_up = vim.fn.jobwait({ channel }, 0)[1] == -1
+  pcall(vim.fn.jobstop, channel)
+end
+
+--- Look at a host once that should be there by now.
+---@param id integer its channel
+local function look_later(id)
+  vim.defer_fn(function()
+    if channel ~= id or require('acp.state').get().host ~= 'starting' then
+      return
+    end
+    -- Whether Neovim has closed the channel is not to be seen but when it is used.
+    local ok = pcall(vim.rpcnotify, id, 'acp', 'setup', require('acp.config').for_host())
+    if not ok and not classic then
+      return give_up()
+    end
+    local message = 'the acp host is still starting after %g s, see :checkhealth acp'
+    require('acp.notify').echo('warn', message:format(M.patience_ms / 1000))
+  end, M.patience_ms)
+end
+
 --- Start the host unless it runs.
 ---@return integer? channel
 ---@return string? reason why it could not be started
@@ -186,6 +220,7 @@ function M.start()
   local args = require('acp.config').for_host()
   args.past = require('acp.past').left()
   vim.rpcnotify(id, 'acp', 'setup', args)
+  look_later(id)
   return id
 end
 
@@ -197,6 +232,9 @@ local function deliver(verb, args)
     return M.notify(verb, args) -- one of our own takes it
   elseif not ok then
     require('acp.notify').echo('error', ('the acp host did not take %s: %s'):format(verb, err))
+    if tostring(err):find('Invalid channel', 1, true) then
+      give_up()
+    end
   end
   return ok
 end
