@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_nvim.editor.review.disk_edits import EMPTIED_NS
+from acp_nvim.editor.review.sides import EMPTIED_NS
 from tests.editor import Editor
 from tests.orders import Orders
 from tests.test_disk_again import wait_edits

@@ -176,6 +176,30 @@ def test_another_session_at_work_has_not_made_what_changes_meanwhile(
     assert [Path(it["path"]).name for it in slow.session(2)["edits"]] == ["b.txt"]
 
 
+def test_how_the_file_lay_that_the_user_has_saved_before_the_prompt(gate: Gate) -> None:
+    """It is known also where the agent changes it before it has been looked at."""
+    slow, path = gate.editor, gate.editor.work / "a.txt"
+    gate.open()
+    slow.open("a.txt")
+    slow.turn("runs true")
+    slow.wait("not require('acp.watch').at_work(...)", str(path))
+    slow.cmd("set fileformat=dos | call setline(1, 'mine') | silent write")
+    gate.close()
+    slow.prompt(
+        "runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt") + f"\nuntil_there {slow.home}/1\n"
+        "runs a.txt " + json.dumps("sed -i 's/\\r$//' a.txt")
+    )
+    until(lambda: b"TWO" in path.read_bytes())
+    assert gate.waits
+    gate.open()
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    (slow.home / "1").touch()
+    slow.wait("require('acp').state().sessions[1].edits[1].note == 'line ends: dos → unix'")
+    slow.cmd("Acp reject all")
+    slow.wait("#require('acp').state().sessions[1].edits == 0")
+    until(lambda: path.read_bytes() == b"mine\r\ntwo\r\n")
+
+
 def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:
     """Not what the agent has made of the files by the time that they have been looked at."""
     slow, a, b = gate.editor, gate.editor.work / "a.txt", gate.editor.work / "b.txt"

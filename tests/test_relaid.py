@@ -248,3 +248,39 @@ def test_a_new_file_that_was_accepted(editor: Editor) -> None:
     editor.cmd("Acp reject all")
     wait_edits(editor)
     until(lambda: (editor.work / "n.txt").read_bytes() == b"new\n")
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_changed_again_after_a_reject_that_is_not_saved(editor: Editor, ended: bool) -> None:
+    """The buffer will be saved as it was, and the file lies as the agent has laid it."""
+    changed = Changed(editor, UNIX, DOS, opened=True)
+    changed.pending()
+    editor.cmd("call setline(3, 'mine')")
+    editor.cmd("Acp reject all")
+    wait_edits(editor)
+    editor.wait("vim.bo.fileformat == 'unix'")
+    if ended:
+        changed.over()
+        changed.agent.begin()
+    changed.put(DOS.replace(b"one", b"ONE"))
+    found = changed.pending()
+    assert (found["hunks"], found["added"], found["removed"]) == (1, 1, 1)
+    assert not found["conflict"]
+    assert editor.lines(str(changed.path)) == ["ONE", "two", "mine"]
+    changed.over()
+    editor.cmd("silent write")
+    assert changed.path.read_bytes() == b"ONE\ntwo\nmine\n"
+
+
+def test_a_buffer_that_shows_the_ends_of_its_lines(editor: Editor) -> None:
+    """Read with `++ff=unix` it has a CR at the end of each, and keeps them."""
+    path = editor.write("a.txt", DOS)
+    repository(editor.work)
+    editor.agent("script")
+    editor.cmd("edit ++ff=unix a.txt | call setline(3, \"mine\\r\")")
+    agent = Orders.at_work(editor)
+    agent.ask("runs", "sed -i s/one/ONE/ a.txt")
+    wait_edits(editor, a="modified")
+    assert edits(editor)["a.txt"]["hunks"] == 1
+    assert editor.lines(str(path)) == ["ONE\r", "two\r", "mine\r"]
+    agent.end()

@@ -86,3 +86,20 @@ def test_a_new_file_of_one_that_the_other_renames_is_of_both(project: Editor) ->
     prompt(project, 1, f"runs {work}/n.txt {work}/m.txt {move}")
     until((home / "1").exists)
     assert ended(project) == {1: ["m.txt"], 2: ["m.txt"]}
+
+
+def test_the_one_that_changed_it_last_while_its_buffer_could_not_be(project: Editor) -> None:
+    """An operator of the user waits for its motion until both have."""
+    work = project.work
+    done = "require('acp').state().sessions[{}].tool_calls"
+    project.open("a.txt")
+    project.keys("10Gd")
+    project.wait("vim.api.nvim_get_mode().mode == 'no'")
+    prompt(project, 1, f"runs {work}/a.txt " + json.dumps(sed(3, "a.txt")))
+    project.wait(f"({done.format(1)}[#{done.format(1)}] or {{}}).status == 'completed'")
+    prompt(project, 2, f"runs {work}/a.txt " + json.dumps(sed(5, "a.txt")))
+    project.wait(f"({done.format(2)}[#{done.format(2)}] or {{}}).status == 'completed'")
+    project.keys("<Esc>")
+    project.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
+    assert project.lines(str(work / "a.txt"))[2:5:2] == ["changed", "changed"]
+    assert ended(project)[2] == ["a.txt"]

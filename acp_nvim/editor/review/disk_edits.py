@@ -31,7 +31,6 @@ from acp_nvim.editor.at_work import GRAIN_NS, Turn, Turns
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.editor.changes import (
     changed_at,
-    decoded,
     differing,
     keep,
     kind_of,
@@ -40,16 +39,15 @@ from acp_nvim.editor.changes import (
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.entering import Step, enter
 from acp_nvim.editor.review.laying import Laid, laid
+from acp_nvim.editor.review.sides import comes_yet, texts
 from acp_nvim.editor.review.starting import Starting
 from acp_nvim.edits.moves import Move, Moves
-from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
 
 ATTEMPTS: Final = 5
 """How often a changed file is brought to a buffer that keeps moving."""
 PAUSE_S: Final = 0.05
-EMPTIED_NS: Final = 100_000_000
-"""How long a program is taken to be about to write the file that it has emptied."""
 LATE_S: Final = 0.25
 """How long Neovim is left alone before a change is brought to it that it did not take."""
 
@@ -67,8 +65,10 @@ class DiskEdits:
         """Of files whose content is `Edits.known`, as they were looked at last, and what was known
         then.
         """
-        self._late: dict[str, Session] = {}
-        """Whose changes could not be brought to the files' buffers yet."""
+        self._late: dict[str, tuple[Session, int]] = {}
+        """Whose changes could not be brought to the files' buffers yet, and when they were made, in
+        nanoseconds.
+        """
         self._moves = Moves()
         self._lock = anyio.Lock(fast_acquire=True)
         edits.at_work = self.turns.concern
@@ -101,8 +101,11 @@ class DiskEdits:
             await to_thread.run_sync(keep, found, sorted(saved - edits.known.keys()))
         for path, data in found.items():
             live = edits.mirrors.get(path)
+            layout = live.format if live else None
             with suppress(BinaryError):
-                edits.known.setdefault(path, text_of(data, live.format if live else None))
+                text, lies = text_of(data, layout), laid(layout, data, data)
+                if edits.known.setdefault(path, text) is text:
+                    edits.layouts.lies(path, text, lies.new if lies else None)
 
     def sent(self, turn: Turn) -> None:
         """The prompt goes. What changed since the agent was done with the one before is the user's,
@@ -253,18 +256,24 @@ class DiskEdits:
         for change in changes:
             if change.after is None and change.executable:
                 self._edits.programs.add(change.path)
-            at = await to_thread.run_sync(changed_at, change.path)
-            turn = self._starting.author(change.path, at)
+            turn, at = await self._author(change.path)
             if turn is not None and not turn.ready.is_set():
                 turn.late.append(change)
-            session = self._late.pop(change.path, turn.session if turn else None)
+            session, then = self._late.pop(change.path, (None, 0))
+            if turn is not None and at != then:
+                session = turn.session
             if session is None:
                 await self._foreign(change)
             else:
                 was = self._edits.ledger.get(change.path)
-                texts = await self._take(session, change)
-                if texts is not None:
-                    self._join(session, self._moves.noted(change.path, *texts, was))
+                taken = await self._take(session, change)
+                if taken is not None:
+                    self._join(taken[0], self._moves.noted(change.path, *taken[1:], was))
+
+    async def _author(self, path: str) -> tuple[Turn | None, int]:
+        """Whose doing the last change of a file is, if it is an agent's; when it was."""
+        at = await to_thread.run_sync(changed_at, path)
+        return self._starting.author(path, at), at
 
     def _join(self, session: Session, move: Move | None) -> None:
         """Both parts of a move have been entered."""
@@ -287,20 +296,22 @@ class DiskEdits:
 
     async def _take(
         self, session: Session, change: FileChange
-    ) -> tuple[Text | None, Text | None] | None:
-        """Enter one change of an agent's into buffer and ledger; returns the file before and after,
-        None where nothing was entered.
+    ) -> tuple[Session, Text | None, Text | None] | None:
+        """Enter one change of an agent's into buffer and ledger; returns whose it was (who changes
+        the file meanwhile has changed it last) and the file before and after, None where nothing
+        was entered.
         """
         place = Place(change.path, change.path)
         before: Text | None = None
         laid: Laid | None = None
+        at = 0
         for _ in range(ATTEMPTS):
             try:
                 data, stamp = await to_thread.run_sync(read_stamped, place.real)
                 peeked, known = await self._edits.buffers.glance(place)
                 found = self._edits.mirrors.found(place.real, peeked)
                 live = found if isinstance(found, BufferText) else None
-                before, after, laid = self._texts(change, data, live)
+                before, after, laid = texts(self._edits, change, data, live)
             except OSError:
                 return None  # it has become too large, or no file
             except BinaryError:
@@ -315,19 +326,20 @@ class DiskEdits:
             if before == after and not changed:  # the store may have seen it as it was in between
                 self._seen(place.real, after, laid)
                 return None
-            if await self._comes_yet(place.real, before, after):
-                await anyio.sleep(PAUSE_S)
-                continue
-            step = Step(session, place.real, before, after, live, stamp, laid, known == stamp)
-            outcome = await enter(self._edits, step)
+            outcome = "moved"
+            if not await to_thread.run_sync(comes_yet, place.real, before, after):
+                step = Step(session, place.real, before, after, live, stamp, laid, known == stamp)
+                outcome = await enter(self._edits, step)
             if outcome == "done":
                 self._seen(place.real, after, laid)
-                return before, after
+                return session, before, after
             if outcome not in ("moved", "busy"):
                 session.remark("warning", f"{change.path} changed on disk: {outcome}")
                 return None
             await anyio.sleep(PAUSE_S)
-        self._put_off(session, place.real, before)
+            turn, at = await self._author(change.path)
+            session = turn.session if turn else session
+        self._put_off(session, at, place.real, before)
         self._edits.layouts.lies(place.real, before, laid.old if laid else None)
         return None
 
@@ -343,46 +355,18 @@ class DiskEdits:
         """
         return path in self._edits.coded or self._edits.known.get(path, text) == text
 
-    @staticmethod
-    async def _comes_yet(path: str, before: Text | None, after: Text | None) -> bool:
-        """Whether a file has just been emptied: a program that writes one does so first. A user who
-        has it before him would lose his place.
-        """
-        if after != EMPTY or before in (None, EMPTY):
-            return False
-        age = time.time_ns() - await to_thread.run_sync(changed_at, path)
-        return 0 <= age < EMPTIED_NS
-
-    def _put_off(self, session: Session, path: str, before: Text | None) -> None:
+    def _put_off(self, session: Session, at: int, path: str, before: Text | None) -> None:
         """The buffer cannot be changed now: the file counts as unseen until it can."""
         self._edits.known[path] = before
         self._stamps.pop(path, None)
         if not self._late:
             self._tasks.start_soon(self._catch_up)
-        self._late[path] = session
+        self._late[path] = session, at
 
     async def _catch_up(self) -> None:
         while self._late:
             await anyio.sleep(LATE_S)
             await self.look([], list(self._late))
-
-    def _texts(
-        self, change: FileChange, after: bytes | None, live: BufferText | None
-    ) -> tuple[Text | None, Text | None, Laid | None]:
-        """The file before and after, as its buffer shows it or Neovim would, and what became of its
-        layout, where that is known. BinaryError.
-        """
-        path, known, layout = change.path, self._edits.known, live.format if live else None
-        layouts, relaid = self._edits.layouts, None
-        was = layouts.of(path, known.get(path))
-        if path not in known or was is not None:
-            relaid = laid(was, change.before, after)
-        then, now = relaid.over(layout) if relaid else (layout, layout)
-        new = text_of(after, now)
-        old = None if change.before is None else decoded(change.before, then)
-        if self._edits.ledger.get(path) is None:
-            layouts.note(path, layout if path in known or not old else old.format)
-        return known.get(path, old.text if old else None), new, relaid
 
 
 def _stamps(paths: Sequence[str]) -> dict[str, str | None]:

@@ -164,8 +164,9 @@ class Reviewing:
         read, self._read = self._read, {}
         loose = set(await self.snapshots.loose(self.disk.turns.roots(), list(read)))
         for path, text in read.items():
-            if path in loose:
-                self.edits.known.setdefault(path, text)
+            if path in loose and self.edits.known.setdefault(path, text) is text:
+                live = self.edits.mirrors.get(path)
+                self.edits.layouts.lies(path, text, live.format if live else None)
         self._kept |= read.keys() - loose
 
     def wrote(

@@ -1,0 +1,60 @@
+"""Both sides of one change on disk: the file's texts before and after, and how it lay."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import msgspec
+
+from acp_nvim.agent.fs.decode import Format
+from acp_nvim.agent.fs.live import BufferText
+from acp_nvim.agent.workspace.snapshots import FileChange
+from acp_nvim.editor.changes import changed_at, decoded, text_of
+from acp_nvim.editor.review.edits import Edits
+from acp_nvim.editor.review.laying import Laid, laid
+from acp_nvim.edits.text import EMPTY, Text
+
+EMPTIED_NS: Final = 100_000_000
+"""How long a program is taken to be about to write the file that it has emptied."""
+
+
+def texts(
+    edits: Edits, change: FileChange, after: bytes | None, live: BufferText | None
+) -> tuple[Text | None, Text | None, Laid | None]:
+    """The file before and after (as read just now), as its buffer shows it or Neovim would, and
+    what became of its layout. BinaryError.
+    """
+    path, known = change.path, edits.known
+    was = edits.layouts.of(path, known.get(path))
+    told = path not in known or was is not None
+    relaid = laid(was, change.before if told else after, after)
+    layout = _layout(live, relaid) if live else None
+    then, now = relaid.over(layout) if relaid else (layout, layout)
+    new = text_of(after, now)
+    old = None if change.before is None else decoded(change.before, then)
+    if edits.ledger.get(path) is None:
+        shown = live.format if live else None
+        edits.layouts.note(path, shown if path in known or not old else old.format)
+    return known.get(path, old.text if old else None), new, relaid
+
+
+def _layout(live: BufferText, relaid: Laid | None) -> Format:
+    """How the buffer has read its file. Its options may be what the user wants of the next save:
+    then no CR stands at the ends of its lines, though the file has them.
+    """
+    found = live.format
+    if relaid is None or not relaid.old.dos or found.dos:
+        return found
+    if any(line.endswith("\r") for line in live.text.lines):
+        return found
+    return msgspec.structs.replace(found, dos=True, mac=False)
+
+
+def comes_yet(path: str, before: Text | None, after: Text | None) -> bool:
+    """Whether a file has just been emptied: a program that writes one does so first. A user who has
+    it before him would lose his place.
+    """
+    if after != EMPTY or before in (None, EMPTY):
+        return False
+    return 0 <= time.time_ns() - changed_at(path) < EMPTIED_NS
