@@ -6,26 +6,24 @@ model: the ledger alone, told of the same steps.
 
 from __future__ import annotations
 
-import copy
 import json
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.merge import Conflict, merge
-from acp_nvim.edits.pending import Restoration
 from acp_nvim.edits.text import EMPTY, Text
 from tests.editor import Editor
 from tests.rpc import EditorError
 from tests.test_snapshots import git
-from tests.torture_world import AS_USER, SHOW, World, in_lua
+from tests.torture_decisions import Decisions
+from tests.torture_world import AS_USER, SHOW, in_lua
 from tests.until import until
 
 
-class History(World):
+class History(Decisions):
     """The steps that agent and user take."""
 
     autosave = ""
@@ -82,12 +80,21 @@ class History(World):
         self.look()
         before, disk, clean = self.live(path), self.disk(path), self.clean(path)
         assert before is not None
-        new = self.changed(before, "agent")
+        new = self.written(before, clean)
         self.note("agent writes", path, diff(before.lines, new.lines))
         self.agent.ask("read", path)
         self.agent.ask("write", path, json.dumps(str(new)))
         self.ledger.agent_wrote(path, before, new, self.n)
-        self.settle({path: new}, {path: new if clean else disk})
+        found = self.saved(path, new) if clean else new
+        self.settle({path: found}, {path: found if clean else disk})
+
+    def written(self, before: Text, clean: bool) -> Text:
+        """What the agent makes of a text; ``clean``: it will be saved as well."""
+        return self.changed(before, "agent")
+
+    def saved(self, path: str, text: Text) -> Text:
+        """What a save by us makes of a text."""
+        return text
 
     def agent_creates(self) -> None:
         """A new file, one way or the other."""
@@ -128,8 +135,12 @@ class History(World):
         self.paths.append(new)
         self.layouts[new] = self.layout(path)
         self.agent.ask("runs", *self.named(path, new), f"mv {path} {new}")
+        self.moved(path, new)
         self.ledger.agent_renamed(path, new, text, self.n)
         self.settle({path: None, new: text}, {path: None, new: text})
+
+    def moved(self, old: str, new: str) -> None:
+        """What is known of a file goes with it."""
 
     def both_at_once(self) -> None:
         """The user changes a line while the agent changes another of the same file on disk."""
@@ -248,72 +259,6 @@ class History(World):
                 self.ledger.committed(entry.path, self.disk(entry.path))
         self.head = {path: self.disk(path) for path in self.paths}
         self.settle({}, {})
-
-    # ---- decisions
-
-    def decide(self) -> None:
-        """A hunk, a file, everything; accepted, rejected, and rejected no more."""
-        entries = self.ledger.files()
-        roll = self.rng.random()
-        if roll < 0.15:
-            self.unreject()
-        elif entries:
-            verb = self.rng.choice(["accept", "reject"])
-            entry = self.rng.choice(entries)
-            if roll < 0.75 and entry.hunks and entry.live is not None and entry.base is not None:
-                row = min(self.rng.choice(entry.hunks).new_start, len(entry.live.lines) - 1)
-                hunk = entry.hunk_at(row)
-                self.note(verb, "hunk", entry.path, row)
-                steps = getattr(self.ledger, verb)(entry.path, hunk)
-                self.tell(verb, {"scope": "hunk", "path": entry.path, "line": row + 1}, steps)
-            elif roll < 0.9:
-                self.note(verb, "file", entry.path)
-                steps = getattr(self.ledger, verb)(entry.path)
-                self.tell(verb, {"scope": "file", "path": entry.path}, steps)
-            else:
-                self.decide_all(verb)
-
-    def decide_all(self, verb: str) -> None:
-        """All that is pending of a session."""
-        self.note(verb, "all")
-        steps = getattr(self.ledger, verb + "_all")(self.n)
-        self.tell(verb, {"scope": "all", "session": self.n}, steps)
-
-    def unreject(self) -> None:
-        """The last reject is taken back, unless nothing would tell when that is done."""
-        self.look()
-        present = {path: self.live(path) for path in self.ledger.unreject_paths()}
-        trial = copy.deepcopy(self.ledger)
-        trial.unreject(present)
-        if trial.summary() == self.ledger.summary():
-            return
-        self.note("unreject")
-        self.tell("unreject", {}, self.ledger.unreject(present))
-
-    def tell(self, verb: str, args: dict[str, Any], steps: Sequence[Restoration]) -> None:
-        """Have the host do it; what the model says of texts must come true."""
-        lives = {step.path: step.after for step in steps}
-        disks = {
-            step.path: step.after
-            for step in steps
-            if self.clean(step.path) or step.after is None or self.disk(step.path) is None
-        }
-        self.editor.lua("require('acp.host').notify(...)", verb, args or {"all": True})
-        self.settle(lives, disks)
-
-    def resolve(self, path: str) -> None:
-        """Settle a conflict."""
-        if self.rng.random() < 0.5:
-            self.note("saved over", path)
-            self.editor.lua(AS_USER, path, "vim.cmd('silent write')")
-            self.look()
-            live = self.live(path)
-            assert live is not None
-            self.ledger.resolved(path, live)
-            self.settle({path: live}, {path: live})
-        else:
-            self.note("theirs", path)
-            self.tell("accept", {"scope": "file", "path": path}, self.ledger.accept(path))
 
     # ---- all together
 

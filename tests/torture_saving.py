@@ -6,14 +6,12 @@ are saved.
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
-from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.pending import Restoration
 from acp_nvim.edits.text import EMPTY, Text
 from tests.editor import Editor
@@ -99,22 +97,10 @@ class Saving(Wide):
             if self.autosave:
                 self.editor.wait("not vim.bo.modified")  # it waits for the host as it saves
 
-    def agent_writes(self) -> None:
-        """The agent's text is formatted as it is saved."""
-        path = self.some(lambda p: self.live(p) not in (None, EMPTY))
-        if path is None:
-            return
-        self.look()
-        before, disk, clean = self.live(path), self.disk(path), self.clean(path)
-        assert before is not None
+    def written(self, before: Text, clean: bool) -> Text:
+        """It is formatted as it is saved."""
         self.messy = clean
-        new = self.changed(before, "agent")
-        self.note("agent writes", path, diff(before.lines, new.lines))
-        self.agent.ask("read", path)
-        self.agent.ask("write", path, json.dumps(str(new)))
-        self.ledger.agent_wrote(path, before, new, self.n)
-        found = self.saved(path, new) if clean else new
-        self.settle({path: found}, {path: found if clean else disk})
+        return super().written(before, clean)
 
     def saved(self, path: str, text: Text) -> Text:
         """What a save by us makes of a text."""

@@ -36,6 +36,8 @@ class Wide(History):
         self.laid: dict[str, Format] = {}
         """How files lay that the agent has laid otherwise, and nobody has decided."""
         self.rejected: dict[str, Format] = {}
+        self.homes: dict[str, str] = {}
+        """Where files came from that were moved when they were laid otherwise."""
         super().__init__(editor, seed)
 
     def make(self, n: int, path: str) -> None:
@@ -68,6 +70,12 @@ class Wide(History):
         entry = msgspec.structs.replace(entry, relaid=told, writers=writers)
         self.ledger.reinstated(path, text, entry)
         self.settle({path: text}, {path: text})
+
+    def moved(self, old: str, new: str) -> None:
+        """How it lay goes with it."""
+        if old in self.laid:
+            self.laid[new] = self.laid.pop(old)
+            self.homes[new] = self.homes.get(old, old)
 
     def can_be_laid(self, path: str) -> bool:
         """A file in UTF-8 without unsaved edits that is nothing else than changed."""
@@ -110,7 +118,7 @@ class Wide(History):
             if verb == "reject" and path in changed:
                 self.rejected[path] = first
                 if self.clean(path):
-                    wanted[path] = first
+                    wanted[self.homes.get(path, path)] = first
         for path in changed - self.laid.keys():
             if self.is_laid(path):
                 self.laid[path] = self.rejected[path]
