@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
@@ -15,8 +16,9 @@ from acp_nvim.render.document import Document
 from acp_nvim.render.text import visible
 from acp_nvim.render.tools import Look
 from acp_nvim.session.asking.decisions import Decision, Option, Outcome
-from acp_nvim.session.entries import Message
+from acp_nvim.session.entries import Message, TerminalEntry
 from acp_nvim.session.session import Session
+from acp_nvim.session.terminal import Launch, Terminal
 from tests.picture_ops import Picture
 
 PIECES = (
@@ -193,6 +195,24 @@ def test_any_cut_of_a_text_draws_the_same(pieces: list[str], budget: int) -> Non
     one.finish()
     assert several.picture.lines == one.picture.lines
     assert several.picture.spans == one.picture.spans
+
+
+@pytest.mark.parametrize("seen", [True, False], ids=["drawn before", "at once"])
+def test_a_terminal_that_moves_into_a_tool_call_leaves_no_gap(seen: bool) -> None:
+    """Agents start the terminal first, and show it in a tool call then."""
+    chat = Chat()
+    chat.call(0, "completed", "one")
+    terminal = TerminalEntry(Terminal("t1", Launch("make"), 99, ours=True))
+    chat.session.transcript.add(terminal)
+    if seen:
+        chat.finish()
+        assert any("make" in line for line in chat.picture.lines)
+    terminal.embedded = True
+    chat.session.transcript.touch(terminal)
+    chat.call(1, "completed", "two")
+    chat.finish()
+    first, second = sorted(chat.picture.fold_lines())
+    assert second[0] == first[1] + 1, chat.picture.lines
 
 
 def test_a_frame_is_as_small_as_its_budget() -> None:

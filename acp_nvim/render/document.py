@@ -15,7 +15,7 @@ from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.rows import Row, row
 from acp_nvim.render.stream import Stream
 from acp_nvim.render.text import one_line
-from acp_nvim.session.entries import Entry, Message, Past, ToolEntry
+from acp_nvim.session.entries import Entry, Message, Past, TerminalEntry, ToolEntry
 from acp_nvim.session.transcript import Transcript
 
 BLANK: Row = ("", (), None)
@@ -81,8 +81,10 @@ class Document:
         self._starts: list[int] = []
         self._height = 0
         """Rows on the screen."""
-        self._newest: Entry | None = None
-        """The entry that stands below all others."""
+        self._above: tuple[Entry, Stream | Static] | None = None
+        """What stands below all others, and is above what comes. A terminal is never: it may move
+        into a tool call.
+        """
         self._skipped: dict[Message, int] = {}
         self._generation = ""
         """In the ids of folds: those of the process before are others."""
@@ -125,7 +127,7 @@ class Document:
     def redraw(self, transcript: Transcript) -> list[Op]:
         """Forget the screen; everything is dirty again."""
         self._blocks, self._at, self._starts, self._skipped = [], {}, [], {}
-        self._height, self._newest = 0, None
+        self._height, self._above = 0, None
         transcript.dirty = dict.fromkeys(transcript.entries)
         self.drawn = 0
         return [["reset_chat", self.n]]
@@ -226,17 +228,20 @@ class Document:
         """Whether a blank row goes above an entry: except at the top, between tool calls, and
         below a blank one.
         """
-        above = self._newest
-        if above is None or (above.__class__ is ToolEntry and entry.__class__ is ToolEntry):
+        if self._above is None:
             return False
-        if self._blocks[-1].ends_blank:
+        above, block = self._above
+        if above.__class__ is ToolEntry and entry.__class__ is ToolEntry:
+            return False
+        if block.ends_blank:
             return False
         return not (isinstance(entry, ToolEntry) and _folded_thought(above))
 
     def _place(self, entry: Entry, block: Stream | Static) -> int:
         at = self._at[entry] = len(self._blocks)
         self._blocks.append(block)
-        self._newest = entry
+        if entry.__class__ is not TerminalEntry:
+            self._above = entry, block
         return at
 
     def _start(self, at: int) -> int:
