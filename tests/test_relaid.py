@@ -277,7 +277,7 @@ def test_a_buffer_that_shows_the_ends_of_its_lines(editor: Editor) -> None:
     path = editor.write("a.txt", DOS)
     repository(editor.work)
     editor.agent("script")
-    editor.cmd("edit ++ff=unix a.txt | call setline(3, \"mine\\r\")")
+    editor.cmd('edit ++ff=unix a.txt | call setline(3, "mine\\r")')
     agent = Orders.at_work(editor)
     agent.ask("runs", "sed -i s/one/ONE/ a.txt")
     wait_edits(editor, a="modified")

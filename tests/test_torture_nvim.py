@@ -31,7 +31,10 @@ def test_a_random_history_with_hosts_that_are_killed(editor: Editor, seed: int) 
     history(editor, seed, 60, Mortal)
 
 
-@pytest.mark.parametrize(("kind", "seed"), [(Saving, 2), (Saving, 16), (Returning, 7), (Two, 1)])
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [(Saving, 2), (Saving, 16), (Returning, 7), (Returning, 11), (Two, 1), (Two, 831)],
+)
 def test_a_random_history_of_other_users(editor: Editor, kind: type[Wide], seed: int) -> None:
     editor.errors_expected = True
     history(editor, seed, 60, kind)

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from acp_nvim.agent.fs.decode import Format
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
@@ -43,11 +44,14 @@ end
 
 
 class Kept(msgspec.Struct):
-    """Files, unsaved texts and what was pending, at one time; by path."""
+    """Files, unsaved texts, what was pending, and how files lay that were laid otherwise, at one
+    time; by path.
+    """
 
     files: dict[str, bytes | None]
     unsaved: dict[str, Text]
     pending: dict[str, Pending]
+    laid: dict[str, Format]
 
 
 class Returning(Wide):
@@ -69,6 +73,7 @@ class Returning(Wide):
             {path: _read(path) for path in self.paths},
             {path: it.text for path, it in self.buffers.items() if it.modified},
             {entry.path: entry for entry in self.ledger.files()},
+            {path: first for path, first in self.laid.items() if self.is_laid(path)},
         )
 
     def begin(self) -> None:
@@ -122,6 +127,7 @@ class Returning(Wide):
             lives[path] = text
             if present.files.get(path) != data or now != text:
                 self.ledger.restored(path, text, wanted.pending.get(path))
+        self.laid = dict(wanted.laid)
         return lives
 
     # ---- the review
