@@ -69,14 +69,16 @@ class Picture:
         self._decorate(row, decor)
 
     def _decorate(self, row: int, decor: list[Any]) -> None:
-        spans, targets = decor
-        for at, start, end, group in batched(spans, 4):
+        looks, looked, targets = decor
+        for at, look in batched(looked, 2):
             found = self.rows[row + at]
-            assert 0 <= start <= end <= len(found.text.encode()), (found.text, start, end, group)
-            found.spans.add((start, end, group))
-        for at, end, data in batched(targets, 3):
-            for number in range(row + at, row + end + 1):
-                self.rows[number].targets.append(data)
+            assert not found.spans
+            for start, end, group in batched(looks[look - 1], 3):
+                long = len(found.text.encode())
+                assert 0 <= start <= end <= long, (found.text, start, end, group)
+                found.spans.add((start, end, group))
+        for at, data in batched(targets, 2):
+            self.rows[row + at].targets.append(data)
 
     def _folds(self, folds: list[Any]) -> None:
         for id_, first, last, open_ in batched(folds, 4):

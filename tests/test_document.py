@@ -230,7 +230,7 @@ def test_a_chunk_appends_and_nothing_else() -> None:
     chat.draw(1000)
     chat.say("agent", "three", None)
     ops, _ = chat.document.draw(chat.session.transcript, 1000)
-    assert ops == [["text", 1, 1, ["three"], [[], []]]]
+    assert ops == [["text", 1, 1, ["three"], [[], [], []]]]
 
 
 def test_an_update_replaces_only_rows_that_differ() -> None:
@@ -271,18 +271,23 @@ def test_a_fold_is_made_before_what_stands_above_it_moves() -> None:
 def test_rows_put_together_keep_their_decor() -> None:
     batch = Batch(1)
     batch.put(0, 1, [("a", ((0, 1, "A"),), 0)])
-    batch.add(["chat", 1, 1, 1, ["b", "c"], [[0, 0, 1, "B", 1, 0, 1, "C"], [0, 1, {"kind": "x"}]]])
+    batch.add(
+        ["chat", 1, 1, 1, ["b", "c"], [[[0, 1, "B"], [0, 1, "C"]], [0, 1, 1, 2], [1, {"kind": 3}]]]
+    )
     batch.put(3, 3, [("d", ((0, 1, "D"),), None)])
-    assert batch.done() == [
-        [
-            "chat",
-            1,
-            0,
-            1,
-            ["a", "b", "c", "d"],
-            [
-                [0, 0, 1, "A", 1, 0, 1, "B", 2, 0, 1, "C", 3, 0, 1, "D"],
-                [0, 0, 0, 1, 2, {"kind": "x"}],
-            ],
-        ]
-    ]
+    looks = [[0, 1, "A"], [0, 1, "B"], [0, 1, "C"], [0, 1, "D"]]
+    decor = [looks, [0, 1, 1, 2, 2, 3, 3, 4], [0, 0, 2, {"kind": 3}]]
+    assert batch.done() == [["chat", 1, 0, 1, ["a", "b", "c", "d"], decor]]
+
+
+def test_rows_that_look_alike_share_their_look() -> None:
+    batch = Batch(1)
+    spans = ((0, 1, "A"), (2, 3, "B"))
+    batch.put(0, 1, [("a b", spans, None), ("c", (), None)])
+    batch.put(2, 2, [("d e", spans, None)])
+    look = [0, 1, "A", 2, 3, "B"]
+    assert batch.done() == [["chat", 1, 0, 1, ["a b", "c", "d e"], [[look], [0, 1, 2, 1], []]]]
+    batch = Batch(1)
+    batch.put(0, 1, [("a b", spans, None)])
+    batch.put(4, 5, [("d e", spans, None)])
+    assert [op[5] for op in batch.done()] == [[[look], [0, 1], []]] * 2

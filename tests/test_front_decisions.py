@@ -102,7 +102,7 @@ def test_permission_keys_in_the_chat_act_only_on_a_card(front: Editor) -> None:
     front.lua("require('acp.chat').begin(1) require('acp.chat').open(1)")
     front.lua(
         "require('acp.chat').replace(1, 0, 1, {'one', 'card', 'three'},"
-        " {{}, {1, 1, {decision = 'd1', kind = 'decision'}}})"
+        " {{}, {}, {1, {decision = 'd1', kind = 'decision'}}})"
     )
     front.lua(
         "require('acp.permission').set(1, ...)",

@@ -54,15 +54,9 @@ def test_a_notice(editor: Editor, severity: str, group: str) -> None:
     }
     groups = editor.lua(
         """
-        local buf = vim.fn.bufnr('acp://chat/1')
-        local found = {}
-        for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, -1, 0, -1, { details = true })) do
-          local line = vim.api.nvim_buf_get_lines(buf, mark[2], mark[2] + 1, false)[1] or ''
-          if line:find('Quota low', 1, true) and mark[4].hl_group then
-            table.insert(found, mark[4].hl_group)
-          end
-        end
-        return found
+        local chat = require('acp.chat').of(vim.fn.bufnr('acp://chat/1'))
+        local lines = vim.api.nvim_buf_get_lines(chat.bufnr, 0, -1, true)
+        return chat.looks[vim.fn.index(lines, '— Quota low') + 1]
         """
     )
     assert group in groups

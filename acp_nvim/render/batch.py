@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
+from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import Row
 
 Op = list[Any]
@@ -22,20 +24,28 @@ class Batch:
         self._folds: list[Any] = []
         self._end = -1
         """The row below the last operation, if that one put rows."""
+        self._looks: dict[int, tuple[int, tuple[Span, ...]]] = {}
+        """Number of each look of that operation, by the identity of its spans: rows of one kind
+        share theirs.
+        """
 
     def put(self, first: int, last: int, rows: Sequence[Row]) -> int:
         """Replace rows [first, last) by these; returns their characters."""
-        lines, spans, targets = self._open(first, last)
+        lines, (looks, looked, targets) = self._open(first, last)
+        known = self._looks
         at = len(lines)
         used = 0
-        for text, marks, target in rows:
+        for text, spans, target in rows:
             lines.append(text)
             used += len(text)
-            if marks:
-                for start, end, group in marks:
-                    spans += (at, start, end, group)
+            if spans:
+                found = known.get(id(spans))
+                if found is None:
+                    looks.append(list(chain.from_iterable(spans)))
+                    found = known[id(spans)] = len(looks), spans
+                looked += (at, found[0])
             if target is not None:
-                targets += (at, at, target)
+                targets += (at, target)
             at += 1
         self._end += len(rows)
         return used
@@ -57,24 +67,23 @@ class Batch:
         self._close()
         return self._ops
 
-    def _open(self, first: int, last: int) -> tuple[list[str], list[Any], list[Any]]:
-        """Lines, spans and targets of the operation that takes rows put here."""
+    def _open(self, first: int, last: int) -> tuple[list[str], list[list[Any]]]:
+        """Lines and decor of the operation that takes rows put here."""
         if first != last or first != self._end:
             self._close()
-            self._ops.append(["chat", self._n, first, last, [], [[], []]])
+            self._ops.append(["chat", self._n, first, last, [], [[], [], []]])
             self._end = first
-        lines, (spans, targets) = self._ops[-1][4:]
-        return lines, spans, targets
+        lines, decor = self._ops[-1][4:]
+        return lines, decor
 
     def _merge(self, first: int, last: int, more: list[str], decor: list[list[Any]]) -> None:
-        lines, spans, targets = self._open(first, last)
-        if lines:
-            decor[0][::4] = [row + len(lines) for row in decor[0][::4]]
-            for end in (0, 1):
-                decor[1][end::3] = [row + len(lines) for row in decor[1][end::3]]
+        lines, (looks, looked, targets) = self._open(first, last)
+        for at, look in zip(decor[1][::2], decor[1][1::2], strict=True):
+            looked += (at + len(lines), look + len(looks))
+        for at, data in zip(decor[2][::2], decor[2][1::2], strict=True):
+            targets += (at + len(lines), data)
+        looks += decor[0]
         lines += more
-        spans += decor[0]
-        targets += decor[1]
         self._end += len(more)
 
     def _close(self) -> None:
@@ -82,3 +91,4 @@ class Batch:
             self._ops.append(["folds", self._n, self._folds])
             self._folds = []
         self._end = -1
+        self._looks = {}

@@ -8,7 +8,7 @@ from typing import Any
 from acp_nvim.render.batch import Batch
 from acp_nvim.render.content import describe
 from acp_nvim.render.markdown import LONGEST, Highlighter
-from acp_nvim.render.rows import Row, decor, flat, row, width
+from acp_nvim.render.rows import Row, decor, decor_op, row, width
 from acp_nvim.render.text import visible
 from acp_nvim.session.entries import Message, Part
 
@@ -85,7 +85,7 @@ class Stream:
         offset = len(above)
         own_spans, targets = decor(block)
         spans += [(at + offset, a, b, group) for at, a, b, group in own_spans]
-        targets = [[a + offset, b + offset, data] for a, b, data in targets]
+        targets = [[at + offset, data] for at, data in targets]
         self._tail, self._column = "", 0
         return lines, spans, targets
 
@@ -102,15 +102,15 @@ class Stream:
         if self.rows:
             row = start + self.rows - (2 if self._foot else 1)
             self.rows += len(lines) - 1
-            batch.add(["text", n, row, lines, flat(spans, targets)])
+            batch.add(["text", n, row, lines, decor_op(spans, targets)])
             return
         above = len(self.head)
         head_spans, head_targets = decor(self.head)
         head_spans += [[at + above, a, b, group] for at, a, b, group in spans]
-        head_targets += [[a + above, b + above, data] for a, b, data in targets]
+        head_targets += [[at + above, data] for at, data in targets]
         texts = [text for text, _, _ in self.head] + lines + ([""] if self._foot else [])
         self.rows = len(texts)
-        batch.add(["chat", n, start, start + at_top, texts, flat(head_spans, head_targets)])
+        batch.add(["chat", n, start, start + at_top, texts, decor_op(head_spans, head_targets)])
 
     def _take(self, budget: int) -> tuple[str, list[Row], bool]:
         """Cut the next piece off the parts: text up to the budget, or the rows of one content

@@ -157,24 +157,21 @@ def diff_rows(
 def _line(call: ToolCall, asks: Decision | None, cwd: str) -> Row:
     title = shown_title(call.title or call.name or call.id, call.kind, cwd)
     said = says_kind(title, call.kind)
-    kind = "" if said else call.kind
-    before, start, spans, after, long, group = _around(kind, call.status, asks is not None)
-    end = start + (len(title) if title.isascii() else width(title))
-    if said:
-        spans, start = (*spans, (start, start + said, "AcpToolKind")), start + said
-    if call.name and (name := _name(call.name, title)):
-        named = (end, end + width(name), "AcpMuted")
-        tail = (named[1], named[1] + long, group)
-        marks = (*spans, (start, end, "AcpToolTitle"), named, tail)
-        return f"{before}{title}{name}{after}", marks, _leads_to(call, asks)
-    marks = (*spans, (start, end, "AcpToolTitle"), (end, end + long, group))
-    return before + title + after, marks, _leads_to(call, asks)
+    long = len(title) if title.isascii() else width(title)
+    name = _name(call.name, title) if call.name else ""
+    before, after, spans = _around(
+        "" if said else call.kind, call.status, asks is not None, said, long, width(name)
+    )
+    return f"{before}{title}{name}{after}", spans, _leads_to(call, asks)
 
 
-@lru_cache(maxsize=256)
-def _around(kind: str, status: str, asks: bool) -> tuple[str, int, tuple[Span, ...], str, int, str]:
-    """What stands before a title, its width and spans, what stands behind, its width and its group.
-    Each span is a mark in Neovim, so the signs between the parts have none of their own.
+@lru_cache(maxsize=1024)
+def _around(
+    kind: str, status: str, asks: bool, said: int, title: int, name: int
+) -> tuple[str, str, tuple[Span, ...]]:
+    """What stands before a title and behind it, and the spans of the row; of the title and the
+    tool's name the widths, `said` is that of the kind in the title. The signs between the parts
+    have no highlight of their own.
     """
     group = "AcpPermission" if asks else GROUPS.get(status, "AcpToolRunning")
     icon = ICONS.get(status, "◐") + " "
@@ -183,7 +180,12 @@ def _around(kind: str, status: str, asks: bool) -> tuple[str, int, tuple[Span, .
     before, spans, _ = pieces(parts)
     words = "permission needed" if asks else status.replace("_", " ")
     after = f" · {words}"
-    return before, width(before), spans, after, width(after), group
+    start = width(before)
+    end = start + title
+    spans += ((start, start + said, "AcpToolKind"),) if said else ()
+    spans += ((start + said, end, "AcpToolTitle"),)
+    spans += ((end, end + name, "AcpMuted"),) if name else ()
+    return before, after, (*spans, (end + name, end + name + width(after), group))
 
 
 def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:

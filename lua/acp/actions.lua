@@ -76,7 +76,7 @@ M.list = {
   chat = {
     act = {
       desc = 'open, unfold or show what is under the cursor',
-      run = call('acp.chat', 'action'),
+      run = call('acp.under', 'act'),
     },
     compose = { desc = 'go to the composer', run = call('acp.composer', 'open_insert') },
     next_turn = { desc = 'next turn', run = call('acp.turns', 'go', 1) },

@@ -7,8 +7,9 @@ local marks = require('acp.marks')
 ---@class acp.Chat
 ---@field n integer
 ---@field bufnr integer
----@field targets table<integer, table|integer> extmark id -> what <CR> does there
----@field folds table<string, integer> block id -> extmark id
+---@field looks table<integer, acp.Look> by row, from 1
+---@field targets table<integer, table|integer> by row, from 1: what <CR> does there
+---@field folds acp.Fold[]
 ---@field open integer bytes of the row that grew last
 ---@field long boolean whether it holds a row longer than LONG
 ---@field awaited? boolean
@@ -112,6 +113,7 @@ local function attach(chat)
     buffer = chat.bufnr,
     callback = function()
       by_buffer[chat.bufnr], chats[chat.n] = nil, nil
+      marks.forget(chat)
     end,
   })
 end
@@ -129,12 +131,14 @@ function M.create(n, new)
   chat = {
     n = n,
     bufnr = scratch(('acp://chat/%d'):format(n)),
+    looks = {},
     targets = {},
     folds = {},
     open = 0,
   }
   chats[n], by_buffer[chat.bufnr] = chat, chat
   require('acp.highlights').define()
+  marks.watch(chat)
   attach(chat)
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
     dress(win, chat)
@@ -225,20 +229,19 @@ end
 ---@param first integer
 ---@param last integer
 ---@param lines string[]
----@param decor {[1]: any[], [2]: any[]} spans and targets, rows relative to `first`
+---@param decor any[] see `acp.marks`, rows relative to `first`
 function M.replace(n, first, last, lines, decor)
   local chat = writable(n)
   if not chat then
     return
   end
   edit(chat, function(bufnr)
-    if last > first then
-      marks.clear(chat, first, last)
-    end
+    local total = api.nvim_buf_line_count(bufnr)
     require('acp.buffer').replace(bufnr, first, last, lines)
+    marks.splice(chat, first, last, #lines, total)
+    require('acp.folds').splice(chat, first, last, #lines)
     measure(chat, lines[1] and lines or { '' }, 0)
-    marks.spans(bufnr, first, decor[1])
-    marks.targets(chat, first, decor[2])
+    marks.set(chat, first, decor)
   end)
   if #lines < last - first then
     require('acp.folds').fill(chat)
@@ -249,18 +252,22 @@ end
 ---@param n integer
 ---@param row integer
 ---@param lines string[] the first one continues `row`
----@param decor {[1]: any[], [2]: any[]} spans and targets, relative to `row`
+---@param decor any[] see `acp.marks`, rows relative to `row`
 function M.append(n, row, lines, decor)
   local chat = writable(n)
   if not chat then
     return
   end
   edit(chat, function(bufnr)
+    local total = api.nvim_buf_line_count(bufnr)
     api.nvim_buf_set_text(bufnr, row, -1, row, -1, lines)
+    if #lines > 1 then
+      marks.splice(chat, row + 1, row + 1, #lines - 1, total)
+      require('acp.folds').splice(chat, row + 1, row + 1, #lines - 1)
+    end
     measure(chat, lines, chat.open)
-    marks.clear_spans(bufnr, row)
-    marks.spans(bufnr, row, decor[1])
-    marks.targets(chat, row, decor[2])
+    chat.looks[row + 1] = nil
+    marks.set(chat, row, decor)
   end)
 end
 
@@ -341,59 +348,9 @@ function M.reset(n)
   edit(chat, function(bufnr)
     api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
-    chat.targets, chat.folds, chat.open, chat.long = {}, {}, 0, false
+    chat.looks, chat.targets, chat.folds, chat.open, chat.long = {}, {}, {}, 0, false
     chat.awaited = nil
   end)
-end
-
---- What stands under the cursor: the innermost target of the cursor's row.
----@return table? data
----@return acp.Chat? chat
-function M.target()
-  local chat = by_buffer[api.nvim_get_current_buf()]
-  if not chat then
-    return
-  end
-  local row = api.nvim_win_get_cursor(0)[1] - 1
-  return marks.at(chat, row), chat
-end
-
---- Our id of the decision whose card the cursor is on.
----@return string?
-function M.card_at_cursor()
-  local target = M.target()
-  return target and target.decision
-end
-
-local function toggle_fold()
-  local line = vim.fn.line('.')
-  if vim.fn.foldlevel(line) > 0 then
-    vim.cmd(vim.fn.foldclosed(line) > 0 and 'foldopen' or 'foldclose')
-  end
-end
-
---- <CR>: act on what is under the cursor. A closed fold opens; a line within it that the cursor was
---- put on is acted on as well.
-function M.action()
-  local folded = vim.fn.foldclosed('.')
-  if folded > 0 then
-    vim.cmd('foldopen')
-  end
-  local target, chat = M.target()
-  if folded == vim.fn.line('.') then
-    return
-  elseif not target or target.kind == 'fold' or target.kind == 'turn' then
-    if folded < 0 then
-      toggle_fold()
-    end
-  elseif target.kind == 'file' then
-    require('acp.jump').to(target.path, target.line, chat.n)
-  elseif target.kind == 'url' then
-    vim.ui.open(target.url)
-  else
-    require('acp.show').expect()
-    require('acp.host').notify('open', { session = chat.n, target = target })
-  end
 end
 
 return M

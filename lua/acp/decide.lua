@@ -121,7 +121,7 @@ function M.here()
   if float.is_current() then
     return float.card_at_cursor()
   end
-  return require('acp.chat').card_at_cursor()
+  return require('acp.under').decision()
 end
 
 --- Answer the decision under the cursor with its first option of `kind`.

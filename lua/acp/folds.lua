@@ -1,16 +1,58 @@
 --- Folds of a chat: manual ones, by the id of their block. They are window-local in Neovim, so each
---- window that shows the chat gets them anew; extmarks remember where they are.
+--- window that shows the chat gets them anew; a list remembers where they are.
 local M = {}
 
 local api = vim.api
-local ns = api.nvim_create_namespace('acp.chat.folds')
 
---- First and last line (1-based) of the fold of a block, nil when it has none any more.
-local function range(bufnr, mark)
-  local at = api.nvim_buf_get_extmark_by_id(bufnr, ns, mark, { details = true })
-  if at[1] and at[3].end_row and at[3].end_row > at[1] then
-    return at[1] + 1, at[3].end_row + 1
+---@class acp.Fold
+---@field id string of its block
+---@field first integer row
+---@field last integer row; the list is in order of these
+
+--- Rows [first, last) became `count` rows. Folds move as Neovim's own do.
+---@param chat acp.Chat
+---@param first integer
+---@param last integer
+---@param count integer
+function M.splice(chat, first, last, count)
+  local shift = count - (last - first)
+  for i = shift == 0 and 0 or #chat.folds, 1, -1 do
+    local fold = chat.folds[i]
+    if fold.last < first then
+      return
+    elseif fold.last >= last then
+      fold.last = fold.last + shift
+    else
+      fold.last = math.min(fold.last, first + count)
+    end
+    if fold.first >= last then
+      fold.first = fold.first + shift
+    elseif fold.first > first then
+      fold.first = math.min(fold.first, first + count)
+    end
   end
+end
+
+---@param chat acp.Chat
+---@param id string
+---@return acp.Fold?
+local function find(chat, id)
+  for i = #chat.folds, 1, -1 do
+    if chat.folds[i].id == id then
+      return chat.folds[i]
+    end
+  end
+end
+
+---@param chat acp.Chat
+---@param fold acp.Fold
+local function insert(chat, fold)
+  local folds = chat.folds
+  local at = #folds
+  while at > 0 and folds[at].last > fold.last do
+    at = at - 1
+  end
+  table.insert(folds, at + 1, fold)
 end
 
 --- All at once: each Ex command by itself costs more than the fold.
@@ -66,11 +108,10 @@ local seen = {} ---@type table<integer, table<string, true>> by buffer
 function M.dress(win, chat)
   local commands, opening = { 'normal! zE' }, {}
   local open = seen[chat.bufnr] or {}
-  for id, mark in pairs(chat.folds) do
-    local first, last = range(chat.bufnr, mark)
-    if first then
-      commands[#commands + 1] = ('%d,%dfold'):format(first, last)
-      opening[#opening + 1] = open[id] and first .. 'foldopen!' or nil
+  for _, fold in ipairs(chat.folds) do
+    if fold.first < fold.last then
+      commands[#commands + 1] = ('%d,%dfold'):format(fold.first + 1, fold.last + 1)
+      opening[#opening + 1] = open[fold.id] and fold.first + 1 .. 'foldopen!' or nil
     end
   end
   run(win, vim.list_extend(commands, opening))
@@ -81,11 +122,9 @@ end
 ---@param folds any[] id, first row, last row and open of one after the other
 function M.add(chat, folds)
   local commands, opened = {}, {}
-  local options = { end_col = 0, end_right_gravity = true, strict = false }
   for i = 1, #folds, 4 do
     local id, first, last = folds[i], folds[i + 1], folds[i + 2]
-    options.id, options.end_row = chat.folds[id], last
-    chat.folds[id] = api.nvim_buf_set_extmark(chat.bufnr, ns, first, 0, options)
+    insert(chat, { id = id, first = first, last = last })
     commands[#commands + 1] = ('%d,%dfold'):format(first + 1, last + 1)
     opened[#opened + 1] = folds[i + 3] and id or nil
   end
@@ -105,14 +144,13 @@ end
 function M.open(chat, id, open)
   seen[chat.bufnr] = seen[chat.bufnr] or {}
   seen[chat.bufnr][id] = open or nil
-  local mark = chat.folds[id]
-  local first = mark and range(chat.bufnr, mark)
-  if not first then
+  local fold = find(chat, id)
+  if not fold or fold.first == fold.last then
     return
   end
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
     api.nvim_win_call(win, function()
-      pcall(vim.cmd, first .. (open and 'foldopen!' or 'foldclose'))
+      pcall(vim.cmd, fold.first + 1 .. (open and 'foldopen!' or 'foldclose'))
     end)
   end
   if not open then

@@ -3,7 +3,6 @@
 local M = {}
 
 local api = vim.api
-local ns = api.nvim_create_namespace('acp.chat')
 
 local FOLD = '▸ ' -- begins a head that says nothing of what is below it
 local LOOKED_AT = 4 -- lines, for one that is not blank
@@ -31,18 +30,16 @@ end
 ---@return { [1]: string, [2]: string? }[]
 local function pieces(row, text)
   local chunks, at = {}, 0
-  local marks = api.nvim_buf_get_extmarks(0, ns, { row, 0 }, { row, -1 }, { details = true })
+  local look = require('acp.marks').look(api.nvim_get_current_buf(), row)
   local function add(last, group)
     if last > at then
       chunks[#chunks + 1] = { text:sub(at + 1, last), group }
       at = last
     end
   end
-  for _, mark in ipairs(marks) do
-    if mark[4].hl_group then
-      add(math.min(mark[3], #text))
-      add(math.min(mark[4].end_col, #text), mark[4].hl_group)
-    end
+  for i = 1, #look, 3 do
+    add(math.min(look[i], #text))
+    add(math.min(look[i + 1], #text), look[i + 2])
   end
   add(#text)
   return chunks
@@ -62,22 +59,23 @@ local function drawn(first, head, more, width)
   return chunks
 end
 
---- 'foldtext' of the window that is current.
+--- 'foldtext' of the window that is current: asked for each closed fold whenever it is drawn.
 ---@param first integer line
 ---@return { [1]: string, [2]: string? }[] chunks
 function M.of(first)
-  local info = vim.fn.getwininfo(api.nvim_get_current_win())[1]
-  local width = info.width - info.textoff
-  local head = vim.fn.getline(first)
-  local more = vim.startswith(head, FOLD) and beginning(first) or ''
-  local key = ('%d %s%s'):format(width, head, more)
-  if not known[key] then
+  local width = require('acp.marks').columns(api.nvim_get_current_win())
+  local head = api.nvim_buf_get_lines(0, first - 1, first, false)[1]
+  local more = head:sub(1, #FOLD) == FOLD and beginning(first) or ''
+  local key = width .. ' ' .. head .. more
+  local chunks = known[key]
+  if not chunks then
     if count >= MOST then
       known, count = {}, 0
     end
-    known[key], count = drawn(first, head, more, width), count + 1
+    chunks = drawn(first, head, more, width)
+    known[key], count = chunks, count + 1
   end
-  return known[key]
+  return chunks
 end
 
 return M

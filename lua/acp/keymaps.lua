@@ -172,7 +172,7 @@ local attached = {} ---@type table<integer, table<string, acp.Attached>>
 ---@param bufnr integer
 local function map_on_card(key, bufnr)
   vim.keymap.set('n', key.key, function()
-    if not require('acp.chat').card_at_cursor() then
+    if not require('acp.under').decision() then
       return key.key
     end
     return ('<Cmd>lua require("acp.keymaps").run("permission", "%s")<CR>'):format(key.action)

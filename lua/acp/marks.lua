@@ -1,9 +1,16 @@
---- What is laid over the rows of a chat: highlights, and targets that say what <CR> does there.
+--- What is laid over the rows of a chat: how they look, and targets that say what <CR> does there.
+--- Both are kept here by row. A mark of Neovim's for each would cost a frame more than all else in
+--- it; so rows get their looks when they are drawn, and those that nobody sees cost nothing.
 local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.chat')
-local ns_targets = api.nvim_create_namespace('acp.chat.targets')
+
+---@alias acp.Look any[] column, end column (bytes) and group of each span of a row
+
+local chats = {} ---@type table<integer, acp.Chat> by buffer
+local drawn ---@type table<integer, acp.Look> of the chat whose window is being drawn
+local window, columns = 0, 0 -- that window, and how wide its text is
 
 --- Group names to ids: a name would be looked up again for each of many spans.
 local groups = setmetatable({}, {
@@ -24,57 +31,120 @@ local MARKUP = { AcpStrong = 2, AcpEmphasis = 1 }
 ---@param bytes integer
 local function conceal(bufnr, row, first, last, bytes)
   for _, col in ipairs({ first, last - bytes }) do
-    local options = { end_col = col + bytes, conceal = '', strict = false }
+    local options = { end_col = col + bytes, conceal = '', ephemeral = true, strict = false }
     api.nvim_buf_set_extmark(bufnr, ns, row, col, options)
   end
 end
 
+---@param _ 'line'
+---@param _ integer window
 ---@param bufnr integer
----@param row integer what the rows are relative to
----@param spans any[] row, column, end column and group of one after the other
-function M.spans(bufnr, row, spans)
-  local set_extmark, options = api.nvim_buf_set_extmark, { strict = false }
-  for i = 1, #spans, 4 do
-    options.end_col, options.hl_group = spans[i + 2], groups[spans[i + 3]]
-    set_extmark(bufnr, ns, row + spans[i], spans[i + 1], options)
-    if MARKUP[spans[i + 3]] then
-      conceal(bufnr, row + spans[i], spans[i + 1], spans[i + 2], MARKUP[spans[i + 3]])
+---@param row integer
+local function line(_, _, bufnr, row)
+  local look = drawn[row + 1]
+  if not look then
+    return
+  end
+  local set_extmark, options = api.nvim_buf_set_extmark, { ephemeral = true, strict = false }
+  for i = 1, #look, 3 do
+    local first, last, group = look[i], look[i + 1], look[i + 2]
+    options.end_col, options.hl_group = last, groups[group]
+    set_extmark(bufnr, ns, row, first, options)
+    if MARKUP[group] then
+      conceal(bufnr, row, first, last, MARKUP[group])
     end
   end
 end
 
+---@param win integer
+---@return integer cells
+local function measured(win)
+  local info = vim.fn.getwininfo(win)[1]
+  return info.width - info.textoff
+end
+
+api.nvim_set_decoration_provider(ns, {
+  on_win = function(_, win, bufnr)
+    local chat = chats[bufnr]
+    if chat then
+      drawn, window, columns = chat.looks, win, measured(win)
+    end
+    return chat ~= nil
+  end,
+  on_end = function()
+    window = 0
+  end,
+  on_line = line,
+})
+
+--- Draw a chat's rows from now on.
 ---@param chat acp.Chat
----@param row integer what the rows are relative to
----@param targets any[] row, last row and data of one after the other
-function M.targets(chat, row, targets)
-  local options = { end_right_gravity = false, strict = false }
-  for i = 1, #targets, 3 do
-    options.end_row = row + targets[i + 1] + 1
-    local mark = api.nvim_buf_set_extmark(chat.bufnr, ns_targets, row + targets[i], 0, options)
-    chat.targets[mark] = targets[i + 2]
+function M.watch(chat)
+  chats[chat.bufnr] = chat
+end
+
+--- Its buffer is gone.
+---@param chat acp.Chat
+function M.forget(chat)
+  chats[chat.bufnr] = nil
+end
+
+---@param rows table<integer, any> by row, from 1
+---@param first integer
+---@param last integer
+---@param shift integer
+---@param total integer
+local function splice(rows, first, last, shift, total)
+  if shift ~= 0 and last < total then
+    table.move(rows, last + 1, total, last + 1 + shift)
+  end
+  for row = first + 1, last + shift do
+    rows[row] = nil
+  end
+  for row = total + shift + 1, total do
+    rows[row] = nil
   end
 end
 
---- Take the highlights of a row away.
----@param bufnr integer
----@param row integer
-function M.clear_spans(bufnr, row)
-  api.nvim_buf_clear_namespace(bufnr, ns, row, row + 1)
-end
-
---- Take everything away from rows [first, last).
+--- Rows [first, last) of a chat that had `total` of them became `count` rows: bare ones.
 ---@param chat acp.Chat
 ---@param first integer
 ---@param last integer
-function M.clear(chat, first, last)
-  api.nvim_buf_clear_namespace(chat.bufnr, ns, first, last)
-  local found = api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, { first, 0 }, { last, -1 }, {})
-  for _, mark in ipairs(found) do
-    if mark[2] < last then
-      chat.targets[mark[1]] = nil
-      api.nvim_buf_del_extmark(chat.bufnr, ns_targets, mark[1])
-    end
+---@param count integer
+---@param total integer
+function M.splice(chat, first, last, count, total)
+  local shift = count - (last - first)
+  splice(chat.looks, first, last, shift, total)
+  splice(chat.targets, first, last, shift, total)
+end
+
+--- Lay over rows what the host tells of them.
+---@param chat acp.Chat
+---@param first integer row (from 0) that the others are relative to
+---@param decor {[1]: acp.Look[], [2]: integer[], [3]: any[]} looks; row and look, row and target
+function M.set(chat, first, decor)
+  local looks, looked, targets = decor[1], decor[2], decor[3]
+  for i = 1, #looked, 2 do
+    chat.looks[first + looked[i] + 1] = looks[looked[i + 1]]
   end
+  for i = 1, #targets, 2 do
+    chat.targets[first + targets[i] + 1] = targets[i + 1]
+  end
+end
+
+--- How wide a window's text is: not asked for again while it is being drawn.
+---@param win integer
+---@return integer cells
+function M.columns(win)
+  return win == window and columns or measured(win)
+end
+
+--- How a row looks: a plain one is empty.
+---@param bufnr integer
+---@param row integer
+---@return acp.Look
+function M.look(bufnr, row)
+  return chats[bufnr] and chats[bufnr].looks[row + 1] or {}
 end
 
 --- What a target's data says: a number is a tool call, from 0.
@@ -84,23 +154,13 @@ local function meaning(data)
   return type(data) == 'number' and { kind = 'tool', call = data } or data --[[@as table]]
 end
 
---- The innermost target of a row.
+--- The target of a row.
 ---@param chat acp.Chat
 ---@param row integer
 ---@return table? data
 function M.at(chat, row)
-  local found = api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, { row, 0 }, { row, 0 }, {
-    details = true,
-    overlap = true,
-  })
-  local best, best_size
-  for _, mark in ipairs(found) do
-    local size = (mark[4].end_row or mark[2] + 1) - mark[2]
-    if mark[2] <= row and row < mark[2] + size and (not best or size <= best_size) then
-      best, best_size = chat.targets[mark[1]], size
-    end
-  end
-  return best and meaning(best)
+  local data = chat.targets[row + 1]
+  return data and meaning(data)
 end
 
 --- Decisions whose cards stand in rows `first` to `last` from their first row to their last.
@@ -110,10 +170,9 @@ end
 ---@return table<string, true> by id
 function M.cards(chat, first, last)
   local began, found = {}, {}
-  local marks = api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, { first, 0 }, { last, -1 }, {})
-  for _, mark in ipairs(marks) do
-    local data = chat.targets[mark[1]]
-    local id = type(data) == 'table' and vim.fn.foldclosed(mark[2] + 1) < 0 and data.decision
+  for row = first + 1, last + 1 do
+    local data = chat.targets[row]
+    local id = type(data) == 'table' and vim.fn.foldclosed(row) < 0 and data.decision
     if id then
       began[id] = began[id] or data.first
       found[id] = began[id] and data.last or found[id]
@@ -122,16 +181,16 @@ function M.cards(chat, first, last)
   return found
 end
 
---- Rows at which targets of a kind begin, in order.
+--- Rows that lead to something of a kind, in order.
 ---@param chat acp.Chat
 ---@param kind string
 ---@return integer[]
 function M.rows(chat, kind)
   local rows = {}
-  for _, mark in ipairs(api.nvim_buf_get_extmarks(chat.bufnr, ns_targets, 0, -1, {})) do
-    local data = chat.targets[mark[1]]
+  for row = 1, api.nvim_buf_line_count(chat.bufnr) do
+    local data = chat.targets[row]
     if data and meaning(data).kind == kind then
-      rows[#rows + 1] = mark[2]
+      rows[#rows + 1] = row - 1
     end
   end
   return rows

@@ -72,8 +72,8 @@ class CopyStore:
         return Scan(self._tree, changes, room.left_out)
 
     def rests(self) -> bool:
-        """Whether the next look would find nothing. Reads no file; a tree of more than `FEW` entries
-        is not said to rest.
+        """Whether the next look would find nothing. Reads no file; a tree of more than `FEW`
+        entries is not said to rest.
         """
         if not self._tree or len(self._stamps) > FEW:
             return False
