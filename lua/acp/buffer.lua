@@ -142,4 +142,19 @@ function M.replace(bufnr, first, last, lines)
   end
 end
 
+local CUTS = vim.fn.has('nvim-0.11') == 0 -- whether nvim_buf_set_text() cuts folds
+
+--- Append text to the end of `row`.
+---@param bufnr integer
+---@param row integer
+---@param lines string[] the first one continues `row`
+function M.append(bufnr, row, lines)
+  if CUTS and #lines > 1 then
+    vim.api.nvim_buf_set_text(bufnr, row, -1, row, -1, { lines[1] })
+    M.replace(bufnr, row + 1, row + 1, vim.list_slice(lines, 2))
+  else
+    vim.api.nvim_buf_set_text(bufnr, row, -1, row, -1, lines)
+  end
+end
+
 return M

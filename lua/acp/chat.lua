@@ -260,7 +260,7 @@ function M.append(n, row, lines, decor)
   end
   edit(chat, function(bufnr)
     local total = api.nvim_buf_line_count(bufnr)
-    api.nvim_buf_set_text(bufnr, row, -1, row, -1, lines)
+    require('acp.buffer').append(bufnr, row, lines)
     if #lines > 1 then
       marks.splice(chat, row + 1, row + 1, #lines - 1, total)
       require('acp.folds').splice(chat, row + 1, row + 1, #lines - 1)
