@@ -132,6 +132,15 @@ def test_an_error_after_the_save_is_no_failure(live: Live) -> None:
     assert (text(live), live.bytes("f").decode(), modified(live)) == (CHANGED, CHANGED, False)
 
 
+@pytest.mark.parametrize("word", ["bwipeout!", "bdelete!", "bunload!"])
+def test_a_buffer_that_goes_with_its_save_has_been_saved(live: Live, word: str) -> None:
+    live.editor.cmd(f"autocmd BufWritePost f ++nested {word}")
+    live.write("f", CHANGED)
+    assert live.bytes("f").decode() == CHANGED
+    live.write("f", TEXT)
+    assert live.bytes("f").decode() == TEXT
+
+
 def test_a_new_file_that_cannot_be_saved_leaves_no_buffer(live: Live) -> None:
     before = live.editor.lua("return #vim.api.nvim_list_bufs()")
     assert live.reason(live.write, "f/new", "x\n") == (-32603, "failed")

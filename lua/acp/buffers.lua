@@ -275,7 +275,9 @@ local function write(bufnr, tick, hunks, want)
   local edited = false
   if due then
     ok, err, edited = save.write(bufnr, want.autocmds)
-    if not ok then
+    if not api.nvim_buf_is_loaded(bufnr) then
+      return { 'moved' } -- an autocommand wiped it out; what became of the file is looked at anew
+    elseif not ok then
       return failed(bufnr, before, err, want.fresh)
     end
   end

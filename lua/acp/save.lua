@@ -377,8 +377,11 @@ function M.write(bufnr, autocmds)
   end
   local command = 'silent keepalt lockmarks %swrite! ++p'
   local ok, err = run(bufnr, command:format(autocmds and '' or 'noautocmd '))
-  options.fixendofline = fixeol
   over = true
+  if not api.nvim_buf_is_valid(bufnr) then
+    return false, err, edited
+  end
+  options.fixendofline = fixeol
   if options.modified or not file_of(bufnr) then
     return false, ok and 'the buffer was not written' or err, edited
   end
