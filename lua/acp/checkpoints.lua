@@ -2,7 +2,7 @@
 local M = {}
 
 --- A checkpoint's first line: its number, the time, and how the prompt begins.
-local HEAD = [[^ *\zs\d\+\ze  \d\d:\d\d:\d\d  ]]
+local HEAD = [[^ *\d\+  \d\d:\d\d:\d\d  ]]
 
 ---@param bufnr integer
 ---@return integer n session
@@ -60,11 +60,16 @@ function M.refresh(bufnr)
 end
 
 --- What stands above the list.
+---@param bufnr integer
 ---@return string
-function M.hint()
+function M.hint(bufnr)
   local words =
     { changes = 'what changed', restore = 'restore', undo = 'undo the restore', help = 'keys' }
-  return ' ' .. require('acp.keymaps').words('checkpoints', words) .. ' '
+  local keys = require('acp.keymaps').words('checkpoints', words)
+  return (' %%#AcpTitle#before each prompt of session %d%%* %%<%%= %s '):format(
+    session(bufnr),
+    keys
+  )
 end
 
 return M

@@ -85,7 +85,7 @@ function M.open(name, filetype, lines, spans)
   local win = window.showing(bufnr)
   if not win then
     local height = math.min(math.max(#lines, 3), math.floor(vim.o.lines * 0.5))
-    local bar = KEYS[filetype] and require('acp.' .. KEYS[filetype]).hint()
+    local bar = KEYS[filetype] and require('acp.' .. KEYS[filetype]).hint(bufnr)
     window.open_beside(bufnr, {
       layout = 'bottom',
       size = height + (bar and 1 or 0),

@@ -116,7 +116,7 @@ class Rewind:
             return [NONE]
         await self._disk.look(session.roots)
         now = self._snapshots.trees(session.roots)
-        lines = [f"# Checkpoints of session {session.n}", ""]
+        lines: list[str] = []
         for checkpoint in reversed(kept):
             lines += await self._line(session, checkpoint, now)
         return lines
