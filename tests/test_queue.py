@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.editor import Editor
@@ -160,3 +162,23 @@ def test_the_line_above_the_queue_says_the_keys_as_they_are(waiting: Editor) -> 
     waiting.cmd("quit!")
     waiting.cmd("Acp queue")
     waiting.wait_screen("gs applies · g? keys")
+
+
+def test_what_is_for_writing_can_be_written_where_files_cannot(
+    edit: Callable[..., Editor],
+) -> None:
+    editor = edit(init="vim.go.modifiable = false")
+    editor.agent("script")
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.bo.filetype == 'acpcomposer'")
+    editor.keys("iwait_for_cancel<C-s>")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'running'")
+    editor.keys("<Esc>")
+    editor.prompt("say a")
+    editor.wait(f"#{QUEUE} == 1")
+    editor.cmd("Acp queue")
+    editor.wait("vim.fn.bufname() == ...", NAME)
+    editor.keys("obcd<Esc>")
+    editor.wait("vim.fn.line('$') == 2")
+    editor.cmd("write")
+    editor.wait(f"{QUEUE}[1] == 'say a\\nbcd'")

@@ -126,6 +126,7 @@ end
 local function dress(n, bufnr)
   require('acp.buffer').set_options(bufnr, {
     buftype = 'acwrite',
+    modifiable = true, -- whatever that of files is
     bufhidden = 'hide',
     buflisted = false,
     swapfile = false,

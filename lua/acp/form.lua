@@ -77,6 +77,7 @@ local function create(id, form)
   local bufnr = require('acp.buffer').claim(name_of(id))
   require('acp.buffer').set_options(bufnr, {
     buftype = 'acwrite',
+    modifiable = true, -- whatever that of files is
     bufhidden = 'hide',
     buflisted = false,
     swapfile = false,

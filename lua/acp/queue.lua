@@ -131,6 +131,7 @@ local function ensure(n)
   vim.fn.bufload(bufnr)
   require('acp.buffer').set_options(bufnr, {
     buftype = 'acwrite',
+    modifiable = true, -- whatever that of files is
     bufhidden = 'wipe',
     buflisted = false,
     swapfile = false,
