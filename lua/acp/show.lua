@@ -67,6 +67,24 @@ local function uri(name)
   return name:match('^%a[%w+.-]*://') and name or 'acp://' .. name
 end
 
+--- Windows that stand at the end of a log go on standing there.
+---@param bufnr integer
+---@param lines string[]
+---@param spans? acp.Span[]
+local function refill(bufnr, lines, spans)
+  local at_end = {}
+  for _, win in ipairs(vim.bo[bufnr].filetype == 'acplog' and vim.fn.win_findbuf(bufnr) or {}) do
+    if vim.fn.line('.', win) == vim.fn.line('$', win) then
+      at_end[#at_end + 1] = win
+    end
+  end
+  shown[bufnr] = { lines = lines, spans = spans }
+  fill(bufnr)
+  for _, win in ipairs(at_end) do
+    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
+  end
+end
+
 --- Show lines in a window at the bottom, or where this name is shown already.
 ---@param name string of the buffer; `acp://` is put in front where it is missing
 ---@param filetype string
@@ -79,8 +97,7 @@ function M.open(name, filetype, lines, spans)
   if created then
     attach(bufnr, filetype)
   end
-  shown[bufnr] = { lines = lines, spans = spans }
-  fill(bufnr)
+  refill(bufnr, lines, spans)
   local enter = M.waiting()
   local win = window.showing(bufnr)
   if not win then
@@ -90,6 +107,7 @@ function M.open(name, filetype, lines, spans)
       layout = 'bottom',
       size = height + (bar and 1 or 0),
       enter = enter,
+      last = filetype == 'acplog',
       options = { winbar = bar },
     })
   elseif enter then
