@@ -231,6 +231,32 @@ async def test_every_request_is_answered_exactly_once(
     assert len(wire.handler.errors) == wire.endpoint.counters.failures == failures
 
 
+@pytest.mark.parametrize(
+    ("then", "failures"),
+    [(nothing, 0), (fail, 1), (refuse, 1), (cancelled, 0)],
+    ids=["no more", "a failure", "a refusal", "a cancel"],
+)
+async def test_what_was_answered_at_once_is_not_answered_again(
+    wire: Wire, then: Serve, failures: int
+) -> None:
+    seen: list[Any] = []
+
+    async def serve(method: str, params: Any, call: IncomingCall) -> Any:
+        if method == "other":
+            return {}
+        call.answer({"done": True})
+        seen.append(wire.far._inbox.size)
+        return await then(method, params, call)
+
+    wire.handler.serve = serve
+    wire.ask(0, "x")
+    assert await wire.get(1) == [{"id": 0, "result": {"done": True}}]
+    assert seen[0] > 0  # before the rest was done
+    wire.ask(0, "other")  # the number is free again
+    assert (await wire.get(2))[1:] == [{"id": 0, "result": {}}]
+    assert len(wire.handler.errors) == wire.endpoint.counters.failures == failures
+
+
 async def test_a_request_that_the_peer_cancels_ends_its_handler(wire: Wire) -> None:
     ended = anyio.Event()
 

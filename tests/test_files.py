@@ -382,3 +382,19 @@ async def test_the_first_changed_line_is_the_location(served: Served) -> None:
 
 def test_a_root_may_be_a_link(tmp_path: Path) -> None:
     assert place(str(tmp_path)).real == str(tmp_path.resolve())
+
+
+async def test_the_answer_to_a_write_waits_for_no_review(tmp_path: Path) -> None:
+    served = Served(tmp_path)
+    path = served.path("a.txt")
+    served.buffers.open(path, "one\n")
+    texts: list[str] = []
+
+    def answer(_: schema.WriteTextFileResponse) -> None:
+        assert served.written == []
+        texts.append(str(served.buffers.texts[path]))
+
+    params = schema.WriteTextFileRequest("s1", path, "two\n")
+    await served.files.write(served.session, params, answer)
+    assert texts == ["two\n"]
+    assert [args[0] for args in served.written] == [path]

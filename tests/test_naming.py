@@ -27,7 +27,7 @@ class Files:
     async def read(self, session: Session, params: Any) -> Any:
         return schema.ReadTextFileResponse(str(session.n))
 
-    async def write(self, session: Session, params: Any) -> Any:
+    async def write(self, session: Session, params: Any, answer: Any) -> Any:
         raise AssertionError("not asked for")
 
     def forget(self, session: Session) -> None:

@@ -27,7 +27,8 @@ class Nothing:
     async def read(self, session: Session, params: Any) -> Any:
         raise AssertionError("not asked for")
 
-    write = read
+    async def write(self, session: Session, params: Any, answer: Any) -> Any:
+        raise AssertionError("not asked for")
 
     def forget(self, session: Session) -> None:
         pass

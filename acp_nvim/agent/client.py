@@ -147,8 +147,8 @@ class Client(Updating):
             "session/request_permission": self._permission,
             "elicitation/create": self._elicitation,
             "fs/read_text_file": lambda session, params, _: self._files.read(session.root, params),
-            "fs/write_text_file": lambda session, params, _: self._files.write(
-                session.root, params
+            "fs/write_text_file": lambda session, params, call: self._files.write(
+                session.root, params, call.answer
             ),
         }
 

@@ -23,9 +23,12 @@ class FileServer(Protocol):
         ...
 
     async def write(
-        self, session: Session, params: schema.WriteTextFileRequest
+        self,
+        session: Session,
+        params: schema.WriteTextFileRequest,
+        answer: Callable[[schema.WriteTextFileResponse], None],
     ) -> schema.WriteTextFileResponse:
-        """Answer `fs/write_text_file`."""
+        """Answer `fs/write_text_file`, as soon as possible by `answer`."""
         ...
 
 

@@ -142,9 +142,15 @@ class Files(Generic[S]):
         return schema.ReadTextFileResponse(content)
 
     async def write(
-        self, session: S, params: schema.WriteTextFileRequest
+        self,
+        session: S,
+        params: schema.WriteTextFileRequest,
+        answer: Callable[[schema.WriteTextFileResponse], None] = lambda _: None,
     ) -> schema.WriteTextFileResponse:
-        """Merge the content into the live text, save by policy. What was read changes nothing."""
+        """Merge the content into the live text, save by policy. What was read changes nothing.
+
+        ``answer`` is given the result as soon as the file is written, before that is reviewed.
+        """
         where = await self._allowed(session, "write", params.path)
         if params.path.endswith("/"):
             raise refusal("directory", where.path, "names a directory")
@@ -157,13 +163,15 @@ class Files(Generic[S]):
                 work = Write(self._buffers, self.options, where, text, base, self._amend(session))
                 made = await work.run()
                 self.seen.note(session.id, where.real, work.believed)
+        done = schema.WriteTextFileResponse()
+        answer(done)
         if made is not None:
             kind: Kind = "created" if made.before is None else "modified"
             self._on_location(session, where.real, made.line)
             self._on_write(session, where.real, made.before, made.after, kind)
         if self.amends is not None:
             self.amends.landed(session, where.real)
-        return schema.WriteTextFileResponse()
+        return done
 
     def _amend(self, session: S) -> Amend | None:
         return partial(self.amends.amend, session) if self.amends is not None else None

@@ -70,6 +70,10 @@ class IncomingCall:
         """
         self.scope = anyio.CancelScope()
         self.answered = False
+        self.answer: Callable[[Any], None] = lambda result: None
+        """Answers at once, for a handler that has more to do than the peer needs to wait for. What
+        the handler returns or raises then is not sent.
+        """
 
     def cancel(self, reason: str) -> None:
         """The peer's `$/cancel_request`: `on_cancel` where there is one, else the handler ends."""

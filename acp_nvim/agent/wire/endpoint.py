@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import anyio
@@ -276,6 +277,7 @@ class Endpoint:
     def _start(self, request: Request) -> None:
         self.counters.requests_in += 1
         call = self._incoming[request.id] = IncomingCall(request.id, request.method)
+        call.answer = partial(self._respond, call)
         try:
             answer = self._handler.request(request.method, request.params, call)
         except Exception as error:
@@ -300,7 +302,7 @@ class Endpoint:
 
     def _refuse_with(self, call: IncomingCall, error: Exception) -> None:
         error = _only_one(error)
-        if isinstance(error, RequestError):
+        if isinstance(error, RequestError) and not call.answered:
             self._refuse(call, error.code, error.message, error.data)
             return
         self._failed(error)
