@@ -48,6 +48,18 @@ def test_keys_in_the_float_answer_the_card_under_the_cursor(
     assert last(front) == ["answer", {"id": 2, "choice": choice}]
 
 
+def test_the_keys_that_the_float_lists_are_its_own(front: Editor) -> None:
+    cards(front, 1)
+    front.cmd("Acp permissions")
+    front.keys("g?")
+    lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+    assert [line.split()[0] for line in lines[1:]] == [*"yYnNd", "<CR>", "1…9", "q", "g?"]
+    front.keys("q")
+    assert front.lua("return vim.bo.filetype") == "acppermission"
+    front.keys("q")
+    assert front.lua("return vim.bo.filetype") == ""
+
+
 def test_a_kind_that_is_not_offered_answers_nothing(front: Editor) -> None:
     cards(front, 1)
     front.cmd("Acp permissions")

@@ -90,6 +90,7 @@ M.list = {
     reject_always = { desc = 'reject always', run = call('acp.decide', 'kind', 'reject_always') },
     open = { desc = 'open the form', run = call('acp.decide', 'open') },
     review = { desc = 'show its edits side by side', run = call('acp.decide', 'review') },
+    close = close,
   },
   edits = {
     next_hunk = {

@@ -88,6 +88,7 @@ M.defaults = {
       ['N'] = 'reject_always',
       ['<CR>'] = 'open',
       ['d'] = 'review',
+      ['q'] = 'close', -- in the float only
       ['g?'] = 'help',
     },
     -- A buffer with pending edits.

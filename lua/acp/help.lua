@@ -37,6 +37,7 @@ local ORDER = {
   'later',
   'cancel',
 }
+local LAST = { close = 2000, help = 3000 } ---@type table<string, integer>
 local rank = {} ---@type table<string, integer>
 for i, action in ipairs(ORDER) do
   rank[action] = i
@@ -46,7 +47,7 @@ end
 ---@param action string
 ---@return integer
 function M.rank(action)
-  return action == 'help' and 2000 or rank[action] or 1000
+  return LAST[action] or rank[action] or 1000
 end
 
 ---@param keys acp.Key[] sorted by what they do
@@ -135,7 +136,7 @@ local function pages(window)
   local keymaps = require('acp.keymaps')
   local lines, spans = page(window, keymaps.list(window))
   if window == 'chat' then
-    local more, marks = page('on a pending permission', keymaps.list('permission'))
+    local more, marks = page('on a pending permission', keymaps.on_card())
     lines[#lines + 1] = ''
     for _, span in ipairs(marks) do
       span[1] = span[1] + #lines

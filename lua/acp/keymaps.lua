@@ -181,9 +181,9 @@ end
 
 --- Keys of pending permissions that a chat has while the cursor is on one.
 ---@return acp.Key[]
-local function card_keys()
+function M.on_card()
   return vim.tbl_filter(function(key)
-    return key.action ~= 'help' and key.action ~= 'open'
+    return not vim.list_contains({ 'help', 'open', 'close' }, key.action)
   end, M.list('permission'))
 end
 
@@ -217,7 +217,7 @@ function M.attach(window, bufnr, n)
     end, { buffer = bufnr, nowait = true, silent = true, desc = 'acp: ' .. key.desc })
     note(key)
   end
-  for _, key in ipairs(window == 'chat' and card_keys() or {}) do
+  for _, key in ipairs(window == 'chat' and M.on_card() or {}) do
     map_on_card(key, bufnr)
     note(key)
   end

@@ -132,7 +132,6 @@ local function buffer()
       filetype = 'acppermission',
     })
     require('acp.keymaps').attach('permission', bufnr)
-    require('acp.keymaps').attach('view', bufnr)
   end
   return bufnr
 end
