@@ -299,6 +299,43 @@ def test_a_side_window_keeps_its_part_of_a_screen_that_changes(front: Editor) ->
     front.wait(width + "29", chat)
 
 
+COLUMNS = """
+return vim.tbl_map(function(win)
+  return { vim.fn.bufname(vim.api.nvim_win_get_buf(win)), vim.fn.win_screenpos(win)[2] }
+end, vim.api.nvim_tabpage_list_wins(0))
+"""
+
+
+def test_another_chat_goes_below_the_first_and_leaves_the_users_windows_as_they_are(
+    front: Editor,
+) -> None:
+    width = "return vim.api.nvim_win_get_width(vim.fn.win_getid(1))"
+    session(front, 1)
+    front.lua("require('acp.chat').open(1)")
+    own = front.lua(width)
+    session(front, 2)
+    front.lua("require('acp.chat').open(2)")
+    assert front.lua(width) == own
+    column = own + 2
+    assert front.lua(COLUMNS)[1:] == [["acp://chat/1", column], ["acp://chat/2", column]]
+    session(front, 3)
+    front.lua("require('acp.chat').open(3)")
+    assert front.lua(width) == own
+    assert front.lua(COLUMNS)[1:] == [["acp://chat/3", column], ["acp://chat/2", column]]
+    for n in (2, 3):
+        front.lua("vim.api.nvim_win_close(vim.fn.bufwinid(...), true)", f"acp://chat/{n}")
+    assert front.lua(width) > own
+
+
+def test_a_wide_screen_has_chats_beside_one_another(edit: Start) -> None:
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(260, 30))
+    editor.setup({"chat": {"size": 80}})
+    for n in (1, 2):
+        session(editor, n)
+        editor.lua("require('acp.chat').open(...)", n)
+    assert len({column for _, column in editor.lua(COLUMNS)}) == 3
+
+
 def test_many_chats_do_not_squeeze_one_another_to_nothing(front: Editor) -> None:
     """Neovim gives each window a column and no more; older chats make room, their buffers stay."""
     front.cmd("set number")

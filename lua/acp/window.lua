@@ -9,12 +9,12 @@ local M = {}
 ---@field size? number a part of the screen when below 1, else columns or lines; default 0.4
 ---@field enter? boolean whether the focus goes there: only as the user's own act
 ---@field last? boolean with the cursor on the last line, so that it follows what comes
+---@field side? boolean it stands in a column at a side, wherever in that
 ---@field under? integer window to split instead of the whole screen; of a float, to go below
 ---@field options? table<string, any> window options over the usual ones
 ---@field like? string where there is no room for more, a window of ours with such a name is taken
 
 local MIN_COLUMNS, MIN_LINES = 20, 3
-local ROOM = { row = 25, col = 8 } -- what each of several beside one another should have
 
 --- Neovim refuses windows in an <expr> mapping (E565), in the command-line window (E11) and
 --- while it closes others (E1159, E814).
@@ -181,79 +181,17 @@ local function keep_share(win)
   note_share(win)
 end
 
-local order, opened = {}, 0 ---@type table<integer, integer>, integer
-
---- Whether one more at that side would leave too little for each: Neovim would make some of them
---- one column wide.
----@param layout acp.Layout
-local function crowded(layout)
-  local way = (layout == 'left' or layout == 'right') and 'row' or 'col'
-  local windows = vim.fn.winlayout()
-  local beside = windows[1] == way and #windows[2] or 1
-  return (beside + 1) * ROOM[way] > (way == 'row' and vim.o.columns or vim.o.lines)
-end
-
---- The last window of a part of the layout.
----@param part any[] as `winlayout()` has it
----@return integer win
-local function last_of(part)
-  return part[1] == 'leaf' and part[2] or last_of(part[2][#part[2]])
-end
-
---- Neovim takes the columns of one more from the window beside it alone, from 0.12 on from the
---- user's own. Where too little is left there, several of ours get equal parts; else the user's own
---- do, as 'equalalways' says.
-local function make_room()
-  local layout = vim.fn.winlayout()
-  local parts = layout[1] == 'row' and layout[2] or {}
-  local ours, narrow = {}, false
-  for _, part in ipairs(parts) do
-    local win = last_of(part)
-    if part[1] == 'leaf' and vim.w[win].acp then
-      ours[#ours + 1] = win
-    end
-    narrow = narrow or vim.api.nvim_win_get_width(win) < MIN_COLUMNS
-  end
-  if narrow and #ours == 1 and vim.o.equalalways then
-    vim.cmd('horizontal wincmd =') -- ours have 'winfixwidth'
-  end
-  for _, win in ipairs(narrow and #ours > 1 and ours or {}) do
-    vim.api.nvim_win_set_width(win, math.floor(vim.o.columns / #parts) - 1)
-  end
-end
-
---- The window of ours in this tab page that was opened first of those whose buffer's name begins
---- so; not the current one.
----@param prefix string
----@return integer?
-local function oldest(prefix)
-  local found
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
-    local ours = vim.w[win].acp and vim.startswith(name, prefix)
-    if
-      ours
-      and win ~= vim.api.nvim_get_current_win()
-      and (not found or (order[win] or 0) < (order[found] or 0))
-    then
-      found = win
-    end
-  end
-  return found
-end
-
 ---@param win integer
 ---@param bufnr integer
 ---@param opts acp.OpenOpts
 local function dress(win, bufnr, opts)
-  local side = opts.layout == 'left' or (opts.layout or 'right') == 'right'
+  local side = opts.side or vim.list_contains({ 'left', 'right' }, opts.layout or 'right')
   local fixed = { winfixwidth = side, winfixheight = not side and opts.layout ~= 'float' }
   M.adopt(win, vim.tbl_extend('force', fixed, opts.options or {}))
   if side then
     keep_share(win)
   end
-  opened = opened + 1
-  order[win] = opened
+  require('acp.room').opened(win)
   if opts.last then
     vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
   end
@@ -292,7 +230,13 @@ end
 ---@return integer|nil
 local function open(bufnr, opts)
   local layout = opts.layout or 'right'
-  local taken = opts.like and layout ~= 'float' and crowded(layout) and oldest(opts.like)
+  local room = require('acp.room')
+  local above = opts.like and room.above(opts.like, layout, placement(opts).width)
+  if above then
+    opts =
+      vim.tbl_extend('force', opts, { layout = 'bottom', under = above, size = 0.5, side = true })
+  end
+  local taken = not above and opts.like and room.taken(opts.like, layout, placement(opts).width)
   if taken then
     return replace(taken, bufnr, opts)
   end
@@ -315,7 +259,7 @@ local function open(bufnr, opts)
   if config.split and config.height then -- 'equalalways' may have had its say
     vim.api.nvim_win_set_height(win --[[@as integer]], config.height)
   end
-  make_room()
+  room.make()
   return win --[[@as integer]]
 end
 
