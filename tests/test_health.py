@@ -227,6 +227,15 @@ def test_programs_of_agents(editor: Editor) -> None:
     assert preset in report or "OK codex: " in report
 
 
+def test_agents_that_can_be_used_come_before_those_that_are_not_installed(editor: Editor) -> None:
+    editor.agent("script")
+    editor.setup({"agents": {"zebra": {"command": ["sh"]}, "aardvark": {"command": ["/nowhere"]}}})
+    report = health(editor)
+    names = ["script (for new sessions)", "tutor: embedded", "zebra: ", "aardvark: /nowhere"]
+    places = [report.index(name) for name in [*names, "is not installed"]]
+    assert places == sorted(places), report
+
+
 def test_info_of_an_agent_that_failed(editor: Editor) -> None:
     editor.agent("exit_at_once")
     editor.errors_expected = True

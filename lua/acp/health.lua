@@ -201,11 +201,28 @@ local function one_agent(name, agent, chosen)
   return path ~= ''
 end
 
+--- The one in use first, those that can be used, those that the user has named, the rest.
+---@param all table<string, acp.AgentConfig>
+---@return string[] names
+local function by_use(all)
+  local defaults, chosen = require('acp.config').defaults.agents, require('acp.known').agent()
+  local names, rank = vim.tbl_keys(all), {} ---@type table<string, integer>
+  for _, name in ipairs(names) do
+    local program = vim.fn.expand((all[name].command or {})[1] or '')
+    local there = program == '' or vim.fn.exepath(program) ~= ''
+    local preset = vim.deep_equal(all[name], defaults[name])
+    rank[name] = name == chosen and 0 or there and 1 or preset and 3 or 2
+  end
+  table.sort(names, function(a, b)
+    return rank[a] == rank[b] and a < b or rank[a] < rank[b]
+  end)
+  return names
+end
+
 local function agents()
   health.start('acp: agents')
   local config = require('acp.config').get()
-  local names = vim.tbl_keys(config.agents)
-  table.sort(names)
+  local names = by_use(config.agents)
   local missing = {}
   for _, name in ipairs(names) do
     missing[name] = not one_agent(name, config.agents[name], name == require('acp.known').agent())
