@@ -99,3 +99,15 @@ def test_a_fold_is_cut_to_the_window_that_shows_it(editor: Editor) -> None:
     editor.wait_screen("✓ execute · one two thr…")
     editor.cmd("setlocal number numberwidth=6")
     editor.wait_screen(" ✓ execute · one t…")
+
+
+def test_a_small_fold_closes_whatever_the_user_has_set_for_his_own(
+    edit: Callable[..., Editor],
+) -> None:
+    editor = edit(init="vim.o.foldminlines = 9 vim.o.foldtext = 'getline(1)' vim.o.wrap = false")
+    editor.agent("script")
+    editor.turn(thought("Just a word") + "\n" + call("make it"))
+    editor.wait_screen("▸ Thought · Just a word")
+    editor.wait_screen("✓ execute · make it · completed")
+    rows = chat_rows(editor)
+    assert not any(row.startswith("  what it found") for row in rows), rows

@@ -36,6 +36,7 @@ local window_options = {
   foldtext = "v:lua.require'acp.foldtext'.of(v:foldstart)",
   foldenable = true,
   foldlevel = 0,
+  foldminlines = 1,
   fillchars = 'fold: ,eob: ',
   list = false,
   spell = false,
