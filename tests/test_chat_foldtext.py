@@ -111,3 +111,29 @@ def test_a_small_fold_closes_whatever_the_user_has_set_for_his_own(
     editor.wait_screen("✓ execute · make it · completed")
     rows = chat_rows(editor)
     assert not any(row.startswith("  what it found") for row in rows), rows
+
+
+def test_no_width_cuts_a_character_in_two(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn(thought("日本 words") + "\n" + call("日本 a b c d e f g"))
+    editor.wait_screen("✓ execute · 日本 a b c d e f g · completed")
+    cut = """
+    local found = {}
+    vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))
+    vim.wo.winfixwidth = false
+    for _, head in ipairs({ '▸ Thought', '✓ execute' }) do
+      local row = vim.fn.search('^' .. head)
+      for width = 4, 60 do
+        vim.api.nvim_win_set_width(0, width)
+        local texts = vim.tbl_map(function(c) return c[1] end, require('acp.foldtext').of(row))
+        for _, text in ipairs(texts) do
+          if vim.fn.strtrans(text) ~= text then
+            return { width, texts }
+          end
+        end
+        found[#found + 1] = vim.fn.strdisplaywidth(table.concat(texts)) <= width
+      end
+    end
+    return found
+    """
+    assert editor.lua(cut) == [True] * 2 * 57

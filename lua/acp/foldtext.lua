@@ -5,6 +5,7 @@ local M = {}
 local api = vim.api
 
 local FOLD = '▸ ' -- begins a head that says nothing of what is below it
+local CUT = '…' -- ends what is cut, by `acp.notify`
 local LOOKED_AT = 4 -- lines, for one that is not blank
 local MOST = 500 -- bytes that a screen may be wide, and folds that are remembered
 
@@ -52,9 +53,14 @@ end
 ---@return { [1]: string, [2]: string? }[]
 local function drawn(first, head, more, width)
   local whole = require('acp.notify').cut(head .. more, width)
-  local chunks = pieces(first - 1, whole:sub(1, #head))
-  if #whole > #head then
-    chunks[#chunks + 1] = { whole:sub(#head + 1), 'AcpThought' }
+  local is_cut = whole ~= head .. more
+  local shown = is_cut and whole:sub(1, -1 - #CUT) or whole
+  local chunks = pieces(first - 1, shown:sub(1, #head))
+  if #shown > #head then
+    chunks[#chunks + 1] = { shown:sub(#head + 1), 'AcpThought' }
+  end
+  if is_cut then
+    chunks[#chunks + 1] = { CUT, (chunks[#chunks] or {})[2] }
   end
   return chunks
 end
