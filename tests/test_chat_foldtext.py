@@ -137,3 +137,12 @@ def test_no_width_cuts_a_character_in_two(editor: Editor) -> None:
     return found
     """
     assert editor.lua(cut) == [True] * 2 * 57
+
+
+def test_where_all_but_the_status_fits_the_mark_alone_says_it(edit: Callable[..., Editor]) -> None:
+    editor = edit(screen=(80, 24))
+    editor.agent("script")
+    editor.turn(call("a title of 19 cells"))
+    editor.wait_screen("✓ execute · a title of 19 cells")
+    (row,) = [row for row in chat_rows(editor) if row.startswith("✓")]
+    assert row == "✓ execute · a title of 19 cells"

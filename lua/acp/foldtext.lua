@@ -52,6 +52,9 @@ end
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[]
 local function drawn(first, head, more, width)
+  if vim.fn.strdisplaywidth(head) > width then -- the mark before a title says the status as well
+    head = head:match('^(.*) · [%l ]+$') or head
+  end
   local whole = require('acp.notify').cut(head .. more, width)
   local is_cut = whole ~= head .. more
   local shown = is_cut and whole:sub(1, -1 - #CUT) or whole
