@@ -48,6 +48,13 @@ def test_keys_in_the_float_answer_the_card_under_the_cursor(
     assert last(front) == ["answer", {"id": 2, "choice": choice}]
 
 
+def test_the_float_counts_as_the_line_above_the_chat_does(front: Editor) -> None:
+    cards(front, 1)
+    front.wait_screen("╭ question ─")
+    cards(front, 1, 2)
+    front.wait_screen("╭ 2 questions ─")
+
+
 def test_the_keys_that_the_float_lists_are_its_own(front: Editor) -> None:
     cards(front, 1)
     front.cmd("Acp permissions")

@@ -138,7 +138,7 @@ end
 
 ---@return string
 local function title()
-  return #cards == 1 and ' decision ' or (' %d decisions '):format(#cards)
+  return #cards == 1 and ' question ' or (' %d questions '):format(#cards)
 end
 
 --- What one can do, and how much there is that is not seen.
