@@ -148,16 +148,45 @@ def test_what_the_user_makes_right_after_a_turn_is_his(gate: Gate) -> None:
     assert path.read_text() == "one\ntwo\n"
 
 
-@pytest.mark.parametrize("names", ["b.txt ", ""])
-def test_another_session_at_work_has_not_made_what_changes_meanwhile(
-    gate: Gate, names: str
-) -> None:
+def two(gate: Gate) -> Editor:
+    """With two sessions of two agents, and open."""
     slow = gate.editor
     gate.open()
     slow.turn("say first")
     slow.agent("script", name="other")
     slow.cmd("Acp new")
     slow.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
+    return slow
+
+
+def test_a_session_that_has_ended_has_not_made_what_changes_before_it_is_looked_at(
+    gate: Gate,
+) -> None:
+    slow = two(gate)
+    prompt = "require('acp').prompt(...)"
+    slow.lua(prompt, f"until_there {slow.home}/1", {"session": 1})
+    change = json.dumps("sed -i s/two/TWO/ b.txt")
+    waits = f"until_there {slow.home}/2"
+    slow.lua(prompt, f"runs true\n{waits}\nsilently {change}\n{waits}end", {"session": 2})
+    slow.wait("#require('acp').state().sessions[2].tool_calls == 1")
+    slow.wait("require('acp').state().sessions[2].tool_calls[1].status == 'completed'")
+    gate.close()
+    (slow.home / "1").touch()
+    slow.wait_event("AcpTurnEnd", 2)
+    tick(slow.home / "probe")
+    (slow.home / "2").touch()
+    until(lambda: "TWO" in (slow.work / "b.txt").read_text())
+    gate.open()
+    slow.wait("#(require('acp').state().sessions[2].edits or {}) == 1", timeout=20.0)
+    (slow.home / "2end").touch()
+    slow.wait_event("AcpTurnEnd", 3)
+
+
+@pytest.mark.parametrize("names", ["b.txt ", ""])
+def test_another_session_at_work_has_not_made_what_changes_meanwhile(
+    gate: Gate, names: str
+) -> None:
+    slow = two(gate)
     end = f"until_there {slow.home}/end"
     first = "runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt")
     slow.lua("require('acp').prompt(...)", f"{first}\n{end}", {"session": 1})
@@ -166,7 +195,6 @@ def test_another_session_at_work_has_not_made_what_changes_meanwhile(
     second = f"runs {names}" + json.dumps("sed -i s/two/TWO/ b.txt")
     slow.lua("require('acp').prompt(...)", f"{second}\n{end}", {"session": 2})
     until(lambda: "TWO" in (slow.work / "b.txt").read_text())
-    assert gate.waits
     gate.open()
     slow.wait("#(require('acp').state().sessions[2].edits or {}) == 1", timeout=20.0)
     (slow.home / "end").touch()
@@ -174,6 +202,42 @@ def test_another_session_at_work_has_not_made_what_changes_meanwhile(
     slow.wait("not require('acp.watch').at_work(...)", str(slow.work / "a.txt"))
     assert [Path(it["path"]).name for it in slow.session(1)["edits"]] == ["a.txt"]
     assert [Path(it["path"]).name for it in slow.session(2)["edits"]] == ["b.txt"]
+
+
+SAVES = """
+local watch = require('acp.watch')
+local turns = watch.turns
+function watch.turns(roots)
+  watch.turns = turns
+  vim.cmd('silent write')
+  turns(roots)
+end
+"""
+"""The user saves just before Neovim is told that a turn comes."""
+
+
+@pytest.mark.parametrize("first", ["true", "sed -i s/one/first/ a.txt"])
+def test_what_the_user_saves_as_the_prompt_goes_is_his(gate: Gate, first: str) -> None:
+    """Also where the agent has made the file what it was until then."""
+    slow, path = gate.editor, gate.editor.work / "a.txt"
+    gate.open()
+    slow.turn("runs a.txt " + json.dumps(first))
+    slow.wait("not require('acp.watch').at_work(...)", str(path))
+    slow.cmd("Acp accept all")
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 0")
+    slow.cmd("wincmd t | edit a.txt")
+    slow.cmd("call setline(1, 'mine')")
+    slow.lua(SAVES)
+    gate.close()
+    slow.turn("runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt"))
+    until(lambda: gate.waits)
+    assert path.read_text() == "mine\nTWO\n"
+    gate.open()
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    assert slow.session()["edits"][0]["added"] == 1
+    slow.cmd("Acp reject all")
+    slow.wait("#require('acp').state().sessions[1].edits == 0")
+    until(lambda: path.read_text() == "mine\ntwo\n")
 
 
 def test_how_the_file_lay_that_the_user_has_saved_before_the_prompt(gate: Gate) -> None:
@@ -190,7 +254,7 @@ def test_how_the_file_lay_that_the_user_has_saved_before_the_prompt(gate: Gate) 
         "runs a.txt " + json.dumps("sed -i 's/\\r$//' a.txt")
     )
     until(lambda: b"TWO" in path.read_bytes())
-    assert gate.waits
+    until(lambda: gate.waits)
     gate.open()
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
     (slow.home / "1").touch()

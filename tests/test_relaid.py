@@ -284,3 +284,17 @@ def test_a_buffer_that_shows_the_ends_of_its_lines(editor: Editor) -> None:
     assert edits(editor)["a.txt"]["hunks"] == 1
     assert editor.lines(str(path)) == ["ONE\r", "two\r", "mine\r"]
     agent.end()
+
+
+@pytest.mark.parametrize("opened", [True, False])
+@pytest.mark.parametrize("what", list(CHANGES))
+def test_laid_once_more_after_a_reject(editor: Editor, what: str, opened: bool) -> None:
+    """The very bytes that were seen before the reject."""
+    before, after = CHANGES[what]
+    changed = Changed(editor, before, after, opened)
+    changed.pending()
+    changed.decide("reject all", before)
+    changed.put(after)
+    assert changed.pending()["note"] == what
+    changed.over()
+    changed.decide("reject all", before)

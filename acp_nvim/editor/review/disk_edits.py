@@ -32,15 +32,14 @@ from acp_nvim.editor.bridge import NvimError
 from acp_nvim.editor.changes import (
     changed_at,
     differing,
-    keep,
     kind_of,
     text_of,
 )
+from acp_nvim.editor.review.authors import HEARD_NS, Authors
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.entering import Step, enter
 from acp_nvim.editor.review.laying import Laid, laid
 from acp_nvim.editor.review.sides import comes_yet, texts
-from acp_nvim.editor.review.starting import Starting
 from acp_nvim.edits.moves import Move, Moves
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
@@ -60,7 +59,7 @@ class DiskEdits:
         self._snapshots = snapshots
         self._tasks = tasks
         self.turns = Turns(self._tell)
-        self._starting = Starting(self.turns)
+        self._authors = Authors(self.turns)
         self._stamps: dict[str, tuple[str | None, Text | None]] = {}
         """Of files whose content is `Edits.known`, as they were looked at last, and what was known
         then.
@@ -86,7 +85,7 @@ class DiskEdits:
             self._edits.looked.clear()
             self._moves = Moves()
         turn = self.turns.enter(session)
-        self._starting.enter(turn)
+        self._authors.enter(turn)
         return turn
 
     async def remember(self, turn: Turn) -> None:
@@ -96,16 +95,16 @@ class DiskEdits:
         edits = self._edits
         saved = {path for path in edits.unseen if turn.concerns(path)}
         edits.unseen -= saved
-        found: dict[str, bytes | None] = {}
-        if saved:
-            await to_thread.run_sync(keep, found, sorted(saved - edits.known.keys()))
-        for path, data in found.items():
+        found = await to_thread.run_sync(_as_they_are, sorted(saved)) if saved else {}
+        for path, (data, stamp) in found.items():
+            if path in edits.known and edits.stamps.get(path) != stamp:
+                continue
             live = edits.mirrors.get(path)
             layout = live.format if live else None
             with suppress(BinaryError):
                 text, lies = text_of(data, layout), laid(layout, data, data)
-                if edits.known.setdefault(path, text) is text:
-                    edits.layouts.lies(path, text, lies.new if lies else None)
+                edits.known[path] = text
+                edits.layouts.lies(path, text, lies.new if lies else None)
 
     def sent(self, turn: Turn) -> None:
         """The prompt goes. What changed since the agent was done with the one before is the user's,
@@ -247,7 +246,7 @@ class DiskEdits:
             except OSError:
                 continue
             self._stamps[path] = stamp, text
-            before = None if text is None else str(text).encode("utf-8", "surrogateescape")
+            before = self._edits.layouts.data(path, text)
             if data != before:
                 found.append(FileChange(path, before, data))
         return found
@@ -273,7 +272,11 @@ class DiskEdits:
     async def _author(self, path: str) -> tuple[Turn | None, int]:
         """Whose doing the last change of a file is, if it is an agent's; when it was."""
         at = await to_thread.run_sync(changed_at, path)
-        return self._starting.author(path, at), at
+        age = time.time_ns() - at
+        if 0 <= age < HEARD_NS and not self._authors.is_sure(path, at):
+            await anyio.sleep((HEARD_NS - age) / 1e9)
+            at = await to_thread.run_sync(changed_at, path)
+        return self._authors.of(path, at), at
 
     def _join(self, session: Session, move: Move | None) -> None:
         """Both parts of a move have been entered."""
@@ -371,3 +374,12 @@ class DiskEdits:
 
 def _stamps(paths: Sequence[str]) -> dict[str, str | None]:
     return {path: stamp_of(path) for path in paths}
+
+
+def _as_they_are(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:
+    """What files hold, and their stamps; what cannot be read is left out."""
+    found: dict[str, tuple[bytes | None, str | None]] = {}
+    for path in paths:
+        with suppress(OSError):
+            found[path] = read_stamped(path)
+    return found

@@ -31,6 +31,15 @@ class Layouts:
         known, layout = self._lies.get(path, (None, None))
         return layout if known is text else None
 
+    def data(self, path: str, text: Text | None) -> bytes | None:
+        """What the file holds of which this very text is known, as far as it is known how it lies;
+        None: there is none.
+        """
+        if text is None:
+            return None
+        data = _bytes(text, self.of(path, text) or Format())
+        return str(text).encode("utf-8", "surrogatepass") if data is None else data
+
     def note(self, path: str, layout: Format | None) -> None:
         """Nothing is pending in the file, which lies so, as far as is known, and will be."""
         if layout is not None:

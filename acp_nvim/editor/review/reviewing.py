@@ -204,9 +204,9 @@ class Reviewing:
         kept = await self.rewind.keep(session, n, label) if self.checkpoints else None
         self.outliving.touch()
         turn = self.disk.enter(session)
-        await self.disk.remember(turn)
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
+        await self.disk.remember(turn)  # all that he saved before that has been told by now
         looked = self.coming.take(session)
         if looked:
             self._looked(turn, kept)
