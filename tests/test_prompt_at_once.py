@@ -283,6 +283,31 @@ def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:
     assert not (slow.work / "new.txt").exists()
 
 
+@pytest.mark.parametrize("decided", [True, False])
+def test_the_checkpoint_knows_what_the_user_has_made_of_a_file_since_the_last_look(
+    gate: Gate, decided: bool
+) -> None:
+    slow, path = gate.editor, gate.editor.work / "a.txt"
+    gate.open()
+    slow.turn("runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt"))
+    slow.wait("not require('acp.watch').at_work(...)", str(path))
+    slow.cmd("wincmd t | edit a.txt")
+    if decided:
+        slow.cmd("Acp reject all")
+        slow.wait("#require('acp').state().sessions[1].edits == 0")
+        until(lambda: path.read_text() == "one\ntwo\n")
+    else:
+        slow.cmd("call setline(1, 'mine') | silent write")
+    before = path.read_text()
+    gate.close()
+    slow.turn("silently " + json.dumps("echo more >> a.txt"))
+    until(lambda: gate.waits)
+    gate.open()
+    slow.wait("not require('acp.watch').at_work(...)", str(path), timeout=20.0)
+    restore(slow, 2, "1 file")
+    assert path.read_text() == before
+
+
 def test_the_checkpoint_of_a_first_prompt_has_what_was_named_meanwhile(gate: Gate) -> None:
     slow, path = gate.editor, gate.editor.work / "a.txt"
     slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))

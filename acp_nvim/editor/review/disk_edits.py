@@ -36,6 +36,7 @@ from acp_nvim.editor.changes import (
     text_of,
 )
 from acp_nvim.editor.review.authors import HEARD_NS, Authors
+from acp_nvim.editor.review.before import Before
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.entering import Step, enter
 from acp_nvim.editor.review.laying import Laid, laid
@@ -60,6 +61,7 @@ class DiskEdits:
         self._tasks = tasks
         self.turns = Turns(self._tell)
         self._authors = Authors(self.turns)
+        self._before = Before(edits)
         self._stamps: dict[str, tuple[str | None, Text | None]] = {}
         """Of files whose content is `Edits.known`, as they were looked at last, and what was known
         then.
@@ -105,6 +107,7 @@ class DiskEdits:
                 text, lies = text_of(data, layout), laid(layout, data, data)
                 edits.known[path] = text
                 edits.layouts.lies(path, text, lies.new if lies else None)
+        self._before.note(turn)
 
     def sent(self, turn: Turn) -> None:
         """The prompt goes. What changed since the agent was done with the one before is the user's,
@@ -257,7 +260,7 @@ class DiskEdits:
                 self._edits.programs.add(change.path)
             turn, at = await self._author(change.path)
             if turn is not None and not turn.ready.is_set():
-                turn.late.append(change)
+                turn.late.append(self._before.change(turn, change))
             session, then = self._late.pop(change.path, (None, 0))
             if turn is not None and at != then:
                 session = turn.session

@@ -35,10 +35,7 @@ class Layouts:
         """What the file holds of which this very text is known, as far as it is known how it lies;
         None: there is none.
         """
-        if text is None:
-            return None
-        data = _bytes(text, self.of(path, text) or Format())
-        return str(text).encode("utf-8", "surrogatepass") if data is None else data
+        return None if text is None else in_bytes(text, self.of(path, text))
 
     def note(self, path: str, layout: Format | None) -> None:
         """Nothing is pending in the file, which lies so, as far as is known, and will be."""
@@ -68,6 +65,12 @@ class Layouts:
         if present is None or before is None or whole:
             return kept
         return kept if _bytes(before, kept) == _bytes(before, present) else None
+
+
+def in_bytes(text: Text, layout: Format | None) -> bytes:
+    """A file of that text, as far as it is known how it lies."""
+    data = _bytes(text, layout or Format())
+    return str(text).encode("utf-8", "surrogatepass") if data is None else data
 
 
 def _bytes(text: Text, layout: Format) -> bytes | None:

@@ -1,0 +1,41 @@
+"""What files held before a prompt whose look at them is not done: the look before that is older
+than what the user, or a decision of his, has made of them since.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from acp_nvim.agent.fs.decode import Format
+from acp_nvim.agent.workspace.snapshots import FileChange
+from acp_nvim.editor.at_work import Turn
+from acp_nvim.editor.review.edits import Edits
+from acp_nvim.editor.review.layouts import in_bytes
+from acp_nvim.edits.text import Text
+
+
+class Before:
+    """By turn, as long as it starts."""
+
+    def __init__(self, edits: Edits) -> None:
+        self._edits = edits
+        self._held: dict[Turn, dict[str, tuple[Text | None, Format | None]]] = {}
+
+    def note(self, turn: Turn) -> None:
+        """A prompt is about to be sent."""
+        for known in [turn for turn in self._held if turn.ready.is_set()]:
+            del self._held[known]
+        if not turn.ready.is_set():
+            layouts = self._edits.layouts
+            self._held[turn] = {
+                path: (text, layouts.of(path, text)) for path, text in self._edits.known.items()
+            }
+
+    def change(self, turn: Turn, change: FileChange) -> FileChange:
+        """A change since the last look, as one since the prompt."""
+        held = self._held.get(turn, {})
+        if change.path not in held:
+            return change
+        text, layout = held[change.path]
+        data = None if text is None else in_bytes(text, layout)
+        return msgspec.structs.replace(change, before=data)
