@@ -63,6 +63,19 @@ def test_a_question_stands_in_the_bar_until_it_is_answered(editor: Editor) -> No
     assert "question" not in bar(editor)
 
 
+def test_changes_that_wait_for_a_word_stand_in_the_bar(editor: Editor) -> None:
+    editor.agent("script")
+    path = editor.write("a.txt", "".join(f"line {number}\n" for number in range(20)))
+    editor.open(path)
+    editor.turn(f"replace {path} 'line 3' three\nreplace {path} 'line 12' twelve")
+    shows(editor, "done after 0 s · 2 to review ")
+    editor.cmd("normal! gg")
+    editor.keys("]h\\a")
+    shows(editor, "· 1 to review ")
+    editor.cmd("Acp reject all")
+    editor.wait(f"not {BAR}:find('review', 1, true)")
+
+
 def test_a_question_that_no_agent_waits_for_is_counted_too(editor: Editor) -> None:
     editor.write(".mcp.json", '{"mcpServers": {"db": {"command": "db", "args": []}}}')
     editor.agent("script")

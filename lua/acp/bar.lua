@@ -119,8 +119,10 @@ local function text(n, width)
     asked = asked + #(session[name] or {})
   end
   local questions = counted(asked, asked == 1 and 'question' or 'questions')
-  local now = { status(n, session), counted(#(session.queue or {}), 'waiting') }
-  local plain = joined(now, 1, 2)
+  local now = { status(n, session) }
+  now[#now + 1] = counted(#(session.queue or {}), 'waiting')
+  now[#now + 1] = counted(require('acp.statusline').hunks({ session }), 'to review')
+  local plain = joined(now, 1, #now)
   local left = literal(plain)
   if session.error then
     left = '%#AcpError#' .. left .. '%*'

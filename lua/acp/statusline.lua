@@ -39,7 +39,7 @@ end
 --- Pending hunks of all files; sessions may share a file.
 ---@param sessions table<integer, acp.Session>
 ---@return integer
-local function hunks(sessions)
+function M.hunks(sessions)
   local seen, count = {}, 0
   for _, session in pairs(sessions) do
     for _, edit in ipairs(session.edits or {}) do
@@ -69,7 +69,7 @@ function M.text()
   if count > 0 then
     parts[#parts + 1] = count .. '?'
   end
-  local edits = hunks(state.sessions)
+  local edits = M.hunks(state.sessions)
   if edits > 0 then
     parts[#parts + 1] = edits .. '±'
   end
