@@ -161,6 +161,19 @@ def put(session: Chooser, option_id: str, value: Value) -> None:
     session.change("options", "modes")
 
 
+def said(session: Chooser, option_id: str) -> str | None:
+    """Name and value of an option, as the user reads them; None where there is no such option any
+    more.
+    """
+    option = next((option for option in available(session) if option.id == option_id), None)
+    if option is None:
+        return None
+    if isinstance(option, schema.SessionConfigBoolean):
+        return f"{option.name}: {'on' if option.current_value else 'off'}"
+    names = {item.value: item.name for item in values(option)}
+    return f"{option.name}: {names.get(option.current_value) or option.current_value}"
+
+
 def _with(options: Iterable[Any], option_id: str, value: Value) -> Iterator[Any]:
     for option in options:
         known = isinstance(option, schema.SessionConfigSelect | schema.SessionConfigBoolean)
@@ -208,6 +221,15 @@ def mode_changed(session: Chooser, mode_id: str) -> None:
     if option is not None:
         put(session, option.id, mode_id)
     session.change("modes")
+
+
+def mode_said(session: Chooser) -> str | None:
+    """The mode that is in force, as the user reads it; None where there are no modes any more."""
+    known = modes(session)
+    if known is None:
+        return None
+    names = {mode.id: mode.name for mode in known.available_modes}
+    return f"Mode: {names.get(known.current_mode_id) or known.current_mode_id}"
 
 
 def check_mode(session: Chooser, mode_id: str) -> None:

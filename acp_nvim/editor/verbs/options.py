@@ -10,35 +10,48 @@ from acp_nvim.agent.conversation import Conversation
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, run, verb
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RequestError
+from acp_nvim.session import options
 from acp_nvim.session.options import NoSuchChoice
 
 
 @verb("mode")
 async def mode(host: Host, args: Args) -> None:
-    """Switch the session's mode: shown at once, taken back in one line when the agent refuses."""
+    """Switch the session's mode: shown at once, said in one line when the agent has done it, taken
+    back in one line when it refuses.
+    """
     conversation = _open(host, args)
     if conversation is not None and conversation.connection is not None:
         agent = conversation.connection.agent
         change = choices.set_mode(conversation.session, agent, str(args["id"]))
-        await _logged_in(host, conversation.connection, "mode", args, change)
+        if await _logged_in(host, conversation.connection, "mode", args, change):
+            _say(host, options.mode_said(conversation.session))
 
 
 @verb("option")
 async def option(host: Host, args: Args) -> None:
-    """Set a config option: shown at once, taken back in one line when the agent refuses."""
+    """Set a config option: shown, said and taken back as a mode is."""
     conversation = _open(host, args)
     if conversation is not None and conversation.connection is not None:
         agent = conversation.connection.agent
         change = choices.set_option(conversation.session, agent, str(args["id"]), args["value"])
-        await _logged_in(host, conversation.connection, "option", args, change)
+        if await _logged_in(host, conversation.connection, "option", args, change):
+            _say(host, options.said(conversation.session, str(args["id"])))
+
+
+def _say(host: Host, what: str | None) -> None:
+    if what is not None:
+        host.echo("info", what)
 
 
 async def _logged_in(
     host: Host, connection: Connection, name: str, args: Args, change: Awaitable[object]
-) -> None:
-    """Make a change; an agent that wants a login first gets it again afterwards."""
+) -> bool:
+    """Make a change, and return whether it was made; an agent that wants a login first gets it
+    again afterwards.
+    """
     try:
         await change
+        return True
     except NoSuchChoice as error:
         host.echo("error", f"{name}: {error}")
     except RequestError as error:
@@ -46,6 +59,7 @@ async def _logged_in(
             raise
         host.login_needed(connection, None)
         host.after_login.append((connection.name, lambda: run(host, name, args)))
+    return False
 
 
 def _open(host: Host, args: Args) -> Conversation | None:
