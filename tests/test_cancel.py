@@ -6,6 +6,7 @@ import pytest
 
 from tests.editor import Editor
 from tests.silence import answer, silent
+from tests.until import until
 
 IDLE = "require('acp').state().sessions[1].status == 'idle'"
 
@@ -55,7 +56,7 @@ def test_what_is_asked_outside_of_a_turn_is_answered_as_cancelled(editor: Editor
     editor.cmd("AcpCancel")
     assert editor.wait_event("AcpPermissionDone")["outcome"] == "cancelled"
     editor.wait("#require('acp').state().sessions[1].permissions == 0")
-    (answer,) = traffic.answers("session/request_permission")
+    (answer,) = until(lambda: traffic.answers("session/request_permission"))
     assert answer["result"]["outcome"] == {"outcome": "cancelled"}
     assert traffic.received("session/cancel") == []
     assert "nothing to cancel" not in editor.messages()
