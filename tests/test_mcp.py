@@ -72,13 +72,19 @@ def test_a_program_with_its_full_path_is_passed_as_it_is() -> None:
     assert result.left_out == []
 
 
+def test_a_program_that_is_not_found_is_passed_as_it_is_and_named() -> None:
+    result = found({"name": "a", "command": "no-such-program"})
+    assert result.servers == [schema.McpServerStdio("a", "no-such-program", [], [])]
+    assert result.doubts == ["the MCP server a: there is no program no-such-program here"]
+    assert result.left_out == []
+
+
 @pytest.mark.parametrize(
     ("entry", "why"),
     [
         ({"name": "a", "type": "http", "url": "https://x.org"}, "takes no servers of type http"),
         ({"name": "a", "type": "sse", "url": "https://x.org"}, "takes no servers of type sse"),
         ({"name": "a", "type": "carrier"}, "its type carrier is none of"),
-        ({"name": "a", "command": "no-such-program"}, "no program no-such-program"),
         ({"name": "a"}, "it has no command"),
         ({"name": "a", "command": "sh", "args": "x"}, "args are no list"),
         ({"name": "a", "command": "sh", "env": {"A": None}}, "env are no names"),

@@ -44,10 +44,12 @@ class Mistake(ValueError):
 
 @dataclass(slots=True)
 class Servers:
-    """What goes to the agent; `left_out` and `secrets` are for the user and for the log."""
+    """What goes to the agent; `left_out`, `doubts` and `secrets` are for the user and the log."""
 
     servers: list[Server] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    """Why a server that is passed on may not work."""
     secrets: list[str] = field(default_factory=list)
     files: dict[str, list[str]] = field(default_factory=dict)
     """Files that servers were taken from, and their names."""
@@ -91,11 +93,14 @@ def _add(
     """Whether the server is passed on; where it is not, `left_out` says why."""
     expand = _Expansion({**env, "workspaceFolder": cwd})
     try:
-        found.servers.append(_server(entry, name, cwd, capabilities, expand))
-        found.secrets += expand.used
+        server = _server(entry, name, cwd, capabilities, expand)
     except Mistake as mistake:
         found.left_out.append(f"the MCP server {name} was left out: {mistake}")
         return False
+    found.servers.append(server)
+    found.secrets += expand.used
+    if isinstance(server, schema.McpServerStdio) and not os.path.isabs(server.command):  # noqa: PTH117
+        found.doubts.append(f"the MCP server {name}: there is no program {server.command} here")
     return True
 
 
@@ -136,17 +141,17 @@ def _stdio(
 
 
 def _absolute(command: str, cwd: str, path: str | None) -> str:
-    """The program by its full path, as the protocol wants it. One that is given so is passed on as
-    it is: the agent may run elsewhere.
+    """The program by its full path, as the protocol wants it. One that is given so or not to be
+    found is passed on as it is: the agent may run elsewhere.
     """
     program = os.path.expanduser(command)  # noqa: PTH111 - `~` alone, nothing else changes
     if os.path.isabs(program):  # noqa: PTH117
         return program
     if os.sep in program:
-        program = str(Path(cwd, program))
+        return str(Path(cwd, program))
     found = shutil.which(program, path=path)
     if found is None:
-        raise Mistake(f"there is no program {command}")
+        return program
     return found if os.path.isabs(found) else str(Path(cwd, found))  # noqa: PTH117
 
 

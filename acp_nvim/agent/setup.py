@@ -60,7 +60,7 @@ def of(
         env,
         said,
     )
-    remarks = list(found.left_out)
+    remarks = [*found.left_out, *found.doubts]
     if spec.protocol not in (None, 1):
         remarks.append(f"protocol {spec.protocol} is not supported yet: version 1 is used")
     prompt = _system_prompt(spec, capabilities, remarks)
