@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from acp_nvim.protocol import schema
 from acp_nvim.render.text import one_line, shown_path, visible
 from acp_nvim.session.asking.decisions import Decision
-from acp_nvim.session.tool_calls import ToolCall
 
 ABOUT_FILES = frozenset(("read", "edit", "delete", "move", "search"))
 """Kinds whose titles name files. What may be a command is never said otherwise than it is."""
@@ -50,13 +48,12 @@ def says_kind(title: str, kind: str) -> int:
     return 0
 
 
-def details(decision: Decision, call: ToolCall | None, cwd: str, *, below: bool) -> Iterator[str]:
-    """Return the details of a question, line by line: of the files of its call those that no row
-    names, relative to `cwd`. `below`: it stands below the rows of its call, locations too.
+def details(
+    decision: Decision, places: Collection[str], shown: Collection[str], cwd: str
+) -> Iterator[str]:
+    """Return the details of a question, line by line: of the files that its call names (`places`)
+    those that no row has `shown`, relative to `cwd`.
     """
-    diffs = {i.path for i in call.content if isinstance(i, schema.Diff)} if call else set()
-    places = {location.path for location in call.locations} if call else set()
-    shown = diffs | places if below else diffs
     for detail in decision.details:
         if detail in shown:
             continue

@@ -80,7 +80,8 @@ def card(
         rows = [row(f"{what} needed", "AcpPermission", mark)]
     else:
         rows = [pieces([(f"{what}: ", "AcpPermission"), (title, "AcpPermissionTitle")], mark)]
-    rows += [row("  " + line, None, mark) for line in details(decision, call, cwd, below=below)]
+    places, shown = _files(call, below)
+    rows += [row("  " + line, None, mark) for line in details(decision, places, shown, cwd)]
     used: set[str] = set()
     for number, option in enumerate(decision.options, 1):
         key = "" if option.kind in used else KEYS.get(option.kind, "")
@@ -92,6 +93,15 @@ def card(
         ]
         rows.append(pieces([*parts, (f"  {key}" if key else "", "AcpKey")], mark))
     return _ends_marked(rows, mark)
+
+
+def _files(call: ToolCall | None, below: bool) -> tuple[set[str], set[str]]:
+    """The files of a call's locations, and those that rows above its question name."""
+    if call is None:
+        return set(), set()
+    places = {location.path for location in call.locations}
+    diffs = {item.path for item in call.content if isinstance(item, schema.Diff)}
+    return places, diffs | places if below else diffs
 
 
 def _ends_marked(rows: list[Row], mark: Target) -> list[Row]:
