@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
 from tests.editor import Editor
 from tests.orders import Orders
+from tests.outliving import HOST
 from tests.test_disk_again import wait_edits
 from tests.test_disk_edits import edits
 from tests.test_snapshots import repository
@@ -221,3 +225,24 @@ def test_a_formatter_in_the_background(editor: Editor, verb: str) -> None:
     kept = {"l12": "twelve all"} if verb == "accept" else {}
     both(project, lines(l17="mine too", **kept))
     assert edits(project) == {}
+
+
+@pytest.mark.parametrize("formatter", ["edit", "checktime"])
+def test_what_the_agent_does_on_disk_at_once(editor: Editor, formatter: str) -> None:
+    """Before anybody has looked at what was formatted there."""
+    project = started(editor, FORMATTERS[formatter])
+    agent = Orders.at_work(project)
+    agent.ask("runs", "true")
+    host = project.lua(HOST)
+    os.kill(host, signal.SIGSTOP)
+    project.lua("vim.fn.setline(3, 'mine  all') vim.cmd('silent write')")
+    project.wait("vim.fn.getline(3) == 'mine all'")
+    agent.ask("runs", "a.txt", "sleep .01; sed -i 's/^line 12$/twelve/' a.txt")
+    os.kill(host, signal.SIGCONT)
+    over(project, agent)
+    both(project, lines(l3="mine all", l12="twelve"))
+    found = edits(project)["a.txt"]
+    assert (found["hunks"], found["added"], found["removed"]) == (1, 1, 1)
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    both(project, lines(l3="mine all"))

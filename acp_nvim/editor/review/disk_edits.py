@@ -317,6 +317,7 @@ class DiskEdits:
                 peeked, known = await self._edits.buffers.glance(place)
                 found = self._edits.mirrors.found(place.real, peeked)
                 live = found if isinstance(found, BufferText) else None
+                self._read_again(place.real, live, known)
                 before, after, laid = texts(self._edits, change, data, live)
             except OSError:
                 return None  # it has become too large, or no file
@@ -353,6 +354,16 @@ class DiskEdits:
         """The file has been looked at."""
         self._edits.known[path] = after
         self._edits.layouts.lies(path, after, laid.new if laid else None)
+
+    def _read_again(self, path: str, live: BufferText | None, stamp: str | None) -> None:
+        """A formatter has made another text of the file than the user saved: his buffer has it, if
+        it was read from the file with the stamp of that save.
+        """
+        edits = self._edits
+        if live is None or live.modified or path not in edits.coded or stamp is None:
+            return
+        if stamp == edits.stamps.get(path) and edits.known.get(path) != live.text:
+            self._seen(path, live.text, Laid(live.format, live.format))
 
     def _users(self, path: str, text: Text | None) -> bool:
         """Whether a file with the stamp of a save holds what the user saved. An agent may have
