@@ -174,7 +174,7 @@ class History(Decisions):
         until(lambda: done in self.agent.traffic.notes(), what=done)
         lines = list(disk.lines)
         lines[mine] = user
-        eol = disk.eol or save  # 'fixendofline'
+        eol = disk.eol or (save and self.ends(path))
         edited = Text(tuple(lines), eol)
         lines[theirs] = agent
         both = Text(tuple(lines), eol)
@@ -185,6 +185,10 @@ class History(Decisions):
         if not save:
             self.ledger.stored(path, disk, Text(tuple(only), disk.eol), self.n)
         self.settle({path: both}, {path: both if save else Text(tuple(only), disk.eol)})
+
+    def ends(self, path: str) -> bool:
+        """Whether a save ends the text; not after an agent has taken its end, or a reject has."""
+        return bool(self.editor.lua("return vim.bo[vim.fn.bufnr(...)].fixendofline", path))
 
     def free_rows(self, path: str, count: int) -> list[int]:
         """Rows that no pending hunk touches."""
