@@ -164,7 +164,8 @@ class History(Decisions):
         if save and first:
             self.editor.keys(keys)
             until(lambda: user in str(self.disk(path)))
-        dos = self.layout(path).dos and (theirs + 1 < len(disk.lines) or disk.eol)
+        ended = disk.eol or (save and first and self.ends(path))
+        dos = self.layout(path).dos and (theirs + 1 < len(disk.lines) or ended)
         sed = f"LC_ALL=C sed -i '{theirs + 1}s/.*/{agent}" + "\\r" * dos + f"/' {path}"
         done = self.agent.order("runs", *self.named(path), sed)
         if save and not first:
