@@ -61,8 +61,8 @@ class Live:
         )
         self.session = Session(str(editor.work))
 
-    async def _ask(self, _session: FileSession, verb: str, path: str, reason: str) -> bool:
-        self.asked.append((verb, path, reason))
+    async def _ask(self, _session: FileSession, verb: str, where: Place, reason: str) -> bool:
+        self.asked.append((verb, where.path, reason))
         return self.answer
 
     def path(self, name: str | Path) -> str:

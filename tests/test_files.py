@@ -82,8 +82,8 @@ class Served:
         )
         self.session: FileSession = Session(str(root))
 
-    async def ask(self, _session: FileSession, verb: str, path: str, reason: str) -> bool:
-        self.asked.append((verb, path, reason))
+    async def ask(self, _session: FileSession, verb: str, where: Place, reason: str) -> bool:
+        self.asked.append((verb, where.path, reason))
         return self.answer
 
     def path(self, name: str) -> str:

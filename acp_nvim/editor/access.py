@@ -4,7 +4,10 @@ file.
 
 from __future__ import annotations
 
+import os
+
 from acp_nvim.agent.client import decision_id, wait
+from acp_nvim.agent.fs.paths import Place
 from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option
 from acp_nvim.session.session import Session
 
@@ -16,26 +19,27 @@ OPTIONS = (
 
 
 class Access:
-    """Asks once for a path; remembers what was allowed for the whole session."""
+    """Asks once for a path; remembers which files were allowed for the whole session, by where
+    their paths led then.
+    """
 
     def __init__(self) -> None:
         """Nothing is allowed yet."""
         self._allowed: set[tuple[int, str, str]] = set()
 
-    async def __call__(self, session: Session, verb: str, path: str, reason: str) -> bool:
+    async def __call__(self, session: Session, verb: str, where: Place, reason: str) -> bool:
         """Return whether the user lets the agent `read` or `write` a path that is `outside` or
         `secret`.
         """
-        key = (session.n, verb, path)
+        key = (session.n, verb, where.real)
         if key in self._allowed:
             return True
         what = (
             "a secret file" if reason == "secret" else "a file outside of the session's directories"
         )
         kind = "read" if verb == "read" else "edit"
-        decision = Decision(
-            decision_id(), "access", f"{verb} {what}: {path}", kind=kind, options=OPTIONS
-        )
+        title = f"{verb} {what}: {_named(where)}"
+        decision = Decision(decision_id(), "access", title, kind=kind, options=OPTIONS)
         if session.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         session.ask(decision)
@@ -45,3 +49,9 @@ class Access:
         if outcome.option.id == "allow_always":
             self._allowed.add(key)
         return outcome.option.kind.startswith("allow")
+
+
+def _named(where: Place) -> str:
+    """A path as the agent spelled it, and where it leads if that is elsewhere."""
+    leads = where.real != os.path.normpath(where.path)
+    return f"{where.path} ({where.real})" if leads else where.path

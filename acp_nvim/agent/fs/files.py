@@ -56,7 +56,7 @@ class FileSession(Protocol):
 S = TypeVar("S", bound=FileSession)
 S_contra = TypeVar("S_contra", contravariant=True)
 
-Ask = Callable[[S, Verb, str, Literal["outside", "secret"]], Awaitable[bool]]
+Ask = Callable[[S, Verb, Place, Literal["outside", "secret"]], Awaitable[bool]]
 """Puts a question to the user, with the path and why it is asked; true when the agent may."""
 OnLocation = Callable[[S, str, int | None], None]
 """Told of each file an agent uses, with the 1-based line where there is one."""
@@ -193,17 +193,17 @@ class Files(Generic[S]):
         if inside is None and options.outside == "deny":
             raise refusal("outside", path, "outside of the session's directories")
         if secret(where, inside, options.secret):
-            await self._question(session, verb, path, "secret")
+            await self._question(session, verb, where, "secret")
         elif inside is None and options.outside == "ask":
-            await self._question(session, verb, path, "outside")
+            await self._question(session, verb, where, "outside")
         return where
 
     async def _question(
-        self, session: S, verb: Verb, path: str, reason: Literal["outside", "secret"]
+        self, session: S, verb: Verb, where: Place, reason: Literal["outside", "secret"]
     ) -> None:
-        if not await self._ask(session, verb, path, reason):
+        if not await self._ask(session, verb, where, reason):
             about = {"outside": "outside of the session's directories", "secret": "a secret file"}
-            raise refusal("denied", path, f"the user did not allow to {verb} {about[reason]}")
+            raise refusal("denied", where.path, f"the user did not allow to {verb} {about[reason]}")
 
     def turn(self, real: str) -> AbstractAsyncContextManager[None]:
         """One at a time for each file."""
