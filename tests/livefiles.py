@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from acp_nvim.agent.fs.files import FileOptions, Files, FileSession
+from acp_nvim.agent.fs.paths import Place
 from acp_nvim.editor.buffers import Buffers
 from acp_nvim.edits.text import Text
 from acp_nvim.protocol import schema
