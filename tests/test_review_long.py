@@ -68,3 +68,14 @@ def test_files_that_nobody_had_open_are_named_as_the_user_would(front: Editor) -
         "b.txt",
         str(paths[1].resolve()),
     ]
+
+
+def test_a_narrow_screen_cuts_the_end_of_the_hints_and_the_beginning_of_a_path(
+    edit: Start,
+) -> None:
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(60, 24))
+    name = "a/rather/long/path/of/a/file/that/is/changed.txt"
+    paths = [changed(editor, name), changed(editor, "b.txt")]
+    editor.open(paths[0])
+    review(editor, *[entry(path, LINES) for path in paths])
+    editor.wait_screen("accepted  do reject · dp ac>│ 1/2 <is/changed.txt · +3 -3")

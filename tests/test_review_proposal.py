@@ -52,6 +52,21 @@ def test_a_permission_is_seen_before_it_is_answered(front: Editor) -> None:
     assert not any("proposal" in name for name in front.lua(BUFFERS))
 
 
+def test_its_keys_are_said_to_answer_the_permission(front: Editor) -> None:
+    proposed(front)
+    front.wait_screen("\\A allow · \\R deny · g? keys")
+    front.keys("g?")
+    lines = "\n".join(front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+    assert "allow the permission" in lines
+    assert "deny the permission" in lines
+    assert "accept the file" not in lines
+    front.keys("q")
+    front.keys("\\q")
+    opened(front)
+    front.keys("g?")
+    front.wait_screen("accept the file")
+
+
 def test_what_the_user_makes_of_it_is_sent_along(front: Editor) -> None:
     proposed(front)
     front.keys("ggOmine<Esc>]fAer<Esc>:w<CR>")

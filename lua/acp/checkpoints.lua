@@ -65,7 +65,7 @@ end
 function M.hint(bufnr)
   local words =
     { changes = 'what changed', restore = 'restore', undo = 'undo the restore', help = 'keys' }
-  local keys = require('acp.keymaps').words('checkpoints', words)
+  local keys = require('acp.keymaps').words('checkpoints', words):gsub('%%', '%%%%')
   return (' %%#AcpTitle#before each prompt of session %d%%* %%<%%= %s '):format(
     session(bufnr),
     keys

@@ -129,12 +129,24 @@ local function page(title, keys)
   return lines, spans
 end
 
+--- What keys of the review do depends on what is reviewed.
+---@param window string
+---@param keys acp.Key[]
+---@return acp.Key[]
+local function in_words(window, keys)
+  local review = window:find('^review') and require('acp.review.tab').state()
+  for _, key in ipairs(keys) do
+    key.desc = review and review.source.words and review.source.words[key.action] or key.desc
+  end
+  return keys
+end
+
 ---@param window string
 ---@return string[] lines
 ---@return acp.Span[] spans
 local function pages(window)
   local keymaps = require('acp.keymaps')
-  local lines, spans = page(window, keymaps.list(window))
+  local lines, spans = page(window, in_words(window, keymaps.list(window)))
   if window == 'chat' then
     local more, marks = page('on a pending permission', keymaps.on_card())
     lines[#lines + 1] = ''

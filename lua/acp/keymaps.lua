@@ -141,7 +141,7 @@ end
 --- What keys of a window do, in a few words, for the line above it: `<C-s> applies · g? keys`.
 ---@param window string
 ---@param words table<string, string> by action
----@return string as 'winbar' takes it
+---@return string
 function M.words(window, words)
   local help, keys = require('acp.help'), {} ---@type table<string, string> by action
   for _, key in ipairs(M.list(window)) do
@@ -156,7 +156,7 @@ function M.words(window, words)
   local said = vim.tbl_map(function(action)
     return keys[action]
   end, actions_of)
-  return (table.concat(said, ' · '):gsub('%%', '%%%%'))
+  return table.concat(said, ' · ')
 end
 
 ---@class acp.Attached

@@ -159,7 +159,8 @@ end
 ---@return string
 local function hint()
   local words = require('acp.keymaps').words('queue', { apply = 'applies', help = 'keys' })
-  return ' a rule parts the prompts %=' .. (words ~= '' and words or ':w applies') .. ' '
+  words = words ~= '' and words:gsub('%%', '%%%%') or ':w applies'
+  return (' a rule parts the prompts %%= %s '):format(words)
 end
 
 --- Open the waiting prompts of the current session for editing.

@@ -118,14 +118,19 @@ local function literal(text)
   return (text:gsub('%%', '%%%%'))
 end
 
---- A winbar of a title on the left and hints on the right. A window that is being closed has none.
+--- A winbar of a title on the left and hints on the right. What is too long loses the end of the
+--- hints; where there are none, the beginning of the title, but not what stands before it. A window
+--- that is being closed has none.
 ---@param win integer
 ---@param title string
----@param hint string
-function M.bar(win, title, hint)
-  local bar = ('%%#AcpTitle# %s %%*%%<%%=%%#AcpMuted# %s %%*'):format(literal(title), literal(hint))
+---@param hint? string
+---@param before? string
+function M.bar(win, title, hint, before)
+  local whole = hint and hint ~= ''
+  local left = literal(before or '') .. (whole and '' or '%<') .. literal(title)
+  local right = whole and literal(hint --[[@as string]]) .. ' %<' or ''
   if api.nvim_win_is_valid(win) then
-    set(win, 'winbar', bar)
+    set(win, 'winbar', ('%%#AcpTitle# %s %%*%%=%%#AcpMuted# %s%%*'):format(left, right))
   end
 end
 

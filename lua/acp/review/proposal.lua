@@ -99,16 +99,15 @@ local source = {
   left = left,
   right = right,
   hint = function()
-    local keys = {}
-    for _, key in ipairs(require('acp.keymaps').list('review')) do
-      keys[key.action] = require('acp.help').spelled(key.key)
-    end
-    local words = {
-      keys.accept_file and keys.accept_file .. ' allow',
-      keys.reject_file and keys.reject_file .. ' deny',
-    }
-    return table.concat(vim.tbl_values(words), ' · ')
+    local words = { accept_file = 'allow', reject_file = 'deny', help = 'keys' }
+    return require('acp.keymaps').words('review', words)
   end,
+  words = {
+    accept_file = 'allow the permission, with the right side as it is',
+    reject_file = 'deny the permission',
+    obtain = 'obtain the other side: on the right, the file as it is',
+    put = 'put into the other side',
+  },
   decide = decide,
   closed = function()
     open = nil

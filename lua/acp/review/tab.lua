@@ -28,6 +28,7 @@ local FILES, PART = 6, 0.2
 ---@field hint fun(file: acp.ReviewFile, count: integer): string `count` files in all
 ---@field decide fun(verb: 'accept'|'reject', file: acp.ReviewFile)
 ---@field closed fun()
+---@field words? table<string, string> what keys do here, by action, where that is something else
 ---@field more? fun(paths: string[]) these came to be pending meanwhile
 
 local review ---@type acp.Review|nil
@@ -72,8 +73,8 @@ local function bars(state, left, right)
   local path = vim.fn.fnamemodify(file.path, ':~:.')
   local number = #state.files > 1 and ('%d/%d '):format(state.at, #state.files) or ''
   panes.bar(state.base, left, state.source.hint(file, #state.files))
-  local words = { number .. path, sides.counts(file), right ~= '' and right or nil }
-  panes.bar(state.live, table.concat(words, ' · '), '')
+  local words = { path, sides.counts(file), right ~= '' and right or nil }
+  panes.bar(state.live, table.concat(words, ' · '), nil, number)
 end
 
 ---@param files acp.ReviewFile[]
