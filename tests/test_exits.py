@@ -40,7 +40,8 @@ def test_an_exit_in_the_middle_of_a_turn(
     for word in words:
         assert any(word in line for line in chat)
     end = editor.events("AcpTurnEnd")[0]["data"]
-    assert how in end["error"]
+    assert how in end["error"].splitlines()[0]
+    assert end["error"].splitlines()[1:][-len(words) :] == words
     assert "stop_reason" not in end
     data = editor.wait_event("AcpAgentExit")
     assert (data.get("code"), data.get("signal")) == (

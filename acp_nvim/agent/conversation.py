@@ -202,7 +202,7 @@ class Conversation:
         if connection is None or not connection.stopping:
             reason += "; :Acp restart goes on"
             words = connection.last_words() if connection else []
-        session.end_turn(None, reason, words)
+        session.end_turn(None, reason, words, "\n".join((reason, *words)))
         queue.hold(session)
         if self.running is not None:
             self._front.give_back(session, self.running)

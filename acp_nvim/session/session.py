@@ -211,9 +211,15 @@ class Session(Calls):
             self.transcript.stream("user", part, None)
 
     def end_turn(
-        self, stop_reason: str | None, error: str | None = None, details: Sequence[str] = ()
+        self,
+        stop_reason: str | None,
+        error: str | None = None,
+        details: Sequence[str] = (),
+        told: str | None = None,
     ) -> None:
-        """The agent answered the prompt, or never will."""
+        """The agent answered the prompt, or never will; `told`: the error for state and event,
+        where that is more than `error`.
+        """
         self.echo = ""
         if stop_reason == "cancelled":
             self.close_calls("cancelled")
@@ -221,12 +227,12 @@ class Session(Calls):
             self.close_calls("failed")
         else:
             self._close_refused()
-        self.stop_reason, self.error = stop_reason, error
+        self.stop_reason, self.error = stop_reason, told or error
         if self.status in ("running", "cancelling"):
             self.status = "idle"
         self._tell_end(stop_reason, error, details)
         self.change("status", "stop_reason", "error")
-        self.event("AcpTurnEnd", stop_reason=stop_reason, error=error)
+        self.event("AcpTurnEnd", stop_reason=stop_reason, error=self.error)
 
     def _tell_end(self, stop_reason: str | None, error: str | None, details: Sequence[str]) -> None:
         if error is not None:
