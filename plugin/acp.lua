@@ -51,8 +51,9 @@ local function plug(mode, name, rhs)
   )
 end
 
-plug('n', 'prompt', '<Cmd>AcpPrompt<CR>')
-plug('x', 'prompt', ':AcpPrompt<CR>')
+local type_it = '<Cmd>lua require("acp.composer").type()<CR>'
+plug('n', 'prompt', '<Cmd>AcpPrompt<CR>' .. type_it)
+plug('x', 'prompt', ':AcpPrompt<CR>' .. type_it)
 plug('n', 'cancel', '<Cmd>AcpCancel<CR>')
 plug('n', 'chat', '<Cmd>Acp chat<CR>')
 plug('n', 'allow', '<Cmd>Acp allow<CR>')

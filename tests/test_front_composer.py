@@ -179,3 +179,15 @@ def test_completion_says_what_a_variable_stands_for(front: Editor) -> None:
     about = {item["word"]: item["menu"] for item in items}
     assert about["@{this}"] == "the cursor's file and line"
     assert all(about.values())
+
+
+@pytest.mark.parametrize(("mode", "keys"), [("nmap", "gp"), ("xmap", "Vjgp")])
+def test_after_the_key_for_a_prompt_one_types(front: Editor, mode: str, keys: str) -> None:
+    front.open(front.write("a.txt", "one\ntwo\n"))
+    front.cmd(f"{mode} gp <Plug>(acp-prompt)")
+    front.keys(keys + "hello<Esc>")
+    assert front.lua("return vim.bo.filetype") == "acpcomposer"
+    assert front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)") == ["hello"]
+    front.cmd("wincmd p")
+    front.keys(keys + ", again<Esc>")
+    assert front.lua("return vim.api.nvim_get_current_line()") == "hello, again"

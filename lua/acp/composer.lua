@@ -376,6 +376,13 @@ function M.open(opts)
   end)
 end
 
+--- Insert mode at the end of the line, where the user is in a composer: his key led him there.
+function M.type()
+  if vim.bo.filetype == 'acpcomposer' then
+    vim.cmd.startinsert({ bang = true })
+  end
+end
+
 --- From the chat: go to its composer and type.
 ---@param n? integer
 function M.open_insert(n)
