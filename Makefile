@@ -19,8 +19,8 @@ install: $(RUN) ## build the plugin's Python environment in .venv
 try: $(RUN) ## open Neovim on a small sample project with the embedded agent; NVIM_ARGS= adds arguments
 	@.ci/try $(NVIM_ARGS)
 
-test: $(DEV) ## the whole test suite, with a real Neovim; ARGS= goes to pytest
-	@$(PY) -m pytest $(ARGS)
+test: $(DEV) ## the whole test suite, with a real Neovim, several at a time; ARGS= goes to pytest
+	@$(PY) -m pytest -n auto --dist worksteal --durations=10 --durations-min=5 $(ARGS)
 
 check: check-format check-lint check-types check-lua check-docs check-shell ## all checks that must pass before a commit (-k shows all that fail)
 

@@ -4,7 +4,9 @@ terminals that end with their test.
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,16 @@ if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 ):  # a run in the background; children inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Hundreds of Pythons are started; where nothing compiled is kept, each compiles what it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Two for a core: about half of the time a test waits for a pause of the product or an end."""
+    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.fixture

@@ -15,12 +15,14 @@ from typing import Any
 
 from tests import conformance
 from tests.grid import Grid
-from tests.processes import MARK, Process, marked
+from tests.processes import MARK, Process, marked, outlasting
 from tests.rpc import Connection, EditorBlocked, EditorError, EditorGone
 from tests.traffic import Traffic
 from tests.until import until
 
 ROOT = Path(__file__).resolve().parent.parent
+HURRIED = {"PYTHONPATH": ""}
+"""The environment of an editor whose host sends a prompt although it still looks at the files."""
 
 INIT = """
 vim.opt.runtimepath:prepend({root!r})
@@ -337,14 +339,10 @@ class Editor:
         self.quit()
 
     def _survivors(self, timeout: float) -> list[str]:
-        try:
-            until(lambda: not self.processes(), timeout)
-        except AssertionError:
-            left = self.processes()
-            for process in left:
-                process.kill()
-            return [f"survived the editor: {process.pid} {process.command}" for process in left]
-        return []
+        left = outlasting(self.mark, timeout)
+        for process in left:
+            process.kill()
+        return [f"survived the editor: {process.pid} {process.command}" for process in left]
 
     def _environment(self) -> dict[str, str]:
         env = {k: v for k, v in os.environ.items() if not k.startswith(("NVIM", "XDG_", "VIM"))}
@@ -353,6 +351,7 @@ class Editor:
         run = self.home / "run"
         run.mkdir(mode=0o700, exist_ok=True)
         env |= {"XDG_RUNTIME_DIR": str(run), "HOME": str(self.home), MARK: self.mark}
+        env["PYTHONPATH"] = str(ROOT / "tests/unhurried")
         return env
 
     def _on_notification(self, name: str, args: list[Any]) -> None:

@@ -6,7 +6,9 @@ A parent's number would miss what an agent's grandchildren become once their par
 from __future__ import annotations
 
 import os
+import select
 import signal
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,3 +53,28 @@ def marked(mark: str) -> list[Process]:
         if directory.name.isdigit() and wanted in _environment(directory).split(b"\0")
     ]
     return sorted(found, key=lambda process: process.pid)
+
+
+def outlasting(mark: str, timeout: float) -> list[Process]:
+    """Wait until no such process lives, `timeout` seconds at most; those that still do then.
+
+    It is the processes that are waited for: to look at all of the machine's again and again would
+    take the time of the very ones that are to end.
+    """
+    end = time.monotonic() + timeout
+    while found := marked(mark):
+        left = end - time.monotonic()
+        if left <= 0:
+            break
+        _wait(found[0].pid, left)
+    return found
+
+
+def _wait(pid: int, seconds: float) -> None:
+    """Wait for the end of a process that need not be a child."""
+    with suppress(ProcessLookupError):
+        handle = os.pidfd_open(pid)
+        try:
+            select.select([handle], [], [], seconds)
+        finally:
+            os.close(handle)

@@ -20,7 +20,16 @@ from acp_nvim.editor.review.disk_edits import DiskEdits
 from acp_nvim.session.session import Session
 from tests.editor import Editor
 from tests.silence import answer, silent
-from tests.until import until
+
+TOLD = """
+_G.told = {}
+local watch = require('acp.watch')
+local turns = watch.turns
+watch.turns = function(roots)
+  table.insert(_G.told, #roots)
+  return turns(roots)
+end
+"""
 
 
 class Disk:
@@ -113,9 +122,10 @@ def test_what_changes_while_a_session_takes_long_to_open_is_no_agents(editor: Ed
     editor.write("mine.txt", "one\n")
     editor.write("its.txt", "one\n")
     traffic = silent(editor, "session/new", "script")
+    editor.lua(TOLD)
     editor.lua("require('acp').prompt('edits_disk its.txt \"two\\\\n\"')")
     traffic.wait("session/new")
-    until(lambda: not editor.lua("return require('acp.watch').at_work(...)", str(editor.work)))
+    editor.wait("return vim.deep_equal(_G.told, { 1, 0 })")
     editor.write("mine.txt", "two\n")
     answer(editor, "session/new")
     editor.wait_event("AcpTurnEnd")

@@ -23,12 +23,13 @@ TWO = "\n".join(["line 1", "two", *LINES[2:9], "ten", *LINES[10:]]) + "\n"
 
 @pytest.fixture
 def project(editor: Editor) -> Editor:
-    """`a.txt` of twenty lines, open; the agent has changed two of them."""
+    """`a.txt` of twenty lines, open; the agent has changed two of them, as the journal has it."""
     path = editor.write("a.txt", TEXT)
     editor.agent("script")
     editor.open("a.txt")
     editor.turn(f"read {path}\nwrite {path} {json.dumps(TWO)}")
     editor.wait("(require('acp').state().sessions[1].edits[1] or {}).hunks == 2")
+    until(lambda: is_written(editor), what="the journal is written")
     return editor
 
 

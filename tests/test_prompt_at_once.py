@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.editor import Editor
+from tests.editor import HURRIED, Editor
 from tests.silence import answer, silent
 from tests.test_snapshots import repository
 from tests.until import until
@@ -63,7 +63,8 @@ def gate(edit: Callable[..., Editor], tmp_path: Path) -> Iterator[Gate]:
     repository(work)
     (bin_ / "git").write_text(GIT.format(gate=tmp_path / "gate", git=git))
     (bin_ / "git").chmod(0o755)
-    editor = edit(work=work, env={"PATH": f"{bin_}:{os.environ['PATH']}"})
+    env = {**HURRIED, "PATH": f"{bin_}:{os.environ['PATH']}"}
+    editor = edit(work=work, env=env)
     editor.agent("script")
     found = Gate(tmp_path / "gate", editor)
     yield found
@@ -91,13 +92,13 @@ def test_it_does_not_wait_for_the_look_at_the_files(gate: Gate) -> None:
     for text in ("one", "two", "three"):
         gate.editor.turn(f"say {text}")
         assert text in gate.editor.chat()
-        assert gate.waits
+        until(lambda: gate.waits)
 
 
 def test_a_file_that_is_named_meanwhile_is_reviewed(gate: Gate) -> None:
     slow, path = gate.editor, gate.editor.work / "a.txt"
     slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))
-    assert gate.waits
+    until(lambda: gate.waits)
     gate.open()
     slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
     edit = slow.session()["edits"][0]
@@ -117,7 +118,7 @@ def test_what_changed_before_and_what_after_the_prompt_went(gate: Gate) -> None:
     slow.wait("vim.uv.now() > ...", slow.lua("return vim.uv.now()") + 100)
     gate.close()
     slow.turn("silently " + json.dumps("sed -i s/two/TWO/ b.txt"))
-    assert gate.waits
+    until(lambda: gate.waits)
     gate.open()
     slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
     assert slow.session()["edits"][0]["path"] == str(slow.work / "b.txt")
@@ -136,7 +137,7 @@ def test_what_the_user_makes_right_after_a_turn_is_his(gate: Gate) -> None:
     path.write_text("one\ntwo\n")
     slow.prompt(f"write {path} " + json.dumps("one\nTWO\n"))
     slow.traffic[0].wait("session/prompt", 3)
-    assert gate.waits
+    until(lambda: gate.waits)
     gate.open()
     slow.wait_event("AcpTurnEnd", 3)
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
@@ -275,7 +276,7 @@ def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:
     before = a.read_text(), b.read_text()
     commands = f"sed -i s/two/TWO/ {a}; chmod +x {b}; rm {b}; echo new > new.txt"
     slow.turn("silently " + json.dumps(commands))
-    assert gate.waits
+    until(lambda: gate.waits)
     gate.open()
     slow.wait("#require('acp').state().sessions[1].edits == 3", timeout=20.0)
     restore(slow, 2, "3 files")
@@ -311,7 +312,7 @@ def test_the_checkpoint_knows_what_the_user_has_made_of_a_file_since_the_last_lo
 def test_the_checkpoint_of_a_first_prompt_has_what_was_named_meanwhile(gate: Gate) -> None:
     slow, path = gate.editor, gate.editor.work / "a.txt"
     slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))
-    assert gate.waits
+    until(lambda: gate.waits)
     gate.open()
     slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
     restore(slow, 1, "1 file")

@@ -11,6 +11,7 @@ import pytest
 from tests.editor import Editor
 from tests.picks import asked, install, pick
 from tests.traffic import Traffic
+from tests.until import until
 
 ALL: dict[str, Any] = {
     "loadSession": True,
@@ -377,9 +378,9 @@ def test_a_long_history_is_loaded_while_the_editor_stays_free(picker: Editor) ->
     assert picker.lua("return vim.api.nvim_get_current_line()") == "text typed meanwhile"
     picker.wait("require('acp').state().sessions[1].status == 'idle'", timeout=120)
     picker.wait("#require('acp').state().sessions[1].tool_calls == 3000", timeout=30)
-    chat = picker.chat(1)
-    assert chat.count("## You") == chat.count("## Scripted") == 3000
-    assert sum(len(line) + 1 for line in chat) > 24 << 20
+    until(lambda: picker.chat(1).count("## Scripted") == 3000, 30)
+    assert picker.chat(1).count("## You") == 3000
+    until(lambda: sum(len(line) + 1 for line in picker.chat(1)) > 24 << 20, 30)
     assert not picker.events("AcpToolCall")
     assert picker.lua("return _G.acp_frames") < 1500
 

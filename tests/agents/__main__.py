@@ -5,20 +5,17 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import pkgutil
 import sys
 from pathlib import Path
 
-import tests.agents
 from tests.agents.agent import Agent, End
 from tests.agents.loop import SCENARIOS, live
 
 
 def main() -> int:
     """Load every module of this package, so that their scenarios are known, and run one."""
-    for module in pkgutil.iter_modules(tests.agents.__path__):
-        if module.name != "__main__":
-            importlib.import_module(f"tests.agents.{module.name}")
+    for path in Path(__file__).parent.glob("[!_]*.py"):
+        importlib.import_module(f"tests.agents.{path.stem}")
     parser = argparse.ArgumentParser(prog="tests.agents")
     parser.add_argument("scenario", nargs="?")
     parser.add_argument("args", nargs="*")

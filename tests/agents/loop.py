@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.agents.agent import Agent, Cancelled, Frame
 
 Scenario = Callable[..., None]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A scenario and how it is entered."""
 
     run: Scenario
