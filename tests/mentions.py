@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -70,11 +71,15 @@ def _mentioned(old: str, *patterns: str) -> str:
     if not patterns:
         return ""
     wanted = re.compile("|".join(patterns))
-    hits = dict.fromkeys(
-        f"`{name}::{test}`" if (test := _around(text, hit.start())) else f"`{name}`"
-        for name, text in _tests().items()
-        for hit in wanted.finditer(text)
-    )
-    if old in hits:
+    if old in _hits(wanted, old.strip("`").partition("::")[0]):
         return old
+    hits = {hit: None for name in _tests() for hit in _hits(wanted, name)}
     return next((hit for hit in hits if "::" in hit), next(iter(hits), ""))
+
+
+def _hits(wanted: re.Pattern[str], name: str) -> Iterator[str]:
+    """The tests of a module that mention it, in order; the module itself for what is outside."""
+    text = _tests().get(name, "")
+    for hit in wanted.finditer(text):
+        test = _around(text, hit.start())
+        yield f"`{name}::{test}`" if test else f"`{name}`"

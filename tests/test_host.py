@@ -108,6 +108,29 @@ def test_an_interpreter_that_lacks_packages_says_so_and_the_prompt_is_not_lost(
     assert editor.lines("acp://composer/1") == ["hello"]
 
 
+DEAD = """
+local id = require('acp.host').channel()
+local pid = vim.fn.jobpid(id)
+vim.uv.kill(pid, 'sigkill')
+while not vim.fn.readfile(('/proc/%d/stat'):format(pid))[1]:find(') Z ', 1, true) do
+end
+vim.schedule(function()
+  vim.fn.chanclose(id, 'rpc')
+  require('acp.host').notify('refresh', vim.empty_dict())
+end)
+"""
+
+
+def test_the_end_of_a_host_is_told_also_where_a_verb_comes_between(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.agent("echo")
+    editor.turn("hello")
+    editor.lua(DEAD)
+    editor.wait("require('acp').state().host == 'failed'")
+    assert editor.messages().count("the acp host ended (exit code 137)") == 1
+    assert "traceback" not in editor.messages()
+
+
 def greeter(editor: Editor) -> None:
     """An interpreter that prints a greeting, which no host's output begins with, and stays."""
     python = editor.home / "greeter"

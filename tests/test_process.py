@@ -94,9 +94,12 @@ async def test_what_cannot_be_started_is_told_in_one_line(
     assert not reaper.groups
 
 
-async def test_a_missing_directory_is_not_taken_for_a_missing_program(reaper: Reaper) -> None:
-    with pytest.raises(AgentStartError, match="the directory /no/such does not exist"):
-        await AgentProcess.start(["cat"], cwd="/no/such", env={"PATH": "/bin"}, reaper=reaper)
+async def test_a_missing_directory_is_not_taken_for_a_missing_program(
+    reaper: Reaper, tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone"
+    with pytest.raises(AgentStartError, match=f"the directory {gone} does not exist"):
+        await AgentProcess.start(["cat"], cwd=gone, env={"PATH": "/bin"}, reaper=reaper)
 
 
 # Streams

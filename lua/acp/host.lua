@@ -125,11 +125,12 @@ local function start_own()
     cwd = require('acp.python').root(),
     overlapped = vim.fn.has('win32') == 1 or nil,
     on_stderr = on_stderr,
-    on_exit = function(id, code)
+    -- It may come in the midst of a function that looks at the job, where a message is an error.
+    on_exit = vim.schedule_wrap(function(id, code)
       if id == channel then
         gone(code)
       end
-    end,
+    end),
   })
   if not ok or job <= 0 then
     return nil, ('cannot start %s: %s'):format(python, ok and 'not executable' or job)
