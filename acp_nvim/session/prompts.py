@@ -14,6 +14,8 @@ from acp_nvim.protocol import schema
 BUFFER_URI = "nvim://buffer/"
 VARIABLE_URI = "nvim://context/"
 """In front of a variable's name: what the editor knows is no file."""
+LINE = 100_000
+"""Characters of one line that the chat shows of a prompt."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -153,6 +155,19 @@ class Prompt:
                 )
             else:
                 yield fitting
+
+
+def shown(text: str) -> str:
+    """The words of a prompt as the chat shows them: of a line that takes Neovim seconds to draw,
+    the beginning.
+    """
+    if len(text) <= LINE:
+        return text
+    return "\n".join(map(_beginning, text.split("\n")))
+
+
+def _beginning(line: str) -> str:
+    return line if len(line) <= LINE else f"{line[:LINE]}… (of {len(line)} characters)"
 
 
 def fit(block: Any, capabilities: schema.PromptCapabilities) -> Any | None:

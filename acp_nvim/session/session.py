@@ -28,7 +28,7 @@ from acp_nvim.session.entries import (
     Subagent,
     ToolEntry,
 )
-from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.prompts import Prompt, shown
 from acp_nvim.session.tool_calls import ToolCall
 
 Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"]
@@ -166,9 +166,10 @@ class Session(Calls):
         """
         if self.held or self.queue != [prompt] or prompt.given or not prompt.text.strip():
             return
-        message = Message("user", parts=[prompt.text])
+        words = shown(prompt.text)
+        message = Message("user", parts=[words])
         self.transcript.add(message)
-        self.transcript.written += len(prompt.text)
+        self.transcript.written += len(words)
         self._announced = prompt, message
         self.on_change()
 
@@ -183,7 +184,8 @@ class Session(Calls):
         parts: list[Part] = [
             b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks
         ]
-        self._say_rest(prompt, parts or [prompt.text])
+        seen = [shown(part) if isinstance(part, str) else part for part in parts]
+        self._say_rest(prompt, seen or [shown(prompt.text)])
         self.transcript.add(Heading(agent_title))
         self.plan_entry = None
         self.echo = "".join(part for part in parts if isinstance(part, str))
@@ -199,9 +201,9 @@ class Session(Calls):
             self.say(parts)
             return
         message = announced[1]
-        shown = message.text()
-        words = next((p for p in parts if isinstance(p, str) and p.startswith(shown)), "")
-        rest = [words[len(shown) :] if part is words else part for part in parts]
+        said = message.text()
+        words = next((p for p in parts if isinstance(p, str) and p.startswith(said)), "")
+        rest = [words[len(said) :] if part is words else part for part in parts]
         rest = [part for part in rest if part]
         if self.transcript.last is not message:
             if rest:
