@@ -181,3 +181,21 @@ def test_the_last_row_of_a_chat_that_follows_is_in_view(editor: Editor) -> None:
         "(function() vim.cmd.redraw() local win = vim.fn.bufwinid('acp://chat/1') "
         "return vim.fn.line('w$', win) == vim.fn.line('$', win) end)()"
     )
+
+
+@pytest.mark.parametrize(("lines", "whole"), [(7, True), (60, False)], ids=["short", "long"])
+def test_what_a_key_opens_comes_into_view(editor: Editor, lines: int, whole: bool) -> None:
+    editor.setup({"chat": {"tool_lines": 100}})
+    editor.agent("script")
+    call = CALL | {"content": content(lines)}
+    editor.turn(f"chunks 400\nupdate {json.dumps(call)}\nsay .the end")
+    editor.cmd("wincmd l")
+    head, _, _ = editor.lua(FOLD)
+    last = editor.lua("vim.fn.cursor(..., 1) return vim.fn.foldclosedend('.')", head)
+    editor.keys("<CR>")
+    line, top, bottom = editor.lua(
+        "return { vim.fn.line('.'), vim.fn.line('w0'), vim.fn.line('w$') }"
+    )
+    assert line == head
+    assert (bottom >= last) is whole
+    assert whole or top == head

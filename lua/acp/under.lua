@@ -29,12 +29,32 @@ local function toggle_fold()
   end
 end
 
+--- Scroll until all of the lines can be seen, or where they are too many the first on top.
+---@param first integer the cursor's
+---@param last integer
+local function show(first, last)
+  if vim.fn.line('w$') >= last then
+    return
+  end
+  local rows = vim.fn.getwininfo(api.nvim_get_current_win())[1].height
+  local height = api.nvim_win_text_height(0, { start_row = first - 1, end_row = last - 1 }).all
+  if height >= rows then
+    vim.cmd('normal! zt')
+    return
+  end
+  local at = vim.fn.getcurpos()
+  vim.fn.cursor(last, 1)
+  vim.cmd('normal! zb')
+  vim.fn.setpos('.', at)
+end
+
 --- <CR>: act on what is under the cursor. A closed fold opens; a line within it that the cursor was
 --- put on is acted on as well.
 function M.act()
-  local folded = vim.fn.foldclosed('.')
+  local folded, last = vim.fn.foldclosed('.'), vim.fn.foldclosedend('.')
   if folded > 0 then
     vim.cmd('foldopen')
+    show(folded, last)
   end
   local found, chat = target()
   if folded == vim.fn.line('.') then
