@@ -4,11 +4,15 @@ for no more than it is.
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
 from acp_nvim.editor.review.sides import EMPTIED_NS
 from tests.editor import Editor
 from tests.orders import Orders
+from tests.outliving import HOST
 from tests.test_disk_again import wait_edits
 from tests.test_disk_edits import LINES, edits
 from tests.test_snapshots import repository
@@ -27,6 +31,14 @@ function outside.part(bufnr)
 end
 """
 """The agent's program writes the file just as Neovim is told of a conflict with what was there."""
+ANEW = """
+local path, new = ...
+vim.fn.writefile({}, path)
+vim.cmd('edit!')
+assert(vim.uv.fs_copyfile(new, path))
+vim.cmd('checktime')
+"""
+"""Neovim reads the file between the two steps of the agent's program."""
 TELL_AGE = """
 local path = ...
 vim.api.nvim_create_autocmd('User', {
@@ -167,3 +179,26 @@ def test_a_file_that_has_just_been_emptied_may_be_about_to_be_written(
     emptied.wait_counts(1, 0, 20)
     assert editor.lua("return _G.age") >= EMPTIED_NS
     emptied.over()
+
+
+def test_line_ends_of_a_buffer_that_was_edited_anew_when_its_file_was_empty(
+    editor: Editor, kind: str
+) -> None:
+    """From then on Neovim reads them as parts of the lines."""
+    emptied = Emptied(editor, kind, DOS)
+    emptied.fill(DOS.replace(b"line 4", b"four"))
+    emptied.wait_counts(1, 1, 1)
+    (editor.home / "new").write_bytes(DOS.replace(b"line 4", b"FOUR"))
+    host = editor.lua(HOST)
+    os.kill(host, signal.SIGSTOP)
+    editor.lua(ANEW, str(emptied.path), f"{editor.home}/new")
+    assert editor.lines(str(emptied.path))[3] == "FOUR\r"
+    os.kill(host, signal.SIGCONT)
+    editor.wait("vim.fn.getline(4) == 'FOUR'")
+    emptied.wait_counts(1, 1, 1)
+    emptied.over()
+    assert "note" not in edits(editor)["a.txt"]
+    assert editor.lua("return vim.bo.fileformat") == "dos"
+    editor.cmd("Acp reject all")
+    wait_edits(editor)
+    until(lambda: emptied.path.read_bytes() == DOS)

@@ -11,6 +11,7 @@ from acp_nvim.agent.workspace.snapshots import stamp_of
 from acp_nvim.editor.changes import kind_of, merged
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.laying import Laid, lay, words
+from acp_nvim.editor.review.sides import shows_cr
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.session.session import Session
@@ -117,9 +118,8 @@ async def _lay(edits: Edits, step: Step, text: Text) -> None:
     known = edits.mirrors.get(path)
     if laid is None:
         return
-    if step.live is not None and step.live.text == EMPTY and known is not None:
-        # Neovim may have read it when it was empty: then it has no BOM for it.
-        await _lay_buffer(edits, path, msgspec.structs.replace(known.format, bomb=laid.new.bomb))
+    if step.live is not None and not step.live.modified and known is not None:
+        await _lay_buffer(edits, path, _read(known.format, laid.new, step.live.text, text))
     if not laid.changed:
         return
     entry = edits.ledger.get(path) or Pending(path, text, text, text)
@@ -133,6 +133,15 @@ async def _lay(edits: Edits, step: Step, text: Text) -> None:
         relaid = words(kept, laid.new)
         changed = msgspec.structs.replace(entry, relaid=relaid, writers=writers)
         edits.ledger.reinstated(path, entry.live, changed)
+
+
+def _read(found: Format, lies: Format, before: Text, after: Text) -> Format:
+    """How a clean buffer lies. Neovim may have read it when the file was empty: then it knows of no
+    BOM, and of no CR that it does not show.
+    """
+    bomb = lies.bomb if before == EMPTY else found.bomb
+    dos = found.dos or (lies.dos and not shows_cr(after))
+    return msgspec.structs.replace(found, bomb=bomb, dos=dos, mac=found.mac and not dos)
 
 
 async def _lay_buffer(edits: Edits, path: str, layout: Format) -> None:

@@ -29,26 +29,34 @@ def texts(
     was = edits.layouts.of(path, known.get(path))
     told = path not in known or was is not None
     relaid = laid(was, change.before if told else after, after)
-    layout = _layout(live, relaid) if live else None
+    entry = edits.ledger.followed(path)
+    shown = known.get(path) or (entry.live if entry else None)
+    layout = _layout(live, relaid, shown) if live else None
     then, now = relaid.over(layout) if relaid else (layout, layout)
     new = text_of(after, now)
     old = None if change.before is None else decoded(change.before, then)
     if edits.ledger.get(path) is None:
-        shown = live.format if live else None
-        edits.layouts.note(path, shown if path in known or not old else old.format)
+        noted = live.format if live else None
+        edits.layouts.note(path, noted if path in known or not old else old.format)
     return known.get(path, old.text if old else None), new, relaid
 
 
-def _layout(live: BufferText, relaid: Laid | None) -> Format:
-    """How the buffer has read its file. Its options may be what the user wants of the next save:
-    then no CR stands at the ends of its lines, though the file has them.
+def _layout(live: BufferText, relaid: Laid | None, shown: Text | None) -> Format:
+    """How the buffer reads its file. Its options may be what the user wants of the next save: then
+    no CR stands at the ends of its lines, though the file has them. And where Neovim has found the
+    file empty, it reads what comes then as it reads no other: it has ``shown`` no CR before.
     """
     found = live.format
     if relaid is None or not relaid.old.dos or found.dos:
         return found
-    if any(line.endswith("\r") for line in live.text.lines):
+    if shows_cr(live.text) and (live.modified or shown is None or shows_cr(shown)):
         return found
     return msgspec.structs.replace(found, dos=True, mac=False)
+
+
+def shows_cr(text: Text) -> bool:
+    """Whether the CR of line ends is a part of lines, as in a buffer that was read so."""
+    return any(line.endswith("\r") for line in text.lines)
 
 
 def comes_yet(path: str, before: Text | None, after: Text | None) -> bool:
