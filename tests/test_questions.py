@@ -9,6 +9,7 @@ import pytest
 from acp_nvim.protocol import schema
 from acp_nvim.session.asking.decisions import Decision, Option, Outcome
 from acp_nvim.session.asking.questions import command_of, output_of
+from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.session.updates import apply
 
@@ -76,3 +77,13 @@ def test_a_refused_call_ends_with_the_turn(kind: Any, status: str) -> None:
     decision.resolve(Outcome("selected", option))
     session.end_turn("end_turn")
     assert call.status == status
+
+
+def test_a_call_that_was_on_its_way_at_the_cancel_ends_with_the_turn() -> None:
+    """Whatever the agent says that it has ended with."""
+    session = Session(1, "a", "/p", [])
+    session.begin_turn(Prompt("go"), "Agent")
+    session.status = "cancelling"
+    call = session.upsert_call(schema.ToolCallUpdate("c", title="Run", status="in_progress"))
+    session.end_turn("end_turn")
+    assert call.status == "cancelled"

@@ -223,7 +223,7 @@ class Session(Calls):
         where that is more than `error`.
         """
         self.echo = ""
-        if stop_reason == "cancelled":
+        if stop_reason == "cancelled" or self.status == "cancelling":
             self.close_calls("cancelled")
         elif error is not None:
             self.close_calls("failed")
