@@ -124,3 +124,16 @@ def test_a_question_says_all_of_a_long_title() -> None:
     asked = float_rows(entry, decision, CWD)[0][0]
     assert asked == "Permission: " + title.replace(f"{CWD}/", "").strip()
     assert asked in [text.strip() for text, _, _ in draw(entry, Look(cwd=CWD))]
+
+
+@pytest.mark.parametrize(("cwd", "said"), [(CWD, False), (f"{CWD}/sub", True), ("/", True)])
+def test_a_question_names_the_directory_where_it_is_another_than_the_sessions(
+    cwd: str, said: bool
+) -> None:
+    call = ToolCall("c", title="Build", kind="execute", raw_input={"command": "make", "cwd": cwd})
+    decision = Decision("p1", "permission", "Build", tool_call_id="c", details=details(call))
+    entry = ToolEntry(call)
+    entry.decisions.append(decision)
+    rows = [text for text, _, _ in float_rows(entry, decision, CWD)]
+    assert "  $ make" in rows
+    assert (f"  in {cwd}" in rows) is said

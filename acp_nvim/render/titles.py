@@ -52,10 +52,10 @@ def details(
     decision: Decision, places: Collection[str], shown: Collection[str], cwd: str
 ) -> Iterator[str]:
     """Return the details of a question, line by line: of the files that its call names (`places`)
-    those that no row has `shown`, relative to `cwd`.
+    those that no row has `shown`, relative to `cwd`; the directory where it is another.
     """
     for detail in decision.details:
-        if detail in shown:
+        if detail in shown or detail == f"in {cwd}":
             continue
         if detail in places:
             yield shown_path(detail, cwd)
