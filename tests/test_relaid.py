@@ -10,7 +10,7 @@ from tests.editor import Editor
 from tests.orders import Orders
 from tests.test_disk_again import wait_edits
 from tests.test_disk_edits import edits
-from tests.test_snapshots import repository
+from tests.test_snapshots import git, repository
 from tests.until import until
 
 BOM = b"\xef\xbb\xbf"
@@ -298,3 +298,20 @@ def test_laid_once_more_after_a_reject(editor: Editor, what: str, opened: bool) 
     assert changed.pending()["note"] == what
     changed.over()
     changed.decide("reject all", before)
+
+
+@pytest.mark.parametrize("what", ["line ends: unix → dos", "BOM added"])
+def test_laid_otherwise_after_a_commit_that_is_noticed_later(editor: Editor, what: str) -> None:
+    """The commit has the text, and not how it lies."""
+    before, after = CHANGES[what]
+    changed = Changed(editor, before, before.replace(b"two", b"TWO"), opened=False)
+    changed.pending()
+    git(editor.work, "commit", "-q", "-a", "-m", "x")
+    editor.wait("vim.uv.now() > ...", editor.lua("return vim.uv.now()") + 400)
+    changed.put(after.replace(b"two", b"TWO"))
+    editor.wait("require('acp').state().sessions[1].edits[1].note == ...", what)
+    editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
+    editor.wait("require('acp').state().sessions[1].edits[1].hunks == 0")
+    assert changed.pending()["note"] == what
+    changed.over()
+    changed.decide("reject all", before.replace(b"two", b"TWO"))

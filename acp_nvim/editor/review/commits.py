@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
+import msgspec
+
 from acp_nvim.agent.fs.decode import BinaryError, decode, decode_as
 from acp_nvim.agent.workspace.snapshots import Snapshots
 from acp_nvim.agent.workspace.store import StoreError
 from acp_nvim.editor.review.edits import Edits
+from acp_nvim.editor.review.laying import laid
+from acp_nvim.edits.pending import Pending
 
 HEARD_NS: Final = 200_000_000
 """How long an agent may be at work already before its tool call is heard of."""
@@ -53,5 +57,17 @@ class Commits:
                 text = (decode_as(data, live.format) if live else decode(data)).text
         except BinaryError:
             return
-        self._edits.ledger.committed(path, text)
+        ledger = self._edits.ledger
+        entry = ledger.get(path)
+        ledger.committed(path, text)
+        if entry is not None and entry.relaid and not self._lies(path, data):
+            left = ledger.get(path) or Pending(path, entry.live, entry.live, entry.live)
+            left = msgspec.structs.replace(left, relaid=entry.relaid, writers=entry.writers)
+            ledger.reinstated(path, entry.live, left)
         self._edits.changed(path)
+
+    def _lies(self, path: str, data: bytes | None) -> bool:
+        """Whether a file with this content lies as the agent has laid it."""
+        layout = self._edits.layouts.agents.get(path)
+        found = laid(layout, data, data)
+        return found is None or not found.changed
