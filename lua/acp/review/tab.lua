@@ -147,7 +147,9 @@ local function refresh()
     left = left or sides.open(file)
   end
   if state.left and not left then
-    require('acp.notify').echo('info', 'nothing is left to review')
+    local how = require('acp.keymaps').words('review', { close = 'closes it' })
+    local hint = how ~= '' and (', %s'):format(how) or ''
+    require('acp.notify').echo('info', 'nothing is left to review' .. hint)
   end
   state.left = left
   local others = sides.unlisted(state.files)
