@@ -69,6 +69,11 @@ class Saving(Wide):
         super().settle(lives, {} if self.autosave else disks)
         until(lambda: not self.parted(), what=f"{self.parted()} not as their buffers")
 
+    def settle_as_it_is(self) -> None:
+        """What is formatted on disk is read again after it was saved."""
+        super().settle_as_it_is()
+        super().settle_as_it_is()
+
     def parted(self) -> list[str]:
         """Files that are not what their clean buffers show."""
         self.look()

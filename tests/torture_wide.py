@@ -61,6 +61,8 @@ class Wide(History):
         text, old = self.disk(path), self.layout(path)
         assert text is not None
         new = self.rng.choice([Format(dos=not old.dos), Format(bomb=not old.bomb, dos=old.dos)])
+        if path not in self.laid:
+            self.homes.pop(path, None)
         first = self.laid.setdefault(path, old)
         self.note("agent lays", path, words(old, new))
         (self.editor.home / "new").write_bytes(encode(text, new))
