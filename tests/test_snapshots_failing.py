@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -111,3 +112,47 @@ async def test_a_tree_that_is_too_large_is_not(
     await snapshots.look([str(plain)])
     snapshots.retry([str(plain)])
     assert len(snapshots.reasons([str(plain)])) == len(notices) == 1
+
+
+@pytest.mark.parametrize("git", [True, False])
+async def test_a_place_where_nothing_can_be_kept_is_named_once(
+    work: Path, tmp_path: Path, git: bool
+) -> None:
+    notices: list[str] = []
+    root = work if git else tmp_path / "plain"
+    root.mkdir(exist_ok=True)
+    (tmp_path / "file").touch()
+    own = tmp_path / "file" / "own" / "run"
+    snapshots = Snapshots(lambda: own, notices.append)
+    assert await snapshots.look([str(root)]) == []
+    snapshots.retry([str(root)])
+    assert await snapshots.look([str(root)]) == []
+    [notice] = notices
+    assert notice.startswith("changes on disk are not seen, and there are no checkpoints: Not a ")
+    assert str(own) in notice
+    assert snapshots.looked([str(root)])
+    assert len(snapshots.reasons([str(root)])) == 1
+
+
+async def test_a_disk_that_is_full_is_named_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notices: list[str] = []
+    root = tmp_path / "plain"
+    root.mkdir()
+    (root / "a").write_text("one\n")
+    snapshots = Snapshots(lambda: tmp_path / "own" / "all" / "run", notices.append)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "write_bytes", full)
+        assert await snapshots.look([str(root)]) == []
+    assert notices == [
+        "changes on disk are not seen, and there are no checkpoints: No space left on device"
+    ]
+    snapshots.retry([str(root)])
+    assert await snapshots.look([str(root)]) == []
+    (root / "a").write_text("two\n")
+    assert [change.path for change in await snapshots.look([str(root)])] == [str(root / "a")]

@@ -227,7 +227,10 @@ class Snapshots:
             return _loaded(store, scan.changes)
         except StoreError as error:
             self._give_up(root, error)
-            return []
+        except OSError as error:  # the disk is full, or no directory of ours can be made
+            where = f": {error.filename}" if error.filename else ""
+            self._give_up(root, StoreError(f"{error.strerror or error}{where}"))
+        return []
 
     def _open(self, root: str) -> Store | None:
         if root in self._stores or root in self._reasons:
@@ -244,8 +247,8 @@ class Snapshots:
 
     def _give_up(self, root: str, reason: StoreError) -> None:
         """A directory that cannot be kept now is not tried again before the next `retry`."""
-        if self._stores.pop(root, None) is not None:
-            self._reasons[root] = reason
+        self._stores.pop(root, None)
+        self._reasons[root] = reason
         self._tell(f"changes on disk are not seen, and there are no checkpoints: {reason}")
 
     def _unkept(self, root: str, paths: Sequence[str]) -> list[str]:
