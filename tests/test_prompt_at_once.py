@@ -284,6 +284,23 @@ def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:
     assert not (slow.work / "new.txt").exists()
 
 
+def test_the_checkpoint_of_a_prompt_right_after_a_turn(gate: Gate) -> None:
+    """The last look of which is not done yet."""
+    slow, path = gate.editor, gate.editor.work / "a.txt"
+    gate.open()
+    slow.prompt("runs b.txt " + json.dumps("rm b.txt") + f"\nuntil_there {slow.home}/end")
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    gate.close()
+    (slow.home / "end").touch()
+    slow.wait_event("AcpTurnEnd")
+    slow.turn("silently " + json.dumps("sed -i s/two/TWO/ a.txt"))
+    gate.open()
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 2", timeout=20.0)
+    slow.wait("not require('acp.watch').at_work(...)", str(path), timeout=20.0)
+    restore(slow, 2, "1 file")
+    assert path.read_text() == "one\ntwo\n"
+
+
 @pytest.mark.parametrize("decided", [True, False])
 def test_the_checkpoint_knows_what_the_user_has_made_of_a_file_since_the_last_look(
     gate: Gate, decided: bool

@@ -15,7 +15,7 @@ from acp_nvim.edits.text import Text
 
 
 class Before:
-    """By turn, as long as it starts."""
+    """By turn, until its look is done: also of one that goes on with another prompt."""
 
     def __init__(self, edits: Edits) -> None:
         self._edits = edits
@@ -23,13 +23,18 @@ class Before:
 
     def note(self, turn: Turn) -> None:
         """A prompt is about to be sent."""
-        for known in [turn for turn in self._held if turn.ready.is_set()]:
-            del self._held[known]
-        if not turn.ready.is_set():
-            layouts = self._edits.layouts
-            self._held[turn] = {
-                path: (text, layouts.of(path, text)) for path, text in self._edits.known.items()
-            }
+        layouts = self._edits.layouts
+        self._held[turn] = {
+            path: (text, layouts.of(path, text)) for path, text in self._edits.known.items()
+        }
+
+    def concerns(self, turn: Turn) -> bool:
+        """Whether the look before its prompt is not done."""
+        return turn in self._held
+
+    def done(self, turn: Turn) -> None:
+        """The files have been looked at as they were before its prompt."""
+        self._held.pop(turn, None)
 
     def change(self, turn: Turn, change: FileChange) -> FileChange:
         """A change since the last look, as one since the prompt."""

@@ -61,7 +61,7 @@ class DiskEdits:
         self._tasks = tasks
         self.turns = Turns(self._tell)
         self._authors = Authors(self.turns)
-        self._before = Before(edits)
+        self.before = Before(edits)
         self._stamps: dict[str, tuple[str | None, Text | None]] = {}
         """Of files whose content is `Edits.known`, as they were looked at last, and what was known
         then.
@@ -107,7 +107,7 @@ class DiskEdits:
                 text, lies = text_of(data, layout), laid(layout, data, data)
                 edits.known[path] = text
                 edits.layouts.lies(path, text, lies.new if lies else None)
-        self._before.note(turn)
+        self.before.note(turn)
 
     def sent(self, turn: Turn) -> None:
         """The prompt goes. What changed since the agent was done with the one before is the user's,
@@ -259,8 +259,8 @@ class DiskEdits:
             if change.after is None and change.executable:
                 self._edits.programs.add(change.path)
             turn, at = await self._author(change.path)
-            if turn is not None and not turn.ready.is_set():
-                turn.late.append(self._before.change(turn, change))
+            if turn is not None and self.before.concerns(turn):
+                turn.late.append(self.before.change(turn, change))
             session, then = self._late.pop(change.path, (None, 0))
             if turn is not None and at != then:
                 session = turn.session

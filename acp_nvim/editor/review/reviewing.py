@@ -244,13 +244,15 @@ class Reviewing:
             turn.ready.set()
         self._looked(turn, kept)
         await self.disk.begun(turn)
+        late, turn.late = turn.late, []
         if kept is not None:
-            kept.late.update(targets(turn.late))
+            kept.late.update(targets(late))
             self.outliving.touch()
 
     def _looked(self, turn: Turn, kept: Checkpoint | None) -> None:
         """What the files were before the prompt is known."""
         turn.ready.set()
+        self.disk.before.done(turn)
         if kept is not None:
             self.rewind.complete(kept, turn.session)
             self.outliving.touch()
