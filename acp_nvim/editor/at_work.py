@@ -150,29 +150,3 @@ class Turns:
     def began(self) -> int:
         """When the first of them began, in nanoseconds."""
         return min(turn.began for turn in self._turns.values())
-
-    def at_work(self, path: str, at: int) -> Turn | None:
-        """Whose doing a change of a file at that time is, if it is no user's.
-
-        Of several turns that may be it: the one whose tool calls named the file last, the one with
-        a tool call at that time, the one that began first.
-        """
-        ready = self.ready()
-        near = [turn for turn in ready if turn.concerns(path)]
-        naming = [turn for turn in ready if path in turn.names]
-        if naming:
-            return max(naming, key=lambda turn: turn.names[path])
-        found = near or ready
-        calling = [turn for turn in found if turn.called(at)]
-        return calling[0] if len(calling) == 1 else next(iter(found), None)
-
-    def author(self, path: str, at: int, beginning: Turn | None = None) -> Turn | None:
-        """The same when ``beginning`` is not ready yet; what changed while a turn had no prompt is
-        the user's.
-        """
-        turn = self.at_work(path, at)
-        if turn is None and beginning is not None and beginning.rests:
-            turn = beginning
-        if turn is None or any(start <= at < end for start, end in turn.rests):
-            return None
-        return None if turn.closed and at >= turn.closed else turn

@@ -4,10 +4,9 @@ them.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
-
-import anyio
 
 from acp_nvim.agent.settings import Settings
 from acp_nvim.editor.plain import legible, plain
@@ -53,7 +52,7 @@ class Screen:
         self._first: list[Op] = []
         self._state: list[Op] = []
         self._pushed: list[Op] = []
-        self._drawn = anyio.Event()
+        self._drawn = asyncio.Event()
 
     # -- what is to be told -----------------------------------------------------------------------
 
@@ -114,6 +113,8 @@ class Screen:
         more = False
         for n, session in self.sessions.items():
             transcript, document = session.transcript, self.documents[n]
+            if not transcript.dirty and not session.pending_changes:
+                continue  # most have nothing to tell
             self._status[n] = _status(session)
             if transcript.dirty:
                 drawn, budget = document.draw(transcript, budget)
@@ -127,7 +128,7 @@ class Screen:
         ops += [op for op in tail if op[0] in EVENTS]
         self._state, self._pushed = [], []
         self._drawn.set()
-        self._drawn = anyio.Event()
+        self._drawn = asyncio.Event()
         return ops, more
 
     def _told(self, session: Session, drawn: int) -> list[Op]:

@@ -122,7 +122,8 @@ class Session(Calls):
     @property
     def pending_changes(self) -> bool:
         """Whether state or events wait to be told."""
-        return bool(self._changes)
+        changes = self._changes
+        return bool(changes.names or changes.calls or changes.events)
 
     def _value(self, name: str) -> Any:
         match name:

@@ -246,10 +246,12 @@ function M.quiet(on)
     stamps = {}
     return
   end
+  local before = stamps
   stamps = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(bufnr) then
       hush(bufnr)
+      stamps[bufnr] = stamps[bufnr] and (before[bufnr] or stamps[bufnr]) -- what it knows stays
     end
   end
   api.nvim_create_autocmd({ 'BufReadPost', 'BufWritePost', 'BufFilePost' }, {

@@ -71,17 +71,23 @@ class Snapshots:
         """Those of `_single` that can be executed."""
         self._told: set[str] = set()
         self._nested: dict[str, list[str]] = {}
+        self._real: dict[str, str] = {}
+        """Where the directories were at the last `retry`."""
 
     def within(self, roots: Iterable[str]) -> list[str]:
         """Real paths of these directories and of the repositories in them, the innermost first."""
         found: set[str] = set()
-        waiting = [os.path.realpath(root) for root in roots]
+        waiting = [self._real.get(root) or self._resolved(root) for root in roots]
         while waiting:
             root = waiting.pop()
             if root not in found:
                 found.add(root)
                 waiting += self._nested.get(root, ())
         return sorted(found, key=lambda root: (-len(root), root))
+
+    def _resolved(self, root: str) -> str:
+        self._real[root] = real = os.path.realpath(root)
+        return real
 
     def parted(
         self, roots: Iterable[str], paths: Iterable[str]
@@ -158,7 +164,10 @@ class Snapshots:
         return [str(reason) for reason in found if reason]
 
     def retry(self, roots: Sequence[str]) -> None:
-        """Try again with directories that could not be kept for a reason that may have passed."""
+        """Try again with directories that could not be kept for a reason that may have passed, or
+        that are links to others now.
+        """
+        self._real.clear()
         for root in self.within(roots):
             if not isinstance(self._reasons.get(root), LimitError):
                 self._reasons.pop(root, None)
