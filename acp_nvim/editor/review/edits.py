@@ -26,6 +26,7 @@ from acp_nvim.agent.workspace.snapshots import stamp_of
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import Buffers
 from acp_nvim.editor.review import edits_view
+from acp_nvim.editor.review.laying import as_written
 from acp_nvim.editor.review.layouts import Layouts
 from acp_nvim.editor.review.mirrors import Mirrors
 from acp_nvim.edits.hunks import diff
@@ -143,7 +144,7 @@ class Edits:
             self.ledger.formatted(path, asked, after)
         if saving is None or saving.saved:
             self.known[path] = after
-            self.layouts.lies(path, after, live.format if live else None)
+            self.layouts.lies(path, after, as_written(after, live.format if live else None))
         self.told(session, path, "created" if before is None else "modified", "fs")
 
     def told(

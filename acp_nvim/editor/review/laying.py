@@ -9,6 +9,8 @@ import msgspec
 from acp_nvim.agent.fs.decode import Format, codec_of, decode
 from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.review.layouts import in_bytes
+from acp_nvim.edits.text import Text
 
 
 class Laid(msgspec.Struct, frozen=True):
@@ -48,6 +50,21 @@ def laid(known: Format | None, before: bytes | None, after: bytes | None) -> Lai
     tells = old.encoding == "utf-8" and after != b""
     bomb = after.startswith(codecs.BOM_UTF8) if tells else old.bomb
     return Laid(old, msgspec.structs.replace(old, dos=dos, bomb=bomb))
+
+
+def as_written(text: Text, layout: Format | None) -> Format | None:
+    """How a file lies that was written with this text from a buffer of that layout: a CR at the end
+    of a line is in the file what it would be there by itself.
+    """
+    if layout is None or not shows_cr(text):
+        return layout
+    found = laid(layout, None, in_bytes(text, layout))
+    return found.new if found else layout
+
+
+def shows_cr(text: Text) -> bool:
+    """Whether the CR of line ends is a part of lines, as in a buffer that was read so."""
+    return any(line.endswith("\r") for line in text.lines)
 
 
 def words(old: Format, new: Format) -> str:

@@ -12,7 +12,7 @@ from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.workspace.snapshots import FileChange
 from acp_nvim.editor.changes import changed_at, decoded, text_of
 from acp_nvim.editor.review.edits import Edits
-from acp_nvim.editor.review.laying import Laid, laid
+from acp_nvim.editor.review.laying import Laid, laid, shows_cr
 from acp_nvim.edits.text import EMPTY, Text
 
 EMPTIED_NS: Final = 100_000_000
@@ -52,11 +52,6 @@ def _layout(live: BufferText, relaid: Laid | None, shown: Text | None) -> Format
     if shows_cr(live.text) and (live.modified or shown is None or shows_cr(shown)):
         return found
     return msgspec.structs.replace(found, dos=True, mac=False)
-
-
-def shows_cr(text: Text) -> bool:
-    """Whether the CR of line ends is a part of lines, as in a buffer that was read so."""
-    return any(line.endswith("\r") for line in text.lines)
 
 
 def comes_yet(path: str, before: Text | None, after: Text | None) -> bool:
