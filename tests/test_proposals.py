@@ -7,6 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from unidiff.patch import PatchSet
 
+from acp_nvim.edits import unified
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.merge import Merged, merge
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
@@ -18,7 +19,6 @@ from acp_nvim.session.asking.proposals import (
     changes_of,
     overlay,
     propose,
-    unified,
 )
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -184,7 +184,7 @@ def test_an_overlay_keeps_the_users_changes(proposal: Text, amendment: Text, oth
 
 @given(texts, texts)
 def test_a_unified_diff_can_be_read_again(before: Text, after: Text) -> None:
-    patch = unified("f.txt", before, after)
+    patch = unified.patch("f.txt", before, after)
     if before == after:
         assert patch == ""
         return
@@ -206,5 +206,5 @@ def test_a_unified_diff_can_be_read_again(before: Text, after: Text) -> None:
 
 
 def test_a_missing_last_newline_shows_in_a_diff() -> None:
-    patch = unified("f", parse("a\nb"), parse("a\nb\n"))
+    patch = unified.patch("f", parse("a\nb"), parse("a\nb\n"))
     assert patch.endswith("-b\n\\ No newline at end of file\n+b\n")

@@ -57,7 +57,13 @@ class OutgoingCall:
 class IncomingCall:
     """A request of the peer, given to the handler so that it hears when nobody waits any more."""
 
-    def __init__(self, id: Id, method: str) -> None:
+    def __init__(
+        self,
+        id: Id,
+        method: str,
+        respond: Callable[[IncomingCall, Any], None] = lambda call, result: None,
+    ) -> None:
+        """`respond` sends the answer, unless there is one."""
         self.id = id
         self.method = method
         self.cancelled = False
@@ -70,10 +76,13 @@ class IncomingCall:
         """
         self.scope = anyio.CancelScope()
         self.answered = False
-        self.answer: Callable[[Any], None] = lambda result: None
-        """Answers at once, for a handler that has more to do than the peer needs to wait for. What
+        self._respond = respond
+
+    def answer(self, result: Any) -> None:
+        """Answer at once, for a handler that has more to do than the peer needs to wait for. What
         the handler returns or raises then is not sent.
         """
+        self._respond(self, result)
 
     def cancel(self, reason: str) -> None:
         """The peer's `$/cancel_request`: `on_cancel` where there is one, else the handler ends."""

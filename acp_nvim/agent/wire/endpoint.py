@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any, TypeAlias
 
 import anyio
@@ -276,8 +275,8 @@ class Endpoint:
 
     def _start(self, request: Request) -> None:
         self.counters.requests_in += 1
-        call = self._incoming[request.id] = IncomingCall(request.id, request.method)
-        call.answer = partial(self._respond, call)
+        call = IncomingCall(request.id, request.method, self._respond)
+        self._incoming[request.id] = call
         try:
             answer = self._handler.request(request.method, request.params, call)
         except Exception as error:

@@ -19,6 +19,7 @@ from acp_nvim.agent.fs.decode import clean
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.editor.review.comments import Comments
 from acp_nvim.editor.review.edits import Edits
+from acp_nvim.edits import unified
 from acp_nvim.edits.text import Text
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
@@ -31,7 +32,6 @@ from acp_nvim.session.asking.proposals import (
     overlay,
     pieces,
     propose,
-    unified,
 )
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.session import Session
@@ -153,7 +153,7 @@ class Proposing:
         if kept and amendment.agents is not None and amendment.written is not None:
             before, after = amendment.agents, amendment.written
         name = _name(session.cwd, path)
-        patch = await to_thread.run_sync(unified, name, before, after)
+        patch = await to_thread.run_sync(unified.patch, name, before, after)
         if not patch:
             return
         self._comments.note(session.n, quoted((KEPT if kept else LOST).format(name), patch))

@@ -7,7 +7,6 @@ A diff of the protocol may hold the whole file or only the piece that is replace
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import unified_diff
 from typing import Any
 
 import msgspec
@@ -18,9 +17,6 @@ from acp_nvim.edits.merge import Conflict, Merged, merge
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
 from acp_nvim.session.tool_calls import ToolCall
-
-CONTEXT = 3
-"""Lines around each change that the agent is shown."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -172,20 +168,3 @@ def overlay(proposal: Text, amendment: Text, text: Text) -> Text:
 def _collides(proposal: Text, amendment: Text, hunk: Hunk) -> bool:
     alone = from_lines(apply(proposal.lines, [hunk]), proposal.eol)
     return isinstance(merge(proposal, amendment, alone), Conflict)
-
-
-def unified(name: str, before: Text, after: Text) -> str:
-    """A unified diff, as `patch` and `git apply` read it."""
-    found = unified_diff(_ended(before), _ended(after), f"a/{name}", f"b/{name}", n=CONTEXT)
-    marked = (
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in found
-    )
-    return "".join(marked)
-
-
-def _ended(text: Text) -> list[str]:
-    """The lines with their newlines; none for the empty file."""
-    lines = [f"{line}\n" for line in text.lines]
-    if not text.eol:
-        lines[-1:] = [text.lines[-1]] if text.lines[-1] else []
-    return lines
