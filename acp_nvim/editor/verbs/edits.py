@@ -193,14 +193,20 @@ def comment(host: Host, args: Args) -> None:
 @verb("checkpoints")
 async def checkpoints(host: Host, args: Args) -> None:
     """What is kept of the current session, with what changed since."""
-    conversation = host.conversation(_session(host, args))
-    if conversation is None:
-        host.echo("info", "no session, no checkpoints")
-        return
-    if not host.review.checkpoints:
+    session = _meant(host, args)
+    if session is not None and not host.review.checkpoints:
         host.echo("info", "the option `checkpoints` is off")
-        return
-    await _show_checkpoints(host, conversation.session)
+    elif session is not None:
+        await _show_checkpoints(host, session)
+
+
+def _meant(host: Host, args: Args) -> Session | None:
+    """The session whose checkpoints are meant; that there is none is said."""
+    conversation = host.conversation(_session(host, args))
+    if conversation is not None:
+        return conversation.session
+    host.echo("info", "no session, no checkpoints")
+    return None
 
 
 async def _show_checkpoints(host: Host, session: Session) -> None:
@@ -211,13 +217,11 @@ async def _show_checkpoints(host: Host, session: Session) -> None:
 @verb("changes")
 async def changes(host: Host, args: Args) -> None:
     """What changed since the checkpoint before prompt n."""
-    conversation = host.conversation(_session(host, args))
-    if conversation is None:
-        host.echo("info", "no session, no checkpoints")
-        return
-    n, session = int(args["n"]), conversation.session
-    lines = await host.review.rewind.changes(session, n)
-    host.screen.push("show", f"acp://changes/{session.n}/{n}", "diff", lines)
+    session = _meant(host, args)
+    if session is not None:
+        n = int(args["n"])
+        lines = await host.review.rewind.changes(session, n)
+        host.screen.push("show", f"acp://changes/{session.n}/{n}", "diff", lines)
 
 
 @verb("restore")
@@ -225,12 +229,10 @@ async def restore(host: Host, args: Args) -> None:
     """Files and buffers as they were before prompt n; without n the last restore is undone. With
     `list` the window that lists the checkpoints is brought up to date.
     """
-    conversation = host.conversation(_session(host, args))
-    if conversation is None:
-        host.echo("info", "no session, no checkpoints")
+    session = _meant(host, args)
+    if session is None:
         return
     wanted: Any = args.get("n")
-    session = conversation.session
     notes = await host.review.rewind.restore(session, int(wanted) if wanted else None)
     if len(notes) > 1:
         session.remark("warning", notes[0], notes[1:])
