@@ -193,14 +193,14 @@ def comment(host: Host, args: Args) -> None:
 @verb("checkpoints")
 async def checkpoints(host: Host, args: Args) -> None:
     """What is kept of the current session, with what changed since."""
-    session = _meant(host, args)
+    session = _whose(host, args)
     if session is not None and not host.review.checkpoints:
         host.echo("info", "the option `checkpoints` is off")
     elif session is not None:
         await _show_checkpoints(host, session)
 
 
-def _meant(host: Host, args: Args) -> Session | None:
+def _whose(host: Host, args: Args) -> Session | None:
     """The session whose checkpoints are meant; that there is none is said."""
     conversation = host.conversation(_session(host, args))
     if conversation is not None:
@@ -217,7 +217,7 @@ async def _show_checkpoints(host: Host, session: Session) -> None:
 @verb("changes")
 async def changes(host: Host, args: Args) -> None:
     """What changed since the checkpoint before prompt n."""
-    session = _meant(host, args)
+    session = _whose(host, args)
     if session is not None:
         n = int(args["n"])
         lines = await host.review.rewind.changes(session, n)
@@ -229,7 +229,7 @@ async def restore(host: Host, args: Args) -> None:
     """Files and buffers as they were before prompt n; without n the last restore is undone. With
     `list` the window that lists the checkpoints is brought up to date.
     """
-    session = _meant(host, args)
+    session = _whose(host, args)
     if session is None:
         return
     wanted: Any = args.get("n")
