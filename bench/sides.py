@@ -100,6 +100,8 @@ class Side:
         self.work.mkdir()
         argv = [nvim(), "-n", "-i", "NONE", "-u", str(script)]
         self.editor = Editor(argv, environment(self.home), self.work)
+        # Its socket is there before its plugins are.
+        self.editor.wait(lambda: self.editor.lua("return vim.v.vim_did_enter") == 1)
         self.editor.lua("_G.bench_channel = ...", self.editor.channel)
         self.host = 0
 
