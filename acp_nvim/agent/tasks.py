@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import anyio
 from anyio.abc import TaskGroup
 
 
@@ -25,12 +25,17 @@ class Tasks:
     @contextmanager
     def if_slow(self, seconds: float, tell: Callable[[], None]) -> Iterator[None]:
         """Call `tell`, once, when the body takes longer than that; the body goes on."""
-        body = anyio.CancelScope()
-        self.start_soon(_later, body, seconds, tell)
+        timer = asyncio.get_running_loop().call_later(seconds, self._tell, tell)
         try:
             yield
         finally:
-            body.cancel()
+            timer.cancel()
+
+    def _tell(self, tell: Callable[[], None]) -> None:
+        try:
+            tell()
+        except Exception as error:
+            self._failed(getattr(tell, "__qualname__", repr(tell)), error)
 
     async def _run(self, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> None:
         try:
@@ -38,8 +43,3 @@ class Tasks:
         except Exception as error:
             self._failed(getattr(function, "__qualname__", repr(function)), error)
 
-
-async def _later(scope: anyio.CancelScope, seconds: float, tell: Callable[[], None]) -> None:
-    with scope:
-        await anyio.sleep(seconds)
-        tell()
