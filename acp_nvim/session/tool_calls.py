@@ -42,22 +42,22 @@ class ToolCall(Struct, eq=False):
     def merge(self, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
         """Take over the fields that are present; absent and null leave what is there (v1)."""
         # One by one: a loop over names costs more than all the rest that an update takes.
-        if update.title is not UNSET and update.title is not None:
-            self.title = update.title
-        if update.name is not UNSET and update.name is not None:
-            self.name = update.name
-        if update.kind is not UNSET and update.kind is not None:
-            self.kind = update.kind
-        if update.status is not UNSET and update.status is not None:
-            self.status = update.status
-        if update.content is not UNSET and update.content is not None:
-            self.content = update.content
-        if update.locations is not UNSET and update.locations is not None:
-            self.locations = update.locations
-        if update.raw_input is not UNSET and update.raw_input is not None:
-            self.raw_input = update.raw_input
-        if update.raw_output is not UNSET and update.raw_output is not None:
-            self.raw_output = update.raw_output
+        if (title := update.title) is not UNSET and title is not None:
+            self.title = title
+        if (name := update.name) is not UNSET and name is not None:
+            self.name = name
+        if (kind := update.kind) is not UNSET and kind is not None:
+            self.kind = kind
+        if (status := update.status) is not UNSET and status is not None:
+            self.status = status
+        if (content := update.content) is not UNSET and content is not None:
+            self.content = content
+        if (locations := update.locations) is not UNSET and locations is not None:
+            self.locations = locations
+        if (raw_input := update.raw_input) is not UNSET and raw_input is not None:
+            self.raw_input = raw_input
+        if (raw_output := update.raw_output) is not UNSET and raw_output is not None:
+            self.raw_output = raw_output
         if update.meta:
             self.meta = {**(self.meta or {}), **update.meta}
 
