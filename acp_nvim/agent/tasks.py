@@ -42,4 +42,3 @@ class Tasks:
             await function(*args)
         except Exception as error:
             self._failed(getattr(function, "__qualname__", repr(function)), error)
-

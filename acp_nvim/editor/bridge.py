@@ -18,6 +18,9 @@ from pynvim.msgpack_rpc.msgpack_stream import MsgpackStream
 
 Verb = Callable[[str, dict[str, Any]], None]
 
+AT_ONCE = 64 << 10
+"""Bytes of a read. More are memory that the system maps, and takes back, for each of them."""
+
 _CALL = "local m, f = ... return require(m)[f](select(3, ...))"
 
 
@@ -37,7 +40,10 @@ class Bridge:
     @classmethod
     def stdio(cls) -> Bridge:
         """Connect to the Neovim that started this process with `jobstart({rpc = true})`."""
-        return cls(AsyncSession(MsgpackStream(EventLoop("stdio"))))
+        session = AsyncSession(MsgpackStream(EventLoop("stdio")))
+        for transport in session.loop._to_close:
+            transport.max_size = AT_ONCE
+        return cls(session)
 
     @classmethod
     def within(cls, nvim: Any) -> Bridge:

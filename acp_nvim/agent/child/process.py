@@ -20,7 +20,7 @@ from acp_nvim.agent.child.launch import AgentStartError, spawn
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
 from acp_nvim.agent.child.tree import CHILD, ProcessTree, true_within
-from acp_nvim.agent.wire.transport import ByteQueue
+from acp_nvim.agent.wire.transport import AT_ONCE, ByteQueue
 
 __all__ = ["AgentProcess", "AgentStartError", "Exit"]
 
@@ -255,6 +255,9 @@ class _Pipes(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self.stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(STDIN))
+        # A pipe holds no more. Memory for more than that is mapped, and taken back, by the system
+        # for each read.
+        cast(Any, self._transport.get_pipe_transport(STDOUT)).max_size = AT_ONCE
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
         chunk = cast(bytes, data)
