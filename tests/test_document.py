@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
+from acp_nvim.render import tools
 from acp_nvim.render.batch import Batch
 from acp_nvim.render.document import Document
 from acp_nvim.render.text import visible
 from acp_nvim.render.tools import Look
 from acp_nvim.session.asking.decisions import Decision, Option, Outcome
-from acp_nvim.session.entries import Message, TerminalEntry
+from acp_nvim.session.entries import Message, TerminalEntry, ToolEntry
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Launch, Terminal
+from acp_nvim.session.tool_calls import ToolCall
 from tests.picture_ops import Picture
 
 PIECES = (
@@ -180,6 +182,27 @@ def test_a_fold_holds_its_block(history: list[Act]) -> None:
         act(chat)
     heads = [row.text for row, _ in chat.picture.folds.values()]
     assert all(text.startswith(("▸ Thought", "○", "◐", "✓", "✗", "⊘")) for text in heads), heads
+
+
+@given(
+    st.lists(TEXT, max_size=3),
+    st.integers(0, 4),
+    st.sampled_from(["execute", "read"]),
+    st.sampled_from([None, "user", "assistant"]),
+)
+def test_words_are_what_is_drawn(texts: list[str], lines: int, kind: Any, told: Any) -> None:
+    """The short way to the rows of a tool call leads to the same rows."""
+    for_whom = schema.Annotations(audience=[told]) if told else UNSET
+    blocks = [schema.TextContent(text, annotations=for_whom) for text in texts]
+    content: Any = [schema.Content(block) for block in blocks]
+    entry = ToolEntry(ToolCall("c", "read /work/a.py", kind=kind, content=content))
+    look = Look(lines, "/work")
+    drawn = tools.draw(entry, look)
+    found = tools.words(entry, look)
+    if found is None:
+        assert not texts or told == "assistant" or len(drawn) > lines or len("".join(texts)) > 500
+    else:
+        assert [found[0], *((text, (), None) for text in found[1])] == drawn
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30), st.integers(1, 50))

@@ -24,14 +24,21 @@ class Batch:
         self._folds: list[Any] = []
         self._end = -1
         """The row below the last operation, if that one put rows."""
+        self._lines: list[str] = []
+        self._decor: list[list[Any]] = [[], [], []]
+        """Looks, rows and targets of that operation, as `rows.decor_op` has them."""
         self._looks: dict[int, tuple[int, tuple[Span, ...]]] = {}
         """Number of each look of that operation, by the identity of its spans: rows of one kind
         share theirs.
         """
 
-    def put(self, first: int, last: int, rows: Sequence[Row]) -> int:
-        """Replace rows [first, last) by these; returns their characters."""
-        lines, (looks, looked, targets) = self._open(first, last)
+    def put(self, first: int, last: int, rows: Sequence[Row], under: Sequence[str] = ()) -> int:
+        """Replace rows [first, last) by these, and rows that are but text `under` them; returns
+        their characters.
+        """
+        if first != last or first != self._end:
+            self._open(first, last)
+        lines, (looks, looked, targets) = self._lines, self._decor
         known = self._looks
         at = len(lines)
         used = 0
@@ -47,7 +54,10 @@ class Batch:
             if target is not None:
                 targets += (at, target)
             at += 1
-        self._end += len(rows)
+        if under:
+            lines += under
+            used += sum(map(len, under))
+        self._end += len(rows) + len(under)
         return used
 
     def add(self, op: Op) -> None:
@@ -67,17 +77,17 @@ class Batch:
         self._close()
         return self._ops
 
-    def _open(self, first: int, last: int) -> tuple[list[str], list[list[Any]]]:
-        """Lines and decor of the operation that takes rows put here."""
-        if first != last or first != self._end:
-            self._close()
-            self._ops.append(["chat", self._n, first, last, [], [[], [], []]])
-            self._end = first
-        lines, decor = self._ops[-1][4:]
-        return lines, decor
+    def _open(self, first: int, last: int) -> None:
+        """Rows that are put here are the first of an operation."""
+        self._close()
+        self._lines, self._decor = [], [[], [], []]
+        self._ops.append(["chat", self._n, first, last, self._lines, self._decor])
+        self._end = first
 
     def _merge(self, first: int, last: int, more: list[str], decor: list[list[Any]]) -> None:
-        lines, (looks, looked, targets) = self._open(first, last)
+        if first != last or first != self._end:
+            self._open(first, last)
+        lines, (looks, looked, targets) = self._lines, self._decor
         for at, look in zip(decor[1][::2], decor[1][1::2], strict=True):
             looked += (at + len(lines), look + len(looks))
         for at, data in zip(decor[2][::2], decor[2][1::2], strict=True):

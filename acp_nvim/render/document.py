@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from msgspec import Struct, field
+
 from acp_nvim.render import tools
 from acp_nvim.render.batch import Batch, Op
 from acp_nvim.render.margin import draw_entry
@@ -24,30 +26,38 @@ ENTRY = 400
 """What an entry that is no message costs of a budget, beside its characters."""
 
 
-class Static:
+class Static(Struct, eq=False):
     """Draws an entry anew whenever it changed."""
 
-    __slots__ = ("folded", "separated", "shown")
+    separated: bool
+    """A blank row goes before it."""
+    drawn: list[Row] = field(default_factory=list)
+    """The rows on the screen, above..."""
+    under: list[str] = field(default_factory=list)
+    """...those that are but text."""
+    folded: bool = False
 
-    def __init__(self, separated: bool) -> None:
-        """Nothing is on the screen yet; `separated`: a blank row goes before it."""
-        self.shown: list[Row] = []
-        self.separated = separated
-        self.folded = False
+    @property
+    def shown(self) -> list[Row]:
+        """What is on the screen."""
+        if self.under:
+            self.drawn += [(text, (), None) for text in self.under]
+            self.under = []
+        return self.drawn
 
     @property
     def rows(self) -> int:
         """Rows on the screen."""
-        return len(self.shown)
+        return len(self.drawn) + len(self.under)
 
     @property
     def ends_blank(self) -> bool:
         """Whether the last visible row is empty; the one inside a fold is not visible."""
-        return bool(self.shown) and not self.shown[-1][0] and not self.folded
+        return bool(self.rows) and not self.folded and not self.shown[-1][0]
 
     def update(self, start: int, at_top: bool, rows: list[Row], batch: Batch) -> int:
         """Replace what differs between the shown rows and `rows`; returns characters."""
-        old, self.shown = self.shown, rows
+        old, self.drawn = self.shown, rows
         if not old:
             return batch.put(start, start + at_top, rows) if rows else 0
         if self.folded and old[-1] != rows[-1] and old[-1][0] == rows[-1][0]:
@@ -93,8 +103,7 @@ class Document:
 
     def adopt(self, entry: Past) -> None:
         """Take a chat over as it stands on the screen, where another process has drawn it."""
-        block = Static(separated=False)
-        block.shown = self._rows(entry)
+        block = Static(False, self._rows(entry))
         self._place(entry, block)
         self._height = block.rows
         self._generation = f"{block.rows}."
@@ -176,7 +185,7 @@ class Document:
             rows.insert(0, BLANK)
         if folds:
             rows.append(_below(tool))
-        start, before = self._start(at), len(block.shown)
+        start, before = self._start(at), block.rows
         used = block.update(start, not self._height, rows, batch)
         self._moved(at, before, len(rows))
         if folds and tool is not None:
@@ -186,25 +195,43 @@ class Document:
     def _append(self, entry: Entry, batch: Batch) -> int:
         """The same for an entry that was not on the screen: it comes below all others."""
         separated = self._separates(entry)
-        block = Static(separated)
+        rows, under = self._fresh(entry)
+        top = self._height
+        count = len(rows) + len(under)
+        block = Static(separated, rows, under)
         at = self._place(entry, block)
-        rows = block.shown = self._rows(entry)
-        if not rows:
+        if not count:
             return ENTRY
-        tool = entry if entry.__class__ is ToolEntry and len(rows) > 1 else None
+        tool = entry if count > 1 and entry.__class__ is ToolEntry else None
         if separated:
             rows.insert(0, BLANK)
+            count += 1
         if tool is not None:
-            rows.append(_below(tool) if tool.decisions else BLANK)
-        start = self._height
-        used = batch.put(start, start or 1, rows)
-        self._height = start + len(rows)
+            if under:
+                under.append("")
+            else:
+                rows.append(_below(tool))
+            count += 1
+        self._height = top + count
+        used = batch.put(top, top or 1, rows, under)
         if tool is not None:
-            self._fold(block, at, start, tool, batch)
+            block.folded = True
+            asks = bool(tool.decisions) and tool.asks is not None
+            batch.fold(self._fold_id(at), top + separated, top + count - 1, asks)
         return ENTRY + used
 
     def _fold_id(self, at: int) -> str:
         return f"t{self._generation}{at}"
+
+    def _fresh(self, entry: Entry) -> tuple[list[Row], list[str]]:
+        """Rows of an entry that was not drawn yet, and what stands under them and is just text."""
+        try:
+            words = tools.words(entry, self._look) if entry.__class__ is ToolEntry else None
+        except Exception as error:
+            return [_undrawable(error)], []
+        if words is None:
+            return self._rows(entry), []
+        return [words[0]], words[1]
 
     def _rows(self, entry: Entry) -> list[Row]:
         """What cannot be drawn says so in its place; the chat goes on."""
@@ -213,7 +240,7 @@ class Document:
                 return tools.draw(entry, self._look)
             return draw_entry(entry, self._look.tool_lines, self._look.cwd)
         except Exception as error:
-            return [row(f"[cannot be drawn: {type(error).__name__}: {error}]", "AcpError")]
+            return [_undrawable(error)]
 
     def _fold(self, block: Static, at: int, start: int, entry: ToolEntry, batch: Batch) -> None:
         """A tool call folds as soon as it has content; it is open while it asks."""
@@ -265,6 +292,10 @@ class Document:
         self._start(len(self._blocks) - 1)
         at = bisect_right(self._starts, screen_row) - 1
         return next((entry for entry, index in self._at.items() if index == at), None)
+
+
+def _undrawable(error: Exception) -> Row:
+    return row(f"[cannot be drawn: {type(error).__name__}: {error}]", "AcpError")
 
 
 def _head(message: Message) -> list[Row]:

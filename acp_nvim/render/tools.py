@@ -15,7 +15,7 @@ from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import WIDEST, Row, Target, indent, pieces, row, width
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, shown_path, visible
-from acp_nvim.render.titles import details, says_kind, short_title, shown_title
+from acp_nvim.render.titles import ABOUT_FILES, details, says_kind, short_title, shown_title
 from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.asking.questions import command_of
 from acp_nvim.session.entries import ToolEntry
@@ -31,6 +31,12 @@ BETWEEN: Row = row("⋮", "AcpMuted")
 WHOLE = 1 << 30
 """As `tool_lines`: nothing is cut, no line either."""
 
+SHORT = WIDEST // 8
+"""No line of a text of so many characters is cut: one becomes eight at most."""
+
+UNDER = "  "
+"""Before what stands under the line of a call."""
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -41,6 +47,28 @@ class Look:
     """The session's directory: paths below it are shown relative to it."""
 
 
+def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
+    """Return the line of a tool call and the texts of the rows under it if these are nothing but
+    short texts, as they mostly are; the same as `draw`, for less.
+    """
+    call = entry.call
+    if entry.decisions or call.locations or not call.content:
+        return None
+    under: list[str] = []
+    for item in call.content:
+        if item.__class__ is not schema.Content:
+            return None
+        block = item.content
+        if block.__class__ is not schema.TextContent or (block.annotations and is_aside(block)):
+            return None
+        text = block.text.rstrip("\n")
+        if text:
+            if len(text) > SHORT or text.count("\n") >= look.tool_lines:
+                return None
+            under += (UNDER + visible(text).replace("\n", "\n" + UNDER)).split("\n")
+    return _line(call, None, look.cwd), under
+
+
 def draw(entry: ToolEntry, look: Look) -> list[Row]:
     """Return the rows of a tool call: its line first, then what folds under it."""
     call = entry.call
@@ -49,17 +77,17 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     rows = [_line(call, asks, look.cwd)]
     for at, item in enumerate(call.content):
         if item.__class__ is schema.Content:
-            rows += _block(at, item.content, call, limit, look.cwd, "  ")
+            rows += _block(at, item.content, call, limit, look.cwd, UNDER)
         else:
-            rows += indent(_content(at, item, entry, limit, look.cwd), "  ")
+            rows += indent(_content(at, item, entry, limit, look.cwd), UNDER)
     if not call.content:
-        rows += indent(_own_terminals(entry, limit, look.cwd) or _input(call, limit), "  ")
+        rows += indent(_own_terminals(entry, limit, look.cwd) or _input(call, limit), UNDER)
     if call.locations:
-        rows += indent(_locations(call, look.cwd), "  ")
+        rows += indent(_locations(call, look.cwd), UNDER)
     for decision in entry.decisions:
         open_ = decision.outcome is None
         rows += indent(
-            card(decision, call, look.cwd, below=True) if open_ else [_decided(decision)], "  "
+            card(decision, call, look.cwd, below=True) if open_ else [_decided(decision)], UNDER
         )
     return rows
 
@@ -120,7 +148,7 @@ def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> li
     rows = card(decision, entry.call if entry else None, cwd)
     if entry is not None:
         for at, item in enumerate(entry.call.content):
-            rows += indent(_content(at, item, entry, None, cwd), "  ")
+            rows += indent(_content(at, item, entry, None, cwd), UNDER)
     return rows
 
 
@@ -165,14 +193,19 @@ def diff_rows(
 
 
 def _line(call: ToolCall, asks: Decision | None, cwd: str) -> Row:
-    title = shown_title(call.title or call.name or call.id, call.kind, cwd)
-    said = says_kind(title, call.kind)
+    title, said = call.title or call.name or call.id, 0
+    if call.kind in ABOUT_FILES:
+        title = shown_title(title, call.kind, cwd)
+        said = says_kind(title, call.kind)
+    else:
+        title = one_line(title)
     long = len(title) if title.isascii() else width(title)
     name = _name(call.name, title) if call.name else ""
     before, after, spans = _around(
         "" if said else call.kind, call.status, asks is not None, said, long, width(name)
     )
-    return f"{before}{title}{name}{after}", spans, _leads_to(call, asks)
+    leads_to = _leads_to(call, asks) if asks or call.locations else call.index
+    return f"{before}{title}{name}{after}", spans, leads_to
 
 
 @lru_cache(maxsize=1024)
@@ -258,8 +291,7 @@ def _block(
     if block.__class__ is not schema.TextContent or is_aside(block):
         return indent(describe(block, {"call": call.index, "item": at}, cwd), prefix)
     text = block.text.rstrip("\n")
-    short = len(text) <= WIDEST // 8  # one character becomes eight at most
-    if short or limit == WHOLE:
+    if len(text) <= SHORT or limit == WHOLE:
         lines = visible(text).split("\n") if text else []
         if limit is None or len(lines) <= limit:
             return [(prefix + line, (), None) for line in lines]
