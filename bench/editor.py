@@ -24,6 +24,8 @@ from typing import Any
 import msgpack
 
 COLUMNS, ROWS = 160, 45
+AT_ONCE = 1 << 16
+"""Bytes of a read: more of them cost the watched a good part of the time that is measured."""
 LETTERS = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
 """Typed one after the other: none stands in any workload, so its echo is known when it comes."""
 
@@ -56,7 +58,7 @@ class Editor:
         self._answers: dict[int, tuple[Any, Any]] = {}
         self._next = 0
         self._unpacker = msgpack.Unpacker(raw=False, strict_map_key=False, max_buffer_size=0)
-        self._painted = b""
+        self._painted = bytearray()
         self.socket = self._connect()
         self.server: int = self.lua("return vim.fn.getpid()")
         self.channel: int = self.request("nvim_get_api_info")[0]
@@ -107,7 +109,7 @@ class Editor:
             if keys and not key and now >= next_key:
                 key, typed = LETTERS[count % len(LETTERS)].encode(), now
                 count += 1
-                self._painted = b""
+                self._painted.clear()
                 os.write(self.terminal, key)
             painted = self._pump(0.001)
             now = time.monotonic()
@@ -163,7 +165,7 @@ class Editor:
         """Take in what came on either side; whether the terminal was painted."""
         ready = select.select([self.terminal, self.socket.fileno()], [], [], seconds)[0]
         if self.socket.fileno() in ready:
-            data = self.socket.recv(1 << 20)
+            data = self.socket.recv(AT_ONCE)
             if not data:
                 raise EOFError("Neovim is gone")
             self._unpacker.feed(data)
@@ -174,5 +176,7 @@ class Editor:
                     self.messages.append((message[1], message[2]))
         if self.terminal not in ready:
             return False
-        self._painted = (self._painted + os.read(self.terminal, 1 << 18))[-(1 << 18) :]
+        self._painted += os.read(self.terminal, AT_ONCE)
+        if len(self._painted) > 2 * AT_ONCE:
+            del self._painted[:-AT_ONCE]
         return True
