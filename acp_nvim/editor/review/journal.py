@@ -7,7 +7,8 @@ it: of what changed just before the end the last moment may be lacking. It belon
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -115,7 +116,7 @@ class Journal:
     async def run(self) -> None:
         """Write until cancelled, or `stop`."""
         assert self._file is not None
-        await self._try(self._file.tidy)
+        await self._try(partial(to_thread.run_sync, self._file.tidy))
         while not self._over:
             await self._touched.wait()
             await anyio.sleep(DELAY_S)
@@ -123,7 +124,7 @@ class Journal:
             began = anyio.current_time()
             async with self._writing:
                 if not self._over:
-                    await self._try(self._write, self._look)
+                    await self._try(self._keep)
             await anyio.sleep(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
 
     def stop(self) -> None:
@@ -135,12 +136,18 @@ class Journal:
         self.stop()
         async with self._writing:
             if self._file is not None:
-                await self._try(self._file.remove)
+                await self._try(partial(to_thread.run_sync, self._file.remove))
 
-    async def _try(self, work: Callable[..., None], *given: Callable[[], Any]) -> None:
-        """Do it in a worker thread, with what these give here."""
+    async def _keep(self) -> None:
+        """Write what there is; no thread is asked where nothing is, and was."""
+        now = self._look()
+        if now or not self._empty:
+            await to_thread.run_sync(self._write, now)
+
+    async def _try(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do it; the first time that it goes wrong is told."""
         try:
-            await to_thread.run_sync(work, *(one() for one in given))
+            await work()
         except Exception as error:
             self._book = None  # what is written by now is not known
             if not self._told:
