@@ -56,34 +56,24 @@ local function resolve(name)
   return functions[name]
 end
 
-local heard = {} ---@type table<string, boolean> within one frame
-
 --- Whether a handler's pattern takes an event: plain names are compared, anything else may match.
 local function takes(pattern, name)
   return pattern == name or pattern:find('[^%w_]') ~= nil
 end
 
---- Whether anybody listens: an event costs the editor more than to look once a frame.
+--- Whether anybody listens. To look costs more than one event to nobody, and less than many.
 local function listened(name)
-  if heard[name] == nil then
-    heard[name] = false
-    for _, handler in ipairs(vim.api.nvim_get_autocmds({ event = 'User' })) do
-      if takes(handler.pattern, name) then
-        heard[name] = true
-        break
-      end
+  for _, handler in ipairs(vim.api.nvim_get_autocmds({ event = 'User' })) do
+    if takes(handler.pattern, name) then
+      return true
     end
   end
-  return heard[name]
+  return false
 end
 
 --- A `User` autocommand; a handler's error is the user's to see, and must not lose the rest of
 --- the frame.
 local function fire(name, data)
-  if not listened(name) then
-    return
-  end
-  heard = {} -- a handler may add handlers
   local ok, err = pcall(vim.api.nvim_exec_autocmds, 'User', {
     pattern = name,
     data = data,
@@ -111,7 +101,6 @@ end
 ---@return {us: integer, errors: string[]} time taken, and what failed (the rest was applied)
 function M.apply(ops)
   local started = vim.uv.hrtime()
-  heard = {}
   local errors = {}
   local changed = false
   for _, op in ipairs(ops) do

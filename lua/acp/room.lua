@@ -66,40 +66,32 @@ local function squeezed(windows, width)
   return #windows > 0 and left < math.min(OWN, math.floor(vim.o.columns / 2))
 end
 
---- The window of ours to go below, because beside it would be too much.
+--- Where one more goes that does not stand for itself: the window of ours to go below, because
+--- beside it would be too much; else the one to take, because there is no room for one more: it was
+--- opened first and is not the current one. Neither where there is room.
 ---@param prefix string
 ---@param layout acp.Layout
 ---@param width integer|nil
----@return integer|nil win
-function M.above(prefix, layout, width)
-  local windows = at_side(layout) and ours(prefix) or {}
-  if not squeezed(windows, width) then
-    return nil
-  end
-  for _, win in ipairs(windows) do
-    if api.nvim_win_get_height(win) > 2 * STACKED then
-      return win
-    end
-  end
-end
-
---- The window of ours to take, because there is no room for one more: the one that was opened first
---- and is not the current one.
----@param prefix string
----@param layout acp.Layout
----@param width integer|nil
----@return integer|nil win
-function M.taken(prefix, layout, width)
+---@return integer|nil above
+---@return integer|nil taken
+function M.for_one(prefix, layout, width)
   if layout == 'float' then
     return nil
   end
   local windows = ours(prefix)
-  if not crowded(layout) and not (at_side(layout) and squeezed(windows, width)) then
+  local tight = at_side(layout) and squeezed(windows, width)
+  for _, win in ipairs(tight and windows or {}) do
+    if api.nvim_win_get_height(win) > 2 * STACKED then
+      return win
+    end
+  end
+  if not tight and not crowded(layout) then
     return nil
   end
-  return vim.iter(windows):find(function(win)
-    return win ~= api.nvim_get_current_win()
-  end)
+  return nil,
+    vim.iter(windows):find(function(win)
+      return win ~= api.nvim_get_current_win()
+    end)
 end
 
 --- The last window of a part of the layout.

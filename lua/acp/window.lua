@@ -197,12 +197,14 @@ local function dress(win, bufnr, opts)
   end
 end
 
+local ENTERING = 'BufEnter,BufLeave,WinEnter,WinLeave'
+
 --- Show `bufnr` in a window where the user is not. Neovim would tell that it is entered.
 ---@param win integer
 ---@param bufnr integer
 local function show_aside(win, bufnr)
   local ignored = vim.o.eventignore
-  vim.opt.eventignore:append({ 'BufEnter', 'BufLeave', 'WinEnter', 'WinLeave' })
+  vim.o.eventignore = (ignored == '' and '' or ignored .. ',') .. ENTERING
   local ok, why = pcall(vim.api.nvim_win_set_buf, win, bufnr)
   vim.o.eventignore = ignored
   if not ok then
@@ -231,12 +233,14 @@ end
 local function open(bufnr, opts)
   local layout = opts.layout or 'right'
   local room = require('acp.room')
-  local above = opts.like and room.above(opts.like, layout, placement(opts).width)
+  local above, taken
+  if opts.like then
+    above, taken = room.for_one(opts.like, layout, placement(opts).width)
+  end
   if above then
     opts =
       vim.tbl_extend('force', opts, { layout = 'bottom', under = above, size = 0.5, side = true })
   end
-  local taken = not above and opts.like and room.taken(opts.like, layout, placement(opts).width)
   if taken then
     return replace(taken, bufnr, opts)
   end
