@@ -204,7 +204,7 @@ def _line(call: ToolCall, asks: Decision | None, cwd: str) -> Row:
     before, after, spans = _around(
         "" if said else call.kind, call.status, asks is not None, said, long, width(name)
     )
-    leads_to = _leads_to(call, asks) if asks or call.locations else call.index
+    leads_to = _leads_to(call, asks) if asks is not None or call.locations else call.index
     return f"{before}{title}{name}{after}", spans, leads_to
 
 
