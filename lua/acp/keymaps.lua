@@ -119,15 +119,13 @@ end
 ---@field action string
 ---@field desc string
 
----@type table<table, table<string, acp.Key[]>> by option `keymaps` as it is, and by window
-local lists = setmetatable({}, { __mode = 'k' })
-
----@param keymaps table<string, table<string, any>|false>
+--- Keys in force in a window, sorted by what they do.
 ---@param window string
 ---@return acp.Key[]
-local function sorted(keymaps, window)
+function M.list(window)
+  local keymaps = require('acp.config').get().keymaps
   local keys = {}
-  for key, value in pairs(keymaps[window] or {}) do
+  for key, value in pairs(keymaps and keymaps[window] or {}) do
     local action, modes = parts(value)
     if action then
       local desc = actions[window][action].desc
@@ -138,20 +136,6 @@ local function sorted(keymaps, window)
     return a.desc == b.desc and a.key < b.key or a.desc < b.desc
   end)
   return keys
-end
-
---- Keys in force in a window, sorted by what they do; not to be changed.
----@param window string
----@return acp.Key[]
-function M.list(window)
-  local keymaps = require('acp.config').get().keymaps
-  if not keymaps then
-    return {}
-  end
-  lists[keymaps] = lists[keymaps] or {}
-  local known = lists[keymaps]
-  known[window] = known[window] or sorted(keymaps, window)
-  return known[window]
 end
 
 --- What keys of a window do, in a few words, for the line above it: `<C-s> applies · g? keys`.
