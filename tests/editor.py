@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests import conformance
 from tests.grid import Grid
 from tests.processes import MARK, Process, marked, outlasting
@@ -357,3 +359,9 @@ class Editor:
     def _on_notification(self, name: str, args: list[Any]) -> None:
         if name == "redraw":
             self.grid.redraw(args)
+
+
+def serves_while_it_asks(editor: Editor) -> None:
+    """Skip a test on a Neovim that answers nobody while `:s///c` waits for a key."""
+    if not editor.lua("return vim.fn.has('nvim-0.11') == 1"):
+        pytest.skip("Neovim 0.10 answers nobody while a substitution asks")

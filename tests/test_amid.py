@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.editor import Editor
+from tests.editor import Editor, serves_while_it_asks
 from tests.until import until
 
 LINES = "".join(f"line {n}\n" for n in range(1, 21))
@@ -88,6 +88,8 @@ def test_what_the_user_has_begun(
 def test_what_goes_by_line_numbers_is_let_finish(
     project: Editor, way: str, begin: str, rest: str, then: list[str]
 ) -> None:
+    if begin.startswith(":"):
+        serves_while_it_asks(project)
     project.keys(begin)
     project.wait("vim.fn.mode(1):match('^no') or vim.fn.mode(1) == 'r?'")
     project.prompt(change(way, project.work / "a.txt"))

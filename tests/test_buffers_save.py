@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.editor import Editor
+from tests.editor import Editor, serves_while_it_asks
 from tests.livefiles import Live
 
 CHANGED = "one\nTWO\nthree\n"
@@ -337,6 +337,7 @@ def test_a_write_waits_for_the_end_of_a_textlock(live: Live) -> None:
 
 
 def test_a_write_waits_for_a_substitution_that_asks(live: Live) -> None:
+    serves_while_it_asks(live.editor)
     live.editor.keys(":3s/three/3/c<CR>")
     asked = []
 

@@ -85,7 +85,7 @@ def test_a_shared_host_that_was_killed_is_replaced_by_one_of_our_own(classic: Ed
     classic.errors_expected = True
     channel = classic.lua("return require('acp.host').channel()")
     os.kill(classic.lua(outliving.HOST), signal.SIGKILL)
-    classic.wait("next(vim.api.nvim_get_chan_info(...)) == nil", channel)
+    classic.wait("vim.api.nvim_get_chan_info(...).id == nil", channel)
     classic.keys(":Acp reject all<CR>")
     classic.wait("#require('acp').state().sessions[1].edits == 0")
     until(lambda: path.read_text() == "one\ntwo\n")
