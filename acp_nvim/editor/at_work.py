@@ -55,6 +55,12 @@ class Turn:
         self.calls: dict[ToolCall, tuple[int, int]] = {}
         """From when to when each tool call ran that may change files; 0: it runs still."""
 
+    def answered(self) -> None:
+        """The agent is done with a prompt: what changes from now on is the user's."""
+        self.prompts -= 1
+        if not self.prompts:
+            self.closed = time.time_ns()  # the clock of files is never ahead
+
     def heard(self, calls: Iterable[ToolCall], paths: Iterable[str] = ()) -> bool:
         """Tool calls that may change files were announced or changed; tells whether one of them has
         ended now.

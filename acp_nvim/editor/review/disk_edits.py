@@ -147,9 +147,6 @@ class DiskEdits:
         turn = self.turns.get(session)
         if turn is None:
             return
-        turn.prompts -= 1
-        if not turn.prompts:
-            turn.closed = time.time_ns()  # the clock of files is never ahead
         await turn.ready.wait()
         await self.look_at_named(turn)
         await self.look(turn.roots)

@@ -277,6 +277,9 @@ class Reviewing:
 
     async def turn_ended(self, session: Session) -> None:
         """The agent has answered the prompt, or is gone."""
+        turn = self.disk.turns.get(session)
+        if turn is not None:
+            turn.answered()  # the user may know of the end before the next line is done
         await self.proposing.ended(session)
         await self._briefly(self._end, session)
 
