@@ -16,10 +16,9 @@ from pynvim.msgpack_rpc.async_session import AsyncSession
 from pynvim.msgpack_rpc.event_loop import EventLoop
 from pynvim.msgpack_rpc.msgpack_stream import MsgpackStream
 
-Verb = Callable[[str, dict[str, Any]], None]
+from acp_nvim.agent.wire.transport import AT_ONCE
 
-AT_ONCE = 64 << 10
-"""Bytes of a read. More are memory that the system maps, and takes back, for each of them."""
+Verb = Callable[[str, dict[str, Any]], None]
 
 _CALL = "local m, f = ... return require(m)[f](select(3, ...))"
 
@@ -41,7 +40,7 @@ class Bridge:
     def stdio(cls) -> Bridge:
         """Connect to the Neovim that started this process with `jobstart({rpc = true})`."""
         session = AsyncSession(MsgpackStream(EventLoop("stdio")))
-        for transport in session.loop._to_close:
+        for transport in session.loop._to_close:  # as for what agents say, see `_Pipes`
             transport.max_size = AT_ONCE
         return cls(session)
 
