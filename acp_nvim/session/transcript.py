@@ -24,6 +24,8 @@ class Transcript:
         """
         self.speaker: str | None = None
         """The agent's name: a heading with it stands between the user's words and the agent's."""
+        self._asked = False
+        """Whether the agent's words would stand right under the user's, remarks aside."""
 
     @property
     def last(self) -> Entry | None:
@@ -36,13 +38,19 @@ class Transcript:
         if last.__class__ is Message:
             last.closed = True
             self.dirty[last] = None
-            if last.role == "user" and self.speaker is not None and _answers(entry):
+        if self._asked and _answers(entry):
+            self._asked = False
+            if self.speaker is not None:
                 self._append(Heading(self.speaker))
         self._append(entry)
 
     def _append(self, entry: Entry) -> None:
         self.entries.append(entry)
         self.dirty[entry] = None
+        if entry.__class__ is Message and entry.role == "user":
+            self._asked = True
+        elif entry.__class__ is Heading:
+            self._asked = False
 
     def inherit(self, entries: Iterable[Entry]) -> None:
         """Append what was said elsewhere, as it stands there."""

@@ -1,0 +1,85 @@
+"""Who speaks is told once in each part of a conversation, whatever is remarked in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_nvim.session.entries import Heading, Line, Message, Past, ToolEntry
+from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.transcript import Transcript
+
+Step = Callable[[Transcript], None]
+
+
+def user(transcript: Transcript) -> None:
+    transcript.stream("user", "question", None)
+
+
+def agent(transcript: Transcript) -> None:
+    transcript.stream("agent", "answer", None)
+
+
+def thought(transcript: Transcript) -> None:
+    transcript.stream("thought", "hm", None)
+
+
+def tool(transcript: Transcript) -> None:
+    transcript.add(ToolEntry(ToolCall("c1")))
+
+
+def remark(transcript: Transcript) -> None:
+    transcript.add(Line("info", "something happened"))
+
+
+def turn(transcript: Transcript) -> None:
+    """The user's own prompt: who answers is told with it."""
+    transcript.add(Message("user", parts=["question"], closed=True))
+    transcript.add(Heading("Agent"))
+
+
+def shape(transcript: Transcript) -> str:
+    """`u` for the user, `h` a heading, `a` the agent; remarks aside."""
+    letters = {Heading: "h", Line: "", ToolEntry: "a", Past: "p"}
+    return "".join(
+        ("u" if entry.role == "user" else "a")
+        if isinstance(entry, Message)
+        else letters[type(entry)]
+        for entry in transcript.entries
+    )
+
+
+def told(*steps: Step, speaker: str | None = "Agent") -> Transcript:
+    transcript = Transcript()
+    transcript.speaker = speaker
+    for step in steps:
+        step(transcript)
+    return transcript
+
+
+def test_a_remark_does_not_take_the_place_of_the_heading() -> None:
+    transcript = told(user, remark, tool, agent)
+    assert shape(transcript) == "uhaa"
+    assert isinstance(transcript.entries[1], Line)
+    assert isinstance(transcript.entries[2], Heading)
+
+
+def test_no_heading_without_a_name() -> None:
+    assert shape(told(user, remark, tool, user, agent, speaker=None)) == "uaua"
+
+
+def test_what_was_said_elsewhere_counts() -> None:
+    transcript = told()
+    transcript.inherit([Message("user", parts=["question"], closed=True), Line("info", "moved")])
+    agent(transcript)
+    assert shape(transcript) == "uha"
+
+
+@given(st.lists(st.sampled_from([user, agent, thought, tool, remark, turn])))
+def test_each_change_of_speaker_has_one_heading(steps: list[Step]) -> None:
+    drawn = shape(told(*steps))
+    assert "ua" not in drawn
+    assert "hh" not in drawn
+    assert drawn.count("h") == drawn.count("uh")
