@@ -46,6 +46,15 @@ def test_a_line_over_the_limit_is_skipped_and_named(editor: Editor) -> None:
     assert any("oversize" in line for line in info(editor))
 
 
+def test_text_that_streams_is_not_torn_by_what_is_remarked_meanwhile(editor: Editor) -> None:
+    editor.agent("script")
+    editor.setup({"limits": {"message_bytes": 200_000}})
+    editor.turn("say one wo\noversize 300000\nsay rd")
+    chat = editor.chat(1)
+    remark = next(line for line in chat if "limits.message_bytes" in line)
+    assert chat[chat.index("## Scripted") :] == ["## Scripted", "", "one word", "", remark]
+
+
 def test_control_and_bidirectional_characters_are_made_visible(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("surrogates")

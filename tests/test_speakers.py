@@ -1,4 +1,6 @@
-"""Who speaks is told once in each part of a conversation, whatever is remarked in between."""
+"""Who speaks is told once in each part of a conversation, and nobody's words are torn, whatever is
+remarked in between.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,10 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_nvim.protocol import schema
 from acp_nvim.session.entries import Heading, Line, Message, Past, ToolEntry
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.session.transcript import Transcript
 
@@ -83,3 +88,41 @@ def test_each_change_of_speaker_has_one_heading(steps: list[Step]) -> None:
     assert "ua" not in drawn
     assert "hh" not in drawn
     assert drawn.count("h") == drawn.count("uh")
+
+
+ASIDES = "aside"
+
+
+@given(st.lists(st.sampled_from(["a", "b", "tool", ASIDES]), max_size=12))
+def test_asides_tear_no_text_and_are_all_told(steps: list[str]) -> None:
+    def talk(*, asides: bool) -> Session:
+        session = Session(1, "agent", "/work")
+        session.begin_turn(Prompt("question"), "Agent")
+        for number, step in enumerate(steps):
+            if step == "tool":
+                session.upsert_call(schema.ToolCallUpdate(f"c{number}", title="Read"))
+            elif step != ASIDES:
+                session.transcript.stream("agent", step, None)
+            elif asides:
+                session.aside("info", f"aside {number}")
+        session.end_turn("end_turn")
+        return session
+
+    def words(session: Session) -> list[str]:
+        return [e.text() for e in session.transcript.entries if isinstance(e, Message)]
+
+    told = talk(asides=True)
+    assert words(told) == words(talk(asides=False))
+    lines = [e.title for e in told.transcript.entries if isinstance(e, Line)]
+    assert lines == [f"aside {at}" for at, step in enumerate(steps) if step == ASIDES]
+
+
+def test_an_aside_is_told_at_once_where_no_text_streams() -> None:
+    session = Session(1, "agent", "/work")
+    session.begin_turn(Prompt("question"), "Agent")
+    session.aside("info", "before")
+    assert isinstance(session.transcript.last, Line)
+    session.transcript.stream("agent", "text", None)
+    session.end_turn("end_turn")
+    session.aside("info", "after")
+    assert isinstance(session.transcript.last, Line)

@@ -372,7 +372,7 @@ class Host:
         if conversation is None:
             self.screen.event("AcpNotice", severity="warning", title=text)
             return
-        conversation.session.remark("warning", text)
+        conversation.session.aside("warning", text)
         conversation.session.event("AcpNotice", severity="warning", title=text)
 
     def echo(self, level: str, message: str) -> None:

@@ -233,6 +233,7 @@ class Session(Calls):
         self.stop_reason, self.error = stop_reason, told or error
         if self.status in ("running", "cancelling"):
             self.status = "idle"
+        self.transcript.release()
         self._tell_end(stop_reason, error, details)
         self.change("status", "stop_reason", "error")
         self.event("AcpTurnEnd", stop_reason=stop_reason, error=self.error)
@@ -261,6 +262,17 @@ class Session(Calls):
     ) -> None:
         """Put a line into the margin of the chat."""
         self.transcript.add(Line(level, title, tuple(details)))
+        self.on_change()
+
+    def aside(
+        self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()
+    ) -> None:
+        """The same for what is not part of the conversation: no text that streams is torn by it."""
+        line = Line(level, title, tuple(details))
+        if self.status == "running":
+            self.transcript.hold(line)
+        else:
+            self.transcript.add(line)
         self.on_change()
 
     # -- decisions --------------------------------------------------------------------------------

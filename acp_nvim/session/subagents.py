@@ -54,6 +54,8 @@ class Child(Session):
         link = self.link
         self.title, self.status = link.title, _STATUS.get(link.state, "idle")
         self.stop_reason, self.error = link.stop_reason, link.error
+        if self.status != "running":
+            self.transcript.release()
         self.change("title", "status", "stop_reason", "error")
 
     def change(self, *names: str) -> None:

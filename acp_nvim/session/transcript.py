@@ -26,6 +26,7 @@ class Transcript:
         """The agent's name: a heading with it stands between the user's words and the agent's."""
         self._asked = False
         """Whether the agent's words would stand right under the user's, remarks aside."""
+        self._held: list[Line] = []
 
     @property
     def last(self) -> Entry | None:
@@ -38,6 +39,8 @@ class Transcript:
         if last.__class__ is Message:
             last.closed = True
             self.dirty[last] = None
+        if self._held:
+            self.release()
         if self._asked and _answers(entry):
             self._asked = False
             if self.speaker is not None:
@@ -51,6 +54,22 @@ class Transcript:
             self._asked = True
         elif entry.__class__ is Heading:
             self._asked = False
+
+    def hold(self, line: Line) -> None:
+        """Append a remark without tearing what the agent is saying: while its text streams, the
+        remark waits for what comes below that, or for `release`.
+        """
+        last = self.last
+        if isinstance(last, Message) and last.role != "user" and not last.closed:
+            self._held.append(line)
+        else:
+            self.add(line)
+
+    def release(self) -> None:
+        """What the agent says is complete: append the remarks that waited for it."""
+        held, self._held = self._held, []
+        for line in held:
+            self._append(line)
 
     def inherit(self, entries: Iterable[Entry]) -> None:
         """Append what was said elsewhere, as it stands there."""

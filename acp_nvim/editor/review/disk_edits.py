@@ -338,7 +338,7 @@ class DiskEdits:
                 self._seen(place.real, after, laid)
                 return session, before, after
             if outcome not in ("moved", "busy"):
-                session.remark("warning", f"{change.path} changed on disk: {outcome}")
+                session.aside("warning", f"{change.path} changed on disk: {outcome}")
                 return None
             await anyio.sleep(PAUSE_S)
             turn, at = await self._author(change.path)

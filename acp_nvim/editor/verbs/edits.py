@@ -182,7 +182,7 @@ def comment(host: Host, args: Args) -> None:
     host.review.comments.add(made)
     conversation = host.conversation(_session(host, args))
     if conversation is not None:
-        conversation.session.remark("info", f"remark on {made.place}: {made.text}")
+        conversation.session.aside("info", f"remark on {made.place}: {made.text}")
     else:
         host.echo("info", f"the remark on {made.place} goes with the next prompt")
 
@@ -235,7 +235,7 @@ async def restore(host: Host, args: Args) -> None:
     wanted: Any = args.get("n")
     notes = await host.review.rewind.restore(session, int(wanted) if wanted else None)
     if len(notes) > 1:
-        session.remark("warning", notes[0], notes[1:])
+        session.aside("warning", notes[0], notes[1:])
     _say(host, notes)
     if args.get("list"):
         await _show_checkpoints(host, session)
