@@ -12,8 +12,11 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 MARK = "ACP_TEST_MARK"
+EXEC_MS = 20
+"""Within so long an exec is done; a process that has no environment then was given none."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,20 @@ class Process:
 
 
 def _environment(directory: Path) -> bytes:
+    """The environment of a process; nothing where it is gone, or another user's."""
+    pause = Event()
     try:
-        return (directory / "environ").read_bytes()
-    except OSError:  # gone meanwhile, a kernel thread, or another user's
-        return b""
+        for _ in range(EXEC_MS):
+            environment = (directory / "environ").read_bytes()
+            # In the midst of an exec a process has none for a moment, though it has a program.
+            # What ends has neither.
+            if environment:
+                return environment
+            (directory / "exe").readlink()
+            pause.wait(0.001)
+    except OSError:
+        pass
+    return b""
 
 
 def _command(directory: Path) -> str:

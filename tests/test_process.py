@@ -125,6 +125,11 @@ async def test_reading_stops_when_nobody_receives_and_nothing_is_lost(start: Sta
     assert await read_all(process) == b"0123456789" * 600_000
 
 
+async def test_what_has_held_for_a_moment_counts() -> None:
+    answers = iter([False, True, False])
+    assert await true_within(lambda: next(answers), 5)
+
+
 async def test_what_comes_while_reading_rests_is_read_afterwards_and_at_the_exit(
     start: Start,
 ) -> None:

@@ -139,6 +139,7 @@ async def true_within(condition: Callable[[], bool], seconds: float) -> bool:
         while not condition():
             await anyio.sleep(pause)
             pause = min(2 * pause, longest)
+        return True
     return condition()
 
 
