@@ -32,6 +32,7 @@ def test_a_write_is_one_event(editor: Editor, old: str | None, new: str) -> None
     agent.ask("runs", "true")
     agent.end()
     editor.wait("not require('acp.watch').at_work(...)", path)
+    editor.turn("hello")  # all events until its end have come
     kind = "modified" if old else "created"
     told = {"session": 1, "path": path, "kind": kind, "source": "fs", "conflict": False}
     assert [event["data"] for event in editor.events("AcpEdit")] == [told]

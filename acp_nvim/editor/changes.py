@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from acp_nvim.agent.fs.decode import Decoded, Format, decode, decode_as
-from acp_nvim.agent.workspace.snapshots import FileChange, read
+from acp_nvim.agent.workspace.snapshots import FileChange, read, read_stamped, stamp_of
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.text import Text
 
@@ -65,4 +65,18 @@ def differing(kept: Mapping[str, bytes | None]) -> list[FileChange]:
             now = read(path)
             if now != data:
                 found.append(FileChange(path, data, now))
+    return found
+
+
+def stamps(paths: Sequence[str]) -> dict[str, str | None]:
+    """By which it shows whether files change (`stamp_of`)."""
+    return {path: stamp_of(path) for path in paths}
+
+
+def as_they_are(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:
+    """What files hold, and their stamps; what cannot be read is left out."""
+    found: dict[str, tuple[bytes | None, str | None]] = {}
+    for path in paths:
+        with suppress(OSError):
+            found[path] = read_stamped(path)
     return found

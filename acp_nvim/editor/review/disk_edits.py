@@ -30,9 +30,11 @@ from acp_nvim.agent.workspace.snapshots import (
 from acp_nvim.editor.at_work import GRAIN_NS, Turn, Turns
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.editor.changes import (
+    as_they_are,
     changed_at,
     differing,
     kind_of,
+    stamps,
     text_of,
 )
 from acp_nvim.editor.review.authors import HEARD_NS, Authors
@@ -97,7 +99,7 @@ class DiskEdits:
         edits = self._edits
         saved = {path for path in edits.unseen if turn.concerns(path)}
         edits.unseen -= saved
-        found = await to_thread.run_sync(_as_they_are, sorted(saved)) if saved else {}
+        found = await to_thread.run_sync(as_they_are, sorted(saved)) if saved else {}
         for path, (data, stamp) in found.items():
             if path in edits.known and edits.stamps.get(path) != stamp:
                 continue
@@ -199,7 +201,7 @@ class DiskEdits:
         if paths is not None and not paths:
             return set()
         async with self._lock:
-            stamps = await to_thread.run_sync(_stamps, paths) if paths else {}
+            looked = await to_thread.run_sync(stamps, paths) if paths else {}
             changes = await self._snapshots.look(roots, paths)
             seen, known = {change.path for change in changes}, self._edits.known
             rest = [path for path in known if path not in seen]
@@ -211,7 +213,7 @@ class DiskEdits:
                 async with self._edits.alone(*(change.path for change in changes)):
                     with self._edits.together():
                         await self._take_up(changes)
-            self._edits.looked.update(stamps)
+            self._edits.looked.update(looked)
         return {change.path for change in changes}
 
     async def before_write(self, path: str) -> None:
@@ -307,6 +309,7 @@ class DiskEdits:
         place = Place(change.path, change.path)
         before: Text | None = None
         laid: Laid | None = None
+        data: bytes | None = None
         at = 0
         for _ in range(ATTEMPTS):
             try:
@@ -319,8 +322,8 @@ class DiskEdits:
             except OSError:
                 return None  # it has become too large, or no file
             except BinaryError:
-                kind = kind_of(change.before, change.after)
-                session.event("AcpEdit", path=place.real, kind=kind, source="disk", conflict=False)
+                if not self._has(place.real, data):
+                    self._tell_binary(session, change)
                 return None
             if self._edits.stamps.get(place.real, "") == stamp and self._users(place.real, after):
                 self._seen(place.real, after, laid)
@@ -346,6 +349,16 @@ class DiskEdits:
         self._put_off(session, at, place.real, before)
         self._edits.layouts.lies(place.real, before, laid.old if laid else None)
         return None
+
+    def _has(self, path: str, data: bytes | None) -> bool:
+        """Whether the file holds just what is known of it: what was written through the editor."""
+        known = self._edits.known
+        return path in known and self._edits.layouts.data(path, known[path]) == data
+
+    def _tell_binary(self, session: Session, change: FileChange) -> None:
+        """What is no text has no hunks."""
+        kind = kind_of(change.before, change.after)
+        session.event("AcpEdit", path=change.path, kind=kind, source="disk", conflict=False)
 
     def _seen(self, path: str, after: Text | None, laid: Laid | None) -> None:
         """The file has been looked at."""
@@ -381,16 +394,3 @@ class DiskEdits:
         while self._late:
             await anyio.sleep(LATE_S)
             await self.look([], list(self._late))
-
-
-def _stamps(paths: Sequence[str]) -> dict[str, str | None]:
-    return {path: stamp_of(path) for path in paths}
-
-
-def _as_they_are(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:
-    """What files hold, and their stamps; what cannot be read is left out."""
-    found: dict[str, tuple[bytes | None, str | None]] = {}
-    for path in paths:
-        with suppress(OSError):
-            found[path] = read_stamped(path)
-    return found
