@@ -106,7 +106,7 @@ def test_a_remark_stays_where_it_was_made_until_it_is_sent(front: Editor) -> Non
     assert (verb, args["text"], args["line"]) == ("comment", "why twice?", 11)
     assert args["path"] == str(path.resolve())
     front.wait_screen("new 1 » why twice?")
-    front.lua("vim.api.nvim_exec_autocmds('User', {pattern = 'AcpTurnStart'})")
+    front.lua("require('acp.frame').apply({ { 'remarked', 1, { ... } } })", args["id"])
     assert not any("why twice?" in row for row in front.screen())
 
 

@@ -26,11 +26,13 @@ class Front(Protocol):
         ...
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
-        """A prompt is about to be sent; what is to go with it may be added. It still waits."""
+        """A prompt is about to be sent. It still waits."""
         ...
 
     def under_way(self, session: Session, prompt: Prompt) -> None:
-        """A prompt has left the queue; until `turn_ended` it is what is being answered."""
+        """A prompt has left the queue; what is to go with it may be added. Until `turn_ended` it is
+        what is being answered.
+        """
         ...
 
     async def turn_ended(self, session: Session) -> None:

@@ -310,12 +310,15 @@ class Host:
         self.review.turn_comes(session)
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
-        """A prompt is about to be sent: remarks go with it, the files' state is kept."""
+        """A prompt is about to be sent: the files' state is kept."""
         await self.review.turn_began(session, prompt)
 
     def under_way(self, session: Session, prompt: Prompt) -> None:
-        """A prompt has left the queue: it comes back from here when the host ends."""
-        if not prompt.given:
+        """A prompt has left the queue: remarks go with it, and it comes back from here when the
+        host ends.
+        """
+        self.review.comments.join(prompt, session.n)
+        if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
             self.screen.push(*op)
 

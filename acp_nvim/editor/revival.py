@@ -6,6 +6,7 @@ and checkpoints come from the journal (`review/outliving.py`), those of closed s
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +16,7 @@ import msgspec
 from acp_nvim.agent.opening import NEW, Origin
 from acp_nvim.agent.wanted import Wishes
 from acp_nvim.editor.host import Host
+from acp_nvim.editor.review.comments import understood
 from acp_nvim.session import ids
 from acp_nvim.session.entries import Past
 from acp_nvim.session.session import Session
@@ -43,10 +45,10 @@ class Left(msgspec.Struct, frozen=True):
 
 def revive(host: Host, past: Mapping[str, Any]) -> None:
     """Take up what the process before this one left: `{instance, run, sessions, current, shown,
-    died}`.
+    remarks, notes, died}`.
 
-    ``instance`` names this Neovim, ``run`` counts its hosts, ``shown`` are files with marks;
-    ``died`` is in seconds since 1970.
+    ``instance`` names this Neovim, ``run`` counts its hosts, ``shown`` are files with marks,
+    ``remarks`` and ``notes`` wait for a prompt; ``died`` is in seconds since 1970.
     """
     ids.begin(int(past["run"]))
     outliving = host.review.outliving
@@ -56,6 +58,7 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
         outliving.begin(Path(state), host.review.run)
     again = int(past["run"]) > 1
     lost = outliving.put_back() if again else 0
+    _remarks(host, past)
     for record in past["sessions"]:
         left = msgspec.convert({**record, "options": record.get("options") or {}}, Left)
         outliving.revived(_revived(host, left))
@@ -68,6 +71,15 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
         if any(record.get("cut") for record in past["sessions"]):
             outliving.cut_until = int((past.get("died") or 0) * 1e9 + GRACE_NS)
         host.tasks.start_soon(host.review.revived, list(past.get("shown") or []))
+
+
+def _remarks(host: Host, past: Mapping[str, Any]) -> None:
+    """What the user has said of edits and no agent has heard."""
+    ledger, found = host.review.edits.ledger, []
+    for args in past.get("remarks") or ():
+        path = os.path.realpath(str(args["path"]))
+        found.append(understood(args, path, ledger.get(path)))
+    host.review.comments.take_over(found, past.get("notes") or ())
 
 
 def _revived(host: Host, left: Left) -> Session:

@@ -143,6 +143,8 @@ end
 ---@field sessions acp.Left[]
 ---@field current? integer
 ---@field shown string[]
+---@field remarks? acp.Remark[]
+---@field notes? acp.Note[]
 ---@field died? number
 
 --- What the host that starts now must know of those before it.
@@ -162,12 +164,15 @@ function M.left()
   cut = {}
   require('acp.journal').watch()
   local inline = package.loaded['acp.review.inline']
+  local comment = package.loaded['acp.review.comment']
   return {
     instance = require('acp.journal').name,
     run = runs,
     sessions = list,
     current = state.current,
     shown = inline and inline.paths() or {},
+    remarks = comment and comment.remarks(),
+    notes = comment and comment.notes(),
     died = died,
   }
 end

@@ -63,7 +63,7 @@ class Reviewing:
         self.snapshots = Snapshots(self._home, notice)
         self.decide = Decide(self.edits)
         self.commits = Commits(self.edits, self.snapshots, self._by_agent)
-        self.comments = Comments()
+        self.comments = Comments(push)
         self.proposing = Proposing(self.edits, self.comments)
         self.disk: DiskEdits
         self.coming: Coming
@@ -200,7 +200,6 @@ class Reviewing:
         """A prompt is about to be sent: what files hold now is what they held before it."""
         n = self.rewind.number(session, prompt)
         label = clean_text(prompt.text)
-        self.comments.join(prompt, session.n)
         kept = await self.rewind.keep(session, n, label) if self.checkpoints else None
         self.outliving.touch()
         turn = self.disk.enter(session)

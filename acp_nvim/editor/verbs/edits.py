@@ -10,7 +10,7 @@ from typing import Any
 from acp_nvim.agent.fs.decode import clean
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.review import edits_view
-from acp_nvim.editor.review.comments import Comment
+from acp_nvim.editor.review.comments import understood
 from acp_nvim.editor.review.decide import Verdict
 from acp_nvim.editor.verbs import decide
 from acp_nvim.editor.verbs.table import Args, verb
@@ -170,15 +170,8 @@ def comment(host: Host, args: Args) -> None:
     """A remark on the hunk under the cursor, or on the line (`context`); it goes with the next
     prompt, also with one that is sent at once.
     """
-    path, line = _real(args), int(args.get("line", 1))
-    entry = host.review.edits.ledger.get(path)
-    hunk = entry.hunk_at(line - 1) if entry is not None and entry.live is not None else None
-    if hunk and hunk.lines:
-        first, last, lines = hunk.new_start + 1, hunk.new_end, hunk.lines
-    else:
-        context = Text((str(args["context"]),)) if args.get("context") is not None else None
-        first, last, lines = line, line, clean(context).lines if context else ()
-    made = Comment(path, first, last, str(args["text"]), lines)
+    path = _real(args)
+    made = understood(args, path, host.review.edits.ledger.get(path))
     host.review.comments.add(made)
     conversation = host.conversation(_session(host, args))
     if conversation is not None:

@@ -1,24 +1,32 @@
 --- Remarks on hunks: shown where they were made until they go to the agent with the next prompt.
+--- They are kept here until then, whatever becomes of the host.
 local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.comments')
 
---- Take all markers away.
-local function clear()
-  for _, bufnr in ipairs(api.nvim_list_bufs()) do
-    api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)
-  end
-end
+---@class acp.Remark arguments of the verb `comment`
+---@field id integer
+---@field path string
+---@field line integer
+---@field text string
+---@field context string the line
+---@field first? integer the lines that it is about (1-based, inclusive), as the host understood it
+---@field last? integer
+---@field lines? string[]
 
-local watch = require('acp.once')(function()
-  require('acp.highlights').define()
-  api.nvim_create_autocmd('User', {
-    group = api.nvim_create_augroup('acp.comments', {}),
-    pattern = 'AcpTurnStart',
-    callback = clear,
-  })
-end)
+---@class acp.Note a paragraph that goes with the next prompt of a session
+---@field n integer
+---@field text string
+
+---@class acp.Waiting
+---@field remark acp.Remark
+---@field bufnr integer
+---@field mark integer
+
+local waiting = {} ---@type acp.Waiting[]
+local notes = {} ---@type acp.Note[]
+local made = 0
 
 --- The buffer and row that a remark made here stands at: in the live text, also when it is made on
 --- the other side of the review.
@@ -40,17 +48,69 @@ function M.add(text)
   end
   local bufnr, row = place(here)
   local context = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
-  local args = vim.tbl_extend('force', here, { text = text, context = context })
-  if not require('acp.host').notify('comment', args) then
+  made = made + 1
+  local remark = vim.tbl_extend('force', here, { id = made, text = text, context = context })
+  if not require('acp.host').notify('comment', remark) then
     return
   end
-  watch()
-  api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+  require('acp.highlights').define()
+  local mark = api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
     virt_text = { { '» ' .. require('acp.notify').one_line(text), 'AcpComment' } },
     virt_text_pos = 'eol',
     invalidate = true,
     undo_restore = false,
   })
+  waiting[#waiting + 1] = { remark = remark, bufnr = bufnr, mark = mark }
+end
+
+--- Frame operation: what a remark is about. It stays that, whatever becomes of these lines.
+---@param id integer
+---@param first integer
+---@param last integer
+---@param lines string[]
+function M.understood(id, first, last, lines)
+  for _, one in ipairs(waiting) do
+    if one.remark.id == id then
+      one.remark.first, one.remark.last, one.remark.lines = first, last, lines
+    end
+  end
+end
+
+--- Frame operation: a paragraph waits for the next prompt of session `n`.
+---@param n integer
+---@param text string
+function M.noted(n, text)
+  notes[#notes + 1] = { n = n, text = text }
+end
+
+--- Frame operation: these remarks go with a prompt of session `n` now, and so do its notes.
+---@param n integer
+---@param ids integer[]
+function M.gone(n, ids)
+  notes = vim.tbl_filter(function(note)
+    return note.n ~= n
+  end, notes)
+  waiting = vim.tbl_filter(function(one)
+    local goes = vim.tbl_contains(ids, one.remark.id)
+    if goes and api.nvim_buf_is_valid(one.bufnr) then
+      api.nvim_buf_del_extmark(one.bufnr, ns, one.mark)
+    end
+    return not goes
+  end, waiting)
+end
+
+--- The remarks that have not gone yet, in the order in which they were made.
+---@return acp.Remark[]
+function M.remarks()
+  return vim.tbl_map(function(one)
+    return one.remark
+  end, waiting)
+end
+
+--- The notes that have not gone yet.
+---@return acp.Note[]
+function M.notes()
+  return vim.list_slice(notes)
 end
 
 return M
