@@ -47,6 +47,16 @@ async def test_the_end_of_the_stream_fails_what_is_open_and_ends_handlers() -> N
     wire.endpoint.notify("session/cancel", {})
 
 
+async def test_an_answer_without_its_newline_is_one() -> None:
+    async with Running(Wire()) as wire:
+        answered = wire.endpoint.begin("logout", {})
+        wire.endpoint.begin("logout", {})
+        wire.far.send(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    assert await answered.answer() is not None
+    assert wire.handler.violations == []
+    assert wire.endpoint.outgoing == []
+
+
 async def test_last_words_say_why() -> None:
     async def last_words() -> str:
         return "codex: exit code 3"

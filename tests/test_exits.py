@@ -69,6 +69,23 @@ def test_an_agent_that_closes_its_output_is_not_said_to_be_killed(editor: Editor
     assert editor.session(1)["queue"] == ["say queued"]
 
 
+def test_a_last_line_without_a_newline_is_what_it_says(editor: Editor) -> None:
+    editor.agent("script")
+    end = editor.turn("ends_in_a_line")
+    assert end["stop_reason"] == "end_turn"
+    assert "error" not in end
+    assert "before the end" in editor.chat(1)
+    editor.wait_event("AcpAgentExit")
+
+
+def test_a_last_line_that_is_cut_says_nothing(editor: Editor) -> None:
+    editor.agent("script")
+    end = editor.turn("ends_in_a_line 1")
+    assert "stop_reason" not in end
+    assert "exit code 0" in end["error"]
+    assert editor.lines("acp://composer/1") == ["ends_in_a_line 1"]
+
+
 def test_an_agent_that_closes_its_input_is_given_up(editor: Editor) -> None:
     """Nothing that we say reaches it any more: no cancel, no answer, no prompt."""
     editor.agent("script")

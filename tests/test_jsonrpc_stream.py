@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.protocol import errors
-from acp_nvim.protocol.jsonrpc import Notification, Peer, Request, Response, Violation
+from acp_nvim.protocol.jsonrpc import Notification, Peer, Request, Response, Updates, Violation
 from acp_nvim.protocol.lines import SHOWN_BYTES, LineSplitter
 from tests.peers import answer, events, plain, violation
 
@@ -67,13 +67,67 @@ def test_an_oversize_line_is_not_held() -> None:
     assert lines.held == SHOWN_BYTES
 
 
-def test_the_end_inside_a_line() -> None:
+CUT = [
+    b'{"method":"m"',
+    b'{"method":"m","params":{}',
+    b'{"id":1,"result":{}',
+    b'{"id":1,"result":{}}{',
+    b'{"id":1,"result":{}}}',
+    b'{"method":"a"}{"method":"b"}',
+    b'{"method":"m","params":' + b"[" * 999_999 + b"]" * 999_999 + b"}",
+    b'{"method":"\xff"}',
+    b"42",
+    b"[]",
+    b"bye",
+]
+
+
+@pytest.mark.parametrize("line", CUT)
+def test_the_end_inside_a_line(line: bytes) -> None:
     peer = Peer()
-    assert peer.receive(b'{"method":"whole"}') == []
+    peer.request("asked", {})
+    assert peer.receive(line) == []
     (event,) = peer.close()
     assert isinstance(event, Violation)
-    assert (event.kind, event.raw, event.reply) == ("eof", b'{"method":"whole"}', None)
+    assert (event.kind, event.raw, event.reply) == ("eof", line[:SHOWN_BYTES], None)
+    assert set(peer.outgoing) == {1}
     assert peer.close() == []
+
+
+WHOLE = [
+    b'{"method":"m"}',
+    b'{"method":"m"} \r',
+    b'\xef\xbb\xbf{"method":"m"}',
+    b' {"id":7,"method":"m","params":{"t":"h\xc3\xa9 \\ud83d"}}',
+    b'{"id":1.0,"result":{}}',
+    b'{"id":1,"result":{}}',
+    b'{"id":1,"error":{"code":-1,"message":"x"}}',
+    b'{"jsonrpc":"2.0"}',
+]
+
+
+@pytest.mark.parametrize("line", WHOLE)
+def test_a_whole_message_at_the_end_needs_no_newline(line: bytes) -> None:
+    ended, peer = Peer(), Peer()
+    for either in (ended, peer):
+        either.request("asked", {})
+    assert peer.receive(line) == []
+    (event,) = peer.close()
+    assert [plain(event)] == events(line + b"\n", ended)
+    assert dict(peer.incoming) == dict(ended.incoming)
+    assert dict(peer.outgoing) == dict(ended.outgoing)
+    assert peer.close() == []
+
+
+def test_an_update_at_the_end_is_read_like_others() -> None:
+    update = b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}'
+    line = b'{"method":"session/update","params":{"sessionId":"s","update":%s}}' % update
+    peer = Peer()
+    peer.reads_updates = True
+    assert peer.receive(line) == []
+    (event,) = peer.close()
+    assert isinstance(event, Updates)
+    assert [message.session_id for message in event.messages] == ["s"]
 
 
 def test_the_end_after_blanks_is_clean() -> None:

@@ -49,6 +49,7 @@ ENDS = {
     "closes_output": 0,
     "exit": 1,
     "die": -signal.SIGKILL,
+    "ends_in_a_line": 0,
     "permission_and_exit": 3,
 }
 CANCELLED = {"wait_for_cancel", "late_cancel", "wrong_cancel"}

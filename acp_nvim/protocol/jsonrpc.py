@@ -139,12 +139,16 @@ class Peer:
         return events
 
     def close(self) -> list[Event]:
-        """The end of the stream: a line without its newline is no message, whatever it holds."""
+        """The end of the stream: a whole object is a message without a newline too; what may be cut
+        is none.
+        """
         rest = self._lines.rest()
         if isinstance(rest, Oversize):
             return self._oversize(rest)
         if rest is None or not rest.strip():
             return []
+        if _is_object(rest):
+            return self._block(rest + b"\n")
         return [_violation("eof", f"the stream ended inside a line of {len(rest)} bytes", rest)]
 
     def request(self, method: str, params: Struct | dict[str, Any]) -> tuple[int, bytes]:
@@ -308,6 +312,17 @@ class Peer:
         if method is None:
             return []
         return [Response(answered, method, None, schema.Error(errors.INTERNAL_ERROR, detail))]
+
+
+def _is_object(line: bytes) -> bool:
+    """Whether nothing lacks: what is cut anywhere is no object, but may be a number."""
+    line = line.removeprefix(_BOM)
+    try:
+        line.decode()
+        _syntax.decode(repair_escapes(line))
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+        return False
+    return line.lstrip()[:1] == b"{"
 
 
 def _numbered(members: Mapping[str, Raw], number: Number) -> Envelope:

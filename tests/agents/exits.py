@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -45,6 +46,17 @@ def closes_input(agent: Agent, seconds: str = "1000") -> None:
     os.close(0)
     agent.say("before the end\n")
     time.sleep(float(seconds))
+    agent.exit(0)
+
+
+@scenario
+def ends_in_a_line(agent: Agent, bytes_lacking: str = "0") -> None:
+    """Answer the prompt without a newline, and maybe without its last bytes; then end."""
+    assert agent.turn is not None
+    agent.say("before the end\n")
+    answer = {"jsonrpc": "2.0", "id": agent.turn["id"], "result": {"stopReason": "end_turn"}}
+    line = json.dumps(answer).encode()
+    agent.raw(line[: len(line) - int(bytes_lacking)], newline=False)
     agent.exit(0)
 
 
