@@ -105,7 +105,7 @@ def unanswered(entries: Iterable[Entry]) -> list[Frame]:
     for run in runs(entries):
         checker = _Run()
         checker.check(run)
-        open_requests += checker.asked.values()
+        open_requests += [frame for frames in checker.asked.values() for frame in frames]
     return open_requests
 
 
@@ -113,7 +113,7 @@ class _Run:
     """One agent process: follows both directions, so that an answer is known by its question."""
 
     def __init__(self) -> None:
-        self.asked: dict[str, Frame] = {}  # the agent's open requests, by id as JSON
+        self.asked: dict[str, list[Frame]] = {}  # the agent's open requests, by id as JSON
         self.used: Counter[str] = Counter()  # the client's request ids
         self.initialize: str | None = None
         self.agent: Frame = {}  # the agent's initialize result
@@ -135,7 +135,7 @@ class _Run:
 
     def _agent_sent(self, frame: Frame) -> None:
         if "method" in frame and "id" in frame:
-            self.asked[json.dumps(frame["id"])] = frame
+            self.asked.setdefault(json.dumps(frame["id"]), []).append(frame)
         elif "method" not in frame:
             method = self.ids.pop(json.dumps(frame.get("id")), None)
             result = frame.get("result")
@@ -205,11 +205,13 @@ class _Run:
             yield from against("Error", frame["error"])
         if frame.get("id") is None and "error" in frame:
             return  # what could not be read has no id to echo
-        asked = self.asked.pop(json.dumps(frame.get("id")), None)
-        if asked is None:
+        asked = self.asked.get(json.dumps(frame.get("id")))
+        if not asked:
             yield "an answer to nothing, or a second one"
-        elif "result" in frame:
-            name = types().get(("client", asked["method"], "Response"))
+        elif "error" in frame:
+            asked.pop()  # of two with one id the second is refused, and at once
+        else:
+            name = types().get(("client", asked.pop(0)["method"], "Response"))
             if name is not None:
                 yield from against(name, frame["result"])
 

@@ -113,12 +113,29 @@ def test_each_request_is_answered_exactly_once() -> None:
             peer.refuse(settled, -1, "again")
 
 
+@pytest.mark.parametrize("wire_id", ["0", '"1"', "null", "1.50", str(2**64), "9" * 5000])
+def test_a_request_whose_id_is_open_gets_an_answer_of_its_own(wire_id: str) -> None:
+    """Refused at once, whatever it asks; the first is answered as if it had not been."""
+    peer = Peer()
+    (first,) = peer.receive(b'{"id":%s,"method":"m"}\n' % wire_id.encode())
+    assert isinstance(first, Request)
+    for method in ("m", "n"):
+        line = b'{"id":%s,"method":"%s"}\n' % (wire_id.encode(), method.encode())
+        refusal = violation(line, peer).reply or b""
+        assert refusal.startswith(b'{"jsonrpc":"2.0","id":%s,"error":' % wire_id.encode())
+        assert b'"error":{"code":%d,' % errors.INVALID_REQUEST in refusal
+    reply = peer.respond(first.id, {"ok": True})
+    assert reply == b'{"jsonrpc":"2.0","id":%s,"result":{"ok":true}}\n' % wire_id.encode()
+    assert not peer.incoming
+
+
 def test_an_id_may_come_again_once_it_is_answered() -> None:
     peer = Peer()
     peer.receive(b'{"id":7,"method":"m"}\n')
     duplicate = violation(b'{"id":7,"method":"n"}\n', peer)
     assert duplicate.kind == "duplicate"
-    assert answer(duplicate) == (None, errors.INVALID_REQUEST)
+    assert answer(duplicate) == (7, errors.INVALID_REQUEST)
+    assert "request 7 is open already" in duplicate.detail
     assert dict(peer.incoming) == {7: "m"}
     peer.respond(7, {})
     assert events(b'{"id":7,"method":"n"}\n', peer) == [("Request", 7, "n", b"{}")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.editor import Editor
+from tests.until import until
 
 COUNTED = {
     "not_json": "json",
@@ -36,6 +37,21 @@ def test_it_is_survived_and_counted(editor: Editor, scenario: str, kind: str) ->
     assert editor.turn("say still here")["stop_reason"] == "end_turn"
     assert "still here" in editor.chat(1)
     assert any(kind in line for line in info(editor)), info(editor)
+
+
+def test_two_requests_with_one_id_get_an_answer_each(editor: Editor) -> None:
+    agent = editor.agent("script")
+    editor.prompt(f"one_id_twice {editor.write('a.txt', 'one')}")
+    editor.wait_event("AcpPermission")
+    until(lambda: any(line.startswith("first ") for line in editor.chat(1)))
+    assert len(agent.answers("fs/read_text_file")) == 1, "the question is still open"
+    editor.cmd("Acp allow")
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
+    first, then = (line for line in editor.chat(1) if line.startswith(("first ", "then ")))
+    assert "-32600" in first
+    assert "request 'same' is open already" in first
+    assert '"optionId": "allow"' in then
+    assert any("duplicate" in line for line in info(editor))
 
 
 def test_a_line_over_the_limit_is_skipped_and_named(editor: Editor) -> None:

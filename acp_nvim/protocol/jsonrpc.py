@@ -9,9 +9,9 @@ back when there is one, and the messages after it are read as if nothing had hap
 member is written but not checked on reading: nothing is decided by it.
 
 Ids (v1/overview, JSON-RPC 2.0 section 4): each side has its own space; null, numbers and strings
-are echoed exactly, 1 is not "1". A request that reuses an id which is still open is refused under
-id null: an error under its own id could not be told from the answer to the first, and the first
-still gets its one answer.
+are echoed exactly, 1 is not "1". A request that reuses an id which is still open is refused at
+once, under that id: each request has its answer, and a peer that keeps the last one who waits by
+the id does not take what the first is given for it. The first is answered as ever.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ class Peer:
             return [Notification(it.method, it.params)]
         if it.id in self._incoming:
             detail = f"request {it.id!r} is open already"
-            return [_violation("duplicate", detail, rows[row], reply=errors.INVALID_REQUEST)]
+            return [_violation("duplicate", detail, rows[row], errors.INVALID_REQUEST, it.id)]
         self._incoming[it.id] = it.method
         return [Request(it.id, it.method, it.params)]
 

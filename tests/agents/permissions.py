@@ -41,6 +41,17 @@ def report(agent: Agent, id: str, response: Frame) -> str:
 
 
 @scenario
+def one_id_twice(agent: Agent, *path: str) -> None:
+    """Ask the user, and read the file under the same id while that is open; both answers are
+    said, in the order in which they come.
+    """
+    agent.request(METHOD, question("p1"), id="same")
+    agent.request("fs/read_text_file", {"path": " ".join(path)}, id="same")
+    for when in ("first", "then"):
+        agent.say(f"{when} {json.dumps(agent.answer('same'))}\n")
+
+
+@scenario
 def asks_after_turn(agent: Agent) -> None:
     """End the turn first, and ask then, as background work does."""
     agent.end()
