@@ -20,6 +20,9 @@ end
 ---@param text_or_blocks string|table[] text, or a list of ACP content blocks
 ---@param opts? acp.PromptOpts
 function M.prompt(text_or_blocks, opts)
+  if vim.in_fast_event() then
+    return require('acp.later')(M.prompt, text_or_blocks, opts)
+  end
   opts = given(opts)
   if type(opts) == 'table' then
     opts = vim.iter(pairs(opts)):fold({}, function(options, name, value)
@@ -55,6 +58,9 @@ end
 --- Cancel the running turn of a session (default: the current one).
 ---@param session? integer
 function M.cancel(session)
+  if vim.in_fast_event() then
+    return require('acp.later')(M.cancel, session)
+  end
   session = given(session)
   if not require('acp.args').good('cancel', session) then
     return
@@ -67,6 +73,9 @@ end
 ---@param choice? string an `optionId`, or 'accept' or 'decline'; nil means cancelled
 ---@param content? table<string, any> an elicitation's form values by name
 function M.answer(id, choice, content)
+  if vim.in_fast_event() then
+    return require('acp.later')(M.answer, id, choice, content)
+  end
   choice, content = given(choice), given(content)
   if not require('acp.args').good('answer', id, choice, content) then
     return
