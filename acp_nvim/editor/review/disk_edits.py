@@ -322,8 +322,7 @@ class DiskEdits:
             except OSError:
                 return None  # it has become too large, or no file
             except BinaryError:
-                if not self._has(place.real, data):
-                    self._tell_binary(session, change)
+                self._tell_binary(session, change, data)
                 return None
             if self._edits.stamps.get(place.real, "") == stamp and self._users(place.real, after):
                 self._seen(place.real, after, laid)
@@ -335,7 +334,8 @@ class DiskEdits:
                 return None
             outcome = "moved"
             if not await to_thread.run_sync(comes_yet, place.real, before, after):
-                step = Step(session, place.real, before, after, live, stamp, laid, known == stamp)
+                found_out = place.real, before, after, live, stamp, laid, known == stamp
+                step = Step(session, *found_out, self._has(place.real, data))
                 outcome = await enter(self._edits, step)
             if outcome == "done":
                 self._seen(place.real, after, laid)
@@ -353,12 +353,13 @@ class DiskEdits:
     def _has(self, path: str, data: bytes | None) -> bool:
         """Whether the file holds just what is known of it: what was written through the editor."""
         known = self._edits.known
-        return path in known and self._edits.layouts.data(path, known[path]) == data
+        return path in known and self._edits.layouts.holds(path, known[path], data)
 
-    def _tell_binary(self, session: Session, change: FileChange) -> None:
+    def _tell_binary(self, session: Session, change: FileChange, data: bytes | None) -> None:
         """What is no text has no hunks."""
-        kind = kind_of(change.before, change.after)
-        session.event("AcpEdit", path=change.path, kind=kind, source="disk", conflict=False)
+        kind, path = kind_of(change.before, change.after), change.path
+        if not self._has(path, data):
+            session.event("AcpEdit", path=path, kind=kind, source="disk", conflict=False)
 
     def _seen(self, path: str, after: Text | None, laid: Laid | None) -> None:
         """The file has been looked at."""

@@ -30,6 +30,8 @@ class Step(msgspec.Struct, frozen=True):
     """What became of the file's line ends and BOM, where that is known."""
     read: bool
     """Neovim has read it into the buffer by itself: what is unsaved there came afterwards."""
+    written: bool = False
+    """Through the editor, and told then; but it reads otherwise: it begins with a BOM."""
 
     @property
     def kind(self) -> str:
@@ -70,7 +72,7 @@ async def enter(edits: Edits, step: Step) -> str:
         await _lay(edits, step, text)
     if text != step.after and start is not None and step.after is not None:
         edits.ledger.stored(path, start, step.after, step.session.n)
-    edits.told(step.session, path, step.kind, "disk")
+    _tell(edits, step)
     return "done"
 
 
@@ -107,8 +109,15 @@ async def _enter_read(edits: Edits, step: Step, live: BufferText, after: Text) -
     _record(edits, step, step.before, after)
     edits.ledger.user_edited(step.path, live.text)
     await _lay(edits, step, live.text)
-    edits.told(step.session, step.path, step.kind, "disk")
+    _tell(edits, step)
     return "done"
+
+
+def _tell(edits: Edits, step: Step) -> None:
+    if step.written:
+        edits.changed(step.path)
+    else:
+        edits.told(step.session, step.path, step.kind, "disk")
 
 
 async def _lay(edits: Edits, step: Step, text: Text) -> None:

@@ -37,6 +37,15 @@ class Layouts:
         """
         return None if text is None else in_bytes(text, self.of(path, text))
 
+    def holds(self, path: str, text: Text | None, data: bytes | None) -> bool:
+        """Whether ``data`` is what the file holds of which this very text is known. A BOM and the
+        CR of line ends may be characters of the text, as it was written: then none is added.
+        """
+        if text is None or data is None:
+            return text is None and data is None
+        plain = text.lines[0].startswith("\ufeff") or any(it.endswith("\r") for it in text.lines)
+        return data in (self.data(path, text), in_bytes(text, None) if plain else None)
+
     def note(self, path: str, layout: Format | None) -> None:
         """Nothing is pending in the file, which lies so, as far as is known, and will be."""
         if layout is not None:
