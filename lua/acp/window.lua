@@ -262,6 +262,7 @@ local function open(bufnr, opts)
   dress(win --[[@as integer]], bufnr, opts)
   if config.split and config.height then -- 'equalalways' may have had its say
     vim.api.nvim_win_set_height(win --[[@as integer]], config.height)
+    require('acp.rows').keep(win --[[@as integer]])
   end
   room.make()
   return win --[[@as integer]]
