@@ -227,7 +227,7 @@ def test_agents_to_choose_from_are_those_that_are_there_first(front: Editor) -> 
     front.cmd("Acp agent tutor")
     front.cmd("Acp agent")
     assert "* tutor" in front.lua("return _G.items")
-    assert front.lua("return require('acp.composer').placeholder(1)").startswith(
+    assert front.lua("return require('acp.placeholder').text(1, false)").startswith(
         "prompt for a new session with "
     )
     front.setup({"agent": "there"})

@@ -294,8 +294,15 @@ end
 ---@param bufnr integer
 local function show(bufnr)
   local chat = require('acp.config').get().chat
-  local opts = { layout = chat.layout, size = chat.size, last = true, like = 'acp://chat/' }
-  require('acp.window').open_beside(bufnr, opts)
+  require('acp.window').open_beside(bufnr, {
+    layout = chat.layout,
+    size = chat.size,
+    last = true,
+    like = 'acp://chat/',
+    replaced = function(other)
+      require('acp.company').changed(M.number(other), M.number(bufnr))
+    end,
+  })
 end
 
 --- The user has sent a prompt from the composer of n: its windows here go to the end, and follow it

@@ -73,29 +73,10 @@ function M.decorate(n)
   end
   if count == 1 and lines_of(it.bufnr)[1] == '' then
     vim.api.nvim_buf_set_extmark(it.bufnr, ns, 0, 0, {
-      virt_text = { { M.placeholder(n), 'AcpPlaceholder' } },
+      virt_text = { { require('acp.placeholder').text(n, it.new), 'AcpPlaceholder' } },
       virt_text_pos = 'overlay',
     })
   end
-end
-
---- What an empty composer shows: whom the prompt is for, and the key that sends.
----@param n integer
----@return string
-function M.placeholder(n)
-  local it = composers[n]
-  local session = require('acp.state').get().sessions[n]
-  local agent = session and session.agent or require('acp.known').agent()
-  local how = { ':w sends' }
-  for _, key in ipairs(require('acp.keymaps').list('composer')) do
-    if key.action == 'send' and vim.tbl_contains(key.modes, 'i') then
-      how = { key.key .. ' sends' }
-    elseif key.action == 'help' then
-      how[2] = key.key .. ' shows keys'
-    end
-  end
-  local whom = (it and it.new or not session) and 'a new session with ' or ''
-  return ('prompt for %s%s: %s'):format(whom, agent, table.concat(how, ', '))
 end
 
 --- Keep decoration and the flag 'modified' right after every change, whoever made it.
@@ -163,14 +144,27 @@ local function record(bufnr)
   return { bufnr = bufnr, walk = require('acp.history').walk(), chips = {}, new = false }
 end
 
---- A session that has just come to be learns of the composer that waited for it.
+local announced = '' -- the sessions when this was last looked at
+
+--- A session that has just come to be learns of the composer that waited for it; what an empty
+--- one shows depends on how many there are.
 local function announce()
   local state = require('acp.state')
+  local sessions = {}
+  for n, session in pairs(state.get().sessions) do
+    sessions[#sessions + 1] = n .. (session.status == 'closed' and '-' or '+')
+  end
+  table.sort(sessions)
+  local changed = table.concat(sessions) ~= announced
+  announced = table.concat(sessions)
   for n, it in pairs(composers) do
     local session = state.get().sessions[n]
     local there = session and vim.api.nvim_buf_is_valid(it.bufnr)
-    if there and session.composer_bufnr ~= it.bufnr then
+    local new = there and session.composer_bufnr ~= it.bufnr
+    if new then
       state.set_buffer(n, 'composer_bufnr', it.bufnr)
+    end
+    if new or changed then
       M.decorate(n)
     end
   end

@@ -13,6 +13,7 @@ local M = {}
 ---@field under? integer window to split instead of the whole screen; of a float, to go below
 ---@field options? table<string, any> window options over the usual ones
 ---@field like? string where there is no room for more, a window of ours with such a name is taken
+---@field replaced? fun(bufnr: integer) what was shown there, after that
 
 local MIN_COLUMNS, MIN_LINES = 20, 3
 
@@ -217,12 +218,16 @@ end
 ---@param bufnr integer
 ---@param opts acp.OpenOpts
 ---@return integer win
-local function replace(win, bufnr, opts)
+function M.replace(win, bufnr, opts)
+  local before = vim.api.nvim_win_get_buf(win)
   vim.api.nvim_set_option_value('winfixbuf', false, { scope = 'local', win = win })
   show_aside(win, bufnr)
   dress(win, bufnr, opts)
   if opts.enter then
     vim.api.nvim_set_current_win(win)
+  end
+  if opts.replaced then
+    opts.replaced(before)
   end
   return win
 end
@@ -242,7 +247,7 @@ local function open(bufnr, opts)
       vim.tbl_extend('force', opts, { layout = 'bottom', under = above, size = 0.5, side = true })
   end
   if taken then
-    return replace(taken, bufnr, opts)
+    return M.replace(taken, bufnr, opts)
   end
   local below = require('acp.below')
   if below.wanted(opts.under) then
