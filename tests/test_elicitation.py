@@ -67,6 +67,18 @@ def browser(editor: Editor) -> None:
     editor.lua("_G.opened = {} vim.ui.open = function(url) table.insert(_G.opened, url) end")
 
 
+def test_no_permission_to_allow_but_a_question(editor: Editor) -> None:
+    asked(editor, "elicit_every")
+    editor.cmd("Acp allow")
+    editor.wait(
+        "vim.fn.execute('messages'):find('no permission is pending; a question is,', 1, true)"
+    )
+    answer(editor, None)
+    editor.wait_event("AcpTurnEnd")
+    editor.cmd("Acp allow")
+    editor.wait("vim.fn.execute('messages'):find('no permission is pending$')")
+
+
 def test_both_modes_are_advertised(editor: Editor) -> None:
     traffic = editor.agent("hello")
     editor.turn("hi")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.editor import Editor
-from tests.front import HOST, RECORD_NOTIFY, Start, error_of, last, permission, sent, session
+from tests.front import HOST, RECORD_NOTIFY, Start, error_of, last, permission, sent, session, told
 
 
 @pytest.fixture
@@ -190,6 +190,14 @@ def test_choices_are_put_to_the_users_picker(front: Editor) -> None:
     front.wait("_G.sent[1]")
     assert front.lua("return _G.items") == ["* Ask", "  Code"]
     assert last(front) == ["mode", {"id": "code"}]
+
+
+def test_nothing_is_set_in_a_session_that_is_closed(front: Editor) -> None:
+    session(front, status="closed")
+    for command in ("mode", "mode code", "model", "model small", "option", "option think true"):
+        front.cmd(f"Acp {command}")
+    assert told(front) == ["acp: the session is closed, the next prompt opens a new one"] * 6
+    assert sent(front) == []
 
 
 def test_what_a_subcommand_of_the_list_needs_is_asked_for(front: Editor) -> None:

@@ -181,6 +181,26 @@ def test_completion_says_what_a_variable_stands_for(front: Editor) -> None:
     assert all(about.values())
 
 
+def test_completion_after_an_at_begins_with_files(front: Editor) -> None:
+    front.write("alpha.py", "")
+    front.cmd("AcpPrompt")
+    front.wait("#require('acp.files').list(vim.fn.getcwd()) == 1")
+    front.keys("i@<C-x><C-o>")
+    front.wait("#vim.fn.complete_info({ 'items' }).items > 5")
+    words = [item["word"] for item in front.lua("return vim.fn.complete_info().items")]
+    assert words[0] == "@alpha.py"
+    assert "@{buffer}" in words
+
+
+@pytest.mark.parametrize(("rows", "height"), [(40, 8), (15, 5)])
+def test_a_composer_leaves_half_of_its_chat(edit: Start, rows: int, height: int) -> None:
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, rows))
+    session(editor)
+    editor.lua("require('acp.chat').open(1)")
+    editor.cmd("AcpPrompt")
+    assert editor.lua("return { vim.bo.filetype, vim.fn.winheight(0) }") == ["acpcomposer", height]
+
+
 @pytest.mark.parametrize(("mode", "keys"), [("nmap", "gp"), ("xmap", "Vjgp")])
 def test_after_the_key_for_a_prompt_one_types(front: Editor, mode: str, keys: str) -> None:
     front.open(front.write("a.txt", "one\ntwo\n"))

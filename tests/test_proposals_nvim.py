@@ -74,6 +74,18 @@ def project(editor: Editor) -> Project:
     return Project(editor)
 
 
+def test_a_review_with_nothing_pending_shows_what_is_asked(project: Project) -> None:
+    project.editor.prompt(f"propose fs {project.path} 'line 3' three")
+    project.editor.wait("#require('acp').state().sessions[1].permissions > 0")
+    project.editor.cmd("Acp review")
+    project.editor.wait("#vim.api.nvim_list_tabpages() == 2")
+    assert project.sides == [LINES, [*LINES[:2], "three", *LINES[3:]]]
+    project.editor.wait_screen("a.txt · proposed · may be edited")
+    project.editor.cmd("Acp allow")
+    project.ended()
+    assert project.disk() == TEXT.replace("line 3", "three")
+
+
 def test_what_a_permission_would_write_is_seen_first(project: Project) -> None:
     project.ask("fs", "line 3", "three", "line 9\\nline 10", "nine")
     wanted = [*LINES[:2], "three", *LINES[3:8], "nine", *LINES[10:]]

@@ -196,6 +196,12 @@ def test_a_command_runs_in_a_terminal(client: TutorClient) -> None:
     assert [{"type": "terminal", "terminalId": "t1"}] in shown
 
 
+def test_what_only_a_shell_understands_is_run_by_one(client: TutorClient) -> None:
+    client.prompt("/shell echo a; echo b | cat")
+    created = client.asked("terminal/create")[0]
+    assert (created["command"], created["args"]) == ("sh", ["-c", "echo a; echo b | cat"])
+
+
 def test_a_client_without_files_or_terminals_is_served_from_disk(
     start: Callable[..., TutorClient],
 ) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 TITLE_LENGTH: Final = 40
 STEP: Final = 0.1  # seconds between two lines of /slow
+SHELL_SIGNS: Final = re.compile(r"[|&;<>$`*?~(]")
 
 
 async def teach(turn: Turn) -> str:
@@ -227,7 +228,7 @@ async def shell(turn: Turn, argument: str) -> None:
         await turn.say(words.EXPLAIN_ONLY)
         return
     try:
-        command = shlex.split(argument) or [sys.executable, "--version"]
+        command = _command(argument)
     except ValueError as error:
         await turn.say(words.BAD_COMMAND.format(why=error))
         return
@@ -240,6 +241,17 @@ async def shell(turn: Turn, argument: str) -> None:
         await turn.say(str(no))
         return
     await turn.say(words.RAN.format(code=code, output=output.strip("\n")))
+
+
+def _command(line: str) -> list[str]:
+    """A program and its arguments; what only a shell understands is given to one.
+
+    Raises ValueError for a quote that is not closed.
+    """
+    words = shlex.split(line)
+    if SHELL_SIGNS.search(line):
+        return ["sh", "-c", line]
+    return words or [sys.executable, "--version"]
 
 
 async def form(turn: Turn, _argument: str) -> None:

@@ -174,7 +174,10 @@ function M.omni(findstart, base)
   if not ready then
     when_listed()
   end
-  return { words = vim.list_extend(variables(base), found), refresh = 'always' }
+  -- Before a letter is typed files are what is looked for: variables have a sign of their own.
+  local words = base == '@' and vim.list_extend(found, variables(base))
+    or vim.list_extend(variables(base), found)
+  return { words = words, refresh = 'always' }
 end
 
 return M

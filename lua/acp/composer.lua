@@ -329,11 +329,13 @@ function M.browse(by, n)
   end
 end
 
+--- Below its chat, of which it leaves half to be read.
 ---@param n integer
 ---@return acp.OpenOpts
 local function place(n)
   local chat = require('acp.window').showing(require('acp.chat').bufnr(n))
-  return { layout = 'bottom', size = 8, under = chat, enter = true }
+  local half = chat and math.max(math.floor(vim.api.nvim_win_get_height(chat) / 2) - 1, 1) or 8
+  return { layout = 'bottom', size = math.min(half, 8), under = chat, enter = true }
 end
 
 ---@class acp.ComposeOpts

@@ -191,6 +191,11 @@ def _name(cwd: str, path: str) -> str:
     return str(found.relative_to(root)) if found.is_relative_to(root) else path
 
 
+def shows_edits(session: Session, decision: Decision) -> bool:
+    """Whether a question of a session is a permission that shows what would be written."""
+    return bool(_changes(session, decision))
+
+
 def _changes(session: Session, decision: Decision) -> list[Change]:
     asker = decision.asker or session
     call = asker.tool_calls.get(decision.tool_call_id or "")

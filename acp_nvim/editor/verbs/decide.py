@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acp_nvim.editor.host import Host
-from acp_nvim.editor.review.proposing import table
+from acp_nvim.editor.review.proposing import shows_edits, table
 from acp_nvim.editor.verbs import forms
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
@@ -69,6 +69,16 @@ async def propose(host: Host, decision_id: str) -> None:
     host.screen.push("propose", decision.id, [table(proposal) for proposal in found], options)
 
 
+async def propose_oldest(host: Host) -> None:
+    """Show what the oldest permission with edits would write; no edit is pending."""
+    asked = ((session, d) for session in host.sessions() for d in session.decisions)
+    found = next((d for session, d in asked if shows_edits(session, d)), None)
+    if found is None:
+        host.echo("info", "no pending edits")
+        return
+    await propose(host, found.id)
+
+
 def _names(decision: Decision) -> str:
     return ", ".join(option.id for option in decision.options) or "none"
 
@@ -93,7 +103,7 @@ def _decide(host: Host, args: Args, kind: str) -> None:
     else:
         decision = _oldest(host, args.get("session"))
     if decision is None:
-        host.echo("info", "no permission is pending")
+        host.echo("info", _none_pending(host, args.get("session")))
         return
     if args.get("option"):
         _choose(host, decision, str(args["option"]), args)
@@ -103,6 +113,14 @@ def _decide(host: Host, args: Args, kind: str) -> None:
         host.echo("warn", f"no option of kind {kind}; there are: {_names(decision)}")
         return
     _resolve(host, decision, option, args)
+
+
+def _none_pending(host: Host, n: int | None) -> str:
+    """A form or an address is no permission: what it asks is not answered by a yes alone."""
+    meant = [host.conversation(n)] if n is not None else host.conversations.values()
+    asked = any(c is not None and list(c.session.decisions) for c in meant)
+    waits = "; a question is, :Acp permissions goes there" if asked else ""
+    return f"no permission is pending{waits}"
 
 
 def _oldest(host: Host, n: int | None) -> Decision | None:

@@ -140,7 +140,9 @@ async def edits(host: Host, args: Args) -> None:
 
 @verb("review")
 async def review(host: Host, args: Args) -> None:
-    """The files to review, the one that was asked for first; or what a permission would write."""
+    """The files to review, the one that was asked for first; or what a permission would write: the
+    one that is named, and where nothing is pending the oldest that there is.
+    """
     if args.get("permission") is not None:
         await decide.propose(host, str(args["permission"]))
         return
@@ -150,7 +152,7 @@ async def review(host: Host, args: Args) -> None:
         host.echo("info", f"nothing is pending in {Path(wanted).name}")
         return
     if not found:
-        host.echo("info", "no pending edits")
+        await decide.propose_oldest(host)
         return
     found.sort(key=lambda entry: entry.path != wanted)
     mirrors = host.review.edits.mirrors

@@ -64,7 +64,7 @@ local function right(file)
       end,
     })
   end
-  return file.bufnr, 'proposed, may be edited'
+  return file.bufnr, 'may be edited'
 end
 
 --- Option of the first kind that there is.

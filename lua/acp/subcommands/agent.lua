@@ -3,6 +3,20 @@ local spec = require('acp.subcommands.spec')
 
 local notify, known, when_running = spec.notify, spec.known, spec.when_running
 
+--- Nothing is set in a session that is closed.
+---@param fn fun(args: string[])
+---@return fun(args: string[], opts: table)
+local function when_open(fn)
+  return when_running('no session', function(args)
+    local session = require('acp.known').session()
+    if session and session.status == 'closed' then
+      require('acp.notify').echo('info', 'the session is closed, the next prompt opens a new one')
+    else
+      fn(args)
+    end
+  end)
+end
+
 ---@type table<string, acp.Subcommand>
 local list = {}
 
@@ -59,7 +73,7 @@ list.mode = {
   nouns = { 'mode' },
   values = known('modes'),
   strict = true,
-  run = when_running('no session', function(args)
+  run = when_open(function(args)
     if args[1] then
       notify('mode', { id = args[1] })
     else
@@ -76,7 +90,7 @@ list.model = {
     local valid = require('acp.known')
     return #args == 0 and valid.option_values(valid.model_option()) or {}
   end,
-  run = when_running('no session', function(args)
+  run = when_open(function(args)
     local valid = require('acp.known')
     local id = valid.model_option()
     if args[1] and #valid.option_values(id) > 0 then
@@ -95,7 +109,7 @@ list.option = {
     local valid = require('acp.known')
     return #args == 0 and valid.option_ids() or valid.option_values(args[1])
   end,
-  run = when_running('no session', function(args)
+  run = when_open(function(args)
     if #require('acp.known').option_ids() == 0 then
       require('acp.choose').option()
     elseif args[2] then
