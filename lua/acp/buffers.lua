@@ -5,11 +5,10 @@ local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 local save, watch = require('acp.save'), require('acp.watch')
-local amid, unheard = require('acp.amid'), require('acp.unheard')
+local amid, unheard, put = require('acp.amid'), require('acp.unheard'), require('acp.apply')
 
 local EOL, MODIFIED, BOMB, NO_BYTES, STALE = 1, 2, 8, 16, 32
 local ENDS = { unix = 0, dos = 4, mac = 64 }
-local MAX_PAIRS = 64 -- lines of one hunk that are changed in place; more are replaced as a block
 
 local function option(bufnr, name)
   return api.nvim_get_option_value(name, { buf = bufnr })
@@ -130,57 +129,8 @@ function M.load(path, real, fileencodings)
   return closed(ok and 'the buffer does not load' or save.reason(why))
 end
 
---- Byte column where two lines begin to differ, and how many bytes at their ends are equal. Neither
---- parts a character.
-local function common(old, new)
-  local shorter = math.min(#old, #new)
-  local head = 0
-  while head < shorter and old:byte(head + 1) == new:byte(head + 1) do
-    head = head + 1
-  end
-  local function inside(line, at)
-    local byte = line:byte(at + 1)
-    return byte ~= nil and byte >= 0x80 and byte < 0xc0
-  end
-  while head > 0 and (inside(old, head) or inside(new, head)) do
-    head = head - 1
-  end
-  local tail = 0
-  while tail < shorter - head and old:byte(#old - tail) == new:byte(#new - tail) do
-    tail = tail + 1
-  end
-  while tail > 0 and (inside(old, #old - tail) or inside(new, #new - tail)) do
-    tail = tail - 1
-  end
-  return head, tail
-end
-
---- Change one line where it differs, so that extmarks in the rest of it stay.
-local function set_line(bufnr, row, old, new)
-  if old == new then -- only the empty file's line: writing it gives the file its newline
-    api.nvim_buf_set_lines(bufnr, row, row + 1, true, { new })
-    return
-  end
-  local head, tail = common(old, new)
-  local middle = new:sub(head + 1, #new - tail)
-  api.nvim_buf_set_text(bufnr, row, head, row, #old - tail, { middle })
-end
-
-local function apply_hunk(bufnr, first, last, lines)
-  if last - first ~= #lines or #lines > MAX_PAIRS then
-    api.nvim_buf_set_lines(bufnr, first, last, true, lines)
-    return
-  end
-  local old = api.nvim_buf_get_lines(bufnr, first, last, true)
-  for i = #lines, 1, -1 do
-    set_line(bufnr, first + i - 1, old[i], lines[i])
-  end
-end
-
 local function apply(bufnr, hunks, want)
-  for i = #hunks, 1, -1 do
-    apply_hunk(bufnr, unpack(hunks[i]))
-  end
+  put.hunks(bufnr, hunks)
   local options = vim.bo[bufnr]
   if want.empty then
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})

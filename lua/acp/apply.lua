@@ -1,0 +1,182 @@
+--- Hunks put into a buffer such that marks, folds, cursors and views outside of them stay.
+local M = {}
+
+local api, fn = vim.api, vim.fn
+local MAX_PAIRS = 64 -- lines of one hunk that are changed in place; more are replaced as a block
+
+--- Byte column where two lines begin to differ, and how many bytes at their ends are equal. Neither
+--- parts a character.
+local function common(old, new)
+  local shorter = math.min(#old, #new)
+  local head = 0
+  while head < shorter and old:byte(head + 1) == new:byte(head + 1) do
+    head = head + 1
+  end
+  local function inside(line, at)
+    local byte = line:byte(at + 1)
+    return byte ~= nil and byte >= 0x80 and byte < 0xc0
+  end
+  while head > 0 and (inside(old, head) or inside(new, head)) do
+    head = head - 1
+  end
+  local tail = 0
+  while tail < shorter - head and old:byte(#old - tail) == new:byte(#new - tail) do
+    tail = tail + 1
+  end
+  while tail > 0 and (inside(old, #old - tail) or inside(new, #new - tail)) do
+    tail = tail - 1
+  end
+  return head, tail
+end
+
+--- Whether a line is the first one of a fold, as far as levels tell it.
+local function heads(lnum)
+  local level = fn.foldlevel(lnum)
+  return level > 0 and (level > fn.foldlevel(lnum - 1) or fn.foldclosed(lnum) == lnum)
+end
+
+--- Whether `test` holds in a window of these.
+local function somewhere(windows, test)
+  local here = api.nvim_get_current_win()
+  for _, win in ipairs(windows) do
+    if win == here and test() or win ~= here and api.nvim_win_call(win, test) then
+      return true
+    end
+  end
+  return false
+end
+
+--- The lines as Vim script has them: a NUL is a newline there.
+local function raw(lines)
+  return vim.tbl_map(function(line)
+    return (line:gsub('%z', '\n'))
+  end, lines)
+end
+
+--- Replace a line as a whole. Cursors in its last `tail` bytes go with these.
+local function replace_line(bufnr, windows, row, old, new, tail)
+  local behind = {} ---@type table<integer, integer> columns by window
+  for _, win in ipairs(windows) do
+    local at = api.nvim_win_get_cursor(win)
+    if at[1] == row + 1 and at[2] >= #old - tail then
+      behind[win] = at[2] + #new - #old
+    end
+  end
+  assert(fn.setbufline(bufnr, row + 1, raw({ new })) == 0)
+  for win, column in pairs(behind) do
+    api.nvim_win_set_cursor(win, { row + 1, column })
+  end
+end
+
+--- Change one line where it differs, so that extmarks in the rest of it stay. `nvim_buf_set_text()`
+--- takes a line from the fold that begins with it.
+local function set_line(bufnr, windows, row, old, new)
+  if old == new then -- only the empty file's line: writing it gives the file its newline
+    api.nvim_buf_set_lines(bufnr, row, row + 1, true, { new })
+    return
+  end
+  local head, tail = common(old, new)
+  local is_head = somewhere(windows, function()
+    return heads(row + 1)
+  end)
+  if is_head then
+    replace_line(bufnr, windows, row, old, new, tail)
+  else
+    local middle = new:sub(head + 1, #new - tail)
+    api.nvim_buf_set_text(bufnr, row, head, row, #old - tail, { middle })
+  end
+end
+
+--- Whether rows [first, last) lie in a fold, or beside one.
+local function is_folded(windows, first, last)
+  return somewhere(windows, function()
+    for _, lnum in ipairs({ first, first + 1, last, last + 1 }) do
+      if fn.foldlevel(lnum) > 0 then
+        return true
+      end
+    end
+    return false
+  end)
+end
+
+--- Replace rows [first, last). `nvim_buf_set_lines()` leaves what comes directly below its hunk out
+--- of a fold, and takes in what is put above one.
+local function set_lines(bufnr, windows, first, last, lines)
+  local whole = first == 0 and last == api.nvim_buf_line_count(bufnr)
+  if whole or not is_folded(windows, first, last) then
+    api.nvim_buf_set_lines(bufnr, first, last, true, lines)
+    return
+  end
+  local both = math.min(last - first, #lines)
+  if both > 0 then
+    assert(fn.setbufline(bufnr, first + 1, raw(vim.list_slice(lines, 1, both))) == 0)
+  end
+  if #lines > both then
+    assert(fn.appendbufline(bufnr, first + both, raw(vim.list_slice(lines, both + 1))) == 0)
+  elseif first + both < last then
+    assert(fn.deletebufline(bufnr, first + both + 1, last) == 0)
+  end
+end
+
+local function apply_hunk(bufnr, windows, first, last, lines)
+  if last - first ~= #lines or #lines > MAX_PAIRS then
+    set_lines(bufnr, windows, first, last, lines)
+    return
+  end
+  local old = api.nvim_buf_get_lines(bufnr, first, last, true)
+  for i = #lines, 1, -1 do
+    set_line(bufnr, windows, first + i - 1, old[i], lines[i])
+  end
+end
+
+--- The line that is `lnum` after the hunks; nil when one of them holds it.
+local function moved(hunks, lnum)
+  local shift = 0
+  for _, hunk in ipairs(hunks) do
+    local first, last, lines = unpack(hunk)
+    if lnum <= first then
+      break
+    elseif lnum <= last then
+      return nil
+    end
+    shift = shift + #lines - (last - first)
+  end
+  return lnum + shift
+end
+
+--- What windows show, and where they are in it.
+local function views(windows)
+  return vim.tbl_map(function(win)
+    return { win = win, top = fn.getwininfo(win)[1].topline, at = api.nvim_win_get_cursor(win) }
+  end, windows)
+end
+
+--- Neovim moves a view whose first line comes directly below a hunk, and not every cursor.
+local function stay(hunks, view)
+  local lnum, top = moved(hunks, view.at[1]), moved(hunks, view.top)
+  local at = api.nvim_win_get_cursor(view.win)
+  if lnum and (lnum ~= at[1] or view.at[2] ~= at[2]) then
+    api.nvim_win_set_cursor(view.win, { lnum, view.at[2] })
+  end
+  if top and not vim.wo[view.win].diff and fn.getwininfo(view.win)[1].topline ~= top then
+    api.nvim_win_call(view.win, function()
+      fn.winrestview({ topline = top })
+    end)
+  end
+end
+
+--- Put hunks into a buffer.
+---@param bufnr integer
+---@param hunks any[][] `{first, last, lines}` upwards, rows [first, last) of the text before
+function M.hunks(bufnr, hunks)
+  local windows = fn.win_findbuf(bufnr)
+  local before = views(windows)
+  for i = #hunks, 1, -1 do
+    apply_hunk(bufnr, windows, unpack(hunks[i]))
+  end
+  for _, view in ipairs(before) do
+    stay(hunks, view)
+  end
+end
+
+return M
