@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.protocol import errors
-from acp_nvim.protocol.jsonrpc import Notification, Peer, Request, Response, Updates, Violation
-from acp_nvim.protocol.lines import SHOWN_BYTES, LineSplitter
+from acp_nvim.protocol.jsonrpc import (
+    Id,
+    Notification,
+    Peer,
+    Request,
+    Response,
+    Updates,
+    Violation,
+)
+from acp_nvim.protocol.lines import SHOWN_BYTES, TAIL_BYTES, LineSplitter
 from tests.peers import answer, events, plain, violation
 
 # Oversize lines and the end of the stream
@@ -59,12 +67,63 @@ def test_an_oversize_response_fails_the_request_it_answers() -> None:
     assert not peer.outgoing
 
 
+@pytest.mark.parametrize(
+    ("line", "who"),
+    [
+        (b'{"jsonrpc":"2.0","method":"m","params":{"id":3,"x":"%s"},"id":5}', 5),
+        (b'{"params":["%s"], "method" : "m" , "id" : "a\\"b", "jsonrpc":"2.0" } \r', 'a"b'),
+        (b'{"method":"m","params":{"x":"%s","id":5}}', None),
+        (b'{"method":"m","params":"%s,\\"id\\":5"}', None),
+        (b'{"method":"m","params":{"x":"%s","id":5},"_meta":null}', None),
+    ],
+)
+@pytest.mark.parametrize("size", [300, 5000])
+def test_the_id_at_the_end_of_an_oversize_request_is_seen(line: bytes, who: Id, size: int) -> None:
+    whole = line % (b"x" * size) + b"\n"
+    for pieces in ([whole], [whole[i : i + 7] for i in range(0, len(whole), 7)]):
+        peer = Peer(200)
+        (event,) = [event for piece in pieces for event in peer.receive(piece)]
+        assert isinstance(event, Violation)
+        assert event.kind == "oversize"
+        assert (event.reply is None) == (who is None)
+        if who is not None:
+            assert answer(event) == (who, errors.INVALID_REQUEST)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","result":{"x":"%s"},"id":1}\n',
+        b'{"error":{"code":1,"message":"%s"},"id":1,"jsonrpc":"2.0"}\n',
+    ],
+)
+def test_an_oversize_response_with_its_id_at_the_end_fails_its_request(line: bytes) -> None:
+    peer = Peer(200)
+    assert peer.request("m", {})[0] == 1
+    bad, failed = peer.receive(line % (b"x" * 5000))
+    assert isinstance(bad, Violation)
+    assert isinstance(failed, Response)
+    assert failed.error is not None
+    assert not peer.outgoing
+
+
+def test_the_id_at_the_end_of_what_cannot_be_read_is_seen() -> None:
+    peer = Peer()
+    assert peer.request("m", {})[0] == 1
+    bad, failed = peer.receive(b'{"jsonrpc":"2.0","result":{"x":NaN},"id":1}\n')
+    assert isinstance(bad, Violation)
+    assert isinstance(failed, Response)
+    (bad,) = peer.receive(b'{"jsonrpc":"2.0","method":"m","params":{"x":"\xff"},"id":7}\n')
+    assert isinstance(bad, Violation)
+    assert answer(bad) == (7, errors.PARSE_ERROR)
+
+
 def test_an_oversize_line_is_not_held() -> None:
     lines = LineSplitter(10_000)
     for _ in range(1_000):
         assert list(lines.feed(b"x" * 100)) == []
         assert lines.held <= 10_000
-    assert lines.held == SHOWN_BYTES
+    assert lines.held == SHOWN_BYTES + TAIL_BYTES
 
 
 CUT = [

@@ -26,7 +26,7 @@ from msgspec import UNSET, Raw, Struct
 from acp_nvim.protocol import blocks, errors, numbers, salvage, schema
 from acp_nvim.protocol.blocks import NO_PARAMS, Envelope, Int64
 from acp_nvim.protocol.errors import LocalProtocolError
-from acp_nvim.protocol.lines import SHOWN_BYTES, LineSplitter, Oversize
+from acp_nvim.protocol.lines import SHOWN_BYTES, TAIL_BYTES, LineSplitter, Oversize
 from acp_nvim.protocol.numbers import Number
 from acp_nvim.protocol.text import clean, repair_escapes
 
@@ -281,9 +281,9 @@ class Peer:
         return None if own in self._incoming else own
 
     def _oversize(self, line: Oversize) -> list[Event]:
-        """Report a skipped line; answer it, or settle our request, when its head says which."""
+        """Report a skipped line; answer it, or settle our request, when its ends say which."""
         detail = f"a line of {line.size} bytes, more than {self._limit}"
-        members = salvage.members(line.head)
+        members = salvage.ends(line.head, line.tail)
         if "id" not in members:
             return [_violation("oversize", detail, line.head)]
         if "method" in members:
@@ -292,10 +292,11 @@ class Peer:
         return [_violation("oversize", detail, line.head), *self._lost(members, detail)]
 
     def _unreadable(self, kind: ViolationKind, detail: str, line: bytes) -> list[Event]:
-        """Refuse a line that can't be read; where its head says whose answer it was nobody waits
+        """Refuse a line that can't be read; where its ends say whose answer it was nobody waits
         for that any more.
         """
-        members = salvage.members(line[:SHOWN_BYTES])
+        head, tail = line[:SHOWN_BYTES], line[-TAIL_BYTES:]
+        members = salvage.ends(head, tail, is_one=kind == "utf8")
         reply_to = self._free_id(members.get("id")) if "method" in members else None
         unread = _violation(kind, detail, line, errors.PARSE_ERROR, reply_to)
         return [unread, *self._lost(members, f"the answer cannot be read: {detail}")]

@@ -10,12 +10,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SHOWN_BYTES: Final = 2 << 10
+TAIL_BYTES: Final = 1 << 9
 
 
 class Oversize(Struct, frozen=True, gc=False):
-    """A line longer than the limit, skipped: its first bytes (`SHOWN_BYTES`) and its whole size."""
+    """A line longer than the limit, skipped: its first bytes (`SHOWN_BYTES`), its last ones
+    (`TAIL_BYTES`) and its whole size.
+    """
 
     head: bytes
+    tail: bytes
     size: int
 
 
@@ -23,18 +27,19 @@ class LineSplitter:
     """Collects bytes and gives them back in blocks of whole lines.
 
     `limit` bounds one line, without its newline. Of the unfinished line the pieces are kept as they
-    came and joined once, at its newline; past the limit only its head is kept.
+    came and joined once, at its newline; past the limit only its head and its tail are kept.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._pieces: list[bytes] = []
         self._size = 0
+        self._tail = b""
 
     @property
     def held(self) -> int:
-        """Bytes kept of the unfinished line; never more than the limit, or `SHOWN_BYTES`."""
-        return sum(map(len, self._pieces))
+        """Bytes kept of the unfinished line: at most the limit, or what is kept past it."""
+        return sum(map(len, self._pieces)) + len(self._tail)
 
     def feed(self, data: bytes) -> Iterator[bytes | Oversize]:
         """Blocks that end in a newline, lines of legal size; an `Oversize` where one was not."""
@@ -65,14 +70,25 @@ class LineSplitter:
         self._size += len(piece)
         if self._size <= self.limit:
             self._pieces.append(piece)
-        elif len(self._pieces) != 1 or len(self._pieces[0]) != SHOWN_BYTES:
-            self._pieces = [b"".join([*self._pieces, piece[:SHOWN_BYTES]])[:SHOWN_BYTES]]
+        else:
+            self._hold_ends(piece)
+
+    def _hold_ends(self, piece: bytes) -> None:
+        """Head and tail of a line that is past the limit."""
+        if self._size - len(piece) <= self.limit:
+            before = b"".join(self._pieces)
+            self._pieces = [before[:SHOWN_BYTES]]
+            self._tail = before[-TAIL_BYTES:]
+        missing = SHOWN_BYTES - len(self._pieces[0])
+        if missing:
+            self._pieces = [self._pieces[0] + piece[:missing]]
+        self._tail = (self._tail + piece[-TAIL_BYTES:])[-TAIL_BYTES:]
 
     def _take(self) -> bytes | Oversize:
-        pieces, size = self._pieces, self._size
-        self._pieces, self._size = [], 0
+        pieces, tail, size = self._pieces, self._tail, self._size
+        self._pieces, self._tail, self._size = [], b"", 0
         if size > self.limit:
-            return Oversize(b"".join(pieces), size)
+            return Oversize(b"".join(pieces), tail, size)
         return b"".join([*pieces, b"\n"])
 
     def _legal(self, block: bytes) -> Iterator[bytes | Oversize]:
@@ -81,6 +97,6 @@ class LineSplitter:
             return
         for line in block[:-1].split(b"\n"):
             if len(line) > self.limit:
-                yield Oversize(line[:SHOWN_BYTES], len(line))
+                yield Oversize(line[:SHOWN_BYTES], line[-TAIL_BYTES:], len(line))
             else:
                 yield line + b"\n"

@@ -1,5 +1,5 @@
-"""What is saved of messages that are broken: the first members of a line that was too long to keep,
-what an error says that is not as it should be.
+"""What is saved of messages that are broken: the first and the last members of a line that was too
+long to keep, what an error says that is not as it should be.
 """
 
 from __future__ import annotations
@@ -14,6 +14,25 @@ from acp_nvim.protocol import errors, schema
 _MEMBER: Final = re.compile(
     rb'\s*[{,]\s*"(?P<name>\w+)"\s*:\s*(?P<value>-?\d[\d.eE+-]*(?=\s*[,}])|null|"(?:[^"\\]|\\.)*")?'
 )
+
+_LAST: Final = re.compile(
+    rb'(?:,\s*"\w+"\s*:\s*(?:-?\d[\d.eE+-]*|null|"(?:[^"\\]|\\.)*")\s*)+\}\s*\Z'
+)
+
+
+def ends(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, bytes]:
+    """The members at both ends of a line: of the end those after the last one that is no string,
+    number or null.
+
+    What stands before the brace that ends the line is the message's own: nested ones have two.
+    Where the line may be more than one message (not ``is_one``) only an answer's `id` is taken.
+    """
+    first = members(head)
+    match = _LAST.search(tail)
+    last = {} if match is None else members(match[0])
+    if not is_one:
+        last = {"id": last["id"]} if "id" in last and "method" not in first else {}
+    return last | first
 
 
 def members(head: bytes) -> dict[str, bytes]:
