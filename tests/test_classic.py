@@ -91,3 +91,11 @@ def test_a_shared_host_that_was_killed_is_replaced_by_one_of_our_own(classic: Ed
     until(lambda: path.read_text() == "one\ntwo\n")
     classic.turn("say on we go")
     assert "on we go" in classic.chat(1)
+    told = classic.home / "told"
+    classic.lua(
+        "local told = ... vim.api.nvim_create_autocmd('VimLeavePre', { callback = function() "
+        "vim.fn.writefile({ vim.fn.execute('messages') }, told) end })",
+        str(told),
+    )
+    classic.quit()
+    assert "leave" not in told.read_text()

@@ -256,3 +256,12 @@ def test_an_error_waits_for_no_key_where_there_is_no_line_for_it(editor: Editor)
     editor.lua(f"vim.schedule(function() {say} end)")
     editor.wait("vim.fn.execute('messages'):find('acp: broken 3', 1, true)")
     assert editor.lua("return vim.api.nvim_get_mode().blocking") is False
+
+
+def test_an_error_while_neovim_ends_does_not_keep_it(edit: Start) -> None:
+    front = edit()
+    front.lua(
+        "vim.api.nvim_create_autocmd('VimLeavePre', { callback = function() "
+        "vim.wait(20) require('acp.notify').echo('error', 'too late') end })"
+    )
+    front.quit()

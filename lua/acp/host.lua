@@ -145,7 +145,7 @@ end
 
 --- The shared host is not ours to end: what runs in it is, before Neovim goes.
 local function leave()
-  if channel and pcall(vim.rpcnotify, channel, 'acp', 'leave', vim.empty_dict()) then
+  if classic and channel and pcall(vim.rpcnotify, channel, 'acp', 'leave', vim.empty_dict()) then
     vim.wait(LEAVE_MS, function()
       return channel == nil
     end, 5)

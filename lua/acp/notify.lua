@@ -158,6 +158,9 @@ end
 ---@param level integer
 ---@param text string
 local function put(level, text)
+  if vim.v.exiting ~= vim.NIL then
+    return -- nobody reads it any more, and after an error Neovim would wait for a key
+  end
   if busy() then
     later(level, text)
   else
