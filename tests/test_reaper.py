@@ -7,13 +7,16 @@ import signal
 import subprocess
 import sys
 import textwrap
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from acp_nvim.agent.child import tree
 from acp_nvim.agent.child.process import Exit
 from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.child.tree import CHILD, ProcessTree
 from tests.children import (
     STUBBORN,
     Start,
@@ -104,6 +107,25 @@ async def test_a_daemon_out_of_a_terminal_ends_with_the_host(
 
 def sleeper() -> subprocess.Popen[bytes]:
     return subprocess.Popen(["sleep", "600"], start_new_session=True)
+
+
+async def test_a_daemon_in_the_midst_of_an_exec_is_found(
+    monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    """It has no environment for a moment."""
+    with sleeper() as leader, sleeper() as daemon:
+        looks = count()
+
+        def environment(pid: int) -> list[bytes] | None:
+            if pid != daemon.pid:
+                return []
+            return [f"{CHILD}={mark}".encode()] if next(looks) else None
+
+        monkeypatch.setattr(tree, "environment", environment)
+        found = ProcessTree(leader.pid, mark)
+        await found.look()
+        found.signal(signal.SIGKILL)
+        assert daemon.wait(10) == -signal.SIGKILL
 
 
 async def test_the_guard_ends_the_listed_groups_and_forgets_the_others(reaper: Reaper) -> None:

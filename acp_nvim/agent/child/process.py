@@ -187,7 +187,7 @@ class AgentProcess:
     async def _end_tree(self) -> None:
         try:
             # Before anything dies: afterwards who descended from whom can't be told.
-            self._tree.look()
+            await self._tree.look()
             self._close_stdin()
             with anyio.move_on_after(self.kill_s):
                 await self._pipes.exited.wait()
@@ -210,7 +210,7 @@ class AgentProcess:
             self._pipes.stdin.close()
 
     async def _signal(self, number: signal.Signals) -> None:
-        self._tree.look()
+        await self._tree.look()
         if number == signal.SIGKILL:
             self._kill()
         elif sys.platform == "win32":

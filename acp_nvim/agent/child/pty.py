@@ -147,13 +147,13 @@ class PtyProcess:
     async def _end(self) -> None:
         try:
             # Before anything dies: afterwards who descended from whom can't be told.
-            self._tree.look()
+            await self._tree.look()
             for number in (signal.SIGTERM, signal.SIGKILL):
                 if self._gone():
                     break
                 self._tree.signal(number)
                 await true_within(self._gone, self._kill_s)
-                self._tree.look()
+                await self._tree.look()
         finally:
             # Also reached when the loop is closed under us: no time left for manners then.
             if not self._gone():

@@ -18,6 +18,8 @@ import anyio
 CHILD: Final = "ACP_NVIM_CHILD"
 """The environment variable whose value tells whose child a process is."""
 PROC = Path("/proc")
+EXEC_S = 0.1
+"""Within so long an exec is done, in seconds; what has no environment then was started without."""
 POLL_S = 0.005, 0.25
 """First and longest pause between two looks at something that is ending, in seconds."""
 
@@ -55,13 +57,19 @@ def process_table() -> list[ProcessStat]:
     return [stat for stat in found if stat is not None]
 
 
-def carries(pid: int, mark: str) -> bool:
-    """Whether the environment that a process was started with holds the mark."""
+def environment(pid: int) -> list[bytes] | None:
+    """The variables that a process was started with; None while an exec makes another of it, which
+    leaves it without any for a moment.
+    """
+    directory = PROC / str(pid)
     try:
-        environment = (PROC / str(pid) / "environ").read_bytes()
+        found = (directory / "environ").read_bytes()
+        if not found:
+            (directory / "exe").readlink()  # what ends has none
+            return None
     except OSError:  # gone meanwhile, or another user's
-        return False
-    return f"{CHILD}={mark}".encode() in environment.split(b"\0")
+        return []
+    return found.split(b"\0")
 
 
 class ProcessTree:
@@ -78,17 +86,27 @@ class ProcessTree:
         self._birth = stat.birth if stat is not None else None
         self._strays: dict[int, int] = {}
 
-    def look(self) -> None:
+    async def look(self) -> None:
         """Read the process table for members outside the group. To be called while their parents
         are alive.
         """
+        await true_within(self._look, EXEC_S)
+
+    def _look(self) -> bool:
+        """Whether no member can have been missed."""
         table = [stat for stat in process_table() if not stat.zombie]
         members = self._live_strays()
         if self._number_is_ours():
             members |= {s.pid for s in table if self.leader in (s.pid, s.group, s.session)}
+        sure = True
         if self._mark is not None and self._birth is not None:
-            younger = (s.pid for s in table if s.birth >= self._birth)
-            members |= {pid for pid in younger if carries(pid, self._mark)}
+            marked = f"{CHILD}={self._mark}".encode()
+            younger = {s.pid for s in table if s.birth >= self._birth}
+            for pid in younger - members:
+                variables = environment(pid)
+                sure = sure and variables is not None
+                if variables and marked in variables:
+                    members.add(pid)
         grown = True
         while grown:
             more = {s.pid for s in table if s.parent in members} - members
@@ -97,6 +115,7 @@ class ProcessTree:
         self._strays = {
             s.pid: s.birth for s in table if s.pid in members and s.group != self.leader
         }
+        return sure
 
     def signal(self, number: signal.Signals) -> None:
         """Send to the group and to every remembered stray that is still the process it was."""
