@@ -146,6 +146,7 @@ function M.create(n, new)
   end
   require('acp.current').watch()
   require('acp.bar').watch()
+  require('acp.ending').watch()
   require('acp.keymaps').attach('chat', chat.bufnr, n)
   require('acp.state').set_buffer(n, 'chat_bufnr', chat.bufnr)
   if new then
