@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.editor import Editor
+from tests.orders import Orders
 from tests.test_disk_edits import LINES, edits
 from tests.test_snapshots import repository
 
@@ -91,3 +92,20 @@ def test_a_program_comes_back_as_one(project: Editor, command: str) -> None:
     project.cmd("Acp reject all")
     project.wait("#require('acp').state().sessions[1].edits == 0")
     assert path.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("data", [b"\xef\xbb\xbfone\ntwo\n", b"\xef\xbb\xbfone\r\ntwo\r\n"])
+def test_a_buffer_of_bytes_keeps_them(editor: Editor, data: bytes) -> None:
+    """A BOM and carriage returns are text where a file is edited with 'binary'."""
+    editor.agent("script")
+    orders = Orders.at_work(editor)
+    path = editor.write("b.txt", data)  # nobody has looked at it
+    editor.lua("vim.cmd('edit ++bin ' .. vim.fn.fnameescape(...))", str(path))
+    lines = editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")
+    orders.ask("read", str(path))
+    orders.ask("write", str(path), json.dumps(data.decode()))
+    assert editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == lines
+    orders.ask("write", str(path), json.dumps(data.decode() + "three"))
+    assert path.read_bytes() == data + b"three"
+    orders.end()
+    assert editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == [*lines, "three"]

@@ -19,7 +19,7 @@ from acp_nvim.edits.text import EMPTY, Text, size
 MODULE: Final = "acp.buffers"
 OUTSIDE: Final = "acp.outside"
 MAX_BYTES: Final = 64 * 1024 * 1024
-EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC = 1, 2, 4, 8, 16, 32, 64
+EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64, 128
 
 
 class Caller(Protocol):
@@ -180,8 +180,11 @@ def _buffer(bufnr: int, tick: int, flags: int, encoding: str, raw: Text, text: T
         raw,
         text,
         modified=bool(flags & MODIFIED),
-        format=Format(
-            encoding or "utf-8", bool(flags & BOMB), bool(flags & DOS), bool(flags & MAC)
-        ),
+        format=_format(flags, encoding),
         stale=bool(flags & STALE),
     )
+
+
+def _format(flags: int, encoding: str) -> Format:
+    dos, mac, bomb = bool(flags & DOS), bool(flags & MAC), bool(flags & BOMB)
+    return Format(encoding or "utf-8", bomb, dos, mac, bool(flags & BINARY))

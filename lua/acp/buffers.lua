@@ -7,7 +7,7 @@ local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 local save, watch = require('acp.save'), require('acp.watch')
 local amid, unheard, put = require('acp.amid'), require('acp.unheard'), require('acp.apply')
 
-local EOL, MODIFIED, BOMB, NO_BYTES, STALE = 1, 2, 8, 16, 32
+local EOL, MODIFIED, BOMB, NO_BYTES, STALE, BINARY = 1, 2, 8, 16, 32, 128
 local ENDS = { unix = 0, dos = 4, mac = 64 }
 
 local function option(bufnr, name)
@@ -72,6 +72,7 @@ local function snapshot(bufnr, known, stale)
     + (option(bufnr, 'bomb') and BOMB or 0)
     + (has_no_bytes(bufnr) and NO_BYTES or 0)
     + (stale and STALE or 0)
+    + (option(bufnr, 'binary') and BINARY or 0)
   local lines = known ~= tick and api.nvim_buf_get_lines(bufnr, 0, -1, true) or nil
   return { bufnr, tick, flags, option(bufnr, 'fileencoding'), lines }
 end

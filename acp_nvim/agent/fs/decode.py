@@ -69,6 +69,8 @@ class Format(msgspec.Struct, frozen=True):
     bomb: bool = False
     dos: bool = False
     mac: bool = False
+    binary: bool = False
+    """'binary': a BOM and carriage returns are text."""
 
     @property
     def fileformat(self) -> str:
@@ -98,7 +100,7 @@ def decode(
 
 def decode_as(data: bytes, layout: Format) -> Decoded:
     """The text of a file that is known to be laid out so; as far as that is possible."""
-    found = _with_name(data, layout.encoding)
+    found = None if layout.binary else _with_name(data, layout.encoding)
     if found is None:
         found = data.decode("utf-8", "surrogateescape"), layout
     return _decoded(*found, layout.fileformat)

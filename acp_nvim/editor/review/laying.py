@@ -42,7 +42,8 @@ def laid(known: Format | None, before: bytes | None, after: bytes | None) -> Lai
     if after is None:
         return None
     old = known or decode(after if before is None else before).format
-    if (codec_of(old.encoding) or "").startswith(("utf-16", "utf-32")) or old.mac:
+    wide = (codec_of(old.encoding) or "").startswith(("utf-16", "utf-32"))
+    if wide or old.mac or old.binary:
         return Laid(old, old)
     dos = _are_dos(after)
     if dos is None or (known is None and before is not None and _are_dos(before) is None):
