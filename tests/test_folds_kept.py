@@ -131,6 +131,41 @@ def test_the_cursor_in_the_first_line_of_a_fold_goes_with_its_text(live: Live) -
     assert live.editor.lua("return vim.fn.getline('.'):sub(vim.fn.col('.'))") == "11"
 
 
+MARKS = """
+local ns = vim.api.nvim_create_namespace('test')
+for col = 0, 7 do
+  for _, right in ipairs({ true, false }) do
+    vim.api.nvim_buf_set_extmark(0, ns, 10, col, { right_gravity = right })
+  end
+  vim.api.nvim_buf_set_extmark(0, ns, 10, 0, { end_col = col, hl_group = 'Error' })
+  vim.api.nvim_buf_set_extmark(0, ns, 9, 1, { end_row = 10, end_col = col })
+  vim.api.nvim_buf_set_extmark(0, ns, 10, col, { end_row = 11, end_col = 2, sign_text = 'E' })
+end
+local column = { virt_text = { { 'here', 'Error' } }, virt_text_win_col = 50 }
+vim.api.nvim_buf_set_extmark(0, ns, 10, 2, column)
+"""
+
+MARKED = """
+local ns = vim.api.nvim_create_namespace('test')
+return vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })
+"""
+
+
+@pytest.mark.parametrize("changed", ["line 11!", "line, a number: 11", "1", "line", "lime 11", "x"])
+def test_extmarks_in_the_first_line_of_a_fold_are_as_without_it(live: Live, changed: str) -> None:
+    marked = []
+    for name in ("folded.txt", "flat.txt"):
+        opened(live, name)
+        if name == "flat.txt":
+            live.editor.lua("vim.cmd('windo normal! zE')")
+        live.editor.lua(MARKS)
+        live.write(name, text(LINES).replace("line 11", changed))
+        marked.append(sorted(live.editor.lua(MARKED)))
+        folded = live.editor.lua("return vim.fn.foldlevel(11)")
+        assert folded == (name == "folded.txt")
+    assert marked[0] == marked[1]
+
+
 def test_characters_at_a_fold_are_written_as_they_are(live: Live) -> None:
     name = opened(live)
     content = text([*LINES[:10], "a\0b", "\xe9", *LINES[11:]])

@@ -34,7 +34,7 @@ return {
   cursor = vim.fn.getpos('.'),
   undo = { tree.seq_cur, tree.seq_last, tree.save_cur, tree.save_last },
   errmsg = vim.v.errmsg,
-  last = vim.fn.execute('1messages'),
+  last = vim.fn.execute('1messages'):gsub('%d+ seconds? ago', 'ago'),
   windows = #vim.api.nvim_list_wins(),
 }
 """

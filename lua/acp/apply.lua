@@ -53,18 +53,55 @@ local function raw(lines)
   end, lines)
 end
 
---- Replace a line as a whole. Cursors in its last `tail` bytes go with these.
-local function replace_line(bufnr, windows, row, old, new, tail)
+--- Extmarks of a line, of all namespaces.
+local function extmarks(bufnr, row)
+  local opts = { details = true, overlap = true }
+  return api.nvim_buf_get_extmarks(bufnr, -1, { row, 0 }, { row, -1 }, opts)
+end
+
+--- Put an extmark of `row` back where its text is; `column` maps what were columns of that line, by
+--- gravity.
+local function put_back(bufnr, row, mark, column)
+  local id, at, col, details = unpack(mark)
+  local ns = details.ns_id
+  if details.invalid then
+    return -- to set it would bring it back
+  end
+  details.ns_id, details.id = nil, id
+  if details.virt_text_pos == 'win_col' then
+    details.virt_text_pos = nil -- its column says so
+  end
+  if details.end_row == row then
+    details.end_col = column(details.end_col, details.end_right_gravity)
+  end
+  col = at == row and column(col, details.right_gravity) or col
+  api.nvim_buf_set_extmark(bufnr, ns, at, col, details)
+end
+
+--- Replace a line as a whole, of which `head` and `tail` bytes stay. Extmarks are then where
+--- `nvim_buf_set_text()` would leave them, and cursors in the tail go with that.
+local function replace_line(bufnr, windows, row, old, new, head, tail)
+  local shift, last = #new - #old, #old - tail
+  local function column(col, right)
+    if col > last then
+      return col + shift
+    end
+    return (col < head and col) or (right and last + shift) or head
+  end
+  local marks = extmarks(bufnr, row)
   local behind = {} ---@type table<integer, integer> columns by window
   for _, win in ipairs(windows) do
     local at = api.nvim_win_get_cursor(win)
-    if at[1] == row + 1 and at[2] >= #old - tail then
-      behind[win] = at[2] + #new - #old
+    if at[1] == row + 1 and at[2] >= last then
+      behind[win] = at[2] + shift
     end
   end
   assert(fn.setbufline(bufnr, row + 1, raw({ new })) == 0)
-  for win, column in pairs(behind) do
-    api.nvim_win_set_cursor(win, { row + 1, column })
+  for _, mark in ipairs(marks) do
+    put_back(bufnr, row, mark, column)
+  end
+  for win, col in pairs(behind) do
+    api.nvim_win_set_cursor(win, { row + 1, col })
   end
 end
 
@@ -80,7 +117,7 @@ local function set_line(bufnr, windows, row, old, new)
     return heads(row + 1)
   end)
   if is_head then
-    replace_line(bufnr, windows, row, old, new, tail)
+    replace_line(bufnr, windows, row, old, new, head, tail)
   else
     local middle = new:sub(head + 1, #new - tail)
     api.nvim_buf_set_text(bufnr, row, head, row, #old - tail, { middle })
