@@ -115,3 +115,22 @@ def test_what_breaks_at_words_is_seen_to_its_last_line(front: Editor, option: st
     found = {"id": 1, "lines": ["what", f"  [1] {option}", "  [2] Last"], "spans": []}
     front.lua("require('acp.permission').set(1, ...)", [{**found, "options": OPTIONS}])
     front.wait_screen("[2] Last")
+
+
+@pytest.mark.parametrize("closing", ["tabclose", "quit"])
+def test_who_closes_its_tab_page_has_not_closed_the_float(front: Editor, closing: str) -> None:
+    front.cmd("tabnew")
+    ask(front, 3)
+    front.wait(f"(function() {FLOAT} end)() ~= nil")
+    front.cmd(closing)
+    front.wait(f"#vim.api.nvim_list_tabpages() == 1 and (function() {FLOAT} end)() ~= nil")
+
+
+def test_who_closes_the_float_has_closed_it_in_all_tab_pages(front: Editor) -> None:
+    front.cmd("tabnew")
+    ask(front, 3)
+    front.cmd("Acp permissions")
+    front.keys("q")
+    front.wait(f"(function() {FLOAT} end)() == nil")
+    front.cmd("tabclose")
+    assert front.lua(FLOAT) is None

@@ -32,6 +32,7 @@ local arrivals = 0
 local bufnr ---@type integer|nil
 local win ---@type integer|nil
 local dismissed = false
+local left ---@type integer|nil tab page in which it has just been closed
 local guarded = 0
 local answered ---@type integer|string|nil the card that the user's own key resolved
 -- What the cards would take; how wide and how high is what says what the first one asks.
@@ -280,14 +281,24 @@ local function redraw()
   require('acp.window').when_free(draw)
 end
 
+--- The user has closed it, :only included: it comes back with the next decision. Who closes the tab
+--- page that it stands in has not meant it: another one is entered then, by the same command.
+local function dismiss()
+  left = vim.api.nvim_get_current_tabpage()
+  win, dismissed = nil, true
+  vim.schedule(function()
+    left = nil
+  end)
+end
+
 ---@param args { event: string, match: string }
 local function on_window(args)
   if args.event == 'WinClosed' then
-    -- By the user, :only included: it comes back with the next decision.
     if win and tonumber(args.match) == win then
-      win, dismissed = nil, true
+      dismiss()
     end
   elseif args.event == 'TabEnter' and not M.is_current() then
+    dismissed = dismissed and not (left and not vim.api.nvim_tabpage_is_valid(left))
     close()
     redraw()
   else
