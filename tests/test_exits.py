@@ -126,6 +126,17 @@ def test_the_next_prompt_starts_an_agent_that_has_ended(editor: Editor) -> None:
     assert editor.session(1)["status"] == "idle"
 
 
+def test_a_session_without_a_name_is_none(editor: Editor) -> None:
+    """No cancel would reach it."""
+    agent = editor.agent("script", new_session={"sessionId": ""})
+    editor.prompt("keep these words")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
+    editor.wait("vim.fn.bufnr('acp://composer/1') > 0")
+    assert editor.lines("acp://composer/1") == ["keep these words"]
+    assert any("sessionId: empty" in line for line in editor.chat(1))
+    assert not agent.received("session/prompt")
+
+
 @pytest.mark.parametrize(
     ("scenario", "reason"),
     [

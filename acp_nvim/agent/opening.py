@@ -192,7 +192,10 @@ class Opening:
         return result
 
     def _named(self, connection: Connection, session_id: str) -> None:
+        """The session is there. One that has no name at its agent could not be cancelled."""
         session = self.session
+        if not session_id:
+            raise RemoteProtocolError("result.sessionId: empty")
         session.id = session_id
         connection.client.adopt(session_id, session)
         session.change("id", "title")
