@@ -153,6 +153,15 @@ def test_the_plan_toggles_and_keeps_the_focus(front: Editor) -> None:
     assert front.lua("return vim.fn.winnr('$')") == 1
 
 
+def test_a_plan_is_seen_whole_below_a_bar_of_the_users(front: Editor) -> None:
+    front.cmd("set winbar=%f")
+    session(front)
+    front.lua("require('acp.plan').set(1, ...)", [f"step {n}" for n in range(1, 7)], [])
+    front.cmd("Acp plan")
+    front.wait_screen("step 6")
+    assert any("step 1" in row for row in front.screen())
+
+
 def test_what_was_asked_for_takes_the_focus_unless_the_user_went_on(front: Editor) -> None:
     front.cmd("Acp info")
     front.lua("require('acp.show').open('acp://info', 'acpinfo', {'a'})")

@@ -23,7 +23,8 @@ end
 local function fit(bufnr)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     if vim.w[win].acp and vim.api.nvim_win_get_config(win).relative == '' then
-      local height = math.min(vim.api.nvim_win_text_height(win, {}).all, MOST)
+      local bar = vim.fn.getwininfo(win)[1].winbar -- a user's own, over all windows
+      local height = math.min(vim.api.nvim_win_text_height(win, {}).all, MOST) + bar
       vim.api.nvim_win_set_height(win, math.max(height, vim.api.nvim_win_get_height(win)))
     end
   end
