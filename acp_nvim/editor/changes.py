@@ -22,6 +22,15 @@ def changed_at(path: str) -> int:
         return above.stat().st_mtime_ns
 
 
+def read_dated(path: str) -> tuple[bytes | None, str | None, int]:
+    """The bytes of a file, its stamp and when it had changed, both from before they were read;
+    OSError. With the same stamp afterwards the bytes are of that time.
+    """
+    stamp = stamp_of(path)
+    at = changed_at(path)
+    return read(path), stamp, at
+
+
 def merged(base: Text | None, live: Text, theirs: Text | None) -> Text | None:
     """Both sides' changes; None when they overlap."""
     if live == theirs:

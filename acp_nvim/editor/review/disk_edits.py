@@ -24,7 +24,6 @@ from acp_nvim.agent.workspace.snapshots import (
     FileChange,
     Snapshots,
     read,
-    read_stamped,
     stamp_of,
 )
 from acp_nvim.editor.at_work import GRAIN_NS, Turn, Turns
@@ -34,6 +33,7 @@ from acp_nvim.editor.changes import (
     changed_at,
     differing,
     kind_of,
+    read_dated,
     stamps,
     text_of,
 )
@@ -267,7 +267,7 @@ class DiskEdits:
                 await self._foreign(change)
             else:
                 was = self._edits.ledger.get(change.path)
-                taken = await self._take(session, change)
+                taken = await self._take(session, at, change)
                 if taken is not None:
                     self._join(taken[0], self._moves.noted(change.path, *taken[1:], was))
 
@@ -300,20 +300,22 @@ class DiskEdits:
             await self._edits.sync(change.path)
 
     async def _take(
-        self, session: Session, change: FileChange
+        self, session: Session, at: int, change: FileChange
     ) -> tuple[Session, Text | None, Text | None] | None:
-        """Enter one change of an agent's into buffer and ledger; returns whose it was (who changes
-        the file meanwhile has changed it last) and the file before and after, None where nothing
-        was entered.
+        """Enter one change of an agent's, made ``at`` that time, into buffer and ledger; returns
+        whose it was (who changes the file meanwhile has changed it last) and the file before and
+        after, None where nothing was entered.
         """
         place = Place(change.path, change.path)
         before: Text | None = None
         laid: Laid | None = None
         data: bytes | None = None
-        at = 0
         for _ in range(ATTEMPTS):
             try:
-                data, stamp = await to_thread.run_sync(read_stamped, place.real)
+                data, stamp, then = await to_thread.run_sync(read_dated, place.real)
+                if then != at:
+                    turn, at = await self._author(place.real)
+                    session = turn.session if turn else session
                 peeked, known = await self._edits.buffers.glance(place)
                 found = self._edits.mirrors.found(place.real, peeked)
                 live = found if isinstance(found, BufferText) else None
