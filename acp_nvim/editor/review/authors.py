@@ -7,9 +7,14 @@ after the file that it has changed.
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
+import anyio
+from anyio import to_thread
+
 from acp_nvim.editor.at_work import Turn, Turns
+from acp_nvim.editor.changes import changed_at
 
 HEARD_NS: Final = 100_000_000
 """What an agent has said is known after so long, in nanoseconds."""
@@ -26,6 +31,17 @@ class Authors:
         """A turn has begun, or goes on with another prompt."""
         if not turn.ready.is_set() and turn not in self._starting:
             self._starting.append(turn)
+
+    async def last(self, path: str) -> tuple[Turn | None, int]:
+        """Whose doing the last change of a file is, if it is an agent's; when it was, in
+        nanoseconds.
+        """
+        at = await to_thread.run_sync(changed_at, path)
+        age = time.time_ns() - at
+        if 0 <= age < HEARD_NS and not self.is_sure(path, at):
+            await anyio.sleep((HEARD_NS - age) / 1e9)
+            at = await to_thread.run_sync(changed_at, path)
+        return self.of(path, at), at
 
     def of(self, path: str, at: int) -> Turn | None:
         """Whose doing a change of a file at that time (in nanoseconds) is, if it is no user's.

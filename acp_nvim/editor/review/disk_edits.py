@@ -37,7 +37,7 @@ from acp_nvim.editor.changes import (
     stamps,
     text_of,
 )
-from acp_nvim.editor.review.authors import HEARD_NS, Authors
+from acp_nvim.editor.review.authors import Authors
 from acp_nvim.editor.review.before import Before
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.entering import Step, enter
@@ -257,7 +257,7 @@ class DiskEdits:
         for change in changes:
             if change.after is None and change.executable:
                 self._edits.programs.add(change.path)
-            turn, at = await self._author(change.path)
+            turn, at = await self._authors.last(change.path)
             if turn is not None and self.before.concerns(turn):
                 turn.late.append(self.before.change(turn, change))
             session, then = self._late.pop(change.path, (None, 0))
@@ -270,15 +270,6 @@ class DiskEdits:
                 taken = await self._take(session, at, change)
                 if taken is not None:
                     self._join(taken[0], self._moves.noted(change.path, *taken[1:], was))
-
-    async def _author(self, path: str) -> tuple[Turn | None, int]:
-        """Whose doing the last change of a file is, if it is an agent's; when it was."""
-        at = await to_thread.run_sync(changed_at, path)
-        age = time.time_ns() - at
-        if 0 <= age < HEARD_NS and not self._authors.is_sure(path, at):
-            await anyio.sleep((HEARD_NS - age) / 1e9)
-            at = await to_thread.run_sync(changed_at, path)
-        return self._authors.of(path, at), at
 
     def _join(self, session: Session, move: Move | None) -> None:
         """Both parts of a move have been entered."""
@@ -312,10 +303,7 @@ class DiskEdits:
         data: bytes | None = None
         for _ in range(ATTEMPTS):
             try:
-                data, stamp, then = await to_thread.run_sync(read_dated, place.real)
-                if then != at:
-                    turn, at = await self._author(place.real)
-                    session = turn.session if turn else session
+                data, stamp, session, at = await self._read(place.real, session, at)
                 peeked, known = await self._edits.buffers.glance(place)
                 found = self._edits.mirrors.found(place.real, peeked)
                 live = found if isinstance(found, BufferText) else None
@@ -346,11 +334,21 @@ class DiskEdits:
                 session.aside("warning", f"{change.path} changed on disk: {outcome}")
                 return None
             await anyio.sleep(PAUSE_S)
-            turn, at = await self._author(change.path)
+            turn, at = await self._authors.last(change.path)
             session = turn.session if turn else session
         self._put_off(session, at, place.real, before)
         self._edits.layouts.lies(place.real, before, laid.old if laid else None)
         return None
+
+    async def _read(
+        self, path: str, session: Session, at: int
+    ) -> tuple[bytes | None, str | None, Session, int]:
+        """A file, its stamp, and who has changed it since that time, and when; OSError."""
+        data, stamp, then = await to_thread.run_sync(read_dated, path)
+        if then != at:
+            turn, at = await self._authors.last(path)
+            session = turn.session if turn else session
+        return data, stamp, session, at
 
     def _has(self, path: str, data: bytes | None) -> bool:
         """Whether the file holds just what is known of it: what was written through the editor."""
