@@ -86,7 +86,7 @@ class Mortal(Wide):
             self.look()
 
     def _quiet(self) -> None:
-        """Wait until the journal grows no more."""
+        """Wait until the journal has all that Neovim shows, and grows no more."""
         path = outliving.journal(self.editor)
         found: list[bytes] = []
 
@@ -97,7 +97,7 @@ class Mortal(Wide):
             found.append(now)
             return len(found) >= QUIET
 
-        until(is_quiet)
+        until(lambda: is_quiet() and outliving.is_written(self.editor))
 
 
 if __name__ == "__main__":
