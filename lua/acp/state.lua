@@ -116,6 +116,7 @@ end
 local function announce()
   announced_at = now()
   vim.api.nvim_exec_autocmds('User', { pattern = 'AcpState', data = {}, modeline = false })
+  announced_at = now() -- from when all have heard it, so that no two come nearer than that
 end
 
 --- Fire `AcpState`, at most once in 30 ms; the last change is always announced.
