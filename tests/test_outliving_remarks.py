@@ -111,23 +111,17 @@ def test_those_that_have_gone_are_gone(project: Editor) -> None:
     assert [block["text"] for block in prompted(project)] == ["say ok"]
 
 
-def test_those_of_a_prompt_that_is_cut_come_back_with_it(project: Editor) -> None:
+@pytest.mark.parametrize(
+    "prompt", ["'wait_for_cancel'", "{ { type = 'text', text = 'wait_for_cancel' } }"]
+)
+def test_those_of_a_prompt_that_is_cut_come_back_with_it(project: Editor, prompt: str) -> None:
     remark(project, 7, "odd")
-    project.prompt("wait_for_cancel")
+    project.lua(f"require('acp').prompt({prompt})")
     project.wait("require('acp').state().sessions[1].status == 'running'")
     kill(project)
     back = project.lines("acp://composer/1")
     assert back == ["wait_for_cancel", "", "Remarks on your edits:", "- a.txt:7: odd"]
     assert [block["text"] for block in prompted(project)] == ["say ok"]
-
-
-def test_those_of_a_prompt_of_blocks_come_back_with_its_words(project: Editor) -> None:
-    remark(project, 7, "odd")
-    project.lua("require('acp').prompt({ { type = 'text', text = 'wait_for_cancel' } })")
-    project.wait("require('acp').state().sessions[1].status == 'running'")
-    kill(project)
-    back = project.lines("acp://composer/1")
-    assert back == ["wait_for_cancel", "", "Remarks on your edits:", "- a.txt:7: odd"]
 
 
 def test_a_slash_command_leaves_them_where_they_are(project: Editor) -> None:

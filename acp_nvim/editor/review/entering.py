@@ -10,7 +10,8 @@ from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.workspace.snapshots import stamp_of
 from acp_nvim.editor.changes import kind_of, merged
 from acp_nvim.editor.review.edits import Edits
-from acp_nvim.editor.review.laying import Laid, lay, shows_cr, words
+from acp_nvim.editor.review.laying import Laid, lay, words
+from acp_nvim.editor.review.layouts import shows_cr
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.session.session import Session

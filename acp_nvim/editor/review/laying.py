@@ -9,7 +9,7 @@ import msgspec
 from acp_nvim.agent.fs.decode import Format, codec_of, decode
 from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.editor.bridge import Bridge
-from acp_nvim.editor.review.layouts import in_bytes
+from acp_nvim.editor.review.layouts import in_bytes, shows_cr
 from acp_nvim.edits.text import Text
 
 
@@ -61,11 +61,6 @@ def as_written(text: Text, layout: Format | None) -> Format | None:
         return layout
     found = laid(layout, None, in_bytes(text, layout))
     return found.new if found else layout
-
-
-def shows_cr(text: Text) -> bool:
-    """Whether the CR of line ends is a part of lines, as in a buffer that was read so."""
-    return any(line.endswith("\r") for line in text.lines)
 
 
 def words(old: Format, new: Format) -> str:

@@ -43,7 +43,7 @@ class Layouts:
         """
         if text is None or data is None:
             return text is None and data is None
-        plain = text.lines[0].startswith("\ufeff") or any(it.endswith("\r") for it in text.lines)
+        plain = text.lines[0].startswith("\ufeff") or shows_cr(text)
         return data in (self.data(path, text), in_bytes(text, None) if plain else None)
 
     def note(self, path: str, layout: Format | None) -> None:
@@ -74,6 +74,11 @@ class Layouts:
         if present is None or before is None or whole:
             return kept
         return kept if _bytes(before, kept) == _bytes(before, present) else None
+
+
+def shows_cr(text: Text) -> bool:
+    """Whether the CR of line ends is a part of lines, as in a buffer that was read so."""
+    return any(line.endswith("\r") for line in text.lines)
 
 
 def in_bytes(text: Text, layout: Format | None) -> bytes:

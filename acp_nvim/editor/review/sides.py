@@ -12,7 +12,8 @@ from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.workspace.snapshots import FileChange
 from acp_nvim.editor.changes import changed_at, decoded, text_of
 from acp_nvim.editor.review.edits import Edits
-from acp_nvim.editor.review.laying import Laid, laid, shows_cr
+from acp_nvim.editor.review.laying import Laid, laid
+from acp_nvim.editor.review.layouts import shows_cr
 from acp_nvim.edits.text import EMPTY, Text
 
 EMPTIED_NS: Final = 100_000_000
