@@ -14,7 +14,7 @@ local BUSY = { running = true, cancelling = true, starting = true }
 local turns = {} ---@type table<integer, acp.Turn> the latest of each session
 local started = {} ---@type table<integer, integer> when a session began to start, ms
 local timer ---@type uv.uv_timer_t|nil
-local watching = false
+local watching, due = false, false
 
 ---@param ms integer
 ---@return string such as `12 s`, `2:05`, `1:02:05`
@@ -170,6 +170,17 @@ function M.update()
   end
 end
 
+--- The same when what happens now is over: much of it may change what the line says.
+function M.later()
+  if not due then
+    due = true
+    vim.schedule(function()
+      due = false
+      M.update()
+    end)
+  end
+end
+
 --- The windows that show a chat have their line, and keep it up to date.
 function M.watch()
   if watching then
@@ -177,7 +188,7 @@ function M.watch()
   end
   watching = true
   local group = api.nvim_create_augroup('acp.bar', {})
-  api.nvim_create_autocmd('WinResized', { group = group, callback = M.update })
+  api.nvim_create_autocmd('WinResized', { group = group, callback = M.later })
   api.nvim_create_autocmd('User', {
     group = group,
     pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' },
@@ -188,7 +199,7 @@ function M.watch()
       elseif args.match == 'AcpTurnEnd' and turns[n] then
         turns[n].took = vim.uv.now() - turns[n].from
       end
-      M.update()
+      M.later()
     end,
   })
 end

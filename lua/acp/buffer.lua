@@ -132,7 +132,9 @@ function M.replace(bufnr, first, last, lines)
   if both > 0 then
     vim.fn.setbufline(bufnr, first + 1, vim.list_slice(lines, 1, both))
   end
-  if #lines > both then
+  if #lines > both and bottom then
+    vim.api.nvim_buf_set_lines(bufnr, last, last, true, vim.list_slice(lines, both + 1))
+  elseif #lines > both then
     vim.fn.appendbufline(bufnr, first + both, vim.list_slice(lines, both + 1))
   elseif first + both < last then
     vim.fn.deletebufline(bufnr, first + both + 1, last)

@@ -72,7 +72,7 @@ local function dress(win, chat)
     api.nvim_set_option_value(name, value, { win = win, scope = 'local' })
   end
   require('acp.folds').dress(win, chat)
-  vim.schedule(require('acp.bar').update)
+  require('acp.bar').later()
 end
 
 --- Note rows that came or grew; from the first long one on, rows break anywhere.

@@ -146,7 +146,7 @@ end
 ---@return acp.Span[] spans
 local function pages(window)
   local keymaps = require('acp.keymaps')
-  local lines, spans = page(window, in_words(window, keymaps.list(window)))
+  local lines, spans = page(window, in_words(window, vim.deepcopy(keymaps.list(window))))
   if window == 'chat' then
     local more, marks = page('on a pending permission', keymaps.on_card())
     lines[#lines + 1] = ''

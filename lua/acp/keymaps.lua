@@ -119,11 +119,12 @@ end
 ---@field action string
 ---@field desc string
 
---- Keys in force in a window, sorted by what they do.
+local listed, source = {}, nil ---@type table<string, acp.Key[]>, table|nil by window; of which
+
+---@param keymaps table|false option `keymaps`
 ---@param window string
 ---@return acp.Key[]
-function M.list(window)
-  local keymaps = require('acp.config').get().keymaps
+local function sorted(keymaps, window)
   local keys = {}
   for key, value in pairs(keymaps and keymaps[window] or {}) do
     local action, modes = parts(value)
@@ -136,6 +137,18 @@ function M.list(window)
     return a.desc == b.desc and a.key < b.key or a.desc < b.desc
   end)
   return keys
+end
+
+--- Keys in force in a window, sorted by what they do; the list is not to be changed.
+---@param window string
+---@return acp.Key[]
+function M.list(window)
+  local keymaps = require('acp.config').get().keymaps
+  if keymaps ~= source then
+    listed, source = {}, keymaps
+  end
+  listed[window] = listed[window] or sorted(keymaps, window)
+  return listed[window]
 end
 
 --- What keys of a window do, in a few words, for the line above it: `<C-s> applies · g? keys`.
@@ -166,17 +179,30 @@ end
 --- What was set, by buffer and window's kind.
 local attached = {} ---@type table<integer, table<string, acp.Attached>>
 
+--- `vim.keymap.set()` in a buffer, for half of what that takes: a new chat has many keys.
+---@param bufnr integer
+---@param modes string[]
+---@param key acp.Key
+---@param options vim.api.keyset.keymap
+local function set_key(bufnr, modes, key, options)
+  options.noremap, options.nowait, options.desc = true, true, 'acp: ' .. key.desc
+  for _, mode in ipairs(modes) do
+    vim.api.nvim_buf_set_keymap(bufnr, mode, key.key, '', options)
+  end
+end
+
 --- In the chat a permission's key is one only while the cursor is on a pending permission; else
 --- it does what it always does, counts, operators and registers included.
 ---@param key acp.Key
 ---@param bufnr integer
 local function map_on_card(key, bufnr)
-  vim.keymap.set('n', key.key, function()
+  local function run()
     if not require('acp.under').decision() then
       return key.key
     end
     return ('<Cmd>lua require("acp.keymaps").run("permission", "%s")<CR>'):format(key.action)
-  end, { buffer = bufnr, nowait = true, expr = true, desc = 'acp: ' .. key.desc })
+  end
+  set_key(bufnr, { 'n' }, key, { callback = run, expr = true, replace_keycodes = true })
 end
 
 --- Keys of pending permissions that a chat has while the cursor is on one.
@@ -212,9 +238,10 @@ function M.attach(window, bufnr, n)
   end
   for _, key in ipairs(M.list(window)) do
     local run = actions[window][key.action].run
-    vim.keymap.set(key.modes, key.key, function()
+    local function act()
       run(bufnr, n)
-    end, { buffer = bufnr, nowait = true, silent = true, desc = 'acp: ' .. key.desc })
+    end
+    set_key(bufnr, key.modes, key, { callback = act, silent = true })
     note(key)
   end
   for _, key in ipairs(window == 'chat' and M.on_card() or {}) do

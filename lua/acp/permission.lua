@@ -354,6 +354,9 @@ function M.set(n, list)
     register()
   end
   local order = known(n)
+  if #list == 0 and not next(order) then
+    return
+  end
   cards = vim.tbl_filter(function(card)
     return card.session ~= n
   end, cards)
