@@ -15,7 +15,7 @@ from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.updating import Updating
 from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.tool_calls import ToolCall, announced
 
 TEXT = schema.Content(schema.TextContent("words"))
 CONTENT = st.sampled_from(
@@ -114,9 +114,16 @@ def test_a_call_that_names_a_file_is_heard_of_with_each_message(updates: list[An
     assert together.heard == single.heard
 
 
+@given(TOLD.filter(lambda update: isinstance(update, schema.ToolCall)))
+def test_an_announced_call_is_what_it_is_said_to_be(update: schema.ToolCall) -> None:
+    call = ToolCall(update.tool_call_id, index=3)
+    call.merge(update)
+    assert msgspec.json.encode(announced(update, 3)) == msgspec.json.encode(call)
+
+
 def test_what_cannot_be_applied_keeps_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told()
-    calls = [schema.ToolCall(id, "read", status="completed") for id in ("a", "b", "c")]
+    calls = [schema.ToolCallUpdate(id, status="completed") for id in ("a", "b", "c")]
     merge = ToolCall.merge
 
     def fail(self: ToolCall, update: Any) -> None:

@@ -34,7 +34,7 @@ PAST = (
 )
 """Updates that tell a session's history; all others tell how it is now."""
 
-_CALLS = (schema.ToolCall, schema.ToolCallUpdate)
+_CALLS: Final = frozenset({schema.ToolCall, schema.ToolCallUpdate})
 
 OnBreach = Callable[[str, str, Session | None], None]
 """Told of what went over an option `limits.*`: the option's last name, what, and whose it was."""
@@ -161,13 +161,17 @@ class Updating:
             if session is None:
                 self._stray(session_id, map(_update, run))
             elif self.muted:
-                self._apply_all(session, list(self._audible(session, run)), size)
+                self._apply_all(session, self._audible(session, run), size)
             else:
                 self._apply_all(session, map(_update, run), size)
 
     def _apply_all(self, session: Session, updates: Iterable[Any], size: int) -> None:
         """JSON is never shorter than what it says: in so few bytes nothing is to be cut."""
+        updates = list(updates)
         fits = size <= self._settings().limits.tool_output_bytes
+        if fits and _CALLS.issuperset(map(type, updates)):
+            self._apply_calls(session, iter(updates))
+            return
         for calls, run in groupby(updates, _is_call):
             if calls and fits:
                 self._apply_calls(session, run)
@@ -213,7 +217,7 @@ class Updating:
 
     def _apply(self, session: Session, update: Any) -> None:
         """Apply an update; a child that it tells of is routed from then on (v1/subagents)."""
-        if isinstance(update, _CALLS):
+        if _is_call(update):
             self._apply_call(session, update)
             return
         apply(session, update)

@@ -14,6 +14,11 @@ def legible(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
+def legible_all(texts: list[str]) -> list[str]:
+    """The same for many at once."""
+    return texts if "".join(texts).isascii() else [legible(text) for text in texts]
+
+
 def plain(value: Any) -> Any:
     """Return builtins without anything absent: what is None inside a map is left out, in a list it
     is skipped.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from acp_nvim.agent.settings import Settings
-from acp_nvim.editor.plain import legible, plain
+from acp_nvim.editor.plain import legible, legible_all, plain
 from acp_nvim.protocol.schema import Diff
 from acp_nvim.render.document import ENTRY, Document
 from acp_nvim.render.margin import plan_rows
@@ -22,6 +22,9 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 
 Op = list[Any]
+
+ASKED = frozenset({"permissions", "elicitations", "questions"})
+"""State of which cards are drawn."""
 
 EVENTS = ("event", "called")
 """Operations that run the user's own handlers: last, when all else is as they will find it."""
@@ -138,9 +141,9 @@ class Screen:
         ops: list[Op] = []
         if session.state_mark <= drawn or session.n not in self._known:
             self._known.add(session.n)
-            for path, value in session.take_changes():
-                ops.append(["state", ["sessions", session.n, *path], plain(value)])
-                ops += self._views(session, str(path[0]))
+            changes = session.take_changes()
+            ops += [["state", ["sessions", session.n, *p], plain(value)] for p, value in changes]
+            ops += self._views(session, {str(path[0]) for path, _ in changes})
             if calls := session.take_calls():
                 ops.append(["calls", session.n, _calls(calls)])
         return ops + self._events(session, drawn)
@@ -153,27 +156,23 @@ class Screen:
         for event in session.take_events(drawn):
             data = event.data
             if event.name == "AcpToolCall":
-                ops.append(["called", session.n, [legible(text) for text in data["calls"]]])
+                ops.append(["called", session.n, legible_all(data["calls"])])
                 continue
             if event.name == "AcpLocation":
                 ops.append(["location", session.n, data["path"], data.get("line")])
             ops.append(["event", event.name, plain(data)])
         return ops
 
-    def _views(self, session: Session, changed: str) -> list[Op]:
+    def _views(self, session: Session, changed: set[str]) -> list[Op]:
         """Windows that show a part of the state."""
-        if changed in ("permissions", "elicitations", "questions") and session.root is session:
-            return [
-                [
-                    "cards",
-                    session.n,
-                    [self._card(session, decision) for decision in session.decisions],
-                ]
-            ]
-        if changed == "plan":
+        ops: list[Op] = []
+        if changed & ASKED and session.root is session:
+            cards = [self._card(session, decision) for decision in session.decisions]
+            ops.append(["cards", session.n, cards])
+        if "plan" in changed:
             rows = plan_rows(session.plan, words=True)
-            return [["plan", session.n, [text for text, _, _ in rows], decor(rows)[0]]]
-        return []
+            ops.append(["plan", session.n, [text for text, _, _ in rows], decor(rows)[0]])
+        return ops
 
     def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
         asker = decision.asker or session

@@ -195,43 +195,52 @@ class Document:
     def _append(self, entry: Entry, batch: Batch) -> int:
         """The same for an entry that was not on the screen: it comes below all others."""
         separated = self._separates(entry)
-        rows, under = self._fresh(entry)
-        top = self._height
-        count = len(rows) + len(under)
-        block = Static(separated, rows, under)
+        if entry.__class__ is ToolEntry and (words := self._words(entry)) is not None:
+            return self._append_words(entry, words, separated, batch)
+        rows = self._rows(entry)
+        block = Static(separated, rows)
         at = self._place(entry, block)
-        if not count:
+        if not rows:
             return ENTRY
-        tool = entry if count > 1 and entry.__class__ is ToolEntry else None
+        tool = entry if len(rows) > 1 and entry.__class__ is ToolEntry else None
         if separated:
             rows.insert(0, BLANK)
-            count += 1
         if tool is not None:
-            if under:
-                under.append("")
-            else:
-                rows.append(_below(tool))
-            count += 1
-        self._height = top + count
-        used = batch.put(top, top or 1, rows, under)
+            rows.append(_below(tool))
+        top = self._height
+        self._height = top + len(rows)
+        used = batch.put(top, top or 1, rows)
         if tool is not None:
-            block.folded = True
-            asks = bool(tool.decisions) and tool.asks is not None
-            batch.fold(self._fold_id(at), top + separated, top + count - 1, asks)
+            self._fold(block, at, top, tool, batch)
         return ENTRY + used
+
+    def _append_words(
+        self, entry: ToolEntry, words: tuple[Row, list[str]], separated: bool, batch: Batch
+    ) -> int:
+        """The same for a tool call that is a line, and text that folds under it."""
+        line, under = words
+        rows = [BLANK, line] if separated else [line]
+        if under:
+            under.append("")  # ends the fold
+        top = self._height
+        first = top + separated
+        last = first + len(under)
+        at = self._place(entry, Static(separated, rows, under, bool(under)))
+        self._height = last + 1
+        used = batch.put(top, top or 1, rows, under)
+        if under:
+            batch.fold(self._fold_id(at), first, last, False)
+        return ENTRY + used
+
+    def _words(self, entry: ToolEntry) -> tuple[Row, list[str]] | None:
+        """A tool call as a line and texts under it, None where it is more than that."""
+        try:
+            return tools.words(entry, self._look)
+        except Exception as error:
+            return _undrawable(error), []
 
     def _fold_id(self, at: int) -> str:
         return f"t{self._generation}{at}"
-
-    def _fresh(self, entry: Entry) -> tuple[list[Row], list[str]]:
-        """Rows of an entry that was not drawn yet, and what stands under them and is just text."""
-        try:
-            words = tools.words(entry, self._look) if entry.__class__ is ToolEntry else None
-        except Exception as error:
-            return [_undrawable(error)], []
-        if words is None:
-            return self._rows(entry), []
-        return [words[0]], words[1]
 
     def _rows(self, entry: Entry) -> list[Row]:
         """What cannot be drawn says so in its place; the chat goes on."""

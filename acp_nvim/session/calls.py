@@ -77,42 +77,49 @@ class Calls:
 
         An error in the middle leaves the rest in an iterator, and tells of what came before it.
         """
-        get, entries, dirty = self.tool_calls.get, self.entries, self.transcript.dirty
+        known, entries = self.tool_calls.by_id, self.entries
+        add, dirty = self.transcript.add, self.transcript.dirty
         numbers, silent = self._changes.calls, self.silent
         mark = self.state_mark = self.transcript.written
         statuses: list[str] | None = None
         plain: dict[ToolCall, None] = {}
         unknown: list[str] = []
-        call: ToolCall | None = None
+        last: ToolCall | None = None
+        locations: Sequence[schema.ToolCallLocation]
         try:
             for update in updates:
-                call = get(update.tool_call_id)
+                call = known.get(update.tool_call_id)
                 anew = update.__class__ is schema.ToolCall
                 if call is None or (anew and call.status in FINISHED):
-                    if call is None and update.__class__ is schema.ToolCallUpdate:
+                    if call is None and not anew:
                         unknown.append(update.tool_call_id)
-                    call, entry = self._new(update.tool_call_id)
+                    call = self.tool_calls.add(update)
+                    entry = entries[call] = ToolEntry(call)
+                    add(entry)
+                    before, locations = "pending", ()
                 else:
                     entry = entries[call]
                     dirty[entry] = None
-                status, locations = call.status, call.locations
-                call.merge(update)
+                    before, locations = call.status, call.locations
+                    call.merge(update)
                 numbers.add(call.index)
-                if entry.told != call.status:
-                    entry.told = call.status
+                status = call.status
+                if entry.told != status:
+                    entry.told = status
                     if not silent:
                         if statuses is None:
                             statuses = self._changes.statuses(self.n, mark)
-                        statuses += (call.id, call.status)
+                        statuses += (call.id, status)
                 if _is_plain(call) and not update.meta and not entry.terminals:
                     plain[call] = None
                 else:
-                    self._beside(entry, update, () if status in FINISHED else locations)
+                    self._beside(entry, update, () if before in FINISHED else locations)
                     statuses = None
+                last = call
         finally:
-            if call is not None:
+            if last is not None:
                 self.on_plain_calls(plain)
-                self._called(call)
+                self._called(last)
         return unknown
 
     def close_calls(self, status: str) -> None:
@@ -123,12 +130,6 @@ class Calls:
 
     def _close(self, calls: Iterable[ToolCall], status: Any) -> None:
         self.upsert_calls([schema.ToolCallUpdate(call.id, status=status) for call in calls])
-
-    def _new(self, tool_call_id: str) -> tuple[ToolCall, ToolEntry]:
-        call = self.tool_calls.new(tool_call_id)
-        entry = self.entries[call] = ToolEntry(call)
-        self.transcript.add(entry)
-        return call, entry
 
     def _beside(
         self, entry: ToolEntry, update: Update, before: Sequence[schema.ToolCallLocation]

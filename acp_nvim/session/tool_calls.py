@@ -62,13 +62,32 @@ class ToolCall(Struct, eq=False):
             self.meta = {**(self.meta or {}), **update.meta}
 
 
+def announced(update: schema.ToolCall, index: int) -> ToolCall:
+    """A call as its first message tells of it: the same as `merge` into a blank one, for less."""
+    raw_input, raw_output = update.raw_input, update.raw_output
+    return ToolCall(
+        update.tool_call_id,
+        update.title,
+        update.name or None,
+        update.kind or "other",
+        update.status or "pending",
+        update.content or (),
+        update.locations or (),
+        None if raw_input is UNSET else raw_input,
+        None if raw_output is UNSET else raw_output,
+        update.meta or None,
+        index,
+    )
+
+
 class ToolCalls:
     """All tool calls of a session in order of their first mention."""
 
     def __init__(self) -> None:
         """Start with none."""
         self._calls: list[ToolCall] = []
-        self._by_id: dict[str, ToolCall] = {}
+        self.by_id: dict[str, ToolCall] = {}
+        """The newest call of each id."""
 
     def __iter__(self) -> Iterator[ToolCall]:
         """Iterate in order."""
@@ -84,11 +103,16 @@ class ToolCalls:
 
     def get(self, tool_call_id: str) -> ToolCall | None:
         """Return the newest call of that id."""
-        return self._by_id.get(tool_call_id)
+        return self.by_id.get(tool_call_id)
 
-    def new(self, tool_call_id: str) -> ToolCall:
+    def add(self, update: schema.ToolCall | schema.ToolCallUpdate) -> ToolCall:
         """Return a call that was not there; it is the one of that id from now on."""
-        call = self._by_id[tool_call_id] = ToolCall(tool_call_id, index=len(self._calls))
+        if update.__class__ is schema.ToolCall:
+            call = announced(update, len(self._calls))
+        else:
+            call = ToolCall(update.tool_call_id, index=len(self._calls))
+            call.merge(update)
+        self.by_id[call.id] = call
         self._calls.append(call)
         return call
 
