@@ -88,6 +88,44 @@ async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
     task.cancel()
 
 
+async def test_what_begins_is_told_when_the_prompt_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """...as soon as it is; else a moment later."""
+    monkeypatch.setattr(pace, "GAP_S", -1.0)  # any pause is a rest
+    monkeypatch.setattr(pace, "HOLD_S", 3600.0)
+    neovim, loop = Neovim(), asyncio.get_running_loop()
+    sent = False
+    told: list[bool] = []
+
+    def collect(budget: int) -> tuple[list[list[Any]], bool]:
+        told.append(sent)
+        return [["text"]], False
+
+    def send_after(turns: int) -> None:
+        nonlocal sent
+        if turns:
+            loop.call_soon(send_after, turns - 1)
+        else:
+            sent = True
+            frames.release()
+
+    frames = Frames(cast("Bridge", neovim), collect, lambda problem: None)
+    task = asyncio.create_task(frames.run())
+    frames.hold()
+    frames.hold()
+    frames.wake(urgent=True)
+    send_after(20)
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    assert told == [True]
+    neovim.came.clear()
+    monkeypatch.setattr(pace, "HOLD_S", 0.001)
+    frames.hold()
+    frames.wake()
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    task.cancel()
+
+
 async def test_a_frame_that_took_long_for_once_does_not_hold_up_the_next() -> None:
     """The system had better things to do than Neovim: a pause in proportion would last 20 s."""
     neovim = Neovim(us=10_000_000)

@@ -34,6 +34,11 @@ QUICK = 6
 """Frames after a rest that follow each other at the least gap: what begins is seen at once. The
 next one is made and sent while Neovim applies the one before.
 """
+HOLD_S = 0.0025
+"""How long the first frame of a new session may wait for its prompt to be sent: Neovim is busy with
+a new chat as long as an agent with a new session, and where all three of us work at once a prompt
+waits for a processor instead.
+"""
 TARGET_US = 3000
 """Main-loop time of Neovim that a frame aims at."""
 SMALLEST, LARGEST = 16_000, 400_000
@@ -65,6 +70,10 @@ class Frames:
         self._due = asyncio.Event()
         self._urgent = self._flooded = False
         self._quick = QUICK
+        self._free = asyncio.Event()
+        self._free.set()
+        self._held: asyncio.TimerHandle | None = None
+        """While `_free` is not set: when it will be."""
         self._earliest = 0.0
         """When what waits may be told, by the loop's clock."""
         self._budget = 64_000
@@ -97,6 +106,19 @@ class Frames:
             self._urgent = True
             self._due.set()
 
+    def hold(self) -> None:
+        """A prompt is about to be sent: what begins is told after it, `HOLD_S` later at most."""
+        if self._free.is_set():
+            self._free.clear()
+            self._held = asyncio.get_running_loop().call_later(HOLD_S, self._free.set)
+
+    def release(self) -> None:
+        """It is sent, or will not be."""
+        self._free.set()
+        if self._held is not None:
+            self._held.cancel()
+            self._held = None
+
     async def run(self) -> None:
         """Send frames until cancelled."""
         loop = asyncio.get_running_loop()
@@ -108,6 +130,7 @@ class Frames:
             if loop.time() - rested > GAP_S:
                 self._quick = QUICK
                 await asyncio.sleep(0)  # what else happens now is told with it
+                await self._free.wait()
             self._wake.clear()
             self._woken = self._urgent = self._flooded = False
             started = loop.time()

@@ -307,6 +307,7 @@ class Host:
 
     def turn_comes(self, session: Session) -> None:
         """A prompt waits until the session is open: the files are looked at meanwhile."""
+        self.frames.hold()
         self.review.turn_comes(session)
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
@@ -317,6 +318,7 @@ class Host:
         """A prompt has left the queue: remarks go with it, and it comes back from here when the
         host ends.
         """
+        self.frames.release()
         self.review.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
