@@ -214,7 +214,7 @@ def updates() -> list[Figure]:
 def tools() -> list[Figure]:
     """Three hundred of them, each announced and completed."""
     with both("tools", "300") as sides:
-        found = Figures("300 tool calls", runs(sides, tool_calls, 15, 0.002))
+        found = Figures("300 tool calls", runs(sides, tool_calls, 45, 0.002))
         found.work(Budget(2.5), None)
         found.manners()
         return found.list
