@@ -91,7 +91,7 @@ class Calls:
                 call = known.get(update.tool_call_id)
                 anew = update.__class__ is schema.ToolCall
                 if call is None or (anew and call.status in FINISHED):
-                    if call is None and not anew:
+                    if call is None and update.__class__ is schema.ToolCallUpdate:
                         unknown.append(update.tool_call_id)
                     call = self.tool_calls.add(update)
                     entry = entries[call] = ToolEntry(call)
