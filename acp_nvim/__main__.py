@@ -1,9 +1,20 @@
 """`python -m acp_nvim`: the host, speaking msgpack-rpc with Neovim over stdio."""
 
 import gc
+import os
+import stat
 import sys
 
 OLDEST = (3, 11)
+
+
+def _connected() -> bool:
+    """Whether stdin and stdout lead to a process, as they do where Neovim is the parent."""
+    try:
+        modes = [os.fstat(fd).st_mode for fd in (0, 1)]
+    except OSError:  # closed
+        return False
+    return all(stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) for mode in modes)
 
 
 def run() -> None:
@@ -12,6 +23,8 @@ def run() -> None:
     """
     if sys.version_info < OLDEST:
         sys.exit(f"acp.nvim needs Python 3.11, this is {sys.version.split()[0]}")
+    if not _connected():
+        sys.exit("acp_nvim is started by the Neovim that it serves: see :help acp")
     gc.disable()
     from acp_nvim.editor.main import main
 

@@ -99,6 +99,19 @@ def test_the_host_says_by_itself_that_its_python_is_too_old() -> None:
     assert done.stderr == "acp.nvim needs Python 3.11, this is 3.9.2\n"
 
 
+def test_a_host_that_no_neovim_has_started_says_so() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "acp_nvim"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "acp_nvim is started by the Neovim that it serves: see :help acp\n"
+
+
 def test_packages_that_are_missing_or_too_old(editor: Editor) -> None:
     found = {"python": "3.12.1", "pynvim": "0.4.3", "msgspec": "0.20.0rc1"}
     editor.setup({"python": answers(editor.home / "some", **found)})
