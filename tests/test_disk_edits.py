@@ -178,6 +178,21 @@ def test_accepting_a_conflict_takes_the_agents_side(plain: Editor) -> None:
     assert text(plain, "a.txt").split("\n")[2] == "mine"
 
 
+def test_the_agents_side_is_taken_whatever_line_ends_the_next_save_shall_have(
+    plain: Editor,
+) -> None:
+    path = plain.work / "a.txt"
+    path.write_bytes(LINES.replace("\n", "\r\n").encode())
+    plain.open("a.txt")
+    plain.cmd("set fileformat=unix")
+    plain.keys("3Gccmine<Esc>")
+    plain.turn(shell("sed -i '3s/.*/theirs\\r/' a.txt", path))
+    assert wait_edits(plain, 1)["a.txt"]["conflict"]
+    plain.cmd("Acp accept file")
+    wait_edits(plain, 0)
+    assert text(plain, "a.txt").split("\n")[2] == "theirs"
+
+
 def test_what_the_user_saves_while_a_turn_runs_is_his(plain: Editor) -> None:
     plain.write("b.txt", LINES)
     plain.open("a.txt")

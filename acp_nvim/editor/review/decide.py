@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
+import msgspec
 from anyio import to_thread
 
 from acp_nvim.agent.fs import disk
@@ -185,12 +186,15 @@ class Decide:
         try:
             data, stamp = await to_thread.run_sync(read_stamped, path)
             now = None if data is None else decode_as(data, live.format).text
+            # 'fileformat' may be what the user wants of the next save.
+            dos = msgspec.structs.replace(live.format, dos=True, mac=False)
+            ends = None if data is None else decode_as(data, dos).text
         except (OSError, BinaryError) as error:
             raise Refused(str(error)) from error
         if now == live.text and not live.modified:
             await self.put(path, live.text, theirs)
             return
-        if now != theirs:
+        if theirs not in (now, ends):
             raise Refused("the file on disk has changed again")
         outcome = await self._edits.bring(live, theirs, modified=False, stamp=stamp)
         if outcome != "done":
