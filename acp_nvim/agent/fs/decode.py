@@ -77,6 +77,12 @@ class Format(msgspec.Struct, frozen=True):
         """As Neovim's option has it."""
         return "dos" if self.dos else "mac" if self.mac else "unix"
 
+    def with_crs(self) -> Format:
+        """The same of a file whose lines end with CRs: the option may be what the user wants of the
+        next save.
+        """
+        return msgspec.structs.replace(self, dos=True, mac=False)
+
 
 class Decoded(msgspec.Struct, frozen=True):
     """A file's text, clean (no lone surrogates), and what is needed to write it back."""

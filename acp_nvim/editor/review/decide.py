@@ -8,15 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
-import msgspec
 from anyio import to_thread
 
 from acp_nvim.agent.fs import disk
-from acp_nvim.agent.fs.decode import BinaryError, Decoded, Format, decode, decode_as, encode
+from acp_nvim.agent.fs.decode import BinaryError, Decoded, Format, decode, encode
 from acp_nvim.agent.fs.fit import restored, unencodable
 from acp_nvim.agent.fs.live import BufferText, Change, Closed
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.workspace.snapshots import read, read_stamped
+from acp_nvim.editor.changes import text_of
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.laying import lay
 from acp_nvim.edits.hunks import Hunk, diff
@@ -185,16 +185,14 @@ class Decide:
         """
         try:
             data, stamp = await to_thread.run_sync(read_stamped, path)
-            now = None if data is None else decode_as(data, live.format).text
-            # 'fileformat' may be what the user wants of the next save.
-            dos = msgspec.structs.replace(live.format, dos=True, mac=False)
-            ends = None if data is None else decode_as(data, dos).text
+            now = text_of(data, live.format)
+            without_crs = text_of(data, live.format.with_crs())
         except (OSError, BinaryError) as error:
             raise Refused(str(error)) from error
         if now == live.text and not live.modified:
             await self.put(path, live.text, theirs)
             return
-        if theirs not in (now, ends):
+        if theirs not in (now, without_crs):
             raise Refused("the file on disk has changed again")
         outcome = await self._edits.bring(live, theirs, modified=False, stamp=stamp)
         if outcome != "done":

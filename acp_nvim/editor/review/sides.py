@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Final
 
-import msgspec
-
 from acp_nvim.agent.fs.decode import Format
 from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.workspace.snapshots import FileChange
@@ -52,7 +50,7 @@ def _layout(live: BufferText, relaid: Laid | None, shown: Text | None) -> Format
         return found
     if shows_cr(live.text) and (live.modified or shown is None or shows_cr(shown)):
         return found
-    return msgspec.structs.replace(found, dos=True, mac=False)
+    return found.with_crs()
 
 
 def comes_yet(path: str, before: Text | None, after: Text | None) -> bool:
