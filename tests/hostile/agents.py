@@ -1,0 +1,120 @@
+"""A stage on which a hostile agent plays: what it must not reach, and what must be as before.
+
+A case is a name and the frames that the agent sends (see `tests/agents/hostile.py`). In the
+frames stand `{witness}`, a file that nobody may make, `{outside}`, a directory that nobody may
+read or change, and `{work}`, the project.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tests.editor import Editor
+
+SECRET = "the text of a file that no agent may see"
+
+INIT = """
+vim.o.statusline = "%{%v:lua.require'acp'.statusline()%} %f"
+vim.o.tabline = "%{%v:lua.require'acp'.statusline()%}"
+vim.o.laststatus, vim.o.showtabline, vim.o.title = 2, 2, true
+vim.o.modeline, vim.o.modelines, vim.o.exrc = true, 5, true
+"""
+
+LOOK = """
+local buffer = vim.api.nvim_win_get_buf(...)
+local registers = {}
+for name in ('abcxyz"+*/:'):gmatch('.') do registers[name] = vim.fn.getreg(name) end
+return {
+  name = vim.api.nvim_buf_get_name(buffer),
+  lines = vim.api.nvim_buf_get_lines(buffer, 0, -1, false),
+  modified = vim.bo[buffer].modified,
+  cursor = vim.api.nvim_win_get_cursor(...),
+  current = vim.api.nvim_get_current_win(),
+  tabpages = #vim.api.nvim_list_tabpages(),
+  registers = registers,
+  options = { vim.o.shell, vim.o.makeprg, vim.o.runtimepath, vim.bo[buffer].filetype,
+    vim.bo[buffer].fileencoding, vim.o.secure, vim.o.clipboard, vim.fn.getcwd() },
+}
+"""
+
+
+class Stage:
+    """A project with a file that the user edits, beside a directory that is none of the agent's."""
+
+    def __init__(self, editor: Editor) -> None:
+        self.editor = editor
+        self.outside = editor.home / "outside"
+        self.witness = editor.home / "witness"
+        self.outside.mkdir()
+        (self.outside / "secret.txt").write_text(SECRET + "\n")
+        editor.write("mine.txt", "one\ntwo\nthree\n")
+        (editor.work / "way").symlink_to(self.outside)
+        editor.open("mine.txt")
+        editor.keys("jxIdraft <Esc>")
+        self.window = editor.lua("return vim.api.nvim_get_current_win()")
+        self.traffic = editor.agent("script")
+        self._before = self._look()
+        self._disk = self._tree()
+
+    def play(self, frames: list[Any]) -> list[dict[str, Any]]:
+        """Have the agent send these frames, refuse what it asks, and return the answers it got."""
+        text = json.dumps(frames)
+        for name in ("witness", "outside"):
+            text = text.replace("{" + name + "}", str(getattr(self, name)))
+        path = self.editor.home / "frames.json"
+        path.write_text(text.replace("{work}", str(self.editor.work)))
+        self.editor.lua(
+            "vim.api.nvim_create_autocmd('User', { pattern = { 'AcpPermission', 'AcpElicitation' },"
+            " callback = function(args) require('acp').answer(args.data.id) end })"
+        )
+        self.editor.turn(f"frames {path}")
+        notes = [note for note in self.traffic.notes() if note.startswith("answer ")]
+        return [json.loads(note.removeprefix("answer ")) for note in notes]
+
+    def look_around(self) -> None:
+        """Use what the agent named, as a user does: windows, lists, and `<CR>` on every row."""
+        editor = self.editor
+        editor.screen()
+        for command in ("Acp info", "Acp log", "Acp plan", "Acp permissions", "Acp edits"):
+            editor.lua("pcall(vim.cmd, ...)", command)
+        editor.screen()
+        editor.lua("vim.ui.open = function(what) error('opened ' .. what) end")
+        editor.lua("vim.cmd.tabnew() vim.cmd.only()")
+        chat = editor.session()["chat_bufnr"]
+        editor.cmd(f"sbuffer {chat}")
+        for row in range(1, len(editor.chat()) + 1):
+            editor.lua(
+                "local chat, row = ... vim.cmd.tabonly() vim.cmd.only()"
+                " vim.cmd.buffer(chat) vim.api.nvim_win_set_cursor(0, { row, 0 })",
+                chat,
+                row,
+            )
+            editor.keys("<CR>")
+        editor.lua("vim.cmd.tabnew() vim.cmd.tabonly()")
+
+    def assert_untouched(self) -> None:
+        """Nothing ran, nothing outside is another, and the user's window is as they left it."""
+        assert not self.witness.exists(), self.witness.read_text(errors="replace")
+        assert self._tree() == self._disk
+        sent = json.dumps([e for e in self.traffic.entries() if e["dir"] == "in"])
+        assert SECRET not in sent
+
+    def assert_left_alone(self) -> None:
+        """The user's text, cursor, registers, options and tab pages are as before."""
+        assert self._look() == self._before
+
+    def _look(self) -> Any:
+        return self.editor.lua(LOOK, self.window)
+
+    def _tree(self) -> dict[str, str]:
+        """Every file of the project and beside it that is not of Neovim's own folders."""
+        found: dict[str, str] = {}
+        for top in (self.outside, self.editor.work):
+            for folder, _, names in os.walk(top):
+                for name in names:
+                    path = Path(folder, name)
+                    found[str(path)] = path.read_text()
+        return found
