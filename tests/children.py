@@ -12,9 +12,9 @@ from typing import Self, TypeAlias
 
 import anyio
 
-from acp_nvim.agent.child.process import AgentProcess
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import true_within
+from acp_nvim.agent.transport.stdio import StdioTransport
 from tests.processes import MARK, marked
 
 KILL_S = 0.3
@@ -30,7 +30,7 @@ STUBBORN = textwrap.dedent("""
     %s
 """)
 
-Start: TypeAlias = Callable[..., Awaitable[AgentProcess]]
+Start: TypeAlias = Callable[..., Awaitable[StdioTransport]]
 
 
 class Children:
@@ -40,15 +40,14 @@ class Children:
         self.mark = uuid.uuid4().hex
         self.reaper = Reaper()
         self._cwd = cwd
-        self._started: list[AgentProcess] = []
+        self._started: list[StdioTransport] = []
 
-    async def start(self, program: str | list[str], kill_s: float = KILL_S) -> AgentProcess:
+    async def start(self, program: str | list[str], kill_s: float = KILL_S) -> StdioTransport:
         """Start a program given as Python source, or as argv."""
         argv = program if isinstance(program, list) else [sys.executable, "-c", program]
         env = {"PATH": os.environ["PATH"], MARK: self.mark}
-        process = await AgentProcess.start(
-            argv, cwd=self._cwd, env=env, reaper=self.reaper, kill_s=kill_s
-        )
+        process = StdioTransport(argv, cwd=self._cwd, env=env, reaper=self.reaper, kill_s=kill_s)
+        await process.start()
         self._started.append(process)
         return process
 
@@ -67,7 +66,7 @@ async def eventually(condition: Callable[[], object], what: str = "") -> None:
     assert await true_within(lambda: bool(condition()), 10), what or condition
 
 
-async def read_line(process: AgentProcess) -> bytes:
+async def read_line(process: StdioTransport) -> bytes:
     line = b""
     with anyio.fail_after(10):
         while not line.endswith(b"\n"):
@@ -77,7 +76,7 @@ async def read_line(process: AgentProcess) -> bytes:
     return line
 
 
-async def read_all(process: AgentProcess) -> bytes:
+async def read_all(process: StdioTransport) -> bytes:
     chunks = []
     with anyio.fail_after(20):
         while chunk := await process.receive():

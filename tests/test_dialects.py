@@ -20,10 +20,10 @@ def raw(value: Any) -> Raw:
     return Raw(msgspec.json.encode(value))
 
 
-def answered(dialect: Dialect, method: str, result: Any) -> list[Event]:
+def answered(dialect: Dialect, method: str, result: Any, before: str = "") -> list[Event]:
     """The answer to a request of ours, as the connection gets it."""
     dialect.sent(7, method, schema.PromptRequest("s1", []))
-    return dialect.response(Response(7, method, raw(result), None))
+    return dialect.response(Response(7, method, raw(result), None), lambda _: before)
 
 
 def result_of(events: list[Event]) -> Any:
@@ -270,9 +270,8 @@ def test_the_stop_reason_error_is_an_error(more: Frame, message: str) -> None:
 )
 def test_content_beside_the_stop_reason_is_said_once(before: str, shown: bool) -> None:
     dialect = Dialect()
-    dialect.said = {"s1": before}.__getitem__
     result = {"stopReason": "end_turn", "content": [{"type": "text", "text": "the answer."}]}
-    events = answered(dialect, "session/prompt", result)
+    events = answered(dialect, "session/prompt", result, before)
     assert updates_of(events) == ([said("the answer.")] if shown else [])
     assert isinstance(events[-1], Response)
     assert result_of(events)["stopReason"] == "end_turn"
@@ -302,7 +301,7 @@ RIGHT: list[tuple[str, Frame]] = [
 def test_what_is_right_passes_as_it_came(method: str, result: Frame) -> None:
     dialect = Dialect()
     response = Response(1, method, raw(result), None)
-    [passed] = dialect.response(response)
+    [passed] = dialect.response(response, lambda _: "")
     assert passed is response
     assert (dialect.active, dialect.name) == (False, "acp")
 
@@ -311,7 +310,7 @@ def test_what_is_right_passes_as_it_came(method: str, result: Frame) -> None:
 def test_answers_that_are_no_objects_pass(result: Any) -> None:
     dialect = Dialect()
     response = Response(1, "session/new", raw(result), None)
-    assert dialect.response(response) == [response]
+    assert dialect.response(response, lambda _: "") == [response]
 
 
 def test_requests_of_an_agent_pass_while_updates_are_translated() -> None:

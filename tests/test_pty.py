@@ -12,8 +12,8 @@ from typing import Any
 import anyio
 import pytest
 
+from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import AgentStartError
-from acp_nvim.agent.child.process import Exit
 from acp_nvim.agent.child.pty import COLUMNS, ROWS, PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import process_stat, true_within

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.agent.child import tree
-from acp_nvim.agent.child.process import Exit
+from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import CHILD, ProcessTree
@@ -43,15 +43,17 @@ DAEMON = textwrap.dedent("""
 
 HOST = textwrap.dedent("""
     import asyncio, os, sys
-    from acp_nvim.agent.child.process import AgentProcess
+    from acp_nvim.agent.transport.stdio import StdioTransport
     from acp_nvim.agent.child.reaper import Reaper
 
     async def main():
         reaper = Reaper()
         agents = [
-            await AgentProcess.start(argv, cwd='/', env=dict(os.environ), reaper=reaper)
+            StdioTransport(argv, cwd='/', env=dict(os.environ), reaper=reaper)
             for argv in ([sys.executable, '-c', sys.argv[1]], [sys.executable, '-c', sys.argv[2]])
         ]
+        for agent in agents:
+            await agent.start()
         for agent in agents:
             while not (await agent.receive()).endswith(b'\\n'):
                 pass

@@ -38,13 +38,12 @@ class Nothing:
 def client() -> Client:
     """A client with the session `s1`, our number 1."""
     numbers = itertools.count(2)
-    made = Client("x", Settings, Nothing(), Nothing(), Oddities())
 
     def child(parent: Session, id: str) -> Session:
         known = parent.root.children.get(id)
         return known or Child(next(numbers), parent, parent.links[id])
 
-    made.new_child = child
+    made = Client("x", Settings, Nothing(), Nothing(), Oddities(), new_child=child)
     session = Session(1, "x", "/work")
     session.id, session.status = "s1", "running"
     made.adopt("s1", session)

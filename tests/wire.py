@@ -12,10 +12,10 @@ from msgspec import Raw
 from acp_nvim.agent.child.tree import true_within
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import Endpoint
-from acp_nvim.agent.wire.transport import MemoryTransport
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Violation
+from tests.memory import MemoryTransport
 
 Serve = Callable[[str, Any, IncomingCall], Awaitable[Any]]
 
@@ -38,6 +38,9 @@ class Handler:
     def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any]:
         self.heard.append(method)
         return self.serve(method, json.loads(bytes(params)), call)
+
+    def said(self, session_id: str) -> str:
+        return ""
 
     def violation(self, violation: Violation) -> None:
         self.violations.append(violation)

@@ -19,7 +19,7 @@ from acp_nvim.agent.extensions import Extensions, session_of
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.servers import FileServer, Handler, TerminalServer
 from acp_nvim.agent.settings import Settings
-from acp_nvim.agent.updating import Updating
+from acp_nvim.agent.updating import OnBreach, Updating
 from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import (
@@ -71,14 +71,22 @@ class Client(Updating):
         files: FileServer,
         terminals: TerminalServer,
         oddities: Oddities,
+        *,
+        elicitations: Elicitations | None = None,
+        extensions: Extensions | None = None,
+        translate: Callable[[msgspec.Raw], list[msgspec.Raw]] = lambda _: [],
+        new_child: Callable[[Session, str], Session] | None = None,
+        on_breach: OnBreach = lambda limit, text, session: None,
+        on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
     ) -> None:
-        """`name` is the agent's in the configuration."""
-        super().__init__(settings, oddities)
+        """`name` is the agent's in the configuration; ``extensions`` are the user's handlers of
+        what the protocol does not know. The others are as `Updating` has them.
+        """
+        super().__init__(settings, oddities, translate, new_child, on_breach)
         self.name = name
-        self.extensions = Extensions()
-        """Handlers of the user, for what the protocol does not know."""
-        self.elicitations = Elicitations(name)
-        self.on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None
+        self.elicitations = elicitations or Elicitations(lambda: name)
+        self._extensions = extensions or Extensions()
+        self._on_auth_status = on_auth_status
         self._files = files
         self._terminals = terminals
 
@@ -97,15 +105,15 @@ class Client(Updating):
         if method == "auth/status_update":
             status = self._decode(method, params)
             if status is not None:
-                self.on_auth_status(status)
+                self._on_auth_status(status)
             return
         if method == "elicitation/complete":
             done = self._decode(method, params)
             if done is not None and not self.elicitations.complete(done):
                 self.oddities.count("elicitation/complete ignored", done.elicitation_id)
             return
-        if self.extensions.knows(method):
-            self.extensions.told(method, params, self.name, self._number(params))
+        if self._extensions.knows(method):
+            self._extensions.told(method, params, self.name, self._number(params))
         elif not method.startswith("_") and not method.startswith("$/"):
             self.oddities.count("unknown notification", method)
 
@@ -119,15 +127,15 @@ class Client(Updating):
         if violation.kind == "oversize":
             sessions = sorted(self.sessions.values(), key=lambda one: one.status != "running")
             text = f"{self.name} sent {violation.detail}: it was skipped"
-            self.on_breach("message_bytes", text, sessions[0] if sessions else None)
+            self._on_breach("message_bytes", text, sessions[0] if sessions else None)
 
     # -- requests ---------------------------------------------------------------------------------
 
     def request(self, method: str, params: msgspec.Raw, call: IncomingCall) -> Awaitable[Any]:
         """Start answering a request; what is returned is awaited in a task of its own."""
         handler = self._handlers().get(method)
-        if handler is None and self.extensions.knows(method):
-            return self.extensions.asked(method, params, self.name, self._number(params), call)
+        if handler is None and self._extensions.knows(method):
+            return self._extensions.asked(method, params, self.name, self._number(params), call)
         if handler is None:
             self.oddities.count("unknown request", method)
             raise RequestError(METHOD_NOT_FOUND, f"method not found: {method}")

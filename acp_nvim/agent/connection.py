@@ -14,13 +14,13 @@ import anyio
 
 from acp_nvim.agent import auth, setup
 from acp_nvim.agent.agent import Agent
+from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import ProgramMissing
-from acp_nvim.agent.child.process import AgentProcess, Exit
 from acp_nvim.agent.child.pty import AVAILABLE
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.child.tree import CHILD
 from acp_nvim.agent.client import Client
 from acp_nvim.agent.consent import Consent
+from acp_nvim.agent.elicitations import Elicitations
 from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.servers import FileServer
@@ -28,6 +28,7 @@ from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.setup import Setup
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.terminals import AgentTerminals
+from acp_nvim.agent.transport.base import AgentTransport, OpenTransport
 from acp_nvim.agent.updating import OnBreach
 from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
 from acp_nvim.agent.wire.traffic import Traffic
@@ -54,6 +55,7 @@ class Surroundings:
     settings: Callable[[], Settings]
     files: FileServer
     reaper: Reaper
+    transport: OpenTransport
     tasks: Tasks
     gate: Callable[[], Awaitable[float | None]]
     changed: Callable[[Connection], None]
@@ -85,8 +87,22 @@ class Connection:
         self.auth: schema.AuthStatusResponse | None = None
         """What the agent says about the login, where it can say it (rfds/get-auth-state)."""
         self.terminals = AgentTerminals(name, around.settings, around.reaper, self._terminal_env)
-        self.client = Client(name, around.settings, around.files, self.terminals, self.oddities)
-        self.process: AgentProcess | None = None
+        self.dialect = Dialect()
+        """What the agent speaks, learned as it speaks."""
+        self.client = Client(
+            name,
+            around.settings,
+            around.files,
+            self.terminals,
+            self.oddities,
+            elicitations=Elicitations(lambda: self.title, around.desk),
+            extensions=around.extensions,
+            translate=self.dialect.odd,
+            new_child=around.child,
+            on_breach=self._breach,
+            on_auth_status=self._auth_status,
+        )
+        self._transport: AgentTransport | None = None
         self._around = around
         self._peer = Peer(around.settings().limits.message_bytes)
         self._peer.reads_updates = True
@@ -96,15 +112,6 @@ class Connection:
         self._authenticating = anyio.Lock()
         self._configured: bool | None = None
         self._closed_output = False
-        self.client.on_auth_status = self._auth_status
-        self.client.extensions = around.extensions
-        self.client.new_child = around.child
-        self.client.on_breach = self._breach
-        self.client.elicitations.desk = around.desk
-        self.client.elicitations.title = lambda: self.title
-        self.dialect = Dialect()
-        """What the agent speaks, learned as it speaks."""
-        self.client.translate, self.dialect.said = self.dialect.odd, self.client.said
 
     @property
     def agent(self) -> Agent:
@@ -119,8 +126,8 @@ class Connection:
 
     def _terminal_env(self) -> dict[str, str]:
         """What it starts in terminals is the agent's own: no daemon of it stays when it ends."""
-        mark = {CHILD: self.process.mark} if self.process is not None else {}
-        return {**self._around.env(), **self.spec.env, **mark}
+        inherited = self._transport.inherited if self._transport is not None else {}
+        return {**self._around.env(), **self.spec.env, **inherited}
 
     def setup(self, cwd: str) -> Setup:
         """What a session in `cwd` is opened with; its secrets stay out of the log from now on."""
@@ -152,8 +159,8 @@ class Connection:
         self.traffic.level = level(settings.log.level)
         self.traffic.bound(settings.log.bytes)
         self._peer.bound(settings.limits.message_bytes)
-        if self.process is not None:
-            self.process.kill_s = settings.timeouts.kill_s
+        if self._transport is not None:
+            self._transport.configure(settings.timeouts.kill_s)
 
     def start(self) -> None:
         """Start in the background; `ready` waits for the outcome."""
@@ -171,10 +178,14 @@ class Connection:
 
     async def stop(self) -> None:
         """End the process tree and wait until it is gone."""
-        self.stopping = True
-        if self.process is not None:
-            await self.process.stop()
+        await self.end()
         await self._ended.wait()  # also of one that is just being started
+
+    async def end(self) -> None:
+        """End the process tree, if it runs; who waits for the connection may not have been told."""
+        self.stopping = True
+        if self._transport is not None:
+            await self._transport.stop()
 
     async def _run(self) -> None:
         try:
@@ -184,45 +195,46 @@ class Connection:
             self._fail(f"{error}{hint}")
         except Exception as error:
             self._fail(str(error) or type(error).__name__)
-            if self.process is not None:
-                await self.process.stop()
+            if self._transport is not None:
+                await self._transport.stop()
         finally:
             self._ready.set()
             self._ended.set()
 
     async def _launch(self) -> None:
         settings = self._around.settings()
-        self.process = process = await AgentProcess.start(
+        transport = self._around.transport(
             self.spec.command,
             cwd=self.cwd,
             env={**self._around.env(), **self.spec.env},
-            reaper=self._around.reaper,
             kill_s=settings.timeouts.kill_s,
+            on_stderr=lambda data: self.traffic.add("err", data),
         )
-        process.stderr.on_data = lambda data: self.traffic.add("err", data)
-        endpoint = self._endpoint(process)
+        await transport.start()
+        self._transport = transport
+        endpoint = self._endpoint(transport)
         self._agent = Agent(endpoint)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._handshake)
             if self.stopping:  # by the user, while it was being started
-                tasks.start_soon(process.stop)
+                tasks.start_soon(transport.stop)
             await endpoint.run()
-            if process.exit is None:
+            if transport.exit is None:
                 self._closed_output = not self.stopping
-                await process.stop()
-            self.exit = process.exit
+                await transport.stop()
+            self.exit = transport.exit
             self._gone()
             tasks.cancel_scope.cancel()
-        await process.stop()
+        await transport.stop()
 
-    def _endpoint(self, process: AgentProcess) -> Endpoint:
+    def _endpoint(self, transport: AgentTransport) -> Endpoint:
         return Endpoint(
-            process,
+            transport,
             self.client,
             peer=self._peer,
             traffic=self.traffic,
             gate=self._around.gate,
-            rest=process.rest,
+            rest=transport.rest,
             last_words=self._last_words,
             noted=lambda note: self.oddities.count("forgiven", note),
             dialect=self.dialect,
@@ -230,22 +242,23 @@ class Connection:
 
     async def _last_words(self) -> str:
         """Why the stream ended: mostly the process has, and its exit follows at once."""
-        assert self.process is not None
+        assert self._transport is not None
         with anyio.move_on_after(EXIT_S):
-            self.exit = await self.process.wait()
+            self.exit = await self._transport.wait()
         return self.epitaph() if self.exit else f"{self.name} closed its {self._closed()}"
 
     def _closed(self) -> str:
         """The end of the pipes that ended the conversation."""
-        return "input" if self.process is not None and self.process.deaf else "output"
+        return "input" if self._transport is not None and self._transport.deaf else "output"
 
     async def _handshake(self) -> None:
         try:
             await self.agent.initialize(client_capabilities(self._around.settings()))
         except Exception as error:
-            if self.exit is None and self.process is not None and self.process.exit is None:
+            transport = self._transport
+            if self.exit is None and transport is not None and transport.exit is None:
                 self._fail(f"{self.name}: initialize: {str(error) or type(error).__name__}")
-                await self.process.stop()
+                await transport.stop()
             return
         self.status = "ready"
         self.oddities.unread.clear()  # a banner tells nothing of an end
@@ -343,14 +356,14 @@ class Connection:
 
     def stderr(self, lines: int) -> list[str]:
         """The newest lines of stderr."""
-        return self.process.stderr.tail(lines) if self.process else []
+        return self._transport.stderr(lines) if self._transport else []
 
     def snapshot(self) -> dict[str, object]:
         """What `state().agents[name]` shows."""
         return {"status": self.status, "error": self.error, "pid": self._pid()} | self._known()
 
     def _pid(self) -> int | None:
-        return self.process.pid if self.process and self.process.exit is None else None
+        return self._transport.pid if self._transport and self._transport.exit is None else None
 
     def _known(self) -> dict[str, object]:
         agent = self._agent

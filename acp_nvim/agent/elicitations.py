@@ -28,12 +28,16 @@ _DISMISS: Final = Option("cancel", "Dismiss without an answer", "dismiss")
 class Elicitations:
     """The questions of one connection."""
 
-    def __init__(self, name: str) -> None:
-        """`name` is the agent's in the configuration."""
-        self.title: Callable[[], str] = lambda: name
-        """The agent's name for people."""
-        self.desk: Callable[[Decision], None] = lambda decision: None
-        """Shows a question that has no session."""
+    def __init__(
+        self,
+        title: Callable[[], str],
+        unscoped: Callable[[Decision], None] = lambda decision: None,
+    ) -> None:
+        """``title`` is the agent's name for people; ``unscoped`` shows a question that has no
+        session.
+        """
+        self._title = title
+        self._unscoped = unscoped
         self._opened: dict[str, Decision] = {}
 
     def create(
@@ -48,7 +52,7 @@ class Elicitations:
         if session is not None and session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         if session is None:
-            self.desk(decision)
+            self._unscoped(decision)
         else:
             tool_call_id = given(params.tool_call_id)
             session.ask(decision, session.tool_calls.get(tool_call_id) if tool_call_id else None)
@@ -85,7 +89,7 @@ class Elicitations:
         return Decision(
             ids.new("e"),
             "elicitation",
-            f"{self.title()} asks: {params.message}",
+            f"{self._title()} asks: {params.message}",
             kind=kind,
             tool_call_id=given(params.tool_call_id),
             options=options,

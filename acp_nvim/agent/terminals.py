@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 
+from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import AgentStartError
-from acp_nvim.agent.child.process import Exit
 from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.client import decision_id, wait

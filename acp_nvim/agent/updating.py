@@ -43,8 +43,18 @@ OnBreach = Callable[[str, str, Session | None], None]
 class Updating:
     """The sessions of one connection by the agent's ids, and what is told of them."""
 
-    def __init__(self, settings: Callable[[], Settings], oddities: Oddities) -> None:
-        """No session yet."""
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        oddities: Oddities,
+        translate: Callable[[msgspec.Raw], list[msgspec.Raw]] = lambda _: [],
+        new_child: Callable[[Session, str], Session] | None = None,
+        on_breach: OnBreach = lambda limit, text, session: None,
+    ) -> None:
+        """No session yet. ``translate`` tells what an update that cannot be read stands for in
+        version 1 (`protocol/dialects.py`); ``new_child`` makes the session of a child that a
+        session has told of, or finds it.
+        """
         self.sessions: dict[str, Session] = {}
         self.oddities = oddities
         self.early = Early()
@@ -53,11 +63,9 @@ class Updating:
         self.muted: dict[str, int] = {}
         """Session ids whose replay is not applied, and how much of it has come."""
         self._gone: set[str] = set()
-        self.translate: Callable[[msgspec.Raw], list[msgspec.Raw]] = lambda _: []
-        """What an update that cannot be read stands for in v1 (`protocol/dialects.py`)."""
-        self.new_child: Callable[[Session, str], Session] | None = None
-        """Makes the session of a child that a session has told of, or finds it."""
-        self.on_breach: OnBreach = lambda limit, text, session: None
+        self._translate = translate
+        self._new_child = new_child
+        self._on_breach = on_breach
         self._cut: set[tuple[int, int]] = set()
         """Tool calls whose cut has been told, by session and position."""
         self._settings = settings
@@ -201,7 +209,7 @@ class Updating:
 
     def _read_otherwise(self, params: msgspec.Raw) -> Any:
         """An update that is not as it should be; None when that is all there is to do with it."""
-        stands_for = self.translate(params)
+        stands_for = self._translate(params)
         for translated in stands_for:
             self.update(translated)
         return None if stands_for else self._decode("session/update", params)
@@ -221,8 +229,8 @@ class Updating:
             self._apply_call(session, update)
             return
         apply(session, update)
-        if isinstance(update, schema.SubagentUpdate) and self.new_child is not None:
-            child = self.new_child(session, update.session_id)
+        if isinstance(update, schema.SubagentUpdate) and self._new_child is not None:
+            child = self._new_child(session, update.session_id)
             if self.sessions.get(update.session_id) is not child:
                 self.adopt(update.session_id, child)
             child.follow()
@@ -237,7 +245,7 @@ class Updating:
             self._cut.add((session.n, call.index))
             title = one_line(call.title or call.id, 60)
             text = f"the output of {title} was cut: {size(brought)}, more than {size(limit)}"
-            self.on_breach("tool_output_bytes", text, session)
+            self._on_breach("tool_output_bytes", text, session)
 
     def _audible(
         self, session: Session, messages: Iterable[schema.SessionNotification]

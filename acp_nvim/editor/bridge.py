@@ -16,7 +16,7 @@ from pynvim.msgpack_rpc.async_session import AsyncSession
 from pynvim.msgpack_rpc.event_loop import EventLoop
 from pynvim.msgpack_rpc.msgpack_stream import MsgpackStream
 
-from acp_nvim.agent.wire.transport import AT_ONCE
+from acp_nvim.agent.transport.stream import AT_ONCE
 
 Verb = Callable[[str, dict[str, Any]], None]
 

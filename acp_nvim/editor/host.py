@@ -24,6 +24,7 @@ from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.settings import AgentSettings, Settings, decode
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.tasks import Tasks
+from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
 from acp_nvim.editor.breaches import Breaches
@@ -119,9 +120,7 @@ class Host:
         async with anyio.create_task_group() as group:
             group.start_soon(self.review.outliving.close)
             for connection in self.agents.connections.values():
-                if connection.process is not None:
-                    connection.stopping = True
-                    group.start_soon(connection.process.stop)
+                group.start_soon(connection.end)
                 group.start_soon(connection.terminals.close)
         await self.reaper.aclose()
 
@@ -130,6 +129,7 @@ class Host:
             settings=self.settings,
             files=self.files,
             reaper=self.reaper,
+            transport=partial(StdioTransport, reaper=self.reaper),
             tasks=self.tasks,
             gate=self.breaches.gate,
             breach=self.breaches.tell,

@@ -27,17 +27,11 @@ _LOOKED_AT: Final = _OPENING | {"initialize", "session/prompt"}
 
 
 class Dialect:
-    """What one agent speaks, learned as it speaks.
-
-    `active`: updates have to be translated. `said` tells what an agent has said in the running turn
-    of a session (by the agent's id); text that stands only beside the stop reason is told from text
-    that is repeated there.
-    """
+    """What one agent speaks, learned as it speaks. While `active` updates have to be translated."""
 
     def __init__(self) -> None:
         self.active = False
         self.traits: dict[str, None] = {}
-        self.said: Callable[[str], str] = lambda session_id: ""
         self._prompts: dict[Id, str] = {}
         self._tools = frames.Tools()
 
@@ -63,8 +57,12 @@ class Dialect:
 
     # -- what enters ------------------------------------------------------------------------------
 
-    def response(self, response: Response) -> list[Event]:
-        """An answer as the protocol has it, after what has to be told before it."""
+    def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
+        """An answer as the protocol has it, after what has to be told before it.
+
+        `said` tells what the agent has said in the running turn of a session (by the agent's id):
+        text that stands only beside the stop reason is told from text that is repeated there.
+        """
         session_id = self._prompts.pop(response.id, "")
         method = response.method
         if method not in _LOOKED_AT or response.result is None:
@@ -73,7 +71,7 @@ class Dialect:
         if result is None:
             return [response]
         if method == "session/prompt":
-            return self._ended(response, result, session_id)
+            return self._ended(response, result, session_id, said)
         opens = method in _OPENING
         changed, traits = (frames.opened if opens else frames.initialized)(result)
         if not traits:
@@ -116,13 +114,19 @@ class Dialect:
     def _learn(self, traits: Iterable[str]) -> None:
         self.traits |= dict.fromkeys(traits)
 
-    def _ended(self, response: Response, result: dict[str, Any], session_id: str) -> list[Event]:
+    def _ended(
+        self,
+        response: Response,
+        result: dict[str, Any],
+        session_id: str,
+        said: Callable[[str], str],
+    ) -> list[Event]:
         """The end of a turn: what is said only there, then the stop reason or the error."""
         end = frames.ended(result)
         if not end.traits:
             return [response]
         self._learn(end.traits)
-        told = end.says if end.adds_to(self.said(session_id)) else []
+        told = end.says if end.adds_to(said(session_id)) else []
         before: list[Event] = [
             Notification("session/update", _raw({"sessionId": session_id, "update": update}))
             for update in told

@@ -14,8 +14,8 @@ from typing import Final, Self
 
 import anyio
 
+from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import AgentStartError, spawn
-from acp_nvim.agent.child.process import Exit
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import CHILD, ProcessTree, true_within
 

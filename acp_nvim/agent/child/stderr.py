@@ -3,10 +3,7 @@ before.
 """
 
 from collections import deque
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 MAX_LINES = 500
 MAX_LINE_BYTES = 4096
@@ -18,19 +15,19 @@ class StderrRing:
     whatever comes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_data: Callable[[bytes], None] | None = None) -> None:
+        """``on_data`` is given all that comes, in the pieces it comes in."""
         self.seen = 0
         """Bytes received in all."""
-        self.on_data: Callable[[bytes], None] | None = None
-        """Called with all that comes, in the pieces it comes in; for the traffic log."""
+        self._on_data = on_data
         self._lines: deque[bytes] = deque(maxlen=MAX_LINES)
         self._open = b""
 
     def feed(self, data: bytes) -> None:
         """Take what was read; any split of the bytes gives the same lines."""
         self.seen += len(data)
-        if self.on_data is not None:
-            self.on_data(data)
+        if self._on_data is not None:
+            self._on_data(data)
         first, *rest = data.split(b"\n")
         self._open += first[: MAX_LINE_BYTES + 1 - len(self._open)]
         if not rest:

@@ -16,11 +16,11 @@ import msgspec
 from anyio.abc import TaskGroup
 from msgspec import Raw, Struct
 
+from acp_nvim.agent.transport.stream import Transport
 from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall, OnResponse, OutgoingCall
 from acp_nvim.agent.wire.counters import Counters
 from acp_nvim.agent.wire.handler import Handler
 from acp_nvim.agent.wire.traffic import Traffic
-from acp_nvim.agent.wire.transport import Transport
 from acp_nvim.protocol import codec, errors, numbers, schema
 from acp_nvim.protocol.dialects import Dialect
 from acp_nvim.protocol.errors import LocalProtocolError, RemoteProtocolError, RequestError
@@ -78,13 +78,13 @@ class Endpoint:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.counters = Counters()
-        self.gate = gate
+        self._gate = gate
         self._rest = rest
         self._calm = 0
         """Reads, one after the other, that brought few notifications and nothing else."""
-        self.last_words = last_words
-        self.noted = noted
-        self.dialect = dialect or Dialect()
+        self._last_words = last_words
+        self._noted = noted
+        self._dialect = dialect or Dialect()
         self.closed: str | None = None
         """Why the connection has ended; None while it has not."""
         self._transport = transport
@@ -133,7 +133,7 @@ class Endpoint:
         if self.closed is not None:
             raise ConnectionClosed(self.closed)
         id, line = self._peer.request(method, params)
-        self.dialect.sent(id, method, params)
+        self._dialect.sent(id, method, params)
         call = self._outgoing[id] = OutgoingCall(id, method, self._clock(), on_response)
         self.counters.requests_out += 1
         self._send(line)
@@ -155,7 +155,7 @@ class Endpoint:
 
     def notify(self, method: str, params: Params) -> None:
         """Send a notification; dropped when the connection has ended. Raises LocalProtocolError."""
-        if self.dialect.asks(method) and self.closed is None:
+        if self._dialect.asks(method) and self.closed is None:
             self.begin(method, params)
             return
         self.counters.notifications_out += 1
@@ -171,7 +171,7 @@ class Endpoint:
 
     async def _read(self) -> None:
         while True:
-            lull = await self.gate() if self.gate is not None else None
+            lull = await self._gate() if self._gate is not None else None
             if lull and self._calm >= CALM and self._rest is not None:
                 self._rest(lull)
             data = await self._transport.receive()
@@ -180,7 +180,7 @@ class Endpoint:
             self.counters.bytes_in += len(data)
             if self._traffic is not None:
                 self._traffic.add("in", data)
-            if self.dialect.active:
+            if self._dialect.active:
                 self._peer.reads_updates = False
             tells = self._handle(self._peer.receive(data))
             self._calm = self._calm + 1 if tells and len(data) <= LITTLE else 0
@@ -189,8 +189,8 @@ class Endpoint:
     def _handle(self, events: list[Event]) -> bool:
         """Handle events in order; tells whether they were notifications and nothing else."""
         notify, told = self._handler.notification, 0
-        if self.dialect.active:
-            events = self.dialect.events(events)
+        if self._dialect.active:
+            events = self._dialect.events(events)
         for event in events:
             if self.closed is not None:
                 break
@@ -234,7 +234,7 @@ class Endpoint:
 
     def _answer_came(self, response: Response) -> None:
         self.counters.responses_in += 1
-        for event in self.dialect.response(response):
+        for event in self._dialect.response(response, self._handler.said):
             if isinstance(event, Response):
                 self._respond_to_us(event)
             elif isinstance(event, Notification):
@@ -255,7 +255,7 @@ class Endpoint:
         except RemoteProtocolError as unreadable:
             return None, unreadable
         for note in notes:
-            self.noted(f"{response.method}: {note}")
+            self._noted(f"{response.method}: {note}")
         return result, None
 
     def _cancel_requested(self, notification: Notification) -> None:
@@ -330,8 +330,8 @@ class Endpoint:
     # The end...
 
     async def _reason(self) -> str:
-        if self.closed is None and self.last_words is not None:
-            return await self.last_words()
+        if self.closed is None and self._last_words is not None:
+            return await self._last_words()
         return "the agent closed the connection"
 
     def _answer_all(self, reason: str) -> None:

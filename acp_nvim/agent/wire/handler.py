@@ -31,6 +31,9 @@ class Handler(Protocol):
         call of `failed`.
         """
 
+    def said(self, session_id: str) -> str:
+        """What the peer has said in the running turn of a session, by the peer's id."""
+
     def violation(self, violation: Violation) -> None:
         """The peer broke the protocol; it has been told where that is due."""
 

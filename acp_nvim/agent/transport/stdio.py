@@ -6,23 +6,24 @@ tasks that somebody would have to own, a write never waits, and the exit is told
 grandchild still holds stdout open (asyncio's own `wait` waits for the pipes as well).
 """
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, cast
 
 import anyio
 
-from acp_nvim.agent.child.launch import AgentStartError, spawn
+from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.child.launch import spawn
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
 from acp_nvim.agent.child.tree import CHILD, ProcessTree, true_within
-from acp_nvim.agent.wire.transport import AT_ONCE, ByteQueue
-
-__all__ = ["AgentProcess", "AgentStartError", "Exit"]
+from acp_nvim.agent.transport.stream import AT_ONCE, ByteQueue
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 READ_AHEAD = 1 << 20
@@ -35,30 +36,17 @@ is lost.
 """
 
 
-class Exit(NamedTuple):
-    """How a process ended: `code`, or the name of the `signal` that ended it ('SIGKILL'); the other
-    one is None.
-    """
+class _Running(NamedTuple):
+    """A process that has been started."""
 
-    code: int | None
-    signal: str | None
-
-    @classmethod
-    def of(cls, status: int) -> Self:
-        """From a return code as Python has it, negative for a signal."""
-        if status >= 0:
-            return cls(status, None)
-        try:
-            return cls(None, signal.Signals(-status).name)
-        except ValueError:
-            return cls(None, f"SIG{-status}")
-
-    def __str__(self) -> str:
-        return f"killed by {self.signal}" if self.signal else f"exit code {self.code}"
+    pid: int
+    child: asyncio.SubprocessTransport
+    tree: ProcessTree
 
 
-class AgentProcess:
-    """A running child in its own session, seen as a `Transport`. Made by `start`.
+class StdioTransport:
+    """An agent as a child process in a session of its own (`AgentTransport`; spec: transports,
+    stdio).
 
     However it ends, by itself or by `stop`, all that it has started is ended too: the process
     group, and descendants that left it as far as they can be found (`tree.ProcessTree`).
@@ -66,51 +54,66 @@ class AgentProcess:
 
     def __init__(
         self,
-        pipes: "_Pipes",
-        transport: asyncio.SubprocessTransport,
-        reaper: Reaper,
-        kill_s: float,
-        mark: str,
-    ) -> None:
-        self.pid: int = transport.get_pid()
-        self.mark = mark
-        """The value of `tree.CHILD` in the environment of all that it starts."""
-        self.stderr = pipes.stderr
-        self.kill_s = kill_s
-        self._pipes = pipes
-        self._transport = transport
-        self._tree = ProcessTree(self.pid, mark)
-        self._reaper = reaper
-        self._ending: asyncio.Task[None] | None = None
-        self.deaf = False
-        """Whether it was given up because it had closed its stdin: nothing of ours reached it."""
-
-    @classmethod
-    async def start(
-        cls,
         argv: Sequence[str],
         *,
         cwd: str | Path,
         env: Mapping[str, str],
         reaper: Reaper,
         kill_s: float = 2,
-    ) -> Self:
-        """Start `argv` (never a shell) in `cwd` with the environment `env` and our mark in it.
-
-        `kill_s` is the length in seconds of each step of the end: stdin closed, SIGTERM, SIGKILL.
-        Raises AgentStartError.
+        on_stderr: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """Nothing is started yet. ``argv`` (never a shell) will run in ``cwd`` with the environment
+        ``env`` and our mark in it. ``kill_s`` is the length in seconds of each step of the end:
+        stdin closed, SIGTERM, SIGKILL. ``on_stderr`` is given stderr as it comes.
         """
-        pipes = _Pipes()
-        mark = reaper.mark()
-        transport = await spawn(pipes, argv, cwd=cwd, env={**env, CHILD: mark}, reaper=reaper)
-        process = cls(pipes, transport, reaper, kill_s, mark)
-        process._watch()
-        return process
+        self._argv, self._cwd, self._env = argv, cwd, env
+        self._reaper = reaper
+        self._kill_s = kill_s
+        self._mark = reaper.mark()
+        self._stderr = StderrRing(on_stderr)
+        self._pipes = _Pipes(self._stderr.feed, self._exited, self._deafened)
+        self._running: _Running | None = None
+        self._ending: asyncio.Task[None] | None = None
+        self._deaf = False
+
+    async def start(self) -> None:
+        """Start the process. Raises AgentStartError."""
+        env = {**self._env, **self.inherited}
+        child = await spawn(self._pipes, self._argv, cwd=self._cwd, env=env, reaper=self._reaper)
+        pid = child.get_pid()
+        self._running = _Running(pid, child, ProcessTree(pid, self._mark))
+        if sys.platform != "win32":
+            self._reaper.add(pid)
+        if self._pipes.exit is not None:
+            self._end()
+
+    @property
+    def pid(self) -> int | None:
+        """The process id; None before the start."""
+        return None if self._running is None else self._running.pid
 
     @property
     def exit(self) -> Exit | None:
         """How it ended; None while it runs."""
         return self._pipes.exit
+
+    @property
+    def deaf(self) -> bool:
+        """Whether it was given up because it had closed its stdin: nothing of ours reached it."""
+        return self._deaf
+
+    @property
+    def inherited(self) -> Mapping[str, str]:
+        """The mark by which all that the agent starts is found when it ends."""
+        return {CHILD: self._mark}
+
+    def stderr(self, lines: int) -> list[str]:
+        """The newest lines of stderr."""
+        return self._stderr.tail(lines)
+
+    def configure(self, kill_s: float) -> None:
+        """Change the length of each step of the end, in seconds."""
+        self._kill_s = kill_s
 
     @property
     def unsent(self) -> int:
@@ -154,32 +157,34 @@ class AgentProcess:
         holds it). Idempotent and safe to call concurrently. A caller that is cancelled leaves, the
         end goes on without it.
         """
-        await asyncio.shield(self._end())
+        if self._running is not None:
+            await asyncio.shield(self._end())
         return self._pipes.exit
 
     async def aclose(self) -> None:
         """See `Transport.aclose`: the same as `stop`."""
         await self.stop()
 
-    def _watch(self) -> None:
-        if sys.platform != "win32":
-            self._reaper.add(self.pid)
-        self._pipes.on_exit = self._end
-        self._pipes.on_deaf = self._deafened
-        if self._pipes.exit is not None:
+    @property
+    def _started(self) -> _Running:
+        assert self._running is not None
+        return self._running
+
+    def _exited(self) -> None:
+        if self._running is not None:  # else `start` ends what has ended while it was started
             self._end()
 
     def _deafened(self) -> None:
         """It has closed its stdin: most end then, and say their last words before that."""
         if self._ending is None:
-            asyncio.get_running_loop().call_later(self.kill_s, self._give_up)
+            asyncio.get_running_loop().call_later(self._kill_s, self._give_up)
 
     def _give_up(self) -> None:
         if self._ending is None:
-            self.deaf = True
+            self._deaf = True
             self._pipes.stdout.end()
 
-    def _end(self) -> "asyncio.Task[None]":
+    def _end(self) -> asyncio.Task[None]:
         if self._ending is None:
             self._ending = asyncio.get_running_loop().create_task(self._end_tree())
         return self._ending
@@ -187,66 +192,69 @@ class AgentProcess:
     async def _end_tree(self) -> None:
         try:
             # Before anything dies: afterwards who descended from whom can't be told.
-            await self._tree.look()
+            await self._started.tree.look()
             self._close_stdin()
-            with anyio.move_on_after(self.kill_s):
+            with anyio.move_on_after(self._kill_s):
                 await self._pipes.exited.wait()
             for number in (signal.SIGTERM, signal.SIGKILL):
                 if self._gone():
                     break
                 await self._signal(number)
-            with anyio.move_on_after(self.kill_s):
+            with anyio.move_on_after(self._kill_s):
                 await self._pipes.drained.wait()
         finally:
             # Also reached when the loop is closed under us: no time left for manners then.
             if not self._gone():
                 self._kill()
             self._pipes.end()
-            self._transport.close()
-            self._reaper.remove(self.pid)
+            self._started.child.close()
+            self._reaper.remove(self._started.pid)
 
     def _close_stdin(self) -> None:
         if self._pipes.stdin is not None:
             self._pipes.stdin.close()
 
     async def _signal(self, number: signal.Signals) -> None:
-        await self._tree.look()
+        await self._started.tree.look()
         if number == signal.SIGKILL:
             self._kill()
         elif sys.platform == "win32":
-            self._transport.terminate()
+            self._started.child.terminate()
         else:
-            self._tree.signal(number)
-        await true_within(self._gone, self.kill_s)
+            self._started.tree.signal(number)
+        await true_within(self._gone, self._kill_s)
 
     def _kill(self) -> None:
         if sys.platform == "win32":
             with contextlib.suppress(ProcessLookupError):
-                self._transport.kill()
+                self._started.child.kill()
         else:
-            self._tree.signal(signal.SIGKILL)
+            self._started.tree.signal(signal.SIGKILL)
 
     def _gone(self) -> bool:
-        return self._pipes.exit is not None and not self._tree.alive()
+        return self._pipes.exit is not None and not self._started.tree.alive()
 
     def __repr__(self) -> str:
-        return (
-            f"<AgentProcess {self.pid} [{self.exit or ('ending' if self._ending else 'running')}]>"
-        )
+        state = self.exit or ("ending" if self._ending else "running")
+        return f"<StdioTransport {self.pid} [{state}]>"
 
 
 class _Pipes(asyncio.SubprocessProtocol):
     """What asyncio tells about the child, put where it can be awaited."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        on_stderr: Callable[[bytes], None],
+        on_exit: Callable[[], None],
+        on_deaf: Callable[[], None],
+    ) -> None:
+        """``on_deaf`` is told when the child has closed its stdin."""
         self.stdout = ByteQueue()
-        self.stderr = StderrRing()
         self.stdin: asyncio.WriteTransport | None = None
         self.exit: Exit | None = None
         self.exited = anyio.Event()
         self.drained = anyio.Event()
-        self.on_exit: Callable[[], object] | None = None
-        self.on_deaf: Callable[[], object] | None = None
+        self._on_stderr, self._on_exit, self._on_deaf = on_stderr, on_exit, on_deaf
         self._transport: asyncio.SubprocessTransport | None = None
         self._open = {STDOUT, STDERR}
         self._paused = False
@@ -262,7 +270,7 @@ class _Pipes(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
         chunk = cast(bytes, data)
         if fd == STDERR:
-            self.stderr.feed(chunk)
+            self._on_stderr(chunk)
         else:
             self.stdout.put(chunk)
             self.regulate()
@@ -271,8 +279,8 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._open.discard(fd)
         if fd == STDOUT:
             self.stdout.end()
-        elif fd == STDIN and self.on_deaf is not None:
-            self.on_deaf()
+        elif fd == STDIN:
+            self._on_deaf()
         if not self._open:
             self.drained.set()
 
@@ -283,8 +291,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self.exit = Exit.of(status)
         self.exited.set()
         self.regulate()
-        if self.on_exit is not None:
-            self.on_exit()
+        self._on_exit()
 
     def rest(self, seconds: float) -> None:
         """Read no stdout for so long, unless that is so already."""

@@ -1,8 +1,4 @@
-"""A transport: the three methods an endpoint needs of a byte stream, and one kept in memory.
-
-The real one is `process.AgentProcess` (stdio of a child, the transport section of the spec). A
-remote one (TCP, WebSocket) needs these three methods and nothing else.
-"""
+"""A byte stream to a peer: the three methods an endpoint needs, and the queue behind them."""
 
 import asyncio
 from collections import deque
@@ -84,52 +80,3 @@ class ByteQueue:
     def _wake(self) -> None:
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
-
-
-class MemoryTransport:
-    """One end of a pair in memory. What one end sends, the other receives.
-
-    `sent` keeps all that this end has sent, for tests that assert on bytes.
-    """
-
-    def __init__(self) -> None:
-        self.sent = bytearray()
-        self.closed = False
-        self._inbox = ByteQueue()
-        self._peer: MemoryTransport | None = None
-
-    @classmethod
-    def pair(cls) -> "tuple[MemoryTransport, MemoryTransport]":
-        """Two connected ends."""
-        ours, theirs = cls(), cls()
-        ours._peer, theirs._peer = theirs, ours
-        return ours, theirs
-
-    async def receive(self) -> bytes:
-        """See `Transport.receive`."""
-        return await self._inbox.get()
-
-    def send(self, data: bytes) -> None:
-        """See `Transport.send`."""
-        if self.closed:
-            return
-        self.sent += data
-        if self._peer is not None:
-            self._peer._inbox.put(data)
-
-    def send_eof(self) -> None:
-        """Close our sending direction only, as a program that closes its stdout."""
-        if self._peer is not None:
-            self._peer._inbox.end()
-
-    async def aclose(self) -> None:
-        """See `Transport.aclose`. The other end reads what was sent before, then the end."""
-        self.closed = True
-        self._inbox.end()
-        if self._peer is not None:
-            self._peer.closed = True
-            self._peer._inbox.end()
-
-    def __repr__(self) -> str:
-        state = "closed" if self.closed else f"{self._inbox.size} bytes waiting"
-        return f"<MemoryTransport [{state}]>"

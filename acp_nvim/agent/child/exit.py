@@ -1,0 +1,28 @@
+"""How a process ended."""
+
+from __future__ import annotations
+
+import signal
+from typing import NamedTuple, Self
+
+
+class Exit(NamedTuple):
+    """How a process ended: `code`, or the name of the `signal` that ended it ('SIGKILL'); the other
+    one is None.
+    """
+
+    code: int | None
+    signal: str | None
+
+    @classmethod
+    def of(cls, status: int) -> Self:
+        """From a return code as Python has it, negative for a signal."""
+        if status >= 0:
+            return cls(status, None)
+        try:
+            return cls(None, signal.Signals(-status).name)
+        except ValueError:
+            return cls(None, f"SIG{-status}")
+
+    def __str__(self) -> str:
+        return f"killed by {self.signal}" if self.signal else f"exit code {self.code}"

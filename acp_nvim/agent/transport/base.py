@@ -1,0 +1,69 @@
+"""What a connection needs of the way to its agent, whichever way that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.transport.stream import Transport
+
+
+class AgentTransport(Transport, Protocol):
+    """An agent that can be started, spoken to and ended. Each is used once."""
+
+    async def start(self) -> None:
+        """Start the agent, or reach it. Raises AgentStartError, whose text is one line."""
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of an agent that runs here; None for any other."""
+
+    @property
+    def exit(self) -> Exit | None:
+        """How the agent ended; None while it runs, and where nobody can know."""
+
+    @property
+    def deaf(self) -> bool:
+        """Whether the agent was given up because it takes no input any more."""
+
+    @property
+    def inherited(self) -> Mapping[str, str]:
+        """Environment variables for what we start on the agent's behalf, so that it ends with it;
+        empty where the agent starts nothing here.
+        """
+
+    def rest(self, seconds: float) -> None:
+        """Take nothing in for so long; whatever comes holds the agent back."""
+
+    async def wait(self) -> Exit:
+        """Wait for the agent to end. Its last output may still be on the way: `receive` to the end
+        for that.
+        """
+
+    async def stop(self) -> Exit | None:
+        """End the agent and all that it has started; None where its end could not be seen.
+
+        Idempotent, safe to call concurrently. A caller that is cancelled leaves, the end goes on.
+        """
+
+    def stderr(self, lines: int) -> list[str]:
+        """The newest lines that the agent wrote beside the protocol, oldest first."""
+
+    def configure(self, kill_s: float) -> None:
+        """Option `timeouts.kill_s`, in seconds, is another now."""
+
+
+class OpenTransport(Protocol):
+    """Makes the transport for one run of an agent; nothing is started yet."""
+
+    def __call__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        kill_s: float,
+        on_stderr: Callable[[bytes], None],
+    ) -> AgentTransport:
+        """``on_stderr`` is given what the agent writes beside the protocol, as it comes."""
