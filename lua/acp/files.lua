@@ -12,10 +12,10 @@ local LIMIT = 50000
 
 local lists = {} ---@type table<string, acp.FileList>
 
---- Programs that list files, best first; each prints paths relative to its directory, one a line.
+--- Programs that list files where git does not, best first; each prints paths relative to its
+--- directory, one a line.
 local LISTERS = {
-  { 'git', 'ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate' },
-  { 'rg', '--files', '--hidden', '--glob', '!.git' },
+  { 'rg', '--no-config', '--files', '--hidden', '--glob', '!.git' },
   { 'fd', '--type', 'f', '--hidden', '--exclude', '.git' },
   { 'find', '.', '-name', '.git', '-prune', '-o', '-type', 'f', '-print' },
 }
@@ -55,7 +55,8 @@ local function try(cwd, list, i)
     finish(list, {})
     return
   end
-  local opts = { cwd = cwd, text = true, timeout = 10000 }
+  local env = require('acp.git').environment()
+  local opts = { cwd = cwd, text = true, timeout = 10000, env = env, clear_env = true }
   local ok = pcall(vim.system, argv, opts, function(result)
     vim.schedule(function()
       if result.code == 0 then
@@ -78,7 +79,13 @@ function M.warm(cwd)
   local fresh = list.at >= 0 and vim.uv.now() - list.at < FRESH_MS
   if not list.busy and not fresh then
     list.busy = true
-    try(cwd, list, 1)
+    require('acp.git').list(cwd, function(output)
+      if output then
+        finish(list, parse(output))
+      else
+        try(cwd, list, 1)
+      end
+    end)
   end
 end
 

@@ -53,7 +53,9 @@ end
 ---@return string|nil problem
 local function probe(python, names)
   local argv = vim.list_extend({ python, '-c', PROBE }, names)
-  local ok, job = pcall(vim.system, argv, { text = true })
+  -- As the host is started: in the current directory a `json.py` of the project would be imported.
+  local opts = { text = true, cwd = require('acp.python').root() }
+  local ok, job = pcall(vim.system, argv, opts)
   if not ok then
     return nil, tostring(job)
   end

@@ -28,7 +28,7 @@ end
 ---@return boolean
 local function usable(path)
   local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
-  local ok, job = pcall(vim.system, { path, '-c', code })
+  local ok, job = pcall(vim.system, { path, '-c', code }, { cwd = root() })
   return ok and job:wait(30000).code == 0
 end
 

@@ -2,21 +2,23 @@
 
 An index and an object directory of our own; the user's objects are only read, as alternates. So
 git's stat cache tells what changed, `.gitignore` holds, unchanged files cost nothing, and the
-user's index, refs, stash and hooks are never touched.
+user's index, refs, stash and hooks are never touched. No program of the repository runs, and a
+file is kept as its bytes are on disk (`PrivateGit`).
 """
 
 from __future__ import annotations
 
 import os
-import shutil
+import stat
 import struct
-import subprocess
 import tempfile
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
+from acp_nvim.agent.workspace import private_git
+from acp_nvim.agent.workspace.private_git import ANY, GitError, PrivateGit
 from acp_nvim.agent.workspace.store import (
     MAX_INDEX,
     Blob,
@@ -24,23 +26,17 @@ from acp_nvim.agent.workspace.store import (
     LimitError,
     Room,
     Scan,
-    StoreError,
 )
 
-TIMEOUT_S: Final = 30.0
 ATTEMPTS: Final = 5
 """How often one file is taken in that changes while git reads it."""
-_QUIET: Final = (
-    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0"),
-    *("-c", "core.untrackedCache=false", "-c", "core.splitIndex=false", "-c", "core.safecrlf=0"),
-)
 _LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
-ANY: Final = range(256)
 _NO_FILE: Final = "0" * 6
-
-
-class GitError(StoreError):
-    """Git ran, and said no."""
+_DIFFER: Final = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+_REWRITTEN: Final = ":(exclude,attr:!filter !working-tree-encoding)"
+"""Leaves the files whose bytes are not their blob's by any means that git can be told."""
+_LINE_ENDS: Final = ":(exclude,attr:!text !crlf !eol !ident)"
+"""Leaves the files whose bytes may be longer or shorter than their blob's."""
 
 
 class GitStore:
@@ -51,25 +47,12 @@ class GitStore:
         git is not there.
         """
         self._root = os.path.realpath(root)
-        self._env = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-        self._env |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-        where = ["rev-parse", "--path-format=absolute", "--show-toplevel"]
-        found = self._run(
-            [*where, *("--git-path", "index", "--git-path", "objects", "--git-path", "logs/HEAD")],
-            cwd=self._root,
-        ).split(b"\n")
-        self._top, index, objects, moves = (os.fsdecode(part) for part in found[:4])
-        self._home = home
+        repository = private_git.find(self._root, os.environ)
+        self._top = repository.top
         # One of this process: another may have been killed while git wrote to its own.
         self._index = home / f"index-{os.getpid()}"
-        self._user_index = Path(index)
-        self._moves = Path(moves)
-        self._env |= {
-            "GIT_INDEX_FILE": str(self._index),
-            "GIT_OBJECT_DIRECTORY": str(home / "objects"),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects,
-        }
-        (home / "objects").mkdir(parents=True, exist_ok=True)
+        self._git = PrivateGit(repository, home, os.environ, self._index)
+        self._home = home
         top = os.path.realpath(self._top)
         self._spec = os.path.relpath(self._root, top)
         self._own = os.path.relpath(os.path.realpath(own or home), top) + os.sep
@@ -85,10 +68,11 @@ class GitStore:
 
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
         """Look at everything, or at these files only. StoreError."""
-        if not self._tree:
-            self._start()
+        otherwise = [] if self._tree else self._start()
         room = Room()
         chosen = self._changed() if paths is None or not self._tree else self._inside(paths)
+        if otherwise:
+            chosen = sorted({*chosen, *otherwise})
         kept = [name for name in chosen if room.fits(Path(self._top, name))]
         self._take_in(kept)
         tree = self._run(["write-tree", "--missing-ok"]).decode().strip()
@@ -111,72 +95,143 @@ class GitStore:
         """What differs between two trees. StoreError."""
         if old == new:
             return []
-        found = self._run(
-            ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=40", old, new]
-        )
+        found = self._run([*_DIFFER, old, new])
         return [
             Change(self._path(name), _blob(modes[0], ids[0]), _blob(modes[1], ids[1]))
             for modes, ids, name in _raw(found)
         ]
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """The kept bytes by absolute path, as the work tree has them; those that are gone lack."""
+        """The kept bytes by absolute path, as the work tree had them; those that are gone lack."""
         if not wanted:
             return {}
-        listed = b"".join(
-            f"{blob.mode:o} {blob.id}\t".encode() + os.fsencode(self._name(path)) + b"\0"
-            for path, blob in wanted
-        )
-        # By way of a checkout elsewhere: only that applies line ends and filters as git does.
-        with tempfile.TemporaryDirectory(dir=self._home) as scratch:
-            index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
-            self._run(["update-index", "-z", "--index-info"], listed, env=index)
-            out = Path(scratch, "out")
-            self._run(["checkout-index", "-a", "-q", f"--prefix={out}/"], fine=ANY, env=index)
-            found = {path: _content(out / self._name(path)) for path, _ in wanted}
-        return {path: data for path, data in found.items() if data is not None}
+        asked = "".join(f"{blob.id}\n" for _, blob in wanted).encode()
+        answers = _batch(self._run(["cat-file", "--batch", "--buffer"], asked, fine=ANY))
+        found = zip((path for path, _ in wanted), answers, strict=False)
+        return {path: data for path, data in found if data is not None}
 
     def head(self) -> str:
         """The commit that HEAD names; empty before the first one."""
-        try:
-            return self._run(["rev-parse", "--verify", "--quiet", "HEAD"]).decode().strip()
-        except StoreError:
-            return ""
+        return private_git.head(self._git.repository, os.environ)
 
     def moved_at(self) -> int:
         """When HEAD was moved last, in nanoseconds; 0 where no log tells."""
         try:
-            return self._moves.stat().st_mtime_ns
+            return os.stat(self._git.repository.moves).st_mtime_ns  # noqa: PTH116
         except OSError:
             return 0
 
     def committed(self, paths: Sequence[str], since: str) -> dict[str, bytes | None]:
         """The contents in HEAD of those of these files that are others there than in the commit
         ``since`` ("": before the first); None for those that are in that and no more in HEAD.
+
+        Of a file under a filter only what is on disk is known, where git holds that for committed.
         """
         listed = map(self._name, paths)
         since = since or self._run(["hash-object", "-t", "tree", "--stdin"]).decode().strip()
         try:
-            differ = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--abbrev=40", since]
-            found = _raw(self._run([*differ, "HEAD", "--", *listed], env=_LITERAL))
+            found = _raw(self._run([*_DIFFER, since, self.head(), "--", *listed], env=_LITERAL))
         except GitError:
             return {}  # that commit is gone
-        blobs = {self._path(name): _blob(modes[1], ids[1]) for modes, ids, name in found}
-        contents = self.contents([(path, blob) for path, blob in blobs.items() if blob])
-        return {path: contents.get(path) for path in paths if path in blobs}
+        blobs = {name: _blob(modes[1], ids[1]) for modes, ids, name in found}
+        there = {name: blob for name, blob in blobs.items() if blob}
+        contents: dict[str, bytes | None] = dict.fromkeys(blobs.keys() - there.keys())
+        with tempfile.TemporaryDirectory(dir=self._home) as scratch:
+            filtered = self._git.filtered(list(there))
+            index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
+            plain = {name: blob for name, blob in there.items() if name not in filtered}
+            contents |= self._written(plain, Path(scratch, "out"), index)
+            if filtered:
+                self._git.copy_index(Path(scratch, "index"))
+                contents |= self._clean({name: there[name] for name in filtered}, index)
+        by_path = {self._path(name): data for name, data in contents.items()}
+        return {path: by_path[path] for path in paths if path in by_path}
 
     # ---- within
 
-    def _start(self) -> None:
-        """Begin with the user's index: its stat cache spares reading what did not change."""
+    def _start(self) -> list[str]:
+        """Begin with the user's index: its stat cache spares reading what did not change.
+
+        Returns the files of which it does not have the bytes. Those are no longer in ours.
+        """
         if self._index.exists():
-            return
-        if self._user_index.exists():
-            count = _entries(self._user_index)
-            if count > MAX_INDEX:
-                raise LimitError(f"{self._top} has {count} files, the limit is {MAX_INDEX}")
-            # With its time: entries younger than the index are compared by content ("racy git").
-            shutil.copy2(self._user_index, self._index)
+            return []
+        user = Path(self._git.repository.index)
+        if not user.is_file():
+            return []
+        count = _entries(user)
+        if count > MAX_INDEX:
+            raise LimitError(f"{self._top} has {count} files, the limit is {MAX_INDEX}")
+        try:
+            self._git.copy_index()
+            names = self._otherwise()
+            if names:
+                given = b"".join(os.fsencode(name) + b"\0" for name in names)
+                self._run(["update-index", "--force-remove", "-z", "--stdin"], given)
+        except BaseException:
+            self._index.unlink(missing_ok=True)
+            raise
+        return names
+
+    def _otherwise(self) -> list[str]:
+        """Files that git has written, or would enter, with a conversion: their blobs in the user's
+        index are not their bytes, though nothing has changed.
+        """
+        entries = self._tracked(_REWRITTEN)
+        names = {name for _, name in entries}
+        lines = self._tracked() if self._git.repository.converts() else self._tracked(_LINE_ENDS)
+        asked = b"".join(oid + b"\n" for oid, _ in lines)
+        check = ["cat-file", "--batch-check=%(objectsize)", "--buffer"]
+        sizes = self._run(check, asked).split(b"\n") if lines else []
+        for (_, name), size in zip(lines, sizes, strict=False):
+            if str(_size(Path(self._top, name))).encode() != size:
+                names.add(name)
+        return [name for name in names if _size(Path(self._top, name)) >= 0]
+
+    def _tracked(self, *spec: str) -> list[tuple[bytes, str]]:
+        """Object name and path of each tracked file below the root that a pathspec leaves."""
+        root = [] if self._spec == "." else [f":(literal){self._spec}"]
+        listed = self._git.run(["ls-files", "-s", "-z", "--", *root, *spec], converting=True)
+        entries = (entry.split(b"\t", 1) for entry in listed.split(b"\0") if entry)
+        parted = ((meta.split(b" "), name) for meta, name in entries)
+        return [(meta[1], os.fsdecode(name)) for meta, name in parted if meta[0][:3] == b"100"]
+
+    def _written(
+        self, blobs: Mapping[str, Blob], out: Path, index: Mapping[str, str]
+    ) -> dict[str, bytes]:
+        """The contents of blobs (by name) as git writes them: with line ends and encoding. It does
+        so elsewhere.
+        """
+        if not blobs:
+            return {}
+        listed = b"".join(
+            f"{blob.mode:o} {blob.id}\t".encode() + os.fsencode(name) + b"\0"
+            for name, blob in blobs.items()
+        )
+        run = self._git.run
+        run(["update-index", "-z", "--index-info"], listed, env=index, converting=True)
+        checkout = ["checkout-index", "-a", "-q", f"--prefix={out}/"]
+        run(checkout, fine=ANY, env=index, converting=True)
+        found = {name: _content(out / name) for name in blobs}
+        return {name: data for name, data in found.items() if data is not None}
+
+    def _clean(self, blobs: Mapping[str, Blob], index: Mapping[str, str]) -> dict[str, bytes]:
+        """What is on disk of the files that are these blobs by an index and were not changed
+        since.
+        """
+        env = {**index, **_LITERAL}
+        run = self._git.run
+        listed = run(["ls-files", "-s", "-z", "--", *blobs], env=env)
+        changed = run(["diff-files", "--name-only", "-z", "--", *blobs], env=env).split(b"\0")
+        found: dict[str, bytes] = {}
+        for entry in filter(None, listed.split(b"\0")):
+            meta, raw = entry.split(b"\t", 1)
+            name = os.fsdecode(raw)
+            data = _content(Path(self._top, name))
+            same = meta.split(b" ")[1] == blobs[name].id.encode() and raw not in changed
+            if same and data is not None:
+                found[name] = data
+        return found
 
     def _take_in(self, names: Sequence[str], attempts: int = ATTEMPTS) -> None:
         """Enter files (relative to the top) into the index as they are.
@@ -234,26 +289,10 @@ class GitStore:
         self,
         args: Sequence[str],
         given: bytes = b"",
-        cwd: str = "",
         fine: Container[int] = (0,),
         env: Mapping[str, str] | None = None,
     ) -> bytes:
-        try:
-            done = subprocess.run(
-                ["git", *_QUIET, *args],
-                cwd=cwd or self._top,
-                env={**self._env, **(env or {})},
-                input=given,
-                capture_output=True,
-                timeout=TIMEOUT_S,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise StoreError(f"git {args[0]}: {error}") from error
-        if done.returncode not in fine:
-            words = done.stderr.decode(errors="replace").strip().split("\n")[0]
-            raise GitError(f"git {args[0]}: {words or done.returncode}")
-        return done.stdout
+        return self._git.run(args, given, fine=fine, env=env)
 
 
 def _entries(index: Path) -> int:
@@ -269,6 +308,29 @@ def _content(path: Path) -> bytes | None:
         return os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
     except FileNotFoundError:
         return None
+
+
+def _size(path: Path) -> int:
+    """Bytes of a regular file; -1 where there is none."""
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return -1
+    return info.st_size if stat.S_ISREG(info.st_mode) else -1
+
+
+def _batch(answers: bytes) -> Iterator[bytes | None]:
+    """The contents that `cat-file --batch` prints, None for what is not there."""
+    at = 0
+    while (end := answers.find(b"\n", at)) >= 0:
+        words = answers[at:end].split(b" ")
+        at = end + 1
+        if len(words) == 3 and words[1] == b"blob":
+            size = int(words[2])
+            yield answers[at : at + size] if len(answers) > at + size else None
+            at += size + 1
+        else:
+            yield None
 
 
 def _raw(found: bytes) -> Iterable[tuple[tuple[str, str], tuple[str, str], str]]:

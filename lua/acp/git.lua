@@ -1,0 +1,109 @@
+--- Files as git knows them, listed in a git directory of our own: in the user's the config, the
+--- hooks and the promisor remotes of whoever wrote them would have a say. There only `rev-parse` and
+--- `config` run, which start no program. The same in Python: `agent/workspace/private_git.py`.
+local M = {}
+
+local TIMEOUT_MS = 10000
+local NULL = vim.fn.has('win32') == 1 and 'NUL' or '/dev/null'
+
+local folder ---@type string|nil in Neovim's own temporary directory
+
+--- A git directory with nothing in it.
+---@return string
+local function own()
+  if not folder or vim.fn.isdirectory(folder) == 0 then
+    folder = vim.fn.tempname()
+    vim.fn.mkdir(folder .. '/refs', 'p')
+    vim.fn.mkdir(folder .. '/objects', 'p')
+    vim.fn.writefile({ 'ref: refs/heads/none' }, folder .. '/HEAD')
+  end
+  return folder
+end
+
+--- The environment without git's variables, and without programs of the current directory.
+---@return table<string, string>
+function M.environment()
+  local windows = vim.fn.has('win32') == 1
+  local env = {}
+  for name, value in pairs(vim.fn.environ()) do
+    if not vim.startswith(name, 'GIT_') then
+      env[name] = value
+    end
+  end
+  local folders = vim.split(env.PATH or '', windows and ';' or ':', { plain = true })
+  env.PATH = table.concat(
+    vim.tbl_filter(function(path)
+      return vim.startswith(path, '/') or windows and path:match('^%a:[/\\]') ~= nil
+    end, folders),
+    windows and ';' or ':'
+  )
+  env.GIT_OPTIONAL_LOCKS, env.GIT_TERMINAL_PROMPT = '0', '0'
+  env.GIT_NO_LAZY_FETCH, env.GIT_ALLOW_PROTOCOL = '1', ''
+  return env
+end
+
+---@param cwd string
+---@param args string[]
+---@param env table<string, string>
+---@param on_end fun(output: string|nil)
+local function git(cwd, args, env, on_end)
+  local argv = { 'git', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=' .. NULL }
+  vim.list_extend(argv, args)
+  local opts = { cwd = cwd, text = true, timeout = TIMEOUT_MS, env = env, clear_env = true }
+  local ok = pcall(vim.system, argv, opts, function(result)
+    vim.schedule(function()
+      on_end(result.code == 0 and result.stdout or nil)
+    end)
+  end)
+  if not ok then
+    on_end(nil)
+  end
+end
+
+--- Where the repository of a directory has what, by the order in which it is asked for.
+local PLACES = { '--show-toplevel', 'index', 'objects', 'info/exclude' }
+
+---@param cwd string
+---@param env table<string, string>
+---@param on_end fun(top: string|nil, index: string, objects: string, exclude: string)
+local function locate(cwd, env, on_end)
+  local args = { 'rev-parse', '--path-format=absolute', PLACES[1] }
+  for i = 2, #PLACES do
+    vim.list_extend(args, { '--git-path', PLACES[i] })
+  end
+  git(cwd, args, env, function(output)
+    local found = vim.split(vim.trim(output or ''), '\n')
+    on_end(#found == #PLACES and found[1] or nil, found[2], found[3], found[4])
+  end)
+end
+
+--- List the files below a directory that are tracked or not ignored, one a line, relative to it.
+---@param cwd string
+---@param on_end fun(output: string|nil) nil where there is no repository, or no git
+function M.list(cwd, on_end)
+  local env = M.environment()
+  locate(cwd, env, function(top, index, objects, exclude)
+    if not top then
+      on_end(nil)
+      return
+    end
+    git(cwd, { 'config', '--type=path', '--get', 'core.excludesFile' }, env, function(ignore)
+      local config_home = env.XDG_CONFIG_HOME or vim.fs.normalize('~/.config')
+      ignore = ignore and vim.trim(ignore) or config_home .. '/git/ignore'
+      local args =
+        { '-c', 'core.quotePath=false', 'ls-files', '--cached', '--others', '--deduplicate' }
+      table.insert(args, '--exclude-per-directory=.gitignore')
+      for _, path in ipairs({ ignore, exclude }) do -- the later one wins
+        if vim.fn.filereadable(path) == 1 then
+          table.insert(args, '--exclude-from=' .. path)
+        end
+      end
+      env.GIT_DIR, env.GIT_WORK_TREE = own(), top
+      env.GIT_INDEX_FILE, env.GIT_OBJECT_DIRECTORY = index, objects
+      env.GIT_CONFIG_NOSYSTEM, env.GIT_CONFIG_GLOBAL = '1', NULL
+      git(cwd, args, env, on_end)
+    end)
+  end)
+end
+
+return M

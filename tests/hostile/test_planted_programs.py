@@ -1,0 +1,149 @@
+"""No program runs that a repository names, whatever of ours looks at it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.agent.workspace import worktree
+from acp_nvim.agent.workspace.checkpoints import Checkpoints
+from acp_nvim.agent.workspace.snapshots import Snapshots
+from tests.editor import Editor
+from tests.hostile.planted import PLANTS, Garden
+
+PROVEN = [name for name, plant in PLANTS.items() if plant.proof]
+
+
+@pytest.mark.parametrize("name", PROVEN)
+def test_what_is_planted_does_run_where_nobody_is_careful(tmp_path: Path, name: str) -> None:
+    garden = Garden(tmp_path / "work", [name])
+    garden.has_run(name)
+    (garden.work / "a.txt").write_text("changed\n")
+    garden.shell(PLANTS[name].proof)
+    assert garden.has_run(name)
+
+
+@pytest.fixture
+def careless(monkeypatch: pytest.MonkeyPatch) -> Callable[[Garden], None]:
+    """The environment of a user who has the current directory in PATH."""
+
+    def enter(garden: Garden) -> None:
+        for name, value in garden.environment().items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("PATH", f".::{os.environ['PATH']}")
+        monkeypatch.setenv("GIT_EXTERNAL_DIFF", str(next(garden.tools.iterdir())))
+
+    return enter
+
+
+@pytest.mark.parametrize("name", PLANTS)
+async def test_looks_and_checkpoints_run_nothing(
+    tmp_path: Path, name: str, careless: Callable[[Garden], None]
+) -> None:
+    garden = Garden(tmp_path / "work", [name])
+    garden.has_run(name)
+    garden.in_the_way()
+    careless(garden)
+    work, roots, notices = garden.work, [str(garden.work)], list[str]()
+    kept = Snapshots(lambda: tmp_path / "data" / "acp" / "run", notices.append)
+    checkpoints = Checkpoints(kept)
+    await kept.look(roots)
+    before = checkpoints.make(1, "", roots, {}, [])
+    (work / "a.txt").write_text("A\n")
+    (work / "new.txt").write_text("n\n")
+    (work / "b.txt").unlink()
+    changes = await kept.look(roots)
+    assert {(Path(it.path).name, it.before) for it in changes} == {
+        ("a.txt", b"a\n"),
+        ("b.txt", b"b\n"),
+        ("new.txt", None),
+    }
+    head, _, _ = await kept.committed(str(work), [], None)
+    assert head
+    await kept.committed(str(work), [str(work / "a.txt"), str(work / "lost.txt")], "")
+    await kept.loose(roots, [str(work / "other.log")])
+    plan = await checkpoints.plan(1, before, kept.trees(roots))
+    assert {target.path: target.data for target in plan.targets} == {
+        str(work / "a.txt"): b"a\n",
+        str(work / "b.txt"): b"b\n",
+        str(work / "new.txt"): None,
+    }
+    assert garden.ran() == []
+    assert notices == []
+
+
+@pytest.mark.parametrize("name", PLANTS)
+async def test_the_diff_runs_nothing(
+    tmp_path: Path, name: str, careless: Callable[[Garden], None]
+) -> None:
+    garden = Garden(tmp_path / "work", [name])
+    garden.has_run(name)
+    garden.in_the_way()
+    careless(garden)
+    (garden.work / "a.txt").write_text("changed\n")
+    text = await worktree.diff(str(garden.work), os.environ)
+    assert garden.ran() == []
+    if PLANTS[name].attributes.startswith("*.txt filter"):
+        assert text.endswith("as a filter of git's is set for them: a.txt\n")
+        assert "+changed" not in text
+    elif "partialClone" not in PLANTS[name].config:
+        assert "-a\n+changed\n" in text
+    elif name != "sparse-lazy":
+        assert "lost.txt" in text
+
+
+NVIM = [name for name in PLANTS if name != "hooks"]  # it would put the other hooks out of force
+
+
+def test_a_whole_session_runs_nothing(
+    edit: Callable[..., Editor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prompts, the agent's edits, `@file`, `{diff}`, commits, checkpoints, restore and health."""
+    garden = Garden(tmp_path / "garden" / "work", [n for n in NVIM if n != "sparse-lazy"])
+    for name in PLANTS:
+        garden.has_run(name)
+    garden.in_the_way()
+    env = garden.environment()
+    editor = edit(work=garden.work, env={**env, "PATH": f".::{env['PATH']}"})
+    own = {"PYTHONSAFEPATH": "1", "PATH": os.environ["PATH"]}  # the agent is none of ours
+    editor.agent("script", env=own)
+    editor.cmd("AcpPrompt")
+    editor.wait("select(2, require('acp.files').list(vim.fn.getcwd()))")
+    assert "sub/c.txt" in editor.lua("return (require('acp.files').list(vim.fn.getcwd()))")
+    editor.cmd("close")
+    editor.turn("say hello {diff}")
+    editor.turn("runs " + json.dumps("echo A > a.txt; rm b.txt; echo n > new.txt"))
+    editor.wait("#require('acp').state().sessions[1].edits >= 3")
+    editor.cmd("Acp checkpoints")
+    editor.wait_screen("3 changed since")
+    editor.cmd("close")
+    assert garden.ran() == []
+    garden.shell("git -c core.fsmonitor= commit -qam x --no-verify")
+    for name in PLANTS:
+        garden.has_run(name)
+    editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
+    editor.turn("say again {diff}")
+    editor.cmd("Acp restore 1")
+    editor.wait("vim.fn.execute('messages'):find('restored to before prompt 1', 1, true)")
+    editor.cmd("checkhealth acp")
+    editor.wait("vim.bo.filetype == 'checkhealth'")
+    assert garden.ran() == []
+
+
+LAZY = [name for name in PLANTS if "partialClone" in PLANTS[name].config]
+
+
+def test_the_list_of_files_fetches_nothing(edit: Callable[..., Editor], tmp_path: Path) -> None:
+    gardens = [Garden(tmp_path / name / "work", [name]) for name in LAZY]
+    editor = edit(env=gardens[0].environment())
+    for name, garden in zip(LAZY, gardens, strict=True):
+        garden.has_run(name)
+        work = str(garden.work)
+        editor.wait("select(2, require('acp.files').list(...))", work)
+        files = editor.lua("return (require('acp.files').list(...))", work)
+        assert ("sub/c.txt" in files) == (name != "sparse-lazy")
+        assert garden.ran() == []
