@@ -183,18 +183,19 @@ class GitStore:
         asked = b"".join(oid + b"\n" for oid, _ in lines)
         check = ["cat-file", "--batch-check=%(objectsize)", "--buffer"]
         sizes = self._run(check, asked).split(b"\n") if lines else []
+        stem = self._top.rstrip(os.sep) + os.sep
         for (_, name), size in zip(lines, sizes, strict=False):
-            if str(_size(Path(self._top, name))).encode() != size:
+            if b"%d" % _size(stem + name) != size:
                 names.add(name)
-        return [name for name in names if _size(Path(self._top, name)) >= 0]
+        return [name for name in names if _size(stem + name) >= 0]
 
     def _tracked(self, *spec: str) -> list[tuple[bytes, str]]:
         """Object name and path of each tracked file below the root that a pathspec leaves."""
         root = [] if self._spec == "." else [f":(literal){self._spec}"]
         listed = self._git.run(["ls-files", "-s", "-z", "--", *root, *spec], converting=True)
-        entries = (entry.split(b"\t", 1) for entry in listed.split(b"\0") if entry)
-        parted = ((meta.split(b" "), name) for meta, name in entries)
-        return [(meta[1], os.fsdecode(name)) for meta, name in parted if meta[0][:3] == b"100"]
+        files = (entry for entry in listed.split(b"\0") if entry.startswith(b"100"))
+        entries = (entry.split(b"\t", 1) for entry in files)
+        return [(meta.split(b" ", 2)[1], os.fsdecode(name)) for meta, name in entries]
 
     def _written(
         self, blobs: Mapping[str, Blob], out: Path, index: Mapping[str, str]
@@ -310,7 +311,7 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _size(path: Path) -> int:
+def _size(path: str) -> int:
     """Bytes of a regular file; -1 where there is none."""
     try:
         info = os.lstat(path)
