@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_nvim.agent.fs.paths import Place, secret
+from acp_nvim.agent.fs.paths import Place, matches
 from acp_nvim.session.asking.globs import MOST, alternatives
 from acp_nvim.session.asking.rules import Case, Rule, decide
 
@@ -48,11 +48,11 @@ def test_braces_of_a_command_are_the_shells() -> None:
 
 @pytest.mark.parametrize("name", ["a.pem", "a.key", "{x,y}"])
 def test_secret_files_take_alternatives(name: str) -> None:
-    assert secret(Place(f"/w/{name}", f"/w/{name}"), name, ["**/*.{pem,key}", "{x,y}"])
-    assert not secret(Place("/w/a.txt", "/w/a.txt"), "a.txt", ["**/*.{pem,key}"])
+    assert matches(Place(f"/w/{name}", f"/w/{name}"), name, ["**/*.{pem,key}", "{x,y}"])
+    assert not matches(Place("/w/a.txt", "/w/a.txt"), "a.txt", ["**/*.{pem,key}"])
 
 
 @pytest.mark.parametrize("glob", ["[z-a]", "[", "[]", "[!]", "a[\\", "(", "*" * 50])
 def test_a_glob_that_makes_no_sense_stands_for_itself(glob: str) -> None:
-    assert secret(Place(f"/w/{glob}", f"/w/{glob}"), glob, [glob])
+    assert matches(Place(f"/w/{glob}", f"/w/{glob}"), glob, [glob])
     assert decide([Rule("deny", path=glob)], Case(kind="read", paths=["/w/x/y"])) in (None, "deny")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.agent.fs.paths import below, place, secret
+from acp_nvim.agent.fs.paths import below, matches, place
 from acp_nvim.protocol.errors import RequestError
 
 DEFAULTS = ["**/.env", "**/.env.*", "**/*.pem", "**/id_rsa*", "**/.ssh/**", "**/.netrc"]
@@ -79,7 +79,7 @@ def test_another_spelling_of_a_root_is_known_by_its_inode(
 
 def is_secret(path: str, globs: list[str], root: str | None = "/work") -> bool:
     real = place(path)
-    return secret(real, None if root is None else below(real.real, [root]), globs)
+    return matches(real, None if root is None else below(real.real, [root]), globs)
 
 
 @pytest.mark.parametrize(

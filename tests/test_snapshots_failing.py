@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.agent.workspace import gitstore
+from acp_nvim.agent.workspace import private_git
 from acp_nvim.agent.workspace.gitstore import GitStore
 from acp_nvim.agent.workspace.snapshots import Snapshots
 from tests.test_snapshots import repository, told
@@ -44,7 +44,7 @@ class Vanishing:
                 self.left -= 1
                 if not self.left:
                     self._path.unlink()
-                raise gitstore.GitError(f"git update-index: Unable to process {self._path.name}")
+                raise private_git.GitError(f"git update-index: Unable to process {self._path.name}")
         return self._run(args, given, **rest)
 
 
@@ -69,7 +69,7 @@ def test_a_file_that_never_stops_is_an_error(
     store.scan()
     (work / "c").write_text("two\n")
     monkeypatch.setattr(store, "_run", Vanishing(store._run, work / "c", 1000))
-    with pytest.raises(gitstore.GitError, match="Unable to process c"):
+    with pytest.raises(private_git.GitError, match="Unable to process c"):
         store.scan()
 
 
@@ -83,7 +83,7 @@ async def test_a_tree_that_could_not_be_kept_is_tried_again(
     (work / "a").write_text("two\n")
 
     def fails(*_: object, **__: object) -> bytes:
-        raise gitstore.GitError("git diff-files: no")
+        raise private_git.GitError("git diff-files: no")
 
     with monkeypatch.context() as broken:
         broken.setattr(GitStore, "_run", fails)

@@ -16,6 +16,7 @@ from msgspec import UNSET
 
 from acp_nvim.agent.elicitations import Elicitations, response
 from acp_nvim.agent.extensions import Extensions, session_of
+from acp_nvim.agent.fs import guard
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.servers import FileServer, Handler, TerminalServer
 from acp_nvim.agent.settings import Settings
@@ -185,9 +186,11 @@ class Client(Updating):
         """v1/tool-calls#requesting-permission: rules first, then the user."""
         tool_call = session.upsert_call(params.tool_call)
         decision = permission_decision(decision_id(), tool_call, params)
-        action = rules.decide(
-            self._settings().permission.rules, rule_case(tool_call, self.name, session.cwd)
-        )
+        case = rule_case(tool_call, self.name, session.cwd)
+        settings = self._settings()
+        action = rules.decide(settings.permission.rules, case)
+        if action == "allow" and guard.asks(case.kind, case.paths, session.roots, settings.files):
+            action = "ask"
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         elif action in ("allow", "deny"):

@@ -44,6 +44,7 @@ class FileSettings(msgspec.Struct, frozen=True):
 
     outside: Literal["ask", "deny", "allow"] = "ask"
     secret: list[str] = field(default_factory=list)
+    executed: list[str] = field(default_factory=list)
     directories: list[str] = field(default_factory=list)
     save: Literal["auto", "always", "never"] = "auto"
     autocmds: bool = True

@@ -1,5 +1,5 @@
-"""Questions about paths: an agent wants to read or write outside of its session, or a secret
-file.
+"""Questions about paths: an agent wants to read or write outside of its session, a secret file, or
+one that other programs run.
 """
 
 from __future__ import annotations
@@ -16,6 +16,11 @@ OPTIONS = (
     Option("allow_always", "Allow this file for the session", "allow_always"),
     Option("reject_once", "Refuse", "reject_once"),
 )
+WHAT = {
+    "outside": "a file outside of the session's directories",
+    "secret": "a secret file",
+    "executed": "a file that other programs run",
+}
 
 
 class Access:
@@ -28,17 +33,14 @@ class Access:
         self._allowed: set[tuple[int, str, str]] = set()
 
     async def __call__(self, session: Session, verb: str, where: Place, reason: str) -> bool:
-        """Return whether the user lets the agent `read` or `write` a path that is `outside` or
-        `secret`.
+        """Return whether the user lets the agent `read` or `write` a path that is `outside`,
+        `secret` or `executed`.
         """
         key = (session.n, verb, where.real)
         if key in self._allowed:
             return True
-        what = (
-            "a secret file" if reason == "secret" else "a file outside of the session's directories"
-        )
         kind = "read" if verb == "read" else "edit"
-        title = f"{verb} {what}: {_named(where)}"
+        title = f"{verb} {WHAT[reason]}: {_named(where)}"
         decision = Decision(decision_id(), "access", title, kind=kind, options=OPTIONS)
         if session.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")

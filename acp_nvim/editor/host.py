@@ -158,7 +158,12 @@ class Host:
             connection.configured()
         files = options.files
         self.files.options = FileOptions(
-            files.outside, files.secret, files.save, files.autocmds, options.limits.message_bytes
+            files.outside,
+            files.secret,
+            files.save,
+            files.autocmds,
+            options.limits.message_bytes,
+            files.executed,
         )
         self.review.data = Path(data) / "acp" if data else None
         self.review.checkpoints = options.checkpoints

@@ -200,6 +200,7 @@ local checks = {
   ['meta'] = map_of(anything),
   ['files.outside'] = one_of('ask', 'deny', 'allow'),
   ['files.secret'] = texts,
+  ['files.executed'] = texts,
   ['files.directories'] = texts,
   ['files.save'] = one_of('auto', 'always', 'never'),
   ['files.autocmds'] = flag,

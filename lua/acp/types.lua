@@ -169,6 +169,7 @@
 ---@class acp.FilesConfig
 ---@field outside 'ask'|'deny'|'allow'
 ---@field secret string[] globs
+---@field executed string[] globs
 ---@field directories string[]
 ---@field save 'auto'|'always'|'never'
 ---@field autocmds boolean

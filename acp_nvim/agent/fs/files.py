@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Final, Generic, Literal, Protocol, TypeVar
 
 import anyio
 from msgspec import UNSET, UnsetType
 
-from acp_nvim.agent.fs import disk
+from acp_nvim.agent.fs import disk, key_files
 from acp_nvim.agent.fs.fit import excerpt
+from acp_nvim.agent.fs.guard import Guarded, Verb, by_link, by_name
 from acp_nvim.agent.fs.live import BufferText, FileOptions, LiveBuffers
-from acp_nvim.agent.fs.paths import Place, below, place, secret
+from acp_nvim.agent.fs.paths import Place, below, place
 from acp_nvim.agent.fs.refusals import refusal
 from acp_nvim.agent.fs.writing import Amend, Write
 from acp_nvim.edits.seen import Seen
@@ -35,7 +36,6 @@ __all__ = [
     "OnWrite",
 ]
 
-Verb = Literal["read", "write"]
 Kind = Literal["created", "modified"]
 
 
@@ -56,7 +56,14 @@ class FileSession(Protocol):
 S = TypeVar("S", bound=FileSession)
 S_contra = TypeVar("S_contra", contravariant=True)
 
-Ask = Callable[[S, Verb, Place, Literal["outside", "secret"]], Awaitable[bool]]
+Why = Guarded | Literal["outside"]
+_ABOUT: Final[dict[Why, str]] = {
+    "outside": "outside of the session's directories",
+    "secret": "a secret file",
+    "executed": "a file that other programs run",
+}
+
+Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
 """Puts a question to the user, with the path and why it is asked; true when the agent may."""
 OnLocation = Callable[[S, str, int | None], None]
 """Told of each file an agent uses, with the 1-based line where there is one."""
@@ -124,16 +131,14 @@ class Files(Generic[S]):
         self, session: S, params: schema.ReadTextFileRequest
     ) -> schema.ReadTextFileResponse:
         """The live text, or the lines asked for; never the middle of a write."""
-        where = await self._allowed(session, "read", params.path)
-        if where.real in self._writers:  # what is written before it is asked for is read
-            async with _in_line(self._writers, where.real), self.turn(where.real):
-                text = await self._text(where)
-        elif where.real in self._turns:
-            async with self.turn(where.real):
-                text = await self._text(where)
-        else:
-            text = await self._text(where)
+        where, why = await self._allowed(session, "read", params.path)
+        text = await self._settled(where)
         content = excerpt(text, _number(params.line), _number(params.limit))
+        secrets = why != "secret" and bool(self.options.secret)
+        if secrets and key_files.is_secret(where, text, content):
+            await self._question(session, "read", where, "secret")
+            text = await self._settled(where)
+            content = excerpt(text, _number(params.line), _number(params.limit))
         if len(content) > self.options.message_bytes:
             raise refusal("too_large", where.path, f"{len(content)} characters")
         self.seen.note(session.id, where.real, text)
@@ -151,7 +156,7 @@ class Files(Generic[S]):
 
         ``answer`` is given the result as soon as the file is written, before that is reviewed.
         """
-        where = await self._allowed(session, "write", params.path)
+        where, _ = await self._allowed(session, "write", params.path)
         if params.path.endswith("/"):
             raise refusal("directory", where.path, "names a directory")
         async with _in_line(self._writers, where.real):  # the write that came last stands
@@ -186,28 +191,39 @@ class Files(Generic[S]):
 
     # ---- who may
 
-    async def _allowed(self, session: S, verb: Verb, path: str) -> Place:
+    async def _allowed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
+        """Which file is meant, and about what the user was asked, if they were."""
         where = place(path)
         options = self.options
         inside = below(where.real, session.roots)
         if inside is None and options.outside == "deny":
             raise refusal("outside", path, "outside of the session's directories")
-        if secret(where, inside, options.secret):
-            await self._question(session, verb, where, "secret")
-        elif inside is None and options.outside == "ask":
-            await self._question(session, verb, where, "outside")
-        return where
+        why: Why | None = by_name(where, inside, verb, options)
+        why = why or await by_link(where, session.roots, verb, options)
+        if why is None and inside is None and options.outside == "ask":
+            why = "outside"
+        if why is not None:
+            await self._question(session, verb, where, why)
+        return where, why
 
-    async def _question(
-        self, session: S, verb: Verb, where: Place, reason: Literal["outside", "secret"]
-    ) -> None:
-        if not await self._ask(session, verb, where, reason):
-            about = {"outside": "outside of the session's directories", "secret": "a secret file"}
-            raise refusal("denied", where.path, f"the user did not allow to {verb} {about[reason]}")
+    async def _question(self, session: S, verb: Verb, where: Place, why: Why) -> None:
+        if not await self._ask(session, verb, where, why):
+            what = f"the user did not allow to {verb} {_ABOUT[why]}"
+            raise refusal("denied", where.path, what)
 
     def turn(self, real: str) -> AbstractAsyncContextManager[None]:
         """One at a time for each file."""
         return _in_line(self._turns, real)
+
+    async def _settled(self, where: Place) -> Text:
+        """The text when all writes are over that were asked for before."""
+        if where.real in self._writers:
+            async with _in_line(self._writers, where.real), self.turn(where.real):
+                return await self._text(where)
+        if where.real in self._turns:
+            async with self.turn(where.real):
+                return await self._text(where)
+        return await self._text(where)
 
     async def _text(self, where: Place) -> Text:
         """The text as it is now; RequestError where there is no such file."""

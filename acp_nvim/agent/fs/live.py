@@ -23,6 +23,7 @@ class FileOptions(msgspec.Struct):
     save: Save = "auto"
     autocmds: bool = True
     message_bytes: int = 64 * 1024 * 1024
+    executed: Sequence[str] = ()
 
 
 class BufferText(msgspec.Struct, frozen=True):

@@ -67,42 +67,64 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return stat.st_dev, stat.st_ino
 
 
-def secret(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
+def matches(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
     """Whether one of the globs names this file.
 
     A glob without a slash matches any part of the path, one with slashes the whole of it, with
     ``**`` for any number of parts, ``{a,b}`` for either; a glob that is absolute (or begins with
-    ``~``) is compared with the absolute path. ``inside`` is the path below the session's directory,
-    None when it is outside: the name of a directory that the user works in makes nothing secret.
+    ``~``) is compared with the absolute path. One that begins with ``!`` takes away what others
+    name, wherever it stands. ``inside`` is the path below the session's directory,
+    None when it is outside: the name of a directory that the user works in names nothing in it.
     Case makes no difference. Both what the path says and what it resolves to count.
     """
     if not globs:
         return False
-    anywhere, anchored = _patterns(tuple(globs))
+    named, spared = _compiled(tuple(globs))
     shown = real = place.real.replace(os.sep, "/")
     if inside is not None:
         shown = "/" + inside.replace(os.sep, "/")
-    name = place.path.replace(os.sep, "/").rstrip("/").rpartition("/")[2]
-    if anywhere.fullmatch(shown) or (anchored is not None and anchored.fullmatch(real)):
+    if named.match(shown, real) and not spared.match(shown, real):
         return True
-    return not shown.endswith("/" + name) and bool(anywhere.fullmatch("/" + name))
+    name = "/" + place.path.replace(os.sep, "/").rstrip("/").rpartition("/")[2]
+    return not shown.endswith(name) and named.match(name) and not spared.match(name)
+
+
+class _Patterns(msgspec.Struct, frozen=True):
+    """One expression for all globs below a directory, one for all absolute ones."""
+
+    anywhere: re.Pattern[str] | None
+    anchored: re.Pattern[str] | None
+
+    def match(self, shown: str, real: str = "") -> bool:
+        """Whether a path below its directory, or as a whole, is meant."""
+        if self.anywhere is not None and self.anywhere.fullmatch(shown):
+            return True
+        return self.anchored is not None and self.anchored.fullmatch(real) is not None
 
 
 @lru_cache(maxsize=32)
-def _patterns(globs: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
-    """One expression for all globs below a directory, one for all absolute ones."""
+def _compiled(globs: tuple[str, ...]) -> tuple[_Patterns, _Patterns]:
+    """What is named, and what is taken away."""
+    written = [one for glob in globs for one in alternatives(glob)]
+    named = [glob for glob in written if not glob.startswith("!")]
+    return _patterns(named), _patterns([glob[1:] for glob in written if glob.startswith("!")])
+
+
+def _patterns(globs: Sequence[str]) -> _Patterns:
     anywhere, anchored = [], []
-    for glob in (one for written in globs for one in alternatives(written)):
+    for glob in globs:
         expanded = os.path.expanduser(glob).replace(os.sep, "/")  # noqa: PTH111
         if expanded.startswith("/"):
             anchored.append(_translate(expanded[1:]))
         else:
             below_it = "" if "/" in glob else "(?:/.*)?"
             anywhere.append("(?:.*/)?" + _translate(expanded) + below_it)
-    return _any(anywhere or ["(?!)"]), _any(anchored) if anchored else None
+    return _Patterns(_any(anywhere), _any(anchored))
 
 
-def _any(patterns: list[str]) -> re.Pattern[str]:
+def _any(patterns: list[str]) -> re.Pattern[str] | None:
+    if not patterns:
+        return None
     return re.compile("/(?:" + "|".join(patterns) + ")", re.IGNORECASE | re.DOTALL)
 
 

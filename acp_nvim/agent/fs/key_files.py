@@ -1,0 +1,73 @@
+"""Files that are secret by what they hold, whatever their name is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import Final
+
+from acp_nvim.agent.fs.paths import Place
+from acp_nvim.edits.text import Text
+
+HEAD: Final = 64 * 1024
+"""Characters from the beginning that are looked at, also where other lines are asked for."""
+_HINTS: Final = (
+    *("PRIVATE KEY", "PuTTY-User-Key-File-", "AGE-SECRET-KEY-1", "AGE-PLUGIN-"),
+    *("PrivateKey", '"kty"', "secret key"),
+)
+"""One of these stands in every such file: to look for them costs next to nothing."""
+_BASE64: Final = r"[A-Za-z0-9+/]{40}"
+_BREAK: Final = r"(?:\\[nr]|[\s\"'+,>|-])*"
+_KEY: Final = re.compile(
+    # A PEM header and what follows it: the header alone stands in many a program.
+    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
+    rf"{_BREAK}(?:[A-Za-z-]+: [^\n\\]*{_BREAK})*{_BASE64}"
+    r"|---- BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----"
+    r"|^PuTTY-User-Key-File-\d:"
+    r"|\bAGE-SECRET-KEY-1[A-Z0-9]{40}|\bAGE-PLUGIN-[A-Z0-9-]+-1[A-Z0-9]{20}"
+    r"|^\s*PrivateKey\s*=\s*[A-Za-z0-9+/]{43}="
+    r"|^untrusted comment: [^\n]*secret key\b"
+    r'|"kty"\s*:[^{}]*"d"\s*:\s*"[\w-]{20}|"d"\s*:\s*"[\w-]{20}[^{}]*"kty"\s*:',
+    re.MULTILINE,
+)
+_LOGIN: Final = re.compile(
+    r"://[^/\s:@]*:[^/\s@]+@|://[^/\s@]{20,}@|^\s*extraheader\s*=.*authorization",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def is_secret(where: Place, text: Text, served: str) -> bool:
+    """Whether a text, of which an agent wants these lines, holds a private key, or the password of
+    a remote of git's.
+    """
+    head = _head(text)
+    parts = [head] if head.startswith(served) else [head, served]
+    if any(holds_key(part) for part in parts):
+        return True
+    return _is_git_config(where.real) and any(_LOGIN.search(part) for part in parts)
+
+
+def holds_key(content: str) -> bool:
+    """Whether there is a private key in it."""
+    hinted = any(hint in content for hint in _HINTS)
+    return hinted and _KEY.search(content) is not None
+
+
+def _head(text: Text) -> str:
+    lines, size = [], 0
+    for line in text.lines:
+        lines.append(line)
+        size += len(line) + 1
+        if size > HEAD:
+            break
+    return "\n".join(lines)
+
+
+def _is_git_config(path: str) -> bool:
+    """Whether git reads the addresses of remotes from it."""
+    parts = PurePath(path).parts
+    if parts[-1] in (".gitconfig", ".gitmodules"):
+        return True
+    return parts[-1] in ("config", "config.worktree") and any(
+        part == ".git" or part.endswith(".git") for part in parts[:-1]
+    )
