@@ -118,14 +118,14 @@ def _patterns(globs: Sequence[str]) -> _Patterns:
             anchored.append(_translate(expanded[1:]))
         else:
             below_it = "" if "/" in glob else "(?:/.*)?"
-            anywhere.append("(?:.*/)?" + _translate(expanded) + below_it)
-    return _Patterns(_any(anywhere), _any(anchored))
+            anywhere.append(_translate(expanded) + below_it)
+    return _Patterns(_any(anywhere, "(?:.*/)?"), _any(anchored))
 
 
-def _any(patterns: list[str]) -> re.Pattern[str] | None:
+def _any(patterns: list[str], before: str = "") -> re.Pattern[str] | None:
     if not patterns:
         return None
-    return re.compile("/(?:" + "|".join(patterns) + ")", re.IGNORECASE | re.DOTALL)
+    return re.compile(f"/{before}(?:" + "|".join(patterns) + ")", re.IGNORECASE | re.DOTALL)
 
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
