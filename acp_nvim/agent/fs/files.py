@@ -132,18 +132,20 @@ class Files(Generic[S]):
     ) -> schema.ReadTextFileResponse:
         """The live text, or the lines asked for; never the middle of a write."""
         where, why = await self._allowed(session, "read", params.path)
+        line, limit = _number(params.line), _number(params.limit)
         text = await self._settled(where)
-        content = excerpt(text, _number(params.line), _number(params.limit))
-        secrets = why != "secret" and bool(self.options.secret)
-        if secrets and key_files.is_secret(where, text, content):
+        content = excerpt(text, line, limit)
+        whole = line is None and limit is None
+        unknown = why != "secret" and bool(self.options.secret)
+        if unknown and key_files.is_secret(where, text, content, whole=whole):
             await self._question(session, "read", where, "secret")
             text = await self._settled(where)
-            content = excerpt(text, _number(params.line), _number(params.limit))
+            content = excerpt(text, line, limit)
         if len(content) > self.options.message_bytes:
             raise refusal("too_large", where.path, f"{len(content)} characters")
         self.seen.note(session.id, where.real, text)
         self.on_read(where.real, text)
-        self._on_location(session, where.real, _number(params.line))
+        self._on_location(session, where.real, line)
         return schema.ReadTextFileResponse(content)
 
     async def write(

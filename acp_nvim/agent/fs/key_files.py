@@ -9,10 +9,13 @@ from typing import Final
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.edits.text import Text
 
-HEAD: Final = 64 * 1024
+HEAD: Final = 16 * 1024
 """Characters from the beginning that are looked at, also where other lines are asked for."""
+_WHOLE: Final = 4 * 1024
+"""Within so many a file says that it is a key, where it is nothing else."""
+_PEM: Final = "PRIVATE KEY"
 _HINTS: Final = (
-    *("PRIVATE KEY", "PuTTY-User-Key-File-", "AGE-SECRET-KEY-1", "AGE-PLUGIN-"),
+    *("PuTTY-User-Key-File-", "AGE-SECRET-KEY-1", "AGE-PLUGIN-"),
     *("PrivateKey", '"kty"', "secret key"),
 )
 """One of these stands in every such file: to look for them costs next to nothing."""
@@ -34,14 +37,14 @@ _LOGIN: Final = re.compile(
     r"://[^/\s:@]*:[^/\s@]+@|://[^/\s@]{20,}@|^\s*extraheader\s*=.*authorization",
     re.MULTILINE | re.IGNORECASE,
 )
+_GIT_CONFIGS: Final = ("/config", "/config.worktree", "/.gitconfig", "/.gitmodules")
 
 
-def is_secret(where: Place, text: Text, served: str) -> bool:
-    """Whether a text, of which an agent wants these lines, holds a private key, or the password of
-    a remote of git's.
+def is_secret(where: Place, text: Text, served: str, *, whole: bool = False) -> bool:
+    """Whether a text, of which an agent wants these lines (or ``whole``), holds a private key, or
+    the password of a remote of git's.
     """
-    head = _head(text)
-    parts = [head] if head.startswith(served) else [head, served]
+    parts = [served] if whole else [_head(text), served]
     if any(holds_key(part) for part in parts):
         return True
     return _is_git_config(where.real) and any(_LOGIN.search(part) for part in parts)
@@ -49,8 +52,10 @@ def is_secret(where: Place, text: Text, served: str) -> bool:
 
 def holds_key(content: str) -> bool:
     """Whether there is a private key in it."""
-    hinted = any(hint in content for hint in _HINTS)
-    return hinted and _KEY.search(content) is not None
+    if _PEM in content and _KEY.search(content):
+        return True
+    head = content[:_WHOLE]
+    return any(hint in head for hint in _HINTS) and _KEY.search(content) is not None
 
 
 def _head(text: Text) -> str:
@@ -65,9 +70,7 @@ def _head(text: Text) -> str:
 
 def _is_git_config(path: str) -> bool:
     """Whether git reads the addresses of remotes from it."""
-    parts = PurePath(path).parts
-    if parts[-1] in (".gitconfig", ".gitmodules"):
-        return True
-    return parts[-1] in ("config", "config.worktree") and any(
-        part == ".git" or part.endswith(".git") for part in parts[:-1]
-    )
+    if not path.endswith(_GIT_CONFIGS):
+        return False
+    *folders, name = PurePath(path).parts
+    return name.startswith(".git") or any(folder.endswith(".git") for folder in folders)
