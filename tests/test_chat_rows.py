@@ -8,9 +8,10 @@ import pytest
 
 from acp_nvim.protocol import schema
 from acp_nvim.render.content import describe
+from acp_nvim.render.diffs import diff_rows
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.text import shown_path
-from acp_nvim.render.tools import Look, diff_rows, draw
+from acp_nvim.render.tools import Look, draw
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -27,7 +28,7 @@ def texts(rows: list[Any]) -> list[str]:
         ("/workshop/a.py", "/work", "/workshop/a.py"),
         ("/etc/hosts", "/work", "/etc/hosts"),
         ("/work", "/work", "/work"),
-        ("/work/a\nb", "/work", "a b"),
+        ("/work/a\nb", "/work", "a^Jb"),
         ("/etc/hosts", "/", "/etc/hosts"),
         ("/etc/hosts", "", "/etc/hosts"),
     ],

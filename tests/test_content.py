@@ -276,7 +276,7 @@ def test_the_line_of_a_call_leads_to_its_file(chat: Editor) -> None:
 def test_a_wide_line_says_so_and_opens(chat: Editor) -> None:
     text = "x" * 5000
     chat.turn(call(content=[{"type": "content", "content": {"type": "text", "text": text}}]))
-    enter(chat, "… +1000 characters")
+    enter(chat, "x … 1000 characters … x")
     assert text in [line.strip() for line in shown(chat)]
 
 

@@ -27,9 +27,24 @@ SPELLED = [
     ("\u2028\u2029", "<U+2028><U+2029>"),
     ("\ufeffbom", "<U+FEFF>bom"),
     ("\ud800", "\ufffd"),
+    ("rm\u00ad -\u200drf", "rm<U+00AD> -<U+200D>rf"),
+    ("\u115f\u3164\uffa0", "<U+115F><U+3164><U+FFA0>"),
+    ("a\ufe0f\U000e0041\u2061", "a<U+FE0F><U+E0041><U+2061>"),
+    ("\u202e\u200d\u4e2d", "<U+202E><U+200D>\u4e2d"),
 ]
 
-KEPT = ["", "plain", "tab\there", "line\nline", "é中🙂", "👩\u200d🚀", "می\u200cخواهم", "\u00a0"]
+KEPT = [
+    "",
+    "plain",
+    "tab\there",
+    "line\nline",
+    "é中🙂",
+    "👩\u200d🚀",
+    "می\u200cخواهم",
+    "\u00a0",
+    "❤\ufe0f\u200d🔥",
+    "1\ufe0f\u20e3",
+]
 
 
 @pytest.mark.parametrize(("text", "shown"), SPELLED)

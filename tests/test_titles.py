@@ -10,7 +10,6 @@ from acp_nvim.protocol import schema
 from acp_nvim.render.titles import shown_title
 from acp_nvim.render.tools import Look, card, draw, float_rows
 from acp_nvim.session.asking.decisions import Decision
-from acp_nvim.session.asking.questions import details
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -84,9 +83,7 @@ def asking(title: str, path: str, diff: bool) -> tuple[ToolEntry, Decision]:
     content = [schema.Diff(path, "b\n", old_text="a\n")] if diff else []
     place = schema.ToolCallLocation(path)
     call = ToolCall("c", title=title, kind="edit", content=content, locations=[place])
-    decision = Decision(
-        "p1", "permission", title, kind="edit", tool_call_id="c", details=details(call)
-    )
+    decision = Decision("p1", "permission", title, kind="edit", tool_call_id="c")
     entry = ToolEntry(call)
     entry.decisions.append(decision)
     return entry, decision
@@ -131,7 +128,7 @@ def test_a_question_names_the_directory_where_it_is_another_than_the_sessions(
     cwd: str, said: bool
 ) -> None:
     call = ToolCall("c", title="Build", kind="execute", raw_input={"command": "make", "cwd": cwd})
-    decision = Decision("p1", "permission", "Build", tool_call_id="c", details=details(call))
+    decision = Decision("p1", "permission", "Build", tool_call_id="c")
     entry = ToolEntry(call)
     entry.decisions.append(decision)
     rows = [text for text, _, _ in float_rows(entry, decision, CWD)]

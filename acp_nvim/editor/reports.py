@@ -15,7 +15,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.text import one_line, size, visible
-from acp_nvim.render.tools import WHOLE, Look, card, draw
+from acp_nvim.render.tools import WHOLE, Look, card, draw, entry_of, float_rows
 from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.session import Session
@@ -104,12 +104,10 @@ def permissions(host: Host) -> list[str]:
     """Every pending decision with all of its options."""
     lines: list[str] = []
     for conversation in host.conversations.values():
-        for decision in conversation.session.decisions:
-            lines += [
-                f"session {conversation.session.n}, {decision.id}",
-                *_texts(card(decision)),
-                "",
-            ]
+        session = conversation.session
+        for decision in session.decisions:
+            rows = float_rows(entry_of(decision, session), decision, session.cwd)
+            lines += [f"session {session.n}, {decision.id}", *_texts(rows), ""]
     for decision in host.desk.decisions:
         lines += [f"no session, {decision.id}", *_texts(card(decision)), ""]
     return lines or ["nothing is pending"]

@@ -14,7 +14,7 @@ from acp_nvim.protocol.schema import Diff
 from acp_nvim.render.document import ENTRY, Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
-from acp_nvim.render.tools import Look, float_rows
+from acp_nvim.render.tools import Look, entry_of, float_rows
 from acp_nvim.session import snapshot
 from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.entries import Past
@@ -175,10 +175,8 @@ class Screen:
         return ops
 
     def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
-        asker = decision.asker or session
-        call = asker.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
-        entry = asker.entries.get(call) if call else None
-        rows = float_rows(entry, decision, asker.cwd)
+        entry = entry_of(decision, session)
+        rows = float_rows(entry, decision, (decision.asker or session).cwd)
         options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
         return {
             "id": decision.id,

@@ -18,9 +18,11 @@ very many of these.
 """
 
 WIDEST = 4000
-"""Characters of a row that are drawn; a longer line is cut and says so (its full text opens with
-`<CR>`).
+"""Characters of a row that are drawn: of a longer line its beginning and its end. It says so, and
+its full text opens with `<CR>`.
 """
+LAST = 1000
+"""So many of them are its end."""
 
 
 def width(text: str) -> int:
@@ -28,10 +30,17 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
+def ends(text: str) -> str:
+    """Return beginning and end of a line, with what is left out between them said."""
+    if len(text) <= WIDEST:
+        return text
+    return f"{text[: WIDEST - LAST]} … {len(text) - WIDEST} characters … {text[-LAST:]}"
+
+
 def row(text: str, group: str | None = None, target: Target | int | None = None) -> Row:
     """Return a row highlighted as a whole, or plain."""
     if len(text) > WIDEST:
-        text = f"{text[:WIDEST]} … +{len(text) - WIDEST} characters"
+        text = ends(text)
     return text, ((0, width(text), group),) if group and text else (), target
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from acp_nvim.render.content import describe, link_target
 from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.text import one_line, visible
-from acp_nvim.render.tools import card
+from acp_nvim.render.tools import entry_of, float_rows
+from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.entries import Letter, PlanDocument, Subagent
 
 _LOOKS = {
@@ -51,8 +52,15 @@ def _subagent(link: Subagent) -> list[Row]:
         below.append(row(f"{count}, latest: {one_line(link.latest)}", "AcpMuted", target))
     for decision in link.decisions:
         if decision.outcome is None:
-            below += card(decision)
+            below += _card(decision)
     return [pieces(head, target), *indent(below, "  ")]
+
+
+def _card(decision: Decision) -> list[Row]:
+    """What a child asks, with all that its own chat tells of it."""
+    asker = decision.asker
+    entry = entry_of(decision, asker) if asker is not None else None
+    return float_rows(entry, decision, asker.cwd if asker is not None else "")
 
 
 def _look(link: Subagent) -> tuple[str, str, str]:

@@ -11,11 +11,35 @@ import re
 from pathlib import Path
 
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
+_LOOKED_AT = 1 << 16
+"""Characters of a text that may be on one line: it may have millions."""
+_JOINERS = frozenset("\u200c\u200d" + "".join(map(chr, range(0xFE00, 0xFE10))))
+"""They shape the letters and signs of other scripts beside them; beside ASCII they do nothing."""
+_KEYCAPS = frozenset("0123456789#*")
+"""Signs that stand on keys: such a one, U+FE0F and U+20E3."""
+
+
+def _shapes(text: str, at: int) -> bool:
+    """Whether the joiner there stands between what it joins, or behind what it varies."""
+    joiner, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
+    if joiner == "\ufe0f" and before in _KEYCAPS:
+        return after == "\u20e3"
+    if joiner < "\ufe00" and before >= "\ufe00" and before in _JOINERS:
+        return _is_letter(after) and _shapes(text, at - 1)
+    return _is_letter(before) and (joiner >= "\ufe00" or _is_letter(after))
+
+
+def _is_letter(character: str) -> bool:
+    return not character.isascii() and _UNSAFE.match(character) is None
 
 
 def _visible(match: re.Match[str]) -> str:
+    if match.group() in _JOINERS and _shapes(match.string, match.start()):
+        return match.group()
     code = ord(match.group())
     if code < 0x20:
         return "^" + chr(code + 0x40)
@@ -41,22 +65,29 @@ def one_line(text: str, limit: int = 200) -> str:
     """
     if len(text) <= limit and text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
-    line = " ".join(visible(text).split())
+    line = " ".join(visible(text[:_LOOKED_AT]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def path_line(path: str) -> str:
+    """Return a path on one line, all of it: line breaks and tabs are spelled out as well."""
+    if path.isascii() and path.isprintable():
+        return path
+    return visible(path).replace("\n", "^J").replace("\t", "^I")
 
 
 def home_path(path: str) -> str:
     """Return a path on one line; below the home directory it starts with `~`."""
     home = str(Path.home())
     shown = "~" + path[len(home) :] if path.startswith(home + os.sep) else path
-    return one_line(shown)
+    return path_line(shown)
 
 
 def relative(path: str, cwd: str) -> str | None:
     """Return a path below `cwd` relative to it, on one line; None for others."""
     inside = cwd.rstrip("/") + "/"
     if len(path) > len(inside) > 1 and path.startswith(inside):
-        return one_line(path[len(inside) :])
+        return path_line(path[len(inside) :])
     return None
 
 

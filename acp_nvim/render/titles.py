@@ -1,13 +1,11 @@
-"""What a tool call is called on the screen, and what a question says that its rows do not."""
+"""What a tool call is called on the screen."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from acp_nvim.render.text import one_line, shown_path, visible
-from acp_nvim.session.asking.decisions import Decision
+from acp_nvim.render.text import one_line
 
 ABOUT_FILES = frozenset(("read", "edit", "delete", "move", "search"))
 """Kinds whose titles name files. What may be a command is never said otherwise than it is."""
@@ -46,18 +44,3 @@ def says_kind(title: str, kind: str) -> int:
         if title[:size].lower() == word and title[size : size + 1] in ("", " ", ":"):
             return size
     return 0
-
-
-def details(
-    decision: Decision, places: Collection[str], shown: Collection[str], cwd: str
-) -> Iterator[str]:
-    """Return the details of a question, line by line: of the files that its call names (`places`)
-    those that no row has `shown`, relative to `cwd`; the directory where it is another.
-    """
-    for detail in decision.details:
-        if detail in shown or detail == f"in {cwd}":
-            continue
-        if detail in places:
-            yield shown_path(detail, cwd)
-        else:
-            yield from visible(detail).split("\n")

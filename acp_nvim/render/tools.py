@@ -8,16 +8,18 @@ from typing import Any
 
 from msgspec import UNSET
 
-from acp_nvim.edits import hunks
 from acp_nvim.protocol import schema
 from acp_nvim.render.content import describe, is_aside
+from acp_nvim.render.cutting import between, both_ends, folded, head, more
+from acp_nvim.render.diffs import cut, diff_rows, text_rows
 from acp_nvim.render.markdown import Span
-from acp_nvim.render.rows import WIDEST, Row, Target, indent, pieces, row, width
+from acp_nvim.render.rows import WIDEST, Row, Target, ends, indent, pieces, row, width
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, shown_path, visible
-from acp_nvim.render.titles import ABOUT_FILES, details, says_kind, short_title, shown_title
+from acp_nvim.render.titles import ABOUT_FILES, says_kind, short_title, shown_title
+from acp_nvim.render.tool_input import input_rows, is_named
 from acp_nvim.session.asking.decisions import Decision
-from acp_nvim.session.asking.questions import command_of
+from acp_nvim.session.asking.tool_input import commands_of
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -25,11 +27,11 @@ ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "
 GROUPS = {"completed": "AcpToolCompleted", "failed": "AcpToolFailed", "cancelled": "AcpToolFailed"}
 KEYS = {"allow_once": "y", "allow_always": "Y", "reject_once": "n", "reject_always": "N"}
 
-BETWEEN: Row = row("⋮", "AcpMuted")
-"""Between two hunks of a diff."""
-
 WHOLE = 1 << 30
 """As `tool_lines`: nothing is cut, no line either."""
+
+ASKED = 400
+"""Rows of its content that a call shows while it asks; half as many at the end of it."""
 
 SHORT = WIDEST // 8
 """No line of a text of so many characters is cut: one becomes eight at most."""
@@ -70,126 +72,147 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
 
 
 def draw(entry: ToolEntry, look: Look) -> list[Row]:
-    """Return the rows of a tool call: its line first, then what folds under it."""
+    """Return the rows of a tool call: its line first, then what folds under it. While it asks they
+    show all that is known of it.
+    """
     call = entry.call
     asks = entry.asks if entry.decisions else None
     limit = None if asks else look.tool_lines
     rows = [_line(call, asks, look.cwd)]
+    inside: list[Row] = []
     for at, item in enumerate(call.content):
         if item.__class__ is schema.Content:
-            rows += _block(at, item.content, call, limit, look.cwd, UNDER)
+            inside += _block(at, item.content, call, limit, look.cwd, UNDER)
         else:
-            rows += indent(_content(at, item, entry, limit, look.cwd), UNDER)
+            inside += indent(_content(at, item, entry, limit, look.cwd), UNDER)
     if not call.content:
-        rows += indent(_own_terminals(entry, limit, look.cwd) or _input(call, limit), UNDER)
+        told = _own_terminals(entry, limit, look.cwd)
+        inside += indent(told or ([] if asks else _commands(call, limit)), UNDER)
+    rows += folded(inside, _whole(call, asks), ASKED) if asks else inside
     if call.locations:
         rows += indent(_locations(call, look.cwd), UNDER)
     for decision in entry.decisions:
         open_ = decision.outcome is None
         rows += indent(
-            card(decision, call, look.cwd, below=True) if open_ else [_decided(decision)], UNDER
+            card(decision, entry, look.cwd, below=True) if open_ else [_decided(decision)], UNDER
         )
     return rows
 
 
 def card(
-    decision: Decision, call: ToolCall | None = None, cwd: str = "", *, below: bool = False
+    decision: Decision, entry: ToolEntry | None = None, cwd: str = "", *, below: bool = False
 ) -> list[Row]:
     """Return the rows that ask: what, in full, the details, and every option with its keys.
 
     Files of its tool call are named relative to `cwd`. `below` the line of that the title is said
-    again only if that line had to cut it.
+    again only if that line does not say all of it, and the card begins with that line.
     """
+    call = entry.call if entry else None
     mark = {"decision": decision.id}
-    what = "Permission" if decision.listed == "permissions" else "Question"
-    title = short_title(decision.title, call.kind, cwd) if call else decision.title
-    title = " ".join(visible(title).split())
-    if below and call is not None and title == shown_title(call.title, call.kind, cwd):
-        rows = [row(f"{what} needed", "AcpPermission", mark)]
-    else:
-        rows = [pieces([(f"{what}: ", "AcpPermission"), (title, "AcpPermissionTitle")], mark)]
-    places, shown = _files(call, below)
-    rows += [row("  " + line, None, mark) for line in details(decision, places, shown, cwd)]
+    rows = [*_asked(decision, call, cwd, mark, below), *_told(decision, entry, cwd, mark, below)]
     used: set[str] = set()
     for number, option in enumerate(decision.options, 1):
         key = "" if option.kind in used else KEYS.get(option.kind, "")
         used.add(option.kind)
         digit = f"[{number}] " if number < 10 else "[ ] "
-        parts: list[tuple[str, str | None]] = [
-            (f"  {digit}", "AcpKey"),
-            (one_line(option.name), None),
-        ]
+        name = ends(" ".join(visible(option.name).split()))
+        parts: list[tuple[str, str | None]] = [(f"  {digit}", "AcpKey"), (name, None)]
         rows.append(pieces([*parts, (f"  {key}" if key else "", "AcpKey")], mark))
-    return _ends_marked(rows, mark)
+    return _ends_marked(rows, mark, begins=not (below and entry and entry.asks is decision))
 
 
-def _files(call: ToolCall | None, below: bool) -> tuple[set[str], set[str]]:
-    """The files of a call's locations, and those that rows above its question name."""
-    if call is None:
-        return set(), set()
-    places = {location.path for location in call.locations}
+def _asked(
+    decision: Decision, call: ToolCall | None, cwd: str, mark: Target, below: bool
+) -> list[Row]:
+    """What is asked, line by line as it was said: a title may be a command."""
+    what = "Permission" if decision.listed == "permissions" else "Question"
+    title = short_title(decision.title, call.kind, cwd) if call else decision.title
+    first, count, last = both_ends(title.strip())
+    if below and call is not None and [shown_title(call.title, call.kind, cwd)] == first:
+        return [row(f"{what} needed", "AcpPermission", mark)]
+    rows = [pieces([(f"{what}: ", "AcpPermission"), (first[0], "AcpPermissionTitle")], mark)]
+    rows += [row("    " + line, "AcpPermissionTitle", mark) for line in first[1:]]
+    rows += indent([between(count, _whole(call, decision))], "    ") if count else []
+    return rows + [row("    " + line, "AcpPermissionTitle", mark) for line in last]
+
+
+def _told(
+    decision: Decision, entry: ToolEntry | None, cwd: str, mark: Target, below: bool
+) -> list[Row]:
+    """What would be done: as the question says it, and as the call that it is about does."""
+    call = entry.call if entry else None
+    whole = _whole(call, decision)
+    rows: list[Row] = []
+    for detail in decision.details:
+        if detail != f"in {cwd}":
+            rows += text_rows(detail, whole, after="    ")
+    if entry is not None and call is not None and decision.subject == "permission":
+        rows += _of_input(entry, cwd, whole, below)
+    return indent([_marked(each, mark) for each in folded(rows, whole)], UNDER)
+
+
+def _of_input(entry: ToolEntry, cwd: str, whole: Target, below: bool) -> list[Row]:
+    """What the call's raw input tells, and the files that it names. Raw inputs may be large, and
+    the rows are needed again for whatever else changes.
+    """
+    call = entry.call
+    key = (call.raw_input, call.content, call.locations, call.title, cwd)
+    kept = entry.told_rows.get(below)
+    if kept is None or any(a is not b for a, b in zip(kept[0], key, strict=True)):
+        kept = entry.told_rows[below] = (key, _input(call, cwd, whole, below))
+    return kept[1]
+
+
+def _input(call: ToolCall, cwd: str, whole: Target, below: bool) -> list[Row]:
+    places = dict.fromkeys(location.path for location in call.locations)
     diffs = {item.path for item in call.content if isinstance(item, schema.Diff)}
-    return places, diffs | places if below else diffs
+    named = [] if below else [path for path in places if path not in diffs]
+    rows = [
+        row(shown_path(path, cwd), "AcpPath", {"kind": "file", "path": path})
+        for path in named
+        if not is_named(path, call.title)
+    ]
+    return rows + input_rows(call, cwd, diffs | places.keys(), whole)
 
 
-def _ends_marked(rows: list[Row], mark: Target) -> list[Row]:
+def _whole(call: ToolCall | None, asks: Decision | None) -> Target:
+    """What shows all of a call, or of what is asked."""
+    mark = {} if asks is None else {"decision": asks.id}
+    return mark if call is None else {"kind": "tool", "call": call.index, **mark}
+
+
+def _marked(each: Row, mark: Target) -> Row:
+    """A row of a card: keys answer from there, whatever else it leads to."""
+    text, spans, target = each
+    return text, spans, {**target, **mark} if isinstance(target, dict) else mark
+
+
+def _ends_marked(rows: list[Row], mark: Target, begins: bool) -> list[Row]:
     """Where a card begins and ends is known to Neovim: it tells whether all of it is in view."""
-    text, spans, _ = rows[0]
-    rows[0] = (text, spans, mark | {"first": True})
-    text, spans, target = rows[-1]
-    rows[-1] = (text, spans, {**(target if isinstance(target, dict) else mark), "last": True})
+    if begins:
+        rows[0] = _marked(rows[0], {**mark, "first": True})
+    rows[-1] = _marked(rows[-1], {**mark, "last": True})
     return rows
+
+
+def entry_of(decision: Decision, session: Any) -> ToolEntry | None:
+    """Return the tool call that a question of a session, or of a child of it, is about."""
+    asker = decision.asker or session
+    call = asker.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
+    return asker.entries.get(call) if call else None
 
 
 def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> list[Row]:
     """Return a pending decision for the float: its card, then all that the tool call shows of
     itself.
     """
-    rows = card(decision, entry.call if entry else None, cwd)
+    rows = card(decision, entry, cwd)
     if entry is not None:
+        inside: list[Row] = []
         for at, item in enumerate(entry.call.content):
-            rows += indent(_content(at, item, entry, None, cwd), UNDER)
+            inside += indent(_content(at, item, entry, None, cwd), UNDER)
+        rows += folded(inside, _whole(entry.call, decision), ASKED)
     return rows
-
-
-def diff_rows(
-    diff: schema.Diff, limit: int | None, above: int = 0, cwd: str = "", whole: Target | int = 0
-) -> list[Row]:
-    """Return a diff as rows: the path with counts, then removed and added lines, at most
-    `limit`; a row between hunks says that lines are left out there.
-
-    `above` is the number of the file's lines above those that the diff shows, `whole` what shows
-    all of it.
-    """
-    old = _lines(diff.old_text) if isinstance(diff.old_text, str) else []
-    new = _lines(diff.new_text)
-    changes = hunks.diff(old, new)
-    added = sum(len(hunk.lines) for hunk in changes)
-    removed = sum(hunk.end - hunk.start for hunk in changes)
-    where = {"kind": "file", "path": diff.path} | (
-        {"line": above + changes[0].new_start + 1} if changes else {}
-    )
-    head = pieces(
-        [
-            (shown_path(diff.path, cwd), "AcpPath"),
-            (f" +{added}", "AcpAdded"),
-            (f" -{removed}", "AcpRemoved"),
-        ],
-        where,
-    )
-    body: list[Row] = []
-    for hunk in changes:
-        body += [BETWEEN] if body else []
-        body += [row("- " + line, "AcpRemoved") for line in old[hunk.start : hunk.end]]
-        body += [
-            row(
-                "+ " + line,
-                "AcpAdded",
-                {"kind": "file", "path": diff.path, "line": above + hunk.new_start + at + 1},
-            )
-            for at, line in enumerate(hunk.lines)
-        ]
-    return [head, *_cut(body, limit, whole)]
 
 
 def _line(call: ToolCall, asks: Decision | None, cwd: str) -> Row:
@@ -240,17 +263,12 @@ def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:
     if at is None and asks is None:
         return call.index
     target: Target = {"kind": "tool", "call": call.index} | (at or {})
-    return target | ({"decision": asks.id} if asks else {})
+    return target | ({"decision": asks.id, "first": True} if asks else {})
 
 
 def _place(location: schema.ToolCallLocation) -> Target:
     line = location.line if location.line is not UNSET else None
     return {"kind": "file", "path": location.path} | ({"line": line} if line else {})
-
-
-def _lines(text: str) -> list[str]:
-    """The lines of a file's text; the newline at its end begins none."""
-    return visible(text).removesuffix("\n").split("\n") if text else []
 
 
 def _name(name: str, title: str) -> str:
@@ -297,37 +315,18 @@ def _block(
             return [(prefix + line, (), None) for line in lines]
     count = text.count("\n") + 1
     if limit == 0:
-        return indent([_more(count, call.index)], prefix)
+        return indent([more(count, call.index)], prefix)
     if limit is not None and count > limit:
-        text = _head(text, limit)
+        text = head(text, limit)
     rows = indent([_wide(line, call) for line in visible(text).split("\n")], prefix)
     if limit is not None and count > limit:
-        rows += indent([_more(count - limit, call.index)], prefix)
+        rows += indent([more(count - limit, call.index)], prefix)
     return rows
 
 
 def _wide(line: str, call: ToolCall) -> Row:
     """A line that is cut opens in full."""
     return row(line, None, call.index if len(line) > WIDEST else None)
-
-
-def _head(text: str, lines: int) -> str:
-    """Return the first lines of a text without splitting all of it."""
-    at = -1
-    for _ in range(lines):
-        at = text.find("\n", at + 1)
-    return text[:at]
-
-
-def _cut(rows: list[Row], limit: int | None, whole: Target | int) -> list[Row]:
-    if limit is None or len(rows) <= limit:
-        return rows
-    left = sum(row is not BETWEEN for row in rows[limit:])
-    return [*rows[:limit], _more(left, whole)]
-
-
-def _more(count: int, whole: Target | int) -> Row:
-    return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", whole)
 
 
 def _terminal(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
@@ -346,15 +345,15 @@ def _own_terminals(entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
     return [row for terminal in told for row in terminal_rows(terminal, limit, cwd)]
 
 
-def _input(call: ToolCall, limit: int | None) -> list[Row]:
-    command = command_of(call.raw_input)
-    if command is None:
-        return []
-    return _cut(
-        [row("$ " + line, "AcpCommand") for line in visible(command).split("\n")],
-        limit,
-        call.index,
-    )
+def _commands(call: ToolCall, limit: int | None) -> list[Row]:
+    """What a call runs that shows nothing yet."""
+    rows: list[Row] = []
+    for command in commands_of(call.raw_input):
+        if limit == WHOLE:
+            rows += [(f"$ {line}", (), None) for line in visible(command).split("\n")]
+        else:
+            rows += text_rows(command, _whole(call, None), "$ ", "AcpCommand", "  ")
+    return cut(rows, limit, call.index)
 
 
 def _locations(call: ToolCall, cwd: str) -> list[Row]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -63,6 +63,8 @@ class ToolEntry(Struct, eq=False):
     decisions: list[Decision] = field(default_factory=list)
     told: str | None = None
     """The status that the last `AcpToolCall` event carried."""
+    told_rows: dict[bool, Any] = field(default_factory=dict)
+    """What was drawn of the raw input, kept by who draws it."""
     terminals: dict[str, Terminal] = field(default_factory=dict)
     """Those it has ever embedded or told about, as far as they are known."""
 

@@ -16,11 +16,16 @@ end
 --- Bytes of characters that nobody sees or that turn text around, as `acp_nvim/render/text.py` has
 --- them: C1 controls, bidirectional marks, zero widths.
 local UNSEEN = {
-  '\xc2[\x80-\x9f]',
+  '\xc2[\x80-\x9f\xad]',
+  '\xcd\x8f',
   '\xd8\x9c',
+  '\xe1\x85[\x9f\xa0]',
   '\xe2\x80[\x8b\x8e\x8f\xa8-\xae]',
-  '\xe2\x81[\xa0-\xa9]',
+  '\xe2\x81[\xa0-\xaf]',
+  '\xe3\x85\xa4',
   '\xef\xbb\xbf',
+  '\xef\xbe\xa0',
+  '\xf3\xa0[\x80-\xbf][\x80-\xbf]',
 }
 
 ---@param character string

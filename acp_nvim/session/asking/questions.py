@@ -32,26 +32,8 @@ def permission_decision(
         kind=call.kind,
         tool_call_id=call.id,
         options=[Option(option.option_id, option.name, option.kind) for option in params.options],
-        details=details(call),
         request=params,
     )
-
-
-def details(call: ToolCall) -> list[str]:
-    """Return what the call would do that its title may not say: the command, the directory, the
-    paths.
-    """
-    lines: list[str] = []
-    command = command_of(call.raw_input)
-    if command is not None and command not in call.title:
-        lines.append(f"$ {command}")
-    if isinstance(call.raw_input, dict):
-        lines += [
-            f"in {call.raw_input[key]}"
-            for key in ("cwd", "workdir")
-            if isinstance(call.raw_input.get(key), str)
-        ]
-    return lines + [path for path in paths_of(call) if path not in call.title]
 
 
 def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
@@ -63,11 +45,6 @@ def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
         command=command_of(call.raw_input),
         agent=agent,
     )
-
-
-def paths_of(call: ToolCall) -> list[str]:
-    """Return every absolute path that the call names, as it is spelled."""
-    return list(dict.fromkeys(path for path in _named(call) if path.startswith("/")))
 
 
 def _named(call: ToolCall) -> Iterator[str]:
@@ -84,15 +61,15 @@ def command_of(raw_input: Any) -> str | None:
         return None
     command = raw_input.get("command") or raw_input.get("cmd")
     if isinstance(command, list):
-        return _line([str(word) for word in command])
+        return line_of([str(word) for word in command])
     if not isinstance(command, str):
         return None
     args = raw_input.get("args")
     words = [str(word) for word in args] if isinstance(args, list) else []
-    return _line([command, *words]) if words else command
+    return line_of([command, *words]) if words else command
 
 
-def _line(argv: list[str]) -> str:
+def line_of(argv: list[str]) -> str:
     """Return words as one command line. What is handed to a shell as a line is the line itself:
     rules are written for that.
     """

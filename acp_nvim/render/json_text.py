@@ -1,0 +1,102 @@
+"""JSON for people: keys in order, short values on one line, texts of several lines as such."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+
+from acp_nvim.render.cutting import between
+from acp_nvim.render.diffs import text_rows
+from acp_nvim.render.rows import Row, Target, ends, row
+from acp_nvim.render.text import visible
+
+SHORT = 60
+"""Characters of a value that stands on one line."""
+SMALL = 1 << 14
+"""Bytes of a value that is laid out value by value; a larger one is indented as it is."""
+MOST = 40
+"""Keys or items that are shown; of more than that the first and the last ones."""
+DEEPEST = 20
+"""Steps to the right."""
+ROWS = 1000
+
+_GAP: Final = object()
+
+
+def json_rows(value: Any, whole: Target) -> list[Row]:
+    """Return a value as rows; `whole` opens all of it. The work is bounded: what is very large is
+    indented as it is, and of that beginning and end are shown.
+    """
+    members = (
+        _members(value, whole, "") if isinstance(value, dict) else _value("", value, whole, "")
+    )
+    rows = list(islice(members, ROWS))
+    return rows if len(rows) < ROWS else text_rows(_indented(value), whole)
+
+
+def _members(value: dict[Any, Any], whole: Target, indent: str) -> Iterator[Row]:
+    for item in _both(value.items(), len(value)):
+        if item is _GAP:
+            yield between(len(value) - MOST, whole)
+        else:
+            yield from _value(f"{_short(item[0])}: ", item[1], whole, indent)
+
+
+def _items(value: list[Any], whole: Target, indent: str) -> Iterator[Row]:
+    for item in _both(value, len(value)):
+        if item is _GAP:
+            yield between(len(value) - MOST, whole)
+        else:
+            yield from _value("", item, whole, indent)
+
+
+def _both(items: Any, count: int) -> Iterator[Any]:
+    """The items; of very many the first, a gap, and the last."""
+    if count <= MOST + 1:
+        yield from items
+        return
+    half = MOST // 2
+    yield from islice(items, half)
+    yield _GAP
+    yield from reversed(list(islice(reversed(items), half)))
+
+
+def _value(key: str, value: Any, whole: Target, indent: str) -> Iterator[Row]:
+    """A value behind its key: a line, a block of text, or what is in it a step further in."""
+    if isinstance(value, str):
+        yield from _text(key, value, whole, indent)
+        return
+    many = isinstance(value, (dict, list)) and len(value) > MOST  # as JSON that is never short
+    data = b"" if many else msgspec.json.encode(value)
+    if not many and len(data) <= SHORT:
+        yield row(visible(f"{indent}{key}{_short(value)}"))
+    elif len(data) > SMALL or len(indent) > 2 * DEEPEST:
+        yield from text_rows(_indented(value), whole, f"{indent}{key}", None, indent)
+    else:
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
+        yield row(f"{indent}{visible(key)}{opening}")
+        further = f"{indent}  "
+        inside = _members if isinstance(value, dict) else _items
+        yield from inside(value, whole, further)
+        yield row(indent + closing)
+
+
+def _text(key: str, text: str, whole: Target, indent: str) -> Iterator[Row]:
+    """A text of several lines stands below its key as it is, so that code can be read."""
+    if "\n" in text.rstrip("\n"):
+        yield row(visible(f"{indent}{key}").rstrip())
+        yield from text_rows(text.removesuffix("\n"), whole, f"{indent}│ ")
+    else:
+        yield row(visible(f"{indent}{key}{_short(ends(text))}"))
+
+
+def _short(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _indented(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")

@@ -1,0 +1,182 @@
+"""What an agent tells of a tool call by its raw input, as rows of the card that asks about it.
+
+What the call's title, its content and the rows above the card say already is not said again, but
+only where it is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from acp_nvim.protocol import schema
+from acp_nvim.render.cutting import folded
+from acp_nvim.render.diffs import edit_rows, patch_rows, text_rows
+from acp_nvim.render.json_text import json_rows
+from acp_nvim.render.rows import Row, Target, row
+from acp_nvim.render.text import path_line, shown_path
+from acp_nvim.session.asking import tool_input
+from acp_nvim.session.tool_calls import ToolCall
+
+COMPARED = 1 << 18
+"""Characters of a text up to which it is looked up in what is said already."""
+
+_FENCE = re.compile(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is on the screen already when the raw input is drawn."""
+
+    title: str
+    texts: str
+    diffs: list[schema.Diff]
+    paths: Collection[str]
+    cwd: str
+    whole: Target
+    """What opens all of it."""
+
+
+def input_rows(call: ToolCall, cwd: str, paths: Collection[str], whole: Target) -> list[Row]:
+    """Return what a call's raw input tells beyond its title and content; `paths` are named by
+    other rows.
+    """
+    said = Said(
+        call.title,
+        "\n".join(_texts(call)),
+        [item for item in call.content if isinstance(item, schema.Diff)],
+        paths,
+        cwd,
+        whole,
+    )
+    rows: list[Row] = []
+    for part in tool_input.parts(call.raw_input, call.id):
+        rows += _ROWS[type(part)](part, said)
+    return folded(rows, whole)
+
+
+def _texts(call: ToolCall) -> Iterator[str]:
+    for item in call.content:
+        if isinstance(item, schema.Content) and isinstance(item.content, schema.TextContent):
+            yield item.content.text
+
+
+def is_named(path: str, text: str) -> bool:
+    """Whether a text names this path, and not one that begins or ends with it."""
+    at = text.find(path)
+    while at >= 0:
+        before, after = text[at - 1 : at], text[at + len(path) :][:2].rstrip(".,:;")
+        if not re.match(r"[\w/.~-]", before) and not re.match(r"[\w/.~-]", after):
+            return True
+        at = text.find(path, at + 1)
+    return False
+
+
+def _command(part: tool_input.Command, said: Said) -> list[Row]:
+    if _is_said(part.line, said):
+        return []
+    return text_rows(part.line.rstrip("\n"), said.whole, "$ ", "AcpCommand", "  ")
+
+
+def _is_said(line: str, said: Said) -> bool:
+    """Whether the title or a text is this command, and on one line: several are laid out."""
+    if "\n" in line or "\t" in line or "  " in line or len(line) > COMPARED:
+        return False
+    if said.title in (line, f"`{line}`"):
+        return True
+    texts = said.texts if len(said.texts) <= COMPARED else ""
+    return line == texts.strip() or line in [text.strip() for text in _FENCE.findall(texts)]
+
+
+def _place(part: tool_input.Place, said: Said) -> list[Row]:
+    if part.path in said.paths or is_named(part.path, said.title):
+        return []
+    if any(diff.path == part.path for diff in said.diffs):
+        return []
+    target = {"kind": "file", "path": part.path} if part.path.startswith("/") else None
+    return [row(shown_path(part.path, said.cwd), "AcpPath", target)]
+
+
+def _prose(part: tool_input.Prose, said: Said) -> list[Row]:
+    text = part.text.strip("\n")
+    if len(text) <= COMPARED and (text in said.texts or text == said.title):
+        return []
+    return text_rows(text, said.whole)
+
+
+def _patch(part: tool_input.Patch, said: Said) -> list[Row]:
+    if len(part.text) <= COMPARED and _is_in_diffs(part.text, said.diffs):
+        return []
+    head = [row(path_line(part.title), "AcpPath")] if part.title else []
+    return head + patch_rows(part.text, said.whole)
+
+
+def _is_in_diffs(patch: str, diffs: list[schema.Diff]) -> bool:
+    """Whether every line that a patch adds or takes away stands in the diffs, in a file of it."""
+    if not diffs:
+        return False
+    new = {line for diff in diffs for line in diff.new_text.splitlines()}
+    old = {line for diff in diffs for line in (diff.old_text or "").splitlines()}
+    paths = [diff.path for diff in diffs]
+    for line in patch.splitlines():
+        sign, text = line[:1], line[1:]
+        if line.startswith("*** "):
+            name = line.partition(": ")[2]
+            if name and not any(f"/{path}".endswith(f"/{name}") for path in paths):
+                return False
+        elif line.startswith(("+++ ", "--- ")):
+            continue
+        elif (sign == "+" and text not in new) or (sign == "-" and text not in old):
+            return False
+    return True
+
+
+def _edit(part: tool_input.Edit, said: Said) -> list[Row]:
+    for diff in said.diffs:
+        old = diff.old_text if isinstance(diff.old_text, str) else ""
+        if diff.path == part.path and part.new in diff.new_text and (part.old or "") in old:
+            return []
+    return edit_rows(part.path, part.old, part.new, said.cwd, said.whole)
+
+
+def _choice(part: tool_input.Choice, said: Said) -> list[Row]:
+    rows = text_rows(part.text, said.whole, "? ", None, "  ")
+    for number, (label, about) in enumerate(part.answers, 1):
+        text = f"{label} — {about}" if about else label
+        rows += text_rows(text, said.whole, f"  {number}. ", None, "     ")
+    return rows
+
+
+def _task(part: tool_input.Task, said: Said) -> list[Row]:
+    status = f" ({part.status})" if part.status else ""
+    return text_rows(part.text + status, said.whole, "- ", None, "  ")
+
+
+def _folder(part: tool_input.Folder, said: Said) -> list[Row]:
+    return [] if part.path == said.cwd else [row(f"in {path_line(part.path)}", "AcpMuted")]
+
+
+def _note(part: tool_input.Note, said: Said) -> list[Row]:
+    word = f"{part.word} " if part.word else ""
+    return text_rows(part.text, said.whole, word, None, "    ")
+
+
+def _gap(part: tool_input.Gap, said: Said) -> list[Row]:
+    return [row(f"… {part.count} more between, <CR> shows all", "AcpMuted", said.whole)]
+
+
+_ROWS: Final[Mapping[type[Any], Callable[[Any, Said], list[Row]]]] = {
+    tool_input.Command: _command,
+    tool_input.Folder: _folder,
+    tool_input.Place: _place,
+    tool_input.Note: _note,
+    tool_input.Prose: _prose,
+    tool_input.Patch: _patch,
+    tool_input.Edit: _edit,
+    tool_input.Choice: _choice,
+    tool_input.Task: _task,
+    tool_input.Gap: _gap,
+    tool_input.Data: lambda part, said: json_rows(part.value, said.whole),
+}
