@@ -312,8 +312,9 @@ def test_the_keys_answer_from_every_row_of_the_card() -> None:
     entry, decision = asking({"command": "x\n" * 500, "path": "/w/a", "code": "a\nb"})
     rows = float_rows(entry, decision, CWD)
     assert all(isinstance(target, dict) and target["decision"] == "d1" for _, _, target in rows)
-    assert rows[0][2]["first"]
-    assert rows[-1][2]["last"]
+    first, last = rows[0][2], rows[-1][2]
+    assert isinstance(first, dict) and first["first"]
+    assert isinstance(last, dict) and last["last"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from msgspec import UNSET
 
 from acp_nvim.agent.child.tree import true_within
-from acp_nvim.agent.commands import HIDDEN, command_of
+from acp_nvim.agent.commands import command_of
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.asking.decisions import Outcome
@@ -284,7 +284,7 @@ async def test_a_rule_asks_and_shows_all_of_it(tmp_path: Path, answer: str | Non
         (decision,) = served.session.decisions
         assert (decision.subject, decision.kind) == ("command", "execute")
         assert "echo hi; true" in decision.title
-        assert list(decision.details) == ["in /", f"with API_KEY={HIDDEN}", "with X=1"]
+        assert list(decision.details) == ["in /", "with API_KEY=**** (1 character)", "with X=1"]
         assert len(served.session.terminals) == 0
         option = decision.first(answer) if answer else None
         decision.resolve(Outcome("selected", option) if option else Outcome("cancelled"))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.agent.commands import HIDDEN
 from acp_nvim.protocol import schema
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.updates import apply
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 async def test_what_runs_where_and_with_what_is_shown(served: Served) -> None:
     await served.run("echo hi; exit 2", cwd="/", env={"API_TOKEN": "s3cret", "X": "1"})
     assert served.rows() == [
-        *("$ echo hi; exit 2", "in /", f"with API_TOKEN={HIDDEN}", "with X=1"),
+        *("$ echo hi; exit 2", "in /", "with API_TOKEN=**** (6 characters)", "with X=1"),
         *("hi", "↳ exit code 2"),
     ]
     assert [t.snapshot() for t in served.session.terminals] == [

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from acp_nvim.agent.child.launch import AgentStartError, find_program
-from acp_nvim.agent.wire.redact import Redactor
+from acp_nvim.agent.shown_values import shown_value
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND, RequestError
 from acp_nvim.session.terminal import Launch
@@ -26,10 +26,6 @@ _PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./-]+")
 _FIXED: Final = {"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"}
 _DROPPED: Final = ("COLUMNS", "LINES")
 """They would contradict the size of the device."""
-_SECRET: Final = re.compile(
-    r"(?i)(token|key|secret|passw|passphrase|credential|auth|cookie|session|private|dsn|pat$|pwd$)"
-)
-HIDDEN: Final = "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,9 @@ def command_of(
     line = shlex.join([params.command, *params.args]) if params.args else params.command
     argv = _argv(params, cwd, env)
     shown = Launch(
-        line, None if cwd == session_cwd else cwd, [(k, _shown(k, v)) for k, v in added.items()]
+        line,
+        None if cwd == session_cwd else cwd,
+        [(k, shown_value(k, v)) for k, v in added.items()],
     )
     return Command(argv, cwd, env, line, _script(argv), shown)
 
@@ -114,7 +112,3 @@ def _script(argv: Sequence[str]) -> str | None:
         if not option.startswith("-"):
             return None
     return None
-
-
-def _shown(name: str, value: str) -> str:
-    return HIDDEN if _SECRET.search(name) else Redactor().text(value)

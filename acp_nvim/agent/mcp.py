@@ -11,12 +11,15 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from acp_nvim.agent.consent import Project
+from acp_nvim.agent.project_servers import described
+from acp_nvim.agent.shown_values import PLACEHOLDER
 from acp_nvim.protocol import schema
 
 FILES: Final = (".mcp.json", "mcp.json")
@@ -31,9 +34,6 @@ _TRANSPORTS: Final = {
     "sse": "sse",
 }
 """How the world spells them -> how the protocol does."""
-_VARIABLE: Final = re.compile(
-    r"\$ENV\{(?P<ours>\w+)\}|\$\{(?:env:)?(?P<theirs>\w+)(?::-(?P<default>[^}]*))?\}"
-)
 
 Server = schema.McpServerStdio | schema.McpServerHttp | schema.McpServerSse
 
@@ -70,7 +70,10 @@ def servers(
     """
     found = Servers()
     seen: set[str] = set()
-    for entry, file in [*((entry, None) for entry in configured), *_of_files(cwd, found, said)]:
+    for entry, file in [
+        *((entry, None) for entry in configured),
+        *_of_files(cwd, found, said, env),
+    ]:
         name = str(entry.get("name", ""))
         if not name:
             found.left_out.append("an MCP server without a name was left out")
@@ -149,10 +152,15 @@ def _absolute(command: str, cwd: str, path: str | None) -> str:
         return program
     if os.sep in program:
         return str(Path(cwd, program))
-    found = shutil.which(program, path=path)
+    found = shutil.which(program, path=_rooted(path, cwd))
     if found is None:
         return program
     return found if os.path.isabs(found) else str(Path(cwd, found))  # noqa: PTH117
+
+
+def _rooted(path: str | None, cwd: str) -> str | None:
+    """A PATH whose folders start where the server will: relative ones are the session's."""
+    return path and os.pathsep.join(str(Path(cwd, folder)) for folder in path.split(os.pathsep))
 
 
 def _string(entry: Mapping[str, Any], key: str) -> str:
@@ -184,7 +192,7 @@ class _Expansion:
         """Values that were put in, and those that are secret by where they stand."""
 
     def text(self, text: str) -> str:
-        return _VARIABLE.sub(self._value, text)
+        return PLACEHOLDER.sub(self._value, text)
 
     def secret(self, text: str) -> str:
         """The same for a value of `env` or `headers`; what becomes of it is never logged."""
@@ -205,7 +213,7 @@ class _Expansion:
 
 
 def _of_files(
-    cwd: str, found: Servers, said: Callable[[Project], bool | None]
+    cwd: str, found: Servers, said: Callable[[Project], bool | None], env: Mapping[str, str]
 ) -> Iterable[tuple[Mapping[str, Any], str]]:
     """The servers of the project's `mcp.json`, under the names they have there, and the file."""
     entries: list[tuple[Mapping[str, Any], str]] = []
@@ -219,7 +227,7 @@ def _of_files(
         except (OSError, ValueError) as error:
             found.left_out.append(f"{file} was not read: {_one_line(error)}")
             continue
-        project = _project(file, data, listed)
+        project = _project(file, data, listed, cwd, env)
         answer = said(project) if listed else False
         if answer is None:
             found.asks.append(project)
@@ -228,18 +236,31 @@ def _of_files(
     return entries
 
 
-def _project(file: Path, data: bytes, listed: Sequence[Mapping[str, Any]]) -> Project:
-    """What the user is asked about: each server as the file has it."""
-    names = [str(entry["name"]) for entry in listed]
-    lines = [f"{name}: {_what(entry)}" for name, entry in zip(names, listed, strict=True)]
-    return Project(str(file), hashlib.sha256(data).hexdigest(), names, lines)
+def _project(
+    file: Path, data: bytes, listed: Sequence[Mapping[str, Any]], cwd: str, env: Mapping[str, str]
+) -> Project:
+    """What the user is asked about: each server as the file has it. An answer holds for what was
+    shown, which may be more than the file alone says.
+    """
+    lines = [
+        line for entry in listed for line in described(entry, partial(_foreign, entry, cwd, env))
+    ]
+    shown = hashlib.sha256(data + b"\0" + "\n".join(lines).encode("utf-8", "surrogatepass"))
+    return Project(str(file), shown.hexdigest(), [str(entry["name"]) for entry in listed], lines)
 
 
-def _what(entry: Mapping[str, Any]) -> str:
-    """The command with its arguments, or the address."""
-    args = entry.get("args")
-    words = [entry.get("command"), *(args if isinstance(args, list) else ())]
-    return str(entry.get("url") or " ".join(str(word) for word in words))
+def _foreign(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str | None:
+    """The program that a bare name leads to, where that is another than the user would get: one in
+    the project, or found by a PATH of its own.
+    """
+    try:
+        server = _stdio(entry, str(entry["name"]), cwd, _Expansion({**env, "workspaceFolder": cwd}))
+    except Mistake:
+        return None
+    if server.command == entry.get("command"):
+        return None
+    own = any(variable.name == "PATH" for variable in server.env)
+    return server.command if own or Path(server.command).is_relative_to(cwd) else None
 
 
 def _data(file: Path) -> bytes:

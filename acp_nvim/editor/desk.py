@@ -48,6 +48,7 @@ def card_of(decision: Decision) -> dict[str, Any]:
     return {
         "id": decision.id,
         "subject": decision.subject,
+        "head": len(rows) - len(decision.options),
         "lines": [text for text, _, _ in rows],
         "spans": decor(rows)[0],
         "options": [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options],

@@ -16,6 +16,7 @@ from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, card, draw, entry_of, float_rows
+from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.session import Session
@@ -166,16 +167,41 @@ def whole(session: Session, target: dict[str, Any]) -> list[str]:
     if index is None and isinstance(target.get("where"), dict):
         index = target["where"].get("call")
     call = next((call for call in session.tool_calls if call.index == index), None)
-    if call is None:
-        return []
-    lines = _texts(draw(session.entries[call], Look(tool_lines=WHOLE)))
+    return [] if call is None else whole_entry(session.entries[call])
+
+
+def asked(decision: Decision) -> list[str]:
+    """What a question says, and its options, in full."""
+    lines = visible(decision.title).split("\n")
+    for detail in decision.details:
+        lines += visible(detail).split("\n")
+    options = enumerate(decision.options, 1)
+    return [*lines, "", *(f"[{at}] {one_line(it.name, 4000)}" for at, it in options)]
+
+
+def whole_entry(entry: ToolEntry) -> list[str]:
+    """The same of the entry of a tool call."""
+    call = entry.call
+    lines = _texts(draw(entry, Look(tool_lines=WHOLE)))
     tool = f", tool {one_line(call.name)}" if call.name else ""
     lines.insert(1, f"  id {one_line(call.id)}{tool}")
     raw = (("raw input", call.raw_input), ("raw output", call.raw_output), ("_meta", call.meta))
     for name, value in raw:
         if value is not None:
-            text = value if isinstance(value, str) else _pretty(value)
-            lines += ["", f"### {name}", *visible(text).split("\n")]
+            lines += ["", f"### {name}", *_laid_out(value)]
+    return lines
+
+
+def _laid_out(value: Any) -> list[str]:
+    """A value in full; the texts of a table that have several lines stand below their names."""
+    if not isinstance(value, dict):
+        return visible(value if isinstance(value, str) else _pretty(value)).split("\n")
+    lines: list[str] = []
+    for key, member in value.items():
+        if isinstance(member, str) and "\n" in member:
+            lines += [f"{visible(_pretty(key))}:", *("│ " + it for it in _laid_out(member))]
+        else:
+            lines += visible(f"{_pretty(key)}: {_pretty(member)}").split("\n")
     return lines
 
 

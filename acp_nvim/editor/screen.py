@@ -14,7 +14,7 @@ from acp_nvim.protocol.schema import Diff
 from acp_nvim.render.document import ENTRY, Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
-from acp_nvim.render.tools import Look, entry_of, float_rows
+from acp_nvim.render.tools import Look, card, content_rows, entry_of
 from acp_nvim.session import snapshot
 from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.entries import Past
@@ -25,6 +25,9 @@ Op = list[Any]
 
 ASKED = frozenset({"permissions", "elicitations", "questions"})
 """State of which cards are drawn."""
+
+WRITES = ("edit", "delete", "move")
+"""Kinds of calls whose title says no more than their diffs."""
 
 EVENTS = ("event", "called")
 """Operations that run the user's own handlers: last, when all else is as they will find it."""
@@ -176,12 +179,16 @@ class Screen:
 
     def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
         entry = entry_of(decision, session)
-        rows = float_rows(entry, decision, (decision.asker or session).cwd)
+        cwd = (decision.asker or session).cwd
+        asks = card(decision, entry, cwd)
+        rows = asks + content_rows(entry, decision, cwd)
         options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
         return {
             "id": decision.id,
             "subject": decision.subject,
             "diffs": entry is not None and any(isinstance(i, Diff) for i in entry.call.content),
+            "more": decision.kind not in WRITES or len(asks) > len(options) + 1,
+            "head": len(asks) - len(options),
             "lines": [text for text, _, _ in rows],
             "spans": decor(rows)[0],
             "options": options,

@@ -77,7 +77,7 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     """
     call = entry.call
     asks = entry.asks if entry.decisions else None
-    limit = None if asks else look.tool_lines
+    limit = None if asks and look.tool_lines != WHOLE else look.tool_lines
     rows = [_line(call, asks, look.cwd)]
     inside: list[Row] = []
     for at, item in enumerate(call.content):
@@ -88,7 +88,7 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     if not call.content:
         told = _own_terminals(entry, limit, look.cwd)
         inside += indent(told or ([] if asks else _commands(call, limit)), UNDER)
-    rows += folded(inside, _whole(call, asks), ASKED) if asks else inside
+    rows += folded(inside, _whole(call, asks), ASKED) if asks and limit is None else inside
     if call.locations:
         rows += indent(_locations(call, look.cwd), UNDER)
     for decision in entry.decisions:
@@ -206,13 +206,17 @@ def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> li
     """Return a pending decision for the float: its card, then all that the tool call shows of
     itself.
     """
-    rows = card(decision, entry, cwd)
-    if entry is not None:
-        inside: list[Row] = []
-        for at, item in enumerate(entry.call.content):
-            inside += indent(_content(at, item, entry, None, cwd), UNDER)
-        rows += folded(inside, _whole(entry.call, decision), ASKED)
-    return rows
+    return card(decision, entry, cwd) + content_rows(entry, decision, cwd)
+
+
+def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[Row]:
+    """Return what a tool call shows of itself, below its card."""
+    if entry is None:
+        return []
+    inside: list[Row] = []
+    for at, item in enumerate(entry.call.content):
+        inside += indent(_content(at, item, entry, None, cwd), UNDER)
+    return folded(inside, _whole(entry.call, decision), ASKED)
 
 
 def _line(call: ToolCall, asks: Decision | None, cwd: str) -> Row:

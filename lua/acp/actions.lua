@@ -88,7 +88,7 @@ M.list = {
     allow_always = { desc = 'allow always', run = call('acp.decide', 'kind', 'allow_always') },
     reject_once = { desc = 'reject once', run = call('acp.decide', 'kind', 'reject_once') },
     reject_always = { desc = 'reject always', run = call('acp.decide', 'kind', 'reject_always') },
-    open = { desc = 'open the form', run = call('acp.decide', 'open') },
+    open = { desc = 'show all of it, or its form', run = call('acp.decide', 'open') },
     review = { desc = 'show its edits side by side', run = call('acp.decide', 'review') },
     close = close,
   },

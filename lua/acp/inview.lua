@@ -4,11 +4,18 @@ local M = {}
 local api = vim.api
 
 --- The decision that the current window is about: the form that it asks for, or the review of the
---- edits that it would allow.
+--- edits that it would allow, if these are all that it tells.
+---@param cards acp.Card[]
 ---@return integer|string|nil id
-local function subject()
+local function subject(cards)
   local proposal = package.loaded['acp.review.proposal']
-  return proposal and proposal.shown() or api.nvim_buf_get_name(0):match('^acp://form/(.+)')
+  local shown = proposal and proposal.shown()
+  for _, card in ipairs(cards) do
+    if card.id == shown and card.more then
+      return nil
+    end
+  end
+  return shown or api.nvim_buf_get_name(0):match('^acp://form/(.+)')
 end
 
 --- Decisions whose cards a window shows as a whole.
@@ -39,7 +46,7 @@ end
 ---@return 'here'|'beside'|nil
 function M.where(cards)
   local found = shown(api.nvim_get_current_win())
-  local about = subject()
+  local about = subject(cards)
   if about then
     found[about] = true
   end

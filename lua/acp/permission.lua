@@ -9,13 +9,15 @@ local ns = vim.api.nvim_create_namespace('acp.permission')
 --- After a card under the user's cursor was answered elsewhere another moves there: keys wait
 --- this long.
 local GUARD_MS = 400
-local WIDTH, HEIGHT = 72, 0.5
+local WIDTH, HEIGHT, HIGHEST = 72, 0.5, 0.8
 
 ---@class acp.Card
 ---@field id integer|string
 ---@field subject? string 'permission', 'access', 'command', 'elicitation' or 'consent'
 ---@field lines string[]
 ---@field spans acp.Span[]
+---@field head? integer lines above its options
+---@field more? boolean whether it tells more than edits
 ---@field diffs? boolean whether it asks for edits
 ---@field options acp.PermissionOption[]
 ---@field session integer
@@ -36,8 +38,9 @@ local left ---@type integer|nil tab page in which it has just been closed
 local guarded = 0
 local answered ---@type integer|string|nil the card that the user's own key resolved
 -- What the cards would take; how wide and how high is what says what the first one asks.
-local extent = { width = 1, rows = 1, head = 1, title = 1 }
+local extent = { width = 1, rows = 1, head = 1, title = 1, first = 1 }
 local placed ---@type vim.api.keyset.win_config|nil
+local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } what it was cut for
 
 ---@return boolean
 local function visible()
@@ -95,10 +98,11 @@ local function sessions()
 end
 
 --- All cards under one another, a blank line between; with several sessions each says whose it
---- is.
+--- is. None takes more than `limit` screen rows: what is longer loses its middle.
+---@param limit? integer
 ---@return string[] lines
 ---@return acp.Span[] spans
-local function page()
+local function page(limit)
   local lines, spans = {}, {}
   local several = sessions() > 1
   rows = {}
@@ -112,10 +116,12 @@ local function page()
       spans[#spans + 1] = { #lines, 0, #label, 'AcpMuted' }
       lines[#lines + 1] = label
     end
-    for _, span in ipairs(card.spans or {}) do
+    local shown = limit and require('acp.fitted').card(card, placed.width, limit, M.is_current())
+      or card
+    for _, span in ipairs(shown.spans or {}) do
       spans[#spans + 1] = { span[1] + #lines, span[2], span[3], span[4] }
     end
-    vim.list_extend(lines, card.lines)
+    vim.list_extend(lines, shown.lines)
     rows[#rows + 1] = { first = first, last = #lines - 1, id = card.id }
   end
   return lines, spans
@@ -150,10 +156,16 @@ local function footer(more)
   return M.is_current() and legend.inside(cards) or legend.outside(cards, more)
 end
 
---- Half the screen at most, all of it while the user reads there.
+--- Half the screen at most, more for what the first one would do, all while the user reads there.
 ---@return integer rows
 local function most()
-  return math.max(math.floor(vim.o.lines * (M.is_current() and 1 or HEIGHT)), 3)
+  local function part(share)
+    return math.floor(vim.o.lines * share)
+  end
+  if M.is_current() then
+    return math.max(part(1), 3)
+  end
+  return math.max(part(HEIGHT), math.min(extent.first, part(HIGHEST)), 3)
 end
 
 --- Note how much the lines would take, as wide as the widest of them and what stands below them.
@@ -162,6 +174,8 @@ local function measure(lines)
   local function widen(width)
     extent.width = math.max(math.min(width, WIDTH, vim.o.columns - 4), 1)
     extent.rows = require('acp.wrap').least(lines, extent.width)
+    local asks = (cards[1].head or 0) + #(cards[1].options or {}) + rows[1].first + extent.title - 1
+    extent.first = require('acp.wrap').least(vim.list_slice(lines, 1, asks), extent.width)
   end
   local width = vim.fn.strdisplaywidth(footer(0)) + 2
   extent.title = sessions() > 1 and 2 or 1
@@ -191,21 +205,6 @@ local function placement()
   config.zindex = 45
   config.hide = seen == 'here'
   return config
-end
-
---- Out of the way of the user, if it is.
-local function dodge()
-  if not visible() then
-    return
-  end
-  local config = placement()
-  if not vim.deep_equal(config, placed) then
-    placed = config
-    vim.api.nvim_win_set_config(win --[[@as integer]], config)
-    if config.height == extent.title then
-      vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
-    end
-  end
 end
 
 local function close()
@@ -247,6 +246,69 @@ local function keep_place(before, offset)
   vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
 end
 
+--- Fill the float; what does not fit loses its middle. Lines break at words, so that they may take
+--- more rows than they have to: then it is cut further.
+---@param limit? integer rows of a card
+local function fill(limit)
+  local lines, spans = page(limit)
+  require('acp.buffer').fill(buffer(), lines, spans, ns)
+  for _ = 1, limit and 4 or 0 do
+    local last = math.min(rows[1].last, vim.api.nvim_buf_line_count(buffer()) - 1)
+    local taken = require('acp.wrap').there(win --[[@as integer]], last)
+    if taken <= placed.height or limit <= 4 then
+      return
+    end
+    limit = math.max(limit - (taken - placed.height), 4)
+    lines, spans = page(limit)
+    require('acp.buffer').fill(buffer(), lines, spans, ns)
+  end
+end
+
+--- Where the cursor is in the float: on which card, and how far down.
+---@return acp.CardRow|nil
+---@return integer offset
+local function cursor_in_card()
+  local before = M.is_current() and row_at_cursor() or nil
+  local cursor = before and vim.api.nvim_win_get_cursor(win --[[@as integer]])[1] - 1 or 0
+  return before, before and cursor - before.first or 0
+end
+
+--- Cut the cards for the room that the float has now, unless they are.
+local function fit()
+  if not visible() or placed.height == extent.title and extent.title < extent.rows then
+    return
+  end
+  local inside = M.is_current()
+  local limit = placed.height < extent.rows and placed.height or nil
+  local now = { rows = limit, width = limit and placed.width, inside = limit and inside or nil }
+  if not vim.deep_equal(now, fitted) then
+    local before, offset = cursor_in_card()
+    fitted = now
+    fill(limit)
+    keep_place(before, offset)
+  end
+end
+
+--- Out of the way of the user, if it is.
+local function place()
+  if not visible() then
+    return
+  end
+  local config = placement()
+  if not vim.deep_equal(config, placed) then
+    placed = config
+    vim.api.nvim_win_set_config(win --[[@as integer]], config)
+    if config.height == extent.title then
+      vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
+    end
+  end
+end
+
+local function dodge()
+  place()
+  fit()
+end
+
 local function draw()
   if #cards == 0 then
     close()
@@ -256,14 +318,13 @@ local function draw()
   if dismissed then
     return
   end
-  local inside = M.is_current()
-  local before = inside and row_at_cursor() or nil
-  local cursor = before and vim.api.nvim_win_get_cursor(win --[[@as integer]])[1] - 1 or 0
+  local before, offset = cursor_in_card()
   local lines, spans = page()
   require('acp.buffer').fill(buffer(), lines, spans, ns)
+  fitted = {}
   measure(lines)
   if visible() then
-    dodge()
+    place()
   else
     open()
   end
@@ -271,9 +332,10 @@ local function draw()
   local taken = placed.width == extent.width and require('acp.wrap').there(win) or extent.rows
   if taken ~= extent.rows then
     extent.rows = taken
-    dodge()
+    place()
   end
-  keep_place(before, before and cursor - before.first or 0)
+  fit()
+  keep_place(before, offset)
 end
 
 --- Draw now, or as soon as Neovim allows windows.

@@ -15,9 +15,10 @@ end
 
 --- Rows that a window's text takes there, which breaks at words and is indented.
 ---@param win integer
+---@param last? integer row (from 0) up to which it counts
 ---@return integer
-function M.there(win)
-  return vim.api.nvim_win_text_height(win, {}).all
+function M.there(win, last)
+  return vim.api.nvim_win_text_height(win, { end_row = last }).all
 end
 
 return M

@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from acp_nvim.editor import reports
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.protocol import schema
+from acp_nvim.render.tools import entry_of
 from acp_nvim.session.asking import addresses, form_page, forms
 from acp_nvim.session.asking.decisions import CANCELLED, Decision, Outcome
 
@@ -70,15 +72,23 @@ def _pending(host: Host, args: Args) -> Decision | None:
 
 @verb("open_decision")
 def open_decision(host: Host, args: Args) -> None:
-    """What `<CR>` on a card does: the form; for anything else the choices are on the card."""
+    """What `<CR>` on a card does: the form; of anything else it shows all."""
     decision = _pending(host, args)
     if decision is None:
         return
     if decision.option("open"):
         open_form(host, decision)
     else:
-        keys = ", ".join(f"{at} {it.name}" for at, it in enumerate(decision.options, 1))
-        host.echo("info", f"press its number: {keys}")
+        host.screen.push("show", f"acp://question/{decision.id}", "markdown", _all(host, decision))
+
+
+def _all(host: Host, decision: Decision) -> list[str]:
+    """All that is asked, nothing cut."""
+    for session in host.sessions():
+        entry = entry_of(decision, session) if session.decisions.get(decision.id) else None
+        if entry is not None:
+            return reports.whole_entry(entry)
+    return reports.asked(decision)
 
 
 def open_form(host: Host, decision: Decision) -> None:
