@@ -313,8 +313,10 @@ def test_the_keys_answer_from_every_row_of_the_card() -> None:
     rows = float_rows(entry, decision, CWD)
     assert all(isinstance(target, dict) and target["decision"] == "d1" for _, _, target in rows)
     first, last = rows[0][2], rows[-1][2]
-    assert isinstance(first, dict) and first["first"]
-    assert isinstance(last, dict) and last["last"]
+    assert isinstance(first, dict)
+    assert first["first"]
+    assert isinstance(last, dict)
+    assert last["last"]
 
 
 @pytest.mark.parametrize(

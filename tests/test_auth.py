@@ -110,8 +110,12 @@ def test_a_login_in_a_terminal_and_a_fresh_process(picker: Editor, kinds: str, m
     traffic = agent(picker, kinds)
     picker.prompt("say done")
     wait_asked(picker)
-    picker.cmd("Acp login")
-    if kinds == "t":
+    if kinds == "m":
+        [question] = pick(picker, "Acp login", "Run it")
+        assert "wants to run this to log in: ACP_LOGIN=meta " in question["prompt"]
+        assert question["prompt"].endswith("write_text('\"'\"'in'\"'\"')'")
+    else:
+        picker.cmd("Acp login")
         picker.wait_screen("Your code is 1234")
         assert picker.lua("return vim.bo.buftype") == "terminal"
         picker.keys("<CR>")
@@ -126,6 +130,16 @@ def test_a_login_in_a_terminal_and_a_fresh_process(picker: Editor, kinds: str, m
     )
     capabilities = traffic.received("initialize")[0]["params"]["clientCapabilities"]
     assert capabilities["_meta"]["terminal-auth"] is True
+
+
+def test_a_program_that_an_agent_names_for_the_login_runs_only_after_a_yes(picker: Editor) -> None:
+    agent(picker, "m")
+    picker.prompt("say done")
+    wait_asked(picker)
+    for _ in range(2):
+        [question] = pick(picker, "Acp login", "Leave it")
+        assert question["items"] == ["Run it", "Leave it"]
+    assert not (picker.home / "logged-in").exists()
 
 
 def test_a_terminal_login_that_fails_leaves_everything_as_it_was(picker: Editor) -> None:

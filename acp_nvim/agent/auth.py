@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from acp_nvim.agent.settings import AgentSettings
+from acp_nvim.agent.shown_values import shown_value, shown_words
 from acp_nvim.protocol import schema
+from acp_nvim.render.text import path_line
 
 
 @dataclass(slots=True, frozen=True)
@@ -22,6 +25,18 @@ class TerminalLogin:
     title: str
     command: list[str]
     env: dict[str, str]
+    foreign: dict[str, str] | None = None
+    """Set where the program is not the agent itself but one that the agent names: the variables
+    that it sets.
+    """
+
+    @property
+    def line(self) -> str:
+        """What is run, on one line, for people: the variables that the agent sets first."""
+        words = [
+            f"{name}={shown_value(name, value)}" for name, value in (self.foreign or {}).items()
+        ]
+        return path_line(" ".join([*words, shlex.join(shown_words(self.command))]))
 
 
 def terminal_login(spec: AgentSettings, method: schema.AuthMethod) -> TerminalLogin | None:
@@ -49,7 +64,8 @@ def _described(
     label = described.get("label")
     title = label if isinstance(label, str) else name(method)
     rest = [str(arg) for arg in args] if isinstance(args, list) else []
-    return TerminalLogin(title, [command, *rest], {**spec.env, **_strings(env)})
+    added = _strings(env)
+    return TerminalLogin(title, [command, *rest], {**spec.env, **added}, added)
 
 
 def _strings(env: Any) -> dict[str, str]:

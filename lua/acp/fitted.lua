@@ -12,6 +12,7 @@ local least = require('acp.wrap').least
 ---@field row integer of the whole, 0-based
 ---@field first integer bytes, 0-based
 ---@field last integer exclusive
+---@field indent string what stands before the end of a line
 
 ---@param line string
 ---@param width integer
@@ -56,20 +57,21 @@ local function take(lines, rows, width, sign)
   while lines[at] and used < rows do
     local line = lines[at]
     local needs = height(line, width)
-    local first, last = 0, #line
+    local first, last, indent = 0, #line, ''
     if used + needs > rows then
-      local bytes = fitting(line, (rows - used) * width, sign)
+      indent = sign < 0 and line:match('^%s*'):sub(1, 8) or ''
+      local bytes = fitting(line, (rows - used) * width - #indent, sign)
       first, last = sign > 0 and 0 or #line - bytes, sign > 0 and bytes or #line
       needs = rows - used
     end
-    pieces[#pieces + 1] = { row = at - 1, first = first, last = last }
+    pieces[#pieces + 1] = { row = at - 1, first = first, last = last, indent = indent }
     used = used + needs
     at = at + sign
   end
   return pieces, used
 end
 
---- The lines in at most `rows` screen rows; three at least, so that there is a beginning and an end.
+--- The lines in at most `rows` screen rows, and in three at least: a beginning, a gap and an end.
 ---@param lines string[]
 ---@param spans acp.Span[]
 ---@param width integer
@@ -89,7 +91,8 @@ local function fit(lines, spans, width, rows, how)
   local fitted = { lines = {}, spans = {} }
   local begins = {} ---@type table<integer, { [1]: integer, [2]: acp.Piece }[]>
   local function put(piece)
-    fitted.lines[#fitted.lines + 1] = lines[piece.row + 1]:sub(piece.first + 1, piece.last)
+    local text = lines[piece.row + 1]:sub(piece.first + 1, piece.last)
+    fitted.lines[#fitted.lines + 1] = piece.indent .. text
     begins[piece.row] = begins[piece.row] or {}
     table.insert(begins[piece.row], { #fitted.lines - 1, piece })
   end
@@ -102,7 +105,8 @@ local function fit(lines, spans, width, rows, how)
       local row, piece = found[1], found[2]
       local first, last = math.max(span[2], piece.first), math.min(span[3], piece.last)
       if first < last then
-        table.insert(fitted.spans, { row, first - piece.first, last - piece.first, span[4] })
+        local shift = #piece.indent - piece.first
+        table.insert(fitted.spans, { row, first + shift, last + shift, span[4] })
       end
     end
   end

@@ -3,8 +3,8 @@ local M = {}
 
 local api = vim.api
 
---- The decision that the current window is about: the form that it asks for, or the review of the
---- edits that it would allow, if these are all that it tells.
+--- The decision that the current window is about: the form that it asks for, all that it asks, or
+--- the review of the edits that it would allow, if these are all that it tells.
 ---@param cards acp.Card[]
 ---@return integer|string|nil id
 local function subject(cards)
@@ -15,7 +15,8 @@ local function subject(cards)
       return nil
     end
   end
-  return shown or api.nvim_buf_get_name(0):match('^acp://form/(.+)')
+  local name = api.nvim_buf_get_name(0)
+  return shown or name:match('^acp://form/(.+)') or name:match('^acp://question/(.+)')
 end
 
 --- Decisions whose cards a window shows as a whole.

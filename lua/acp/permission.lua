@@ -156,16 +156,15 @@ local function footer(more)
   return M.is_current() and legend.inside(cards) or legend.outside(cards, more)
 end
 
---- Half the screen at most, more for what the first one would do, all while the user reads there.
+--- Half the screen at most, more if that shows all that the first one would do; all of it while the
+--- user reads there.
 ---@return integer rows
 local function most()
-  local function part(share)
-    return math.floor(vim.o.lines * share)
-  end
   if M.is_current() then
-    return math.max(part(1), 3)
+    return math.max(vim.o.lines, 3)
   end
-  return math.max(part(HEIGHT), math.min(extent.first, part(HIGHEST)), 3)
+  local first = extent.first <= math.floor(vim.o.lines * HIGHEST) and extent.first or 0
+  return math.max(math.floor(vim.o.lines * HEIGHT), first, 3)
 end
 
 --- Note how much the lines would take, as wide as the widest of them and what stands below them.

@@ -26,7 +26,8 @@ async def login(host: Host, args: Args) -> None:
         return
     in_terminal = auth.terminal_login(connection.spec, method)
     if in_terminal is not None:
-        await _by_terminal(host, connection, in_terminal)
+        if in_terminal.foreign is None or await _may_run(host, connection, in_terminal):
+            await _by_terminal(host, connection, in_terminal)
     elif wanted := auth.missing(method, {**agent_environment(), **connection.spec.env}):
         names = " and ".join(wanted)
         host.echo(
@@ -76,6 +77,12 @@ async def _by_agent(host: Host, connection: Connection, method: schema.AuthMetho
         return
     host.echo("info", f"logged in to {connection.title}")
     host.logged_in(connection)
+
+
+async def _may_run(host: Host, connection: Connection, run: auth.TerminalLogin) -> bool:
+    """Whether the user lets a program run that the agent names; they see all of it first."""
+    prompt = f"{connection.title} wants to run this to log in: {run.line}"
+    return await host.choose(prompt, ["Run it", "Leave it"], "login") == 0
 
 
 async def _by_terminal(host: Host, connection: Connection, run: auth.TerminalLogin) -> None:
