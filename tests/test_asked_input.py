@@ -300,6 +300,7 @@ def test_beginning_and_end_of_any_command_are_seen_and_nothing_that_hides(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=20,
     )
 )
 def test_any_raw_input_has_a_card(raw: Any) -> None:

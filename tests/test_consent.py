@@ -117,6 +117,27 @@ def test_a_restart_passes_them_on(editor: Editor) -> None:
     assert passed(agent)[-1] == ["theirs"]
 
 
+def test_the_question_shows_what_is_run_with_what_and_a_change_of_that_asks_again(
+    editor: Editor,
+) -> None:
+    server = {"command": "node", "args": ["s.js"]}
+    project(editor, theirs={**server, "env": {"NODE_OPTIONS": "--require ./evil.js"}})
+    agent = editor.agent("hello")
+    editor.turn("hi")
+    lines = "\n".join(editor.chat())
+    assert "theirs: node s.js" in lines
+    assert "  with NODE_OPTIONS=--require ./evil.js" in lines
+    shown = "\n".join(float_lines(editor) or [])
+    assert "with NODE_OPTIONS=--require ./evil.js" in shown
+    answer(editor, "Acp allow allow_always")
+    again(editor, 2)
+    assert passed(agent) == [[], ["theirs"]]
+    project(editor, theirs={**server, "env": {"NODE_OPTIONS": "--require ./worse.js"}})
+    again(editor, 3)
+    assert passed(agent)[2] == []
+    assert len(questions(editor)) == 2
+
+
 def test_the_users_own_servers_need_no_question(editor: Editor) -> None:
     editor.setup({"mcp_servers": [{"name": "mine", "command": "sh"}]})
     agent = editor.agent("hello")

@@ -11,7 +11,7 @@ import msgspec
 
 from acp_nvim.render.cutting import between
 from acp_nvim.render.diffs import text_rows
-from acp_nvim.render.rows import Row, Target, ends, row
+from acp_nvim.render.rows import WIDEST, Row, Target, ends, row
 from acp_nvim.render.text import visible
 
 SHORT = 60
@@ -21,7 +21,7 @@ SMALL = 1 << 14
 MOST = 40
 """Keys or items that are shown; of more than that the first and the last ones."""
 DEEPEST = 20
-"""Steps to the right."""
+"""Steps to the right; what is further in stands on one line."""
 ROWS = 1000
 
 _GAP: Final = object()
@@ -72,7 +72,8 @@ def _value(key: str, value: Any, whole: Target, indent: str) -> Iterator[Row]:
         return
     many = isinstance(value, (dict, list)) and len(value) > MOST  # as JSON that is never short
     data = b"" if many else msgspec.json.encode(value)
-    if not many and len(data) <= SHORT:
+    short = WIDEST if len(indent) > 2 * DEEPEST else SHORT
+    if not many and len(data) <= short:
         yield row(visible(f"{indent}{key}{_short(value)}"))
     elif len(data) > SMALL or len(indent) > 2 * DEEPEST:
         yield from text_rows(_indented(value), whole, f"{indent}{key}", None, indent)
