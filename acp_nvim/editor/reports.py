@@ -194,7 +194,8 @@ def whole_entry(entry: ToolEntry) -> list[str]:
 
 def _laid_out(value: Any) -> list[str]:
     """A value in full; the texts of a table that have several lines stand below their names."""
-    if not isinstance(value, dict):
+    texts = value.values() if isinstance(value, dict) else ()
+    if not any(isinstance(text, str) and "\n" in text for text in texts):
         return visible(value if isinstance(value, str) else _pretty(value)).split("\n")
     lines: list[str] = []
     for key, member in value.items():
