@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from acp_nvim.agent.wire.redact import REDACTED, Redactor
@@ -25,6 +26,11 @@ _PROGRAM: Final = re.compile(r"--?\w|\.{0,2}/|~|(?!(?i:bearer|basic|token|digest
 """What begins like an option, a path or a command is no secret, whatever its name says."""
 
 
+@cache
+def _redactor() -> Redactor:
+    return Redactor()
+
+
 def shown_value(name: str, value: str) -> str:
     """Return a value as a person may see it before they say yes. One that is secret, by its name or
     by how it looks, is its length; what is filled in from the environment keeps its name.
@@ -37,12 +43,12 @@ def shown_value(name: str, value: str) -> str:
 
 def shown_text(text: str) -> str:
     """Return a text, an argument or an address say, without what looks like a secret in it."""
-    return Redactor().text(text).replace(REDACTED, HIDDEN)
+    return _redactor().text(text).replace(REDACTED, HIDDEN)
 
 
 def shown_words(words: list[str]) -> list[str]:
     """Return the words of a command so; a secret may stand behind its option."""
-    return [word.replace(REDACTED, HIDDEN) for word in Redactor().value(words)]
+    return [word.replace(REDACTED, HIDDEN) for word in _redactor().value(words)]
 
 
 def filled_in(*texts: str) -> list[str]:
@@ -58,7 +64,7 @@ def _is_secret_name(name: str) -> bool:
     words = re.split(r"[\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
     if any(word in _SECRETS or word.endswith(_ENDINGS) for word in words):
         return True
-    return bool(Redactor().value({name: "x"}) != {name: "x"})
+    return bool(_redactor().value({name: "x"}) != {name: "x"})
 
 
 def _masked(value: str) -> str:

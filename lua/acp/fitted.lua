@@ -128,14 +128,26 @@ local function slice(card, first, last)
   return vim.list_slice(card.lines, first + 1, last), spans
 end
 
+--- Whether a card takes no more than that, as nearly all do.
+---@param card acp.Card
+---@param width integer
+---@param rows integer
+---@return boolean
+local function fits(card, width, rows)
+  return #card.lines <= rows and least(card.lines, width) <= rows
+end
+
 --- A card in at most `rows` screen rows, as far as that goes: its options stay, above all what
 --- stands before them is shown.
 ---@param card acp.Card
 ---@param width integer
 ---@param rows integer
 ---@param inside boolean whether keys act there
----@return acp.Fitted
+---@return acp.Fitted|acp.Card
 function M.card(card, width, rows, inside)
+  if fits(card, width, rows) then
+    return card
+  end
   local head = card.head or #card.lines
   local options = math.min(head + #(card.options or {}), #card.lines)
   local above, above_spans = slice(card, 0, head)

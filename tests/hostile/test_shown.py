@@ -44,6 +44,11 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "beside a harmless one": ({"raw_input": {"command": "ls", "script": EVIL}}, f"$ {EVIL}"),
     "inside an argument": ({"raw_input": {"arguments": {"cmd": EVIL}}}, f"$ {EVIL}"),
     "as words": ({"raw_input": {"argv": ["sh", "-c", EVIL]}}, f"$ {EVIL}"),
+    "by a program named like a shell": (
+        {"raw_input": {"command": ["/w/bash", "-lc", "ls"]}},
+        "$ /w/bash -lc ls",
+    ),
+    "by a program of the folder": ({"raw_input": {"command": ["./sh", "-c", "ls"]}}, "$ ./sh -c"),
     "in a variable": ({"raw_input": {"command": "make", "env": {"MAKEFLAGS": EVIL}}}, EVIL),
     "in another folder": ({"raw_input": {"command": "make", "cwd": "/evil"}}, "in /evil"),
     "beside a text": ({"raw_input": {"command": EVIL}, "content": TEXT}, f"$ {EVIL}"),

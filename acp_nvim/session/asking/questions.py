@@ -14,6 +14,9 @@ from acp_nvim.session.asking.rules import Case
 from acp_nvim.session.tool_calls import ToolCall
 
 SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+FOLDERS: Final = frozenset(
+    ("/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin")
+)
 PATH_KEYS: Final = (
     *("file_path", "path", "filePath", "abs_path", "absolute_path", "filename", "target_file"),
     "notebook_path",
@@ -74,9 +77,15 @@ def line_of(argv: list[str]) -> str:
     rules are written for that.
     """
     match argv:
-        case [shell, "-c" | "-lc", line] if PurePosixPath(shell).name in SHELLS:
+        case [shell, "-c" | "-lc", line] if _is_shell(shell):
             return line
     return shlex.join(argv)
+
+
+def _is_shell(program: str) -> bool:
+    """Whether this names a shell of the system: `bash`, `/bin/bash`; not `./bash`."""
+    path = PurePosixPath(program)
+    return path.name in SHELLS and (path.name == program or str(path.parent) in FOLDERS)
 
 
 def output_of(raw_output: Any) -> str:
