@@ -348,3 +348,12 @@ def test_a_very_large_input_is_beginning_and_end_and_costs_little(
     again = time.perf_counter()
     float_rows(entry, decision, CWD)
     assert time.perf_counter() - again < 0.05
+
+
+@pytest.mark.parametrize("raw", [shape[1] for shape in SHAPES], ids=[s[0] for s in SHAPES])
+def test_a_call_that_runs_shows_the_commands_of_its_question(raw: Any) -> None:
+    entry = ToolEntry(ToolCall("c", title="Tool", raw_input=raw))
+    text = [row for row, _, _ in draw(entry, Look(100, CWD))]
+    assert [row.strip() for row in text if row.startswith("  $ ")] == [
+        row for row in told(raw) if row.startswith("$ ")
+    ]

@@ -30,6 +30,8 @@ _NEW: Final = ("new_string", "newString", "new_str", "new_text", "newText", "rep
 _CONTENTS: Final = ("content", "contents", "file_text", "fileText", "new_content")
 _PROSE: Final = ("description", "reason", "justification", "explanation", "plan")
 _WRAPPERS: Final = ("input", "arguments", "args", "params", "parameters", "tool_input", "toolInput")
+_TELLING: Final = frozenset((*_COMMANDS, "commands", *_WRAPPERS))
+"""Keys under which commands may stand."""
 _TASKS: Final = ("todos", "plan", "entries")
 _WORDS: Final = frozenset(("content", "title", "step", "text", "task"))
 _OF_TASKS: Final = _WORDS | {"status", "priority", "id", "activeForm", "active_form"}
@@ -137,7 +139,14 @@ def parts(raw_input: Any, call_id: str = "") -> list[Part]:
 
 
 def commands_of(raw_input: Any) -> list[str]:
-    """Return the commands in a raw input, in order."""
+    """Return the commands in a raw input, in order. Calls that run are drawn often, so nothing
+    else is looked at.
+    """
+    if not isinstance(raw_input, dict) or _TELLING.isdisjoint(raw_input):
+        return []
+    command = raw_input.get("command")
+    if isinstance(command, str) and command and _TELLING.isdisjoint(raw_input.keys() - {"command"}):
+        return [] if command in _VERBS and _names_file(raw_input) else [command]
     return [part.line for part in parts(raw_input) if isinstance(part, Command)]
 
 
