@@ -67,16 +67,145 @@ def browser(editor: Editor) -> None:
     editor.lua("_G.opened = {} vim.ui.open = function(url) table.insert(_G.opened, url) end")
 
 
-def test_no_permission_to_allow_but_a_question(editor: Editor) -> None:
-    asked(editor, "elicit_every")
+def said(editor: Editor, text: str) -> None:
+    """Wait until this stands in `:messages`."""
+    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", text)
+
+
+def test_allow_says_what_a_form_waits_for_and_answers_nothing(editor: Editor) -> None:
+    traffic = asked(editor, "elicit_every")
     editor.cmd("Acp allow")
-    editor.wait(
-        "vim.fn.execute('messages'):find('no permission is pending; a question is,', 1, true)"
-    )
+    said(editor, "a form is to be filled in: :Acp permissions goes there")
+    assert traffic.answers(METHOD) == []
+    opened(editor)
+    editor.cmd("Acp allow")
+    said(editor, "fill in the form, then :w reviews and sends it")
+    assert traffic.answers(METHOD) == []
     answer(editor, None)
     editor.wait_event("AcpTurnEnd")
     editor.cmd("Acp allow")
     editor.wait("vim.fn.execute('messages'):find('no permission is pending$')")
+
+
+def test_allow_opens_no_address(editor: Editor) -> None:
+    browser(editor)
+    traffic = asked(editor, "elicit_url")
+    editor.cmd("Acp allow")
+    said(editor, "an address is to be opened: :Acp permissions shows it")
+    assert traffic.answers(METHOD) == []
+    assert editor.lua("return #_G.opened") == 0
+    editor.cmd("Acp deny")
+    assert results(traffic) == [{"action": "decline"}]
+
+
+@pytest.mark.parametrize("line", ["elicit_every", "elicit_form {}", "elicit_url"])
+def test_deny_declines_a_question(editor: Editor, line: str) -> None:
+    traffic = asked(editor, line)
+    editor.cmd("Acp deny")
+    assert results(traffic) == [{"action": "decline"}]
+    editor.wait_event("AcpTurnEnd")
+    assert editor.session()["elicitations"] == []
+    editor.cmd("Acp deny")
+    editor.wait("vim.fn.execute('messages'):find('no permission is pending$')")
+    assert len(traffic.answers(METHOD)) == 1
+
+
+def test_deny_in_a_form_declines_that_one(editor: Editor) -> None:
+    traffic = asked(editor, "elicit_cancel", 2)
+    second = editor.session(1)["elicitations"][1]
+    assert second["mode"] == "url"
+    editor.cmd("Acp deny")
+    assert results(traffic, 1) == [{"action": "decline"}]
+    pending(editor, 1)
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+
+
+def test_deny_takes_a_permission_before_a_question_unless_the_user_is_in_its_form(
+    editor: Editor,
+) -> None:
+    traffic = editor.agent("elicit_and_permission")
+    editor.prompt("go")
+    pending(editor)
+    editor.wait("#require('acp').state().sessions[1].permissions == 1")
+    opened(editor)
+    editor.cmd("Acp deny")
+    assert results(traffic) == [{"action": "decline"}]
+    assert len(editor.session()["permissions"]) == 1
+    editor.cmd("Acp deny")
+    editor.wait_event("AcpTurnEnd")
+    (permission,) = traffic.wait_answers("session/request_permission", 1)
+    assert permission["result"]["outcome"] == {"outcome": "selected", "optionId": "reject"}
+
+
+# ---- questions that name a request
+
+
+def unscoped(editor: Editor) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = editor.lua("return require('acp').state().elicitations or {}")
+    return found
+
+
+def test_a_question_about_a_login_ends_with_the_login(editor: Editor) -> None:
+    traffic = editor.agent("elicit_login", "answered", auth_method="token")
+    editor.prompt("hello")
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
+    assert results(traffic) == [{"action": "cancel"}]
+    assert unscoped(editor) == []
+    assert not any("Please tell" in row for row in editor.screen())
+
+
+@pytest.mark.parametrize(("command", "action"), [("AcpCancel", "cancel"), ("Acp deny", "decline")])
+def test_a_question_about_a_login_ends_by_a_command(
+    editor: Editor, command: str, action: str
+) -> None:
+    traffic = editor.agent("elicit_login", auth_method="token")
+    editor.prompt("hello")
+    editor.wait("#(require('acp').state().elicitations or {}) == 1")
+    editor.cmd("Acp allow")
+    said(editor, "a form is to be filled in")
+    editor.cmd(command)
+    assert results(traffic) == [{"action": action}]
+    editor.wait("#require('acp').state().elicitations == 0")
+
+
+def test_a_question_that_names_the_prompt_is_its_sessions_and_ends_with_the_turn(
+    editor: Editor,
+) -> None:
+    traffic = asked(editor, "elicit_of_prompt")
+    assert unscoped(editor) == []
+    assert editor.wait_event("AcpElicitation")["session"] == 1
+    answer(editor, "accept", {"name": "Ada"})
+    assert results(traffic)[0]["content"] == {"name": "Ada"}
+    editor.wait_event("AcpTurnEnd")
+    editor.turn("elicit_of_prompt end")
+    assert results(traffic, 2)[1] == {"action": "cancel"}
+    pending(editor, 0)
+    assert "↳ cancelled (request ended)" in "\n".join(editor.chat())
+
+
+def test_a_cancel_ends_a_question_that_names_the_prompt(editor: Editor) -> None:
+    traffic = asked(editor, "elicit_of_prompt cancel")
+    editor.cmd("AcpCancel")
+    assert results(traffic) == [{"action": "cancel"}]
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
+    assert len(traffic.answers(METHOD)) == 1
+
+
+def test_a_question_about_a_request_that_is_over_is_not_asked(editor: Editor) -> None:
+    traffic = editor.agent("script")
+    editor.turn("elicit_of_prompt over")
+    assert results(traffic) == [{"action": "cancel"}]
+    assert editor.events("AcpElicitation") == []
+
+
+def test_a_question_about_a_request_that_was_never_made_can_be_answered(editor: Editor) -> None:
+    traffic = editor.agent("script")
+    editor.prompt("elicit_of_prompt unknown")
+    [question] = editor.wait("require('acp').state().elicitations")
+    editor.lua("require('acp').answer(..., 'accept', {name = 'Ada'})", question["id"])
+    assert results(traffic)[0]["content"] == {"name": "Ada"}
+    editor.wait_event("AcpTurnEnd")
 
 
 def test_both_modes_are_advertised(editor: Editor) -> None:

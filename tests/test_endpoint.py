@@ -343,3 +343,27 @@ async def test_a_notification_handler_that_raises_stops_nothing(wire: Wire) -> N
     wire.put({"method": "bad"}, {"method": "good"})
     await eventually(lambda: wire.handler.heard == [("good", {})])
     assert [type(error) for error in wire.handler.errors] == [ZeroDivisionError]
+
+
+# What ends with a request of ours
+
+
+async def test_what_waits_for_the_end_of_a_request_hears_it_once(wire: Wire) -> None:
+    heard: list[str] = []
+    answered = wire.endpoint.begin("logout", {})
+    cancelled = wire.endpoint.begin("logout", {})
+    for name, call in (("answered", answered), ("cancelled", cancelled)):
+        assert wire.endpoint.asked(call.id) is call
+        call.when_over(lambda name=name: heard.append(name))
+    wire.put({"id": 1, "result": {}})
+    await eventually(lambda: heard == ["answered"])
+    assert wire.endpoint.asked(1) is None
+    assert wire.endpoint.is_over(1)
+    wire.endpoint.cancel(cancelled)
+    assert heard == ["answered", "cancelled"]
+    assert not wire.endpoint.is_over(2), "its answer may still come"
+    wire.put({"id": 2, "result": {}})
+    await eventually(lambda: wire.endpoint.is_over(2))
+    cancelled.when_over(lambda: heard.append("late"))
+    assert heard == ["answered", "cancelled", "late"]
+    assert not any(map(wire.endpoint.is_over, (0, 3, "1", None)))

@@ -162,10 +162,15 @@ class Client(Updating):
         }
 
     def _addressed(self, params: Any) -> Any:
-        """The session of a request; None where an elicitation is about a request of ours."""
-        if isinstance(params, schema.CreateElicitationRequest) and params.session_id is UNSET:
+        """The session of a request; None where an elicitation is about a request of ours that has
+        none.
+        """
+        if not isinstance(params, schema.CreateElicitationRequest):
+            return self._session(params.session_id)
+        id = self.elicitations.session_id(params)
+        if id is None or (params.session_id is UNSET and id not in self.sessions):
             return None
-        return self._session(params.session_id)
+        return self._session(id)
 
     def _number(self, params: msgspec.Raw) -> int | None:
         """Our number of the session that an extension's params name."""

@@ -214,6 +214,7 @@ class Connection:
         self._transport = transport
         endpoint = self._endpoint(transport)
         self._agent = Agent(endpoint)
+        self.client.elicitations.requests = endpoint
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._handshake)
             if self.stopping:  # by the user, while it was being started

@@ -2,19 +2,22 @@
 (v1/elicitation).
 
 A question becomes a `Decision` of the session it belongs to, or of none when its scope is a request
-(a login, say). It is answered exactly once, whoever resolves it.
+that has none (a login, say). It is answered exactly once, whoever resolves it; one that names a
+request of ours ends with that request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Protocol
 
 from msgspec import UNSET
 
-from acp_nvim.agent.wire.calls import IncomingCall
+from acp_nvim.agent.wire.calls import IncomingCall, OutgoingCall
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
+from acp_nvim.protocol.jsonrpc import Id
 from acp_nvim.protocol.schema import given
 from acp_nvim.session import ids
 from acp_nvim.session.asking import addresses, forms
@@ -23,6 +26,18 @@ from acp_nvim.session.session import Session
 
 _DECLINE: Final = Option("decline", "Decline", "reject_once")
 _DISMISS: Final = Option("cancel", "Dismiss without an answer", "dismiss")
+
+
+class Requests(Protocol):
+    """Our requests to the agent (`Endpoint`)."""
+
+    def asked(self, id: Id) -> OutgoingCall | None:
+        """Return our open request of that id."""
+        ...
+
+    def is_over(self, id: Id) -> bool:
+        """Whether a request of ours had that id and has been answered."""
+        ...
 
 
 class Elicitations:
@@ -38,7 +53,18 @@ class Elicitations:
         """
         self._title = title
         self._unscoped = unscoped
+        self.requests: Requests | None = None
+        """What questions may name; there once the process runs."""
         self._opened: dict[str, Decision] = {}
+
+    def session_id(self, params: schema.CreateElicitationRequest) -> str | None:
+        """The agent's id of the session that a question belongs to: its own, or that of the
+        request of ours that it names.
+        """
+        if params.session_id is not UNSET:
+            return params.session_id
+        request = self._named(params)
+        return None if request is None else request.session_id
 
     def create(
         self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
@@ -51,6 +77,7 @@ class Elicitations:
             raise RequestError(INVALID_PARAMS, "neither sessionId nor requestId")
         if session is not None and session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
+        self._tie(decision, params)
         if session is None:
             self._unscoped(decision)
         else:
@@ -60,6 +87,24 @@ class Elicitations:
             self._opened[params.elicitation_id] = decision
         call.on_cancel = lambda: _take_back(decision)
         return decision
+
+    def _named(self, params: schema.CreateElicitationRequest) -> OutgoingCall | None:
+        if params.request_id is UNSET or self.requests is None:
+            return None
+        return self.requests.asked(params.request_id)
+
+    def _tie(self, decision: Decision, params: schema.CreateElicitationRequest) -> None:
+        """A question that names a request of ours ends with it. An id that we never used ties it to
+        nothing: the user can answer all the same.
+        """
+        if params.request_id is UNSET or self.requests is None:
+            return
+        end = partial(decision.resolve, CANCELLED, "request ended")
+        request = self._named(params)
+        if request is not None:
+            request.when_over(end)
+        elif self.requests.is_over(params.request_id):
+            end()
 
     def complete(self, params: schema.CompleteElicitationNotification) -> bool:
         """What was opened in the browser is done; False for ids that are unknown or finished."""

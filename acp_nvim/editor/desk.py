@@ -29,7 +29,9 @@ class Desk:
         self._state = state
 
     def __call__(self, decision: Decision) -> None:
-        """Ask."""
+        """Ask, unless it is answered already."""
+        if decision.outcome is not None:
+            return
         self.decisions.add(decision)
         decision.redraw = self._tell
         decision.waiters.append(lambda _: self._tell())

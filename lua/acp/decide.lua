@@ -90,12 +90,13 @@ local function answer_kind(id, options, kind)
 end
 
 --- `:Acp allow`, `:Acp deny`: the host knows which permission is the oldest; where the user looks
---- at the edits of one, that one is meant.
+--- at the edits of one, or fills in a form, that one is meant.
 ---@param verb 'allow'|'deny'
 ---@param option? string its id
 function M.command(verb, option)
   local proposal = package.loaded['acp.review.proposal']
   local args = proposal and proposal.told() or {}
+  args.id = args.id or require('acp.form').current()
   args.option = option
   require('acp.host').notify(verb, next(args) and args or vim.empty_dict())
 end

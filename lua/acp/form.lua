@@ -25,6 +25,13 @@ local function buffer_of(id)
   return bufnr and vim.bo[bufnr].buftype == 'acwrite' and bufnr or nil
 end
 
+--- The question whose form the user is in.
+---@return string|nil id
+function M.current()
+  local name = vim.api.nvim_buf_get_name(0)
+  return vim.bo.filetype == 'acpform' and name:match('^acp://form/(.+)$') or nil
+end
+
 ---@param bufnr integer
 local function paint(bufnr)
   vim.api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)

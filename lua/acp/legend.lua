@@ -22,7 +22,7 @@ function M.outside(cards, more)
       return (' %s:Acp allow · :Acp deny '):format(go and go .. ' · ' or '')
     end
   end
-  return (' %s '):format(go or ':Acp permissions')
+  return (' %s · :Acp deny '):format(go or ':Acp permissions')
 end
 
 return M

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.agents.agent import Agent, Cancelled, Frame
 from tests.agents.loop import new_session, scenario, serve, whole_life
+from tests.agents.permissions import question
 
 METHOD = "elicitation/create"
 
@@ -114,6 +115,15 @@ def elicit_cancel(agent: Agent) -> None:
 
 
 @scenario
+def elicit_and_permission(agent: Agent) -> None:
+    """A form and a permission at once; both are waited for."""
+    ask = agent.request(METHOD, form({"name": {"type": "string"}}))
+    permission = agent.request("session/request_permission", question("p1"))
+    agent.answer(ask)
+    agent.answer(permission)
+
+
+@scenario
 def elicit_and_exit(agent: Agent) -> None:
     """Ask, and end while the question is open."""
     agent.request(METHOD, form(EVERY))
@@ -129,9 +139,30 @@ def elicit_for_tool(agent: Agent) -> None:
     report(agent, agent.ask(METHOD, params))
 
 
+@scenario
+def elicit_of_prompt(agent: Agent, then: str = "wait") -> None:
+    """A form that names the prompt as its request; then wait for its answer (wait), end the turn
+    at once (end), wait for a cancel (cancel), or name a request that is over (over) or was never
+    made (unknown).
+    """
+    assert agent.turn is not None
+    id = {"over": 1, "unknown": "never"}.get(then, agent.turn["id"])
+    params = form({"name": {"type": "string"}})
+    agent.send(
+        {"jsonrpc": "2.0", "id": "asked", "method": METHOD, "params": {**params, "requestId": id}}
+    )
+    if then == "end":
+        return
+    report(agent, agent.answer("asked"))
+    if then == "cancel":
+        agent.wait_for_cancel()
+
+
 @whole_life
-def elicit_login(agent: Agent, *_args: str) -> None:
-    """A login that asks a question about the request itself; then sessions as ever."""
+def elicit_login(agent: Agent, *args: str) -> None:
+    """A login that asks a question about the request itself; then sessions as ever. With
+    `answered` the login is answered while the question is open.
+    """
     request = agent.expect("initialize")
     agent.client = request["params"].get("clientCapabilities", {})
     methods = [{"id": "token", "name": "Token"}]
@@ -157,9 +188,13 @@ def elicit_login(agent: Agent, *_args: str) -> None:
             "params": {**params, "requestId": login["id"]},
         }
     )
+    early = args == ("answered",)
+    if early:
+        agent.reply(login, {})
     response = agent.answer(0)
     agent.note(f"answered {json.dumps(response.get('result'), sort_keys=True)}")
-    agent.reply(login, {})
+    if not early:
+        agent.reply(login, {})
     new_session(agent, agent.expect("session/new"))
     serve(agent, _greet, [])
 

@@ -20,13 +20,24 @@ class ConnectionClosed(Exception):
 class OutgoingCall:
     """A request of ours. `since` is when it was sent, on the endpoint's clock, in seconds."""
 
-    def __init__(self, id: int, method: str, since: float, on_response: OnResponse | None) -> None:
+    def __init__(
+        self,
+        id: int,
+        method: str,
+        since: float,
+        on_response: OnResponse | None,
+        session_id: str | None = None,
+    ) -> None:
         self.id = id
         self.method = method
         self.since = since
+        self.session_id = session_id
+        """The agent's id of the session that it is about."""
         self.cancelled = False
         """We have asked for its end. It stays open all the same: an answer still comes."""
         self._on_response = on_response
+        self._on_over: list[Callable[[], object]] = []
+        self._over = False
         self._done = anyio.Event()
         self._result: Any = None
         self._error: Exception | None = None
@@ -35,8 +46,29 @@ class OutgoingCall:
         """Hand over the outcome: first to `on_response`, now, then to whoever awaits `answer`."""
         self._result, self._error = result, error
         self._done.set()
-        if self._on_response is not None:
-            self._on_response(result, error)
+        try:
+            if self._on_response is not None:
+                self._on_response(result, error)
+        finally:
+            self._end()
+
+    def cancel(self) -> None:
+        """Nobody waits for the answer any more."""
+        self.cancelled = True
+        self._end()
+
+    def when_over(self, action: Callable[[], object]) -> None:
+        """Call `action` once it is answered or cancelled; at once where it is already."""
+        if self._over:
+            action()
+        else:
+            self._on_over.append(action)
+
+    def _end(self) -> None:
+        self._over = True
+        actions, self._on_over = self._on_over, []
+        for action in actions:
+            action()
 
     async def answer(self) -> Any:
         """The decoded result.

@@ -93,6 +93,7 @@ class Endpoint:
         self._traffic = traffic
         self._clock = clock
         self._outgoing: dict[Id, OutgoingCall] = {}
+        self._last_id = 0
         self._incoming: dict[Id, IncomingCall] = {}
         self._tasks: TaskGroup | None = None
 
@@ -100,6 +101,14 @@ class Endpoint:
     def outgoing(self) -> list[OutgoingCall]:
         """Our requests that wait for an answer, oldest first."""
         return list(self._outgoing.values())
+
+    def asked(self, id: Id) -> OutgoingCall | None:
+        """Return our open request of that id."""
+        return self._outgoing.get(id)
+
+    def is_over(self, id: Id) -> bool:
+        """Whether a request of ours had that id and has been answered."""
+        return isinstance(id, int) and 0 < id <= self._last_id and id not in self._outgoing
 
     async def run(self) -> None:
         """Read until the end of the stream, or until `close`; then nothing is open any more."""
@@ -134,7 +143,11 @@ class Endpoint:
             raise ConnectionClosed(self.closed)
         id, line = self._peer.request(method, params)
         self._dialect.sent(id, method, params)
-        call = self._outgoing[id] = OutgoingCall(id, method, self._clock(), on_response)
+        session_id = getattr(params, "session_id", None)
+        session_id = session_id if isinstance(session_id, str) else None
+        call = OutgoingCall(id, method, self._clock(), on_response, session_id)
+        self._outgoing[id] = call
+        self._last_id = id
         self.counters.requests_out += 1
         self._send(line)
         return call
@@ -164,7 +177,7 @@ class Endpoint:
     def cancel(self, call: OutgoingCall) -> None:
         """Tell the peer that nobody waits for the answer. It may still come and be valid."""
         if call.id in self._outgoing and not call.cancelled:
-            call.cancelled = True
+            call.cancel()
             self.notify(CANCEL, schema.CancelRequestNotification(request_id=call.id))
 
     # Reading...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.review.proposing import shows_edits, table
@@ -93,7 +94,9 @@ def allow(host: Host, args: Args) -> None:
 
 @verb("deny")
 def deny(host: Host, args: Args) -> None:
-    """The same; without an option by the first of kind reject_once."""
+    """The same; without an option by the first of kind reject_once. A form or an address is
+    declined.
+    """
     _decide(host, args, "reject_once")
 
 
@@ -103,7 +106,11 @@ def _decide(host: Host, args: Args, kind: str) -> None:
     else:
         decision = _oldest(host, args.get("session"))
     if decision is None:
-        host.echo("info", _none_pending(host, args.get("session")))
+        over = "this question is over" if args.get("id") else "no permission is pending"
+        host.echo("info", over)
+        return
+    if decision.subject == "elicitation":
+        _decide_elicitation(host, decision, args, kind)
         return
     if args.get("option"):
         _choose(host, decision, str(args["option"]), args)
@@ -115,21 +122,30 @@ def _decide(host: Host, args: Args, kind: str) -> None:
     _resolve(host, decision, option, args)
 
 
-def _none_pending(host: Host, n: int | None) -> str:
-    """A form or an address is no permission: what it asks is not answered by a yes alone."""
-    meant = [host.conversation(n)] if n is not None else host.conversations.values()
-    asked = any(c is not None and list(c.session.decisions) for c in meant)
-    waits = "; a question is, :Acp permissions goes there" if asked else ""
-    return f"no permission is pending{waits}"
+def _decide_elicitation(host: Host, decision: Decision, args: Args, kind: str) -> None:
+    """A no declines it. A yes alone does not answer what it asks: say what does."""
+    if args.get("option"):
+        forms.answer(host, decision, str(args["option"]), args.get("content"))
+    elif kind == "reject_once":
+        decision.resolve(Outcome("decline"))
+    elif args.get("id"):
+        host.echo("info", "fill in the form, then :w reviews and sends it; :Acp deny declines it")
+    elif decision.kind == "url":
+        host.echo("info", "an address is to be opened: :Acp permissions shows it, :Acp deny declines")
+    else:
+        host.echo("info", "a form is to be filled in: :Acp permissions goes there, :Acp deny declines")
+
+
+_ORDER: Final = ("permissions", "elicitations", "questions")
+"""Questions that no agent waits for come last."""
 
 
 def _oldest(host: Host, n: int | None) -> Decision | None:
-    """Of the current session, of any if there is none. Questions that no agent waits for come
-    last.
-    """
+    """Of the current session, of any if there is none."""
     first = host.conversation(n)
     order = [first] if first else []
     order += [c for c in host.conversations.values() if c is not first] if n is None else []
     pending = [d for conversation in order for d in conversation.session.decisions]
-    found = (d for listed in ("permissions", "questions") for d in pending if d.listed == listed)
+    pending += host.desk.decisions if n is None else ()
+    found = (d for listed in _ORDER for d in pending if d.listed == listed)
     return next(found, None)

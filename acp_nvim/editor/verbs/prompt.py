@@ -58,11 +58,7 @@ def cancel(host: Host, args: Args) -> None:
         return
     already = conversation is not None and conversation.session.status == "cancelling"
     ending = conversation is not None and conversation.cancel()
-    dismissed = (  # what is asked outside of a turn
-        conversation is not None
-        and not ending
-        and conversation.session.decisions.cancel_all("cancel")
-    )
+    dismissed = not ending and _dismiss(host, conversation)
     held = conversation is not None and not ending and conversation.hold()
     cleared = bool(args.get("clear")) and conversation is not None and _clear(conversation)
     if cleared and (already or not ending):
@@ -75,6 +71,14 @@ def cancel(host: Host, args: Args) -> None:
         host.echo("info", "nothing is sent yet; what waits goes on by :Acp queue run")
     elif not ending and not dismissed:
         host.echo("info", "nothing to cancel")
+
+
+def _dismiss(host: Host, conversation: Conversation | None) -> bool:
+    """Cancel what is asked outside of a turn, by a login say; False when nothing is."""
+    asked = [host.desk.decisions]
+    if conversation is not None:
+        asked.append(conversation.session.decisions)
+    return any([decisions.cancel_all("cancel") for decisions in asked])
 
 
 def _clear(conversation: Conversation) -> bool:
