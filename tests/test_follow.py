@@ -191,13 +191,62 @@ def test_only_the_current_session_is_followed(front: Editor) -> None:
     assert front.lua(PLACE) == "a.txt:1"
 
 
-def test_no_window_of_ours_follows(front: Editor) -> None:
+def test_the_command_turns_it_off_from_any_window(front: Editor) -> None:
+    assert front.lua("return vim.fn.expand('%:t')") == "mine.txt"
+    front.cmd("Acp follow")
+    assert front.lua(STATUS) is None
+    assert told(front) == ["acp: follow-along is off"]
+    assert not any("acp follows" in row for row in front.screen())
+    at(front, "b.txt", 5)
+    settle(front)
+    shown = "vim.tbl_map(function(w) return vim.fn.bufname(vim.api.nvim_win_get_buf(w)) end, ...)"
+    names = front.lua(f"return {shown.replace('...', 'vim.api.nvim_tabpage_list_wins(0)')}")
+    assert sorted(names) == ["a.txt", "mine.txt"]
+    front.cmd("Acp follow")
+    at(front, "b.txt", 5)
+    wait_place(front, "b.txt:5")
+    assert front.lua("return vim.fn.expand('%:t')") == "b.txt", "now it is the current one"
+
+
+def test_a_window_of_ours_turns_it_off_and_cannot_follow(front: Editor) -> None:
     front.cmd("Acp info")
     apply(front, ["show", "acp://info", "acpinfo", ["text"]])
-    front.cmd("wincmd j")
+    front.cmd("wincmd b")
+    assert front.lua("return vim.bo.filetype") == "acpinfo"
     front.cmd("Acp follow")
-    assert told(front) == ["acp: a window of acp cannot follow"]
+    assert front.lua(STATUS) is None
+    front.cmd("Acp follow")
+    assert told(front)[-1] == "acp: a window of acp cannot follow"
+    assert front.lua(STATUS) is None
+
+
+def paused(front: Editor) -> None:
+    """The user works in the followed window."""
+    at(front, "a.txt", 30)
+    wait_place(front, "a.txt:30")
+    front.keys("<C-w>w")
+    front.keys("j")
+    front.wait(f"{STATUS} == 'paused'".replace("return ", ""))
+
+
+def test_one_that_waits_goes_on_from_a_window_of_ours(front: Editor) -> None:
+    paused(front)
+    front.cmd("Acp info")
+    apply(front, ["show", "acp://info", "acpinfo", ["text"]])
+    front.cmd("wincmd b")
+    front.cmd("Acp follow")
     assert front.lua(STATUS) == "following"
+    at(front, "b.txt", 5)
+    wait_place(front, "b.txt:5")
+
+
+def test_while_one_waits_the_command_lets_the_current_window_follow(front: Editor) -> None:
+    paused(front)
+    front.keys("<C-w>w")
+    front.cmd("Acp follow")
+    at(front, "b.txt", 5)
+    wait_place(front, "b.txt:5")
+    assert front.lua("return vim.fn.expand('%:t')") == "b.txt"
 
 
 def test_the_option_follows_from_the_first_prompt(edit: Start) -> None:

@@ -236,7 +236,7 @@ def test_the_buffer_shows_colours_and_nothing_that_reaches_out(editor: Editor) -
 
 def test_what_was_written_while_no_window_showed_it_comes_with_the_next(editor: Editor) -> None:
     start(editor, 'stty -echo; while read line; do echo "got $line"; done')
-    name = open_terminal(editor, 1, 1)
+    name = open_terminal(editor)
     editor.keys("ione<CR>")
     editor.wait(HAS, name, "got one")
     editor.keys("<C-\\><C-n>q")
@@ -247,26 +247,26 @@ def test_what_was_written_while_no_window_showed_it_comes_with_the_next(editor: 
     )
     until(lambda: "  got two" in editor.chat())
     assert "got two" not in "\n".join(editor.lines(name)), "nobody looks"
-    assert open_terminal(editor, 1, 1) == name
+    assert open_terminal(editor) == name
     editor.wait(HAS, name, "got one\ngot two")
 
 
 def test_a_deleted_buffer_is_no_error_and_comes_back_whole(editor: Editor) -> None:
     start(editor, "echo first; i=0; while :; do i=$((i+1)); echo line $i; sleep 0.01; done")
-    name = open_terminal(editor, 1, 1)
+    name = open_terminal(editor)
     editor.wait(HAS, name, "line 5")
     editor.cmd("bwipeout!")
     until(lambda: any("line 6" in line or "line 7" in line for line in editor.chat()), timeout=20)
-    assert open_terminal(editor, 1, 1) == name
+    assert open_terminal(editor) == name
     editor.wait(HAS, name, "first\nline 1\n")
     editor.cmd("bdelete!")
-    assert open_terminal(editor, 1, 1) == name
+    assert open_terminal(editor) == name
     editor.wait(HAS, name, "first\nline 1\n")
 
 
 def test_ctrl_c_in_the_buffer_ends_what_runs(editor: Editor) -> None:
     start(editor, "echo up; sleep 600")
-    name = open_terminal(editor, 1, 1)
+    name = open_terminal(editor)
     editor.wait(HAS, name, "up")
     editor.keys("<C-c>")
     assert ended(editor)["signal"] == "SIGTERM"
@@ -275,18 +275,40 @@ def test_ctrl_c_in_the_buffer_ends_what_runs(editor: Editor) -> None:
     editor.wait("vim.fn.execute('messages'):find('nothing runs', 1, true)")
 
 
-def test_the_picker_lists_all_and_stops_what_runs(editor: Editor) -> None:
+def test_the_picker_lists_all_and_opens_the_one_that_is_chosen(editor: Editor) -> None:
     start(editor, "echo old")
     ended(editor)
-    start(editor, "sleep 600")
-    editor.lua(CHOOSE, 1, 2)
-    editor.cmd("Acp terminals")
+    id = start(editor, "sleep 600")
+    assert open_terminal(editor) == f"acp://terminal/1/{id}"
+    assert editor.lua("return _G.chosen") == [["sleep 600 · running", "echo old · exit code 0"]]
+    assert editor.session()["terminals"][1]["running"] is True
+    editor.wait_screen("<C-c> stops")
+    editor.keys("g?")
+    editor.wait_screen("end what runs in the terminal")
+    editor.keys("q")
+    editor.keys("<C-c>")
     assert ended(editor)["signal"] == "SIGTERM"
-    assert editor.lua("return _G.chosen") == [
-        ["sleep 600 · running", "echo old · exit code 0"],
-        ["open", "stop"],
-    ]
-    assert editor.lua("return vim.bo.filetype") != "acpterminal"
+
+
+AT_END = "vim.fn.line('.') == vim.fn.line('$') and vim.fn.line('w$') == vim.fn.line('$')"
+
+
+def test_a_terminal_is_opened_at_its_end_and_stays_there(editor: Editor) -> None:
+    fifo = editor.work / "fifo"
+    os.mkfifo(fifo)
+    start(editor, f"seq 1 300; cat {fifo}; sleep 600")
+    name = open_terminal(editor)
+    editor.wait(HAS, name, "300")
+    editor.wait(AT_END)
+    editor.wait_screen("300")
+    fifo.write_text("and more\n" * 40 + "the last\n")
+    editor.wait_screen("the last")
+    editor.wait(AT_END)
+    editor.keys("gg")
+    editor.keys("q")
+    assert open_terminal(editor) == name
+    editor.wait(AT_END)
+    editor.wait_screen("the last")
 
 
 def test_without_terminals_the_command_says_so(editor: Editor) -> None:
@@ -326,7 +348,7 @@ end
 def test_a_flood_is_looked_at_piece_by_piece_with_keys_between(editor: Editor) -> None:
     start(editor, "yes | head -c 8000000; echo THE END")
     editor.lua(WRITTEN)
-    name = open_terminal(editor, 1, 1)
+    name = open_terminal(editor)
     while editor.session()["terminals"][0]["running"]:
         editor.keys("j")
     editor.wait(HAS, name, "THE END", timeout=20)

@@ -306,20 +306,33 @@ local function start(win)
   label(followed)
 end
 
---- `:Acp follow`: follow in this window; where it waits for the user, go on; else off.
----@param win? integer default: the current one
-function M.toggle(win)
-  win = win or api.nvim_get_current_win()
-  if followed and followed.win == win then
-    if followed.active then
-      M.stop()
-    else
-      followed.active, followed.at = true, place(win)
-      label(followed)
+--- The followed window waited for the user; now it follows again.
+---@param state acp.Followed
+local function resume(state)
+  state.active, state.at = true, place(state.win)
+  label(state)
+end
+
+--- `:Acp follow`: off while a window follows, whichever that is. One that waits for the user goes on
+--- by the command in it, or in a window that cannot follow; else the current window follows.
+function M.toggle()
+  local win = api.nvim_get_current_win()
+  if followed and not api.nvim_win_is_valid(followed.win) then -- closed without autocommands
+    followed = nil
+  end
+  if followed and followed.active then
+    local elsewhere = followed.win ~= win
+    M.stop()
+    if elsewhere then
+      require('acp.notify').echo('info', 'follow-along is off')
     end
     return
   end
   local why = unfit(win)
+  if followed and (followed.win == win or why) then
+    resume(followed)
+    return
+  end
   if why then
     require('acp.notify').error(why)
   else

@@ -110,8 +110,36 @@ local function create(n, id, ours)
   return terminal
 end
 
---- Frame operation: show a terminal below, where no window of this tab page does, and go there:
---- the user has asked for it.
+--- What stands above the window: the command, and the keys as they are.
+---@param terminal acp.TerminalBuffer
+---@param ours boolean
+---@return string
+local function bar(terminal, ours)
+  local session = require('acp.state').get().sessions[terminal.n] or {}
+  local known = vim.iter(session.terminals or {}):find(function(one)
+    return one.id == terminal.id
+  end)
+  local notify = require('acp.notify')
+  local command = notify.cut(notify.one_line(known and known.command or terminal.id), 80)
+  local words = { stop = ours and 'stops' or nil, close = 'closes', help = 'keys' }
+  local keys = require('acp.keymaps').words('terminal', words)
+  local function literal(text)
+    return (text:gsub('%%', '%%%%'))
+  end
+  return (' %s %%= %s '):format(literal(command), literal(keys))
+end
+
+--- Neovim keeps a window at the end of a terminal whose cursor is on the last line. The terminal
+--- gets as many lines as its window when that is drawn.
+---@param win integer
+local function go_to_end(win)
+  vim.cmd.redraw()
+  local bufnr = api.nvim_win_get_buf(win)
+  api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(bufnr), 0 })
+end
+
+--- Frame operation: show a terminal below, at its end, where no window of this tab page does, and
+--- go there: the user has asked for it.
 ---@param n integer session
 ---@param id string
 ---@param ours boolean
@@ -123,9 +151,17 @@ function M.open(n, id, ours)
   local enter = api.nvim_get_mode().mode == 'n'
   local win = window.showing(terminal.bufnr)
   if not win then
-    window.open_beside(terminal.bufnr, { layout = 'bottom', size = 0.4, enter = enter })
+    win = window.open_beside(terminal.bufnr, {
+      layout = 'bottom',
+      size = 0.4,
+      enter = enter,
+      options = { winbar = bar(terminal, ours) },
+    })
   elseif enter then
     window.focus(win)
+  end
+  if win then
+    go_to_end(win)
   end
   tell_shown(terminal, fresh)
 end
@@ -154,30 +190,16 @@ end
 ---@field session integer
 ---@field id string
 ---@field label string
----@field stoppable boolean
 
---- What can be done with a terminal that runs; one that has ended is opened.
----@param item acp.TerminalItem
-local function act(item)
-  local host = require('acp.host')
-  local args = { session = item.session, id = item.id }
-  if not item.stoppable then
-    host.notify('terminal_open', args)
-    return
-  end
-  require('acp.pick').choose(item.label, 'terminal', { 'open', 'stop' }, function(index)
-    host.notify(index == 1 and 'terminal_open' or 'terminal_stop', args)
-  end)
-end
-
---- Frame operation: let the user choose a terminal, then open or stop it.
+--- Frame operation: let the user choose a terminal, and open it.
 ---@param items acp.TerminalItem[]
 function M.pick(items)
   local labels = vim.tbl_map(function(item)
     return item.label
   end, items)
   require('acp.pick').choose('Terminals', 'terminals', labels, function(index)
-    act(items[index])
+    local item = items[index]
+    require('acp.host').notify('terminal_open', { session = item.session, id = item.id })
   end)
 end
 

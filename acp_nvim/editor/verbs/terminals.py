@@ -36,7 +36,6 @@ def _item(session: Session, terminal: Terminal, *, more: bool) -> dict[str, Any]
         "session": session.n,
         "id": terminal.id,
         "label": f"{one_line(terminal.launch.command, 80)} · {status}{where}",
-        "stoppable": terminal.running and terminal.ours,
     }
 
 

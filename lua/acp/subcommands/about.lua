@@ -15,7 +15,7 @@ return {
   { 'comment', 'a remark on the hunk under the cursor' },
   { 'checkpoints', 'the files before each prompt, and what changed since' },
   { 'restore', 'the files as they were before a prompt' },
-  { 'follow', 'this window follows the agent; again: off' },
+  { 'follow', 'this window follows the agent; while one does: off' },
   { 'plan', "show or hide the agent's plan" },
   { 'queue', 'prompts that wait' },
   { 'attach', 'files that go with the next prompt' },
