@@ -405,3 +405,102 @@ def test_stopping_the_agent_ends_its_terminals(editor: Editor, tmp_path: Path) -
     editor.cmd("Acp stop")
     editor.wait_event("AcpAgentExit")
     until(lambda: not [p for p in editor.processes() if "sleep 600" in p.command])
+
+
+# -- a cancelled turn
+
+
+def running(editor: Editor, text: str) -> bool:
+    return any(text in process.command for process in editor.processes())
+
+
+def waits(editor: Editor) -> None:
+    """Wait until the agent waits for a cancel."""
+    editor.wait_event("AcpTurnStart", len(editor.events("AcpTurnEnd")) + 1)
+    until(lambda: "waiting" in editor.chat())
+
+
+def cancel(editor: Editor, *lines: str) -> None:
+    """Run a script in a turn until it waits for a cancel, and cancel it."""
+    turns = len(editor.events("AcpTurnEnd"))
+    editor.prompt("\n".join([*lines, "wait_for_cancel"]))
+    waits(editor)
+    editor.cmd("AcpCancel")
+    assert editor.wait_event("AcpTurnEnd", turns + 1)["stop_reason"] == "cancelled"
+
+
+def test_a_cancel_ends_what_the_turn_leaves_running(editor: Editor) -> None:
+    editor.setup({"timeouts": {"cancel_s": 0.5, "kill_s": 0.5}})
+    start(editor, "echo earlier; sleep 601")
+    cancel(
+        editor,
+        create("a", "echo out; sleep 602 & sleep 603"),
+        create("b", "trap '' TERM HUP; echo up; while :; do sleep 0.604; done"),
+        create("c", "echo quick"),
+        "term_wait c",
+    )
+    until(lambda: not running(editor, "sleep 602") and not running(editor, "sleep 603"))
+    until(lambda: not running(editor, "echo up"))
+    until(lambda: any("ended with the cancelled turn: echo out" in line for line in editor.chat()))
+    (line,) = [line for line in editor.chat() if "ended with the cancelled turn" in line]
+    assert "echo up" in line
+    assert "quick" not in line
+    assert running(editor, "sleep 601"), "it was started in another turn"
+    states = editor.wait(
+        "local t = require('acp').state().sessions[1].terminals"
+        " return not t[2].running and not t[3].running and t"
+    )
+    assert [state["running"] for state in states] == [True, False, False, False]
+    assert states[1]["signal"] == "SIGTERM"
+    assert states[2]["signal"] == "SIGKILL"
+    assert "out" in "\n".join(editor.chat())
+    editor.turn("term_output a\nterm_wait a\nterm_wait b")
+    answers = editor.traffic[0].answers("terminal/output")
+    assert answers[-1]["result"]["output"] == "out\n"
+    assert answers[-1]["result"]["exitStatus"]["signal"] == "SIGTERM"
+
+
+def test_who_waits_for_what_a_cancel_ends_is_answered_once(editor: Editor) -> None:
+    editor.setup({"timeouts": {"cancel_s": 0.3}})
+    cancel(editor, create("a", "sleep 600"), "term_wait_later a")
+    (answer,) = editor.traffic[0].wait_answers("terminal/wait_for_exit", 1)
+    assert answer["result"]["signal"] == "SIGTERM"
+    editor.turn("term_release a")
+    assert len(editor.traffic[0].answers("terminal/wait_for_exit")) == 1
+
+
+@pytest.mark.parametrize("by", ["term_kill a", "term_release a"])
+def test_what_the_agent_ended_itself_is_not_told(editor: Editor, by: str) -> None:
+    editor.setup({"timeouts": {"cancel_s": 0.3}})
+    cancel(editor, create("a", "sleep 600"), create("b", "sleep 700"), by)
+    until(lambda: any("ended with the cancelled turn" in line for line in editor.chat()))
+    (line,) = [line for line in editor.chat() if "ended with the cancelled turn" in line]
+    assert "sleep 700" in line
+    assert "sleep 600" not in line
+
+
+def test_a_cancel_leaves_the_terminals_of_other_sessions_and_later_turns(editor: Editor) -> None:
+    editor.setup({"timeouts": {"cancel_s": 1}})
+    start(editor, "sleep 601")
+    editor.cmd("Acp new")
+    editor.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
+    cancel(editor, create("a", "sleep 602"))
+    editor.turn(create("b", "sleep 603"))
+    until(lambda: not running(editor, "sleep 602"))
+    until(lambda: any("ended with the cancelled turn" in line for line in editor.chat()))
+    assert running(editor, "sleep 601")
+    assert running(editor, "sleep 603")
+
+
+def test_nothing_is_started_for_a_turn_that_is_being_cancelled(editor: Editor) -> None:
+    made = editor.work / "made"
+    editor.prompt(f"say waiting\nafter_cancel {create('a', f'touch {made}')}")
+    waits(editor)
+    editor.cmd("AcpCancel")
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
+    (answer,) = editor.traffic[0].answers("terminal/create")
+    assert answer["error"]["code"] == -32602
+    assert answer["error"]["data"]["reason"] == "denied"
+    assert not made.exists()
+    editor.turn(create("b", f"touch {made}") + "\nterm_wait b")
+    assert made.exists(), "the next turn may"

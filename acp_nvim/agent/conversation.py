@@ -40,7 +40,6 @@ class Conversation:
         self.session = session
         self.connection: Connection | None = None
         self.running: Prompt | None = None
-        self.turn = 0
         self.awaits_login = False
         self.used = 0.0
         """When the user worked with it last, for the order of a list."""
@@ -147,7 +146,6 @@ class Conversation:
         self.running, self._answered, self._refused = prompt, False, False
         self._woken = False  # whatever was asked for before is under way now
         self.topic = self.topic or prompt.text
-        self.turn += 1
         session.begin_turn(prompt, connection.title)
         try:
             await connection.agent.prompt(session.id, blocks, self._on_response, self._meta(prompt))
@@ -221,7 +219,7 @@ class Conversation:
         session.status = "cancelling"
         session.change("status")
         connection.agent.cancel(session.id)
-        self._tasks.start_soon(self._watch_cancel, self.turn)
+        self._tasks.start_soon(self._watch_cancel, session.turn)
         session.close_calls("cancelled")
         return True
 
@@ -235,11 +233,13 @@ class Conversation:
         return True
 
     async def _watch_cancel(self, turn: int) -> None:
-        """Name an agent that does not end the turn."""
+        """Name an agent that does not end the turn, and end the commands that it leaves running."""
         seconds = self._front.settings().timeouts.cancel_s
         await anyio.sleep(seconds)
-        if self.turn == turn and self.session.status == "cancelling":
+        if self.session.turn == turn and self.session.status == "cancelling":
             self._warn(f"ended the turn {seconds:g} s after the cancel", "ends its process")
+        if self.connection is not None:
+            self.connection.terminals.end_turn(self.session, turn)
 
     def _warn(self, what: str, way_out: str) -> None:
         """Name an agent that does not do what is waited for."""

@@ -29,6 +29,7 @@ from acp_nvim.protocol.errors import (
     RESOURCE_NOT_FOUND,
     RequestError,
 )
+from acp_nvim.render.text import one_line
 from acp_nvim.session import ids
 from acp_nvim.session.asking import rules
 from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
@@ -41,6 +42,8 @@ OPTIONS: Final = (
     Option("allow_always", "Run this command for the whole session", "allow_always"),
     Option("reject_once", "Refuse", "reject_once"),
 )
+NAMED: Final = 3
+"""So many of the commands that are ended with a turn are named."""
 _STRICTEST: Final = {"deny": 0, "ask": 1, "allow": 2, None: 2}
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
@@ -53,6 +56,8 @@ class _Live:
     session: Session
     terminal: Terminal
     process: PtyProcess
+    turn: int | None
+    """Number of the root session's turn in which the agent asked for it; None outside of one."""
 
 
 class AgentTerminals:
@@ -90,6 +95,7 @@ class AgentTerminals:
         """`terminal/create`: runs at once unless a rule of the user says otherwise.
 
         Raises RequestError: -32602 `denied` or `relative`, -32002 `missing`, -32603 `failed`.
+        Nothing is started for a turn that is being cancelled.
         """
         settings = self._settings()
         if not settings.terminal.enabled:
@@ -99,10 +105,14 @@ class AgentTerminals:
         limit = settings.terminal.output_limit
         if isinstance(params.output_byte_limit, int):
             limit = min(limit, params.output_byte_limit)
+        if session.root.status == "cancelling":
+            reason = {"command": command.line, "reason": "denied"}
+            raise RequestError(INVALID_PARAMS, "the turn was cancelled", reason)
         decision = self._question(session, command)
         if decision is not None:
             call.on_cancel = partial(_take_back, decision)
-        return self._create(session, command, limit, decision)
+        turn = session.root.turn if session.root.status == "running" else None
+        return self._create(session, command, limit, decision, turn)
 
     def output(
         self, session: Session, params: schema.TerminalOutputRequest, _: IncomingCall
@@ -153,6 +163,23 @@ class AgentTerminals:
 
     # -- the end ----------------------------------------------------------------------------------
 
+    def end_turn(self, session: Session, turn: int) -> None:
+        """Begin to end what was started in a cancelled turn of a session, or of a child of it in
+        that turn, and was left running; the output stays. The chat says so.
+        """
+        left = [
+            live
+            for live in self._live.values()
+            if live.session.root is session and live.turn == turn and live.process.runs_on
+        ]
+        if not left:
+            return
+        for live in left:
+            live.process.begin_stop()
+        names = [one_line(live.terminal.launch.command, 60) for live in left[:NAMED]]
+        more = [f"{len(left) - NAMED} more"] if len(left) > NAMED else []
+        session.aside("info", f"ended with the cancelled turn: {', '.join([*names, *more])}")
+
     def forget(self, session: Session | None = None) -> None:
         """Begin to end the terminals of a session that is over, or all of them with their agent."""
         if session is None:
@@ -197,8 +224,6 @@ class AgentTerminals:
         )
         if action == "deny":
             decision.resolve(Outcome("selected", OPTIONS[-1]), "rule")
-        elif session.status == "cancelling":
-            decision.resolve(CANCELLED, "cancel")
         session.ask(decision)
         return decision
 
@@ -219,7 +244,12 @@ class AgentTerminals:
         return False
 
     async def _create(
-        self, session: Session, command: Command, limit: int, decision: Decision | None
+        self,
+        session: Session,
+        command: Command,
+        limit: int,
+        decision: Decision | None,
+        turn: int | None,
     ) -> schema.CreateTerminalResponse:
         if decision is not None:
             await self._permitted(session, command, decision)
@@ -237,7 +267,7 @@ class AgentTerminals:
         except AgentStartError as error:
             data = {"command": command.argv[0], "reason": "failed"}
             raise RequestError(INTERNAL_ERROR, str(error), data) from error
-        self._live[terminal.id] = _Live(session, terminal, process)
+        self._live[terminal.id] = _Live(session, terminal, process, turn)
         session.terminals.add(terminal)
         if self._closed or session.status == "closed":
             self.forget(session)

@@ -53,6 +53,8 @@ class Session(Calls):
         self.error: str | None = None
         self.heir: int | None = None
         """Our number of the session that gets what is written for this one since it is closed."""
+        self.turn = 0
+        """Number of the last turn that began, from 1."""
         self.queue: list[Prompt] = []
         self._announced: tuple[Prompt, Message] | None = None
         self.held = False
@@ -189,6 +191,7 @@ class Session(Calls):
         self._say_rest(prompt, seen or [shown(prompt.text)])
         self.transcript.add(Heading(agent_title))
         self.plan_entry = None
+        self.turn += 1
         self.echo = "".join(part for part in parts if isinstance(part, str))
         self.status, self.stop_reason, self.error = "running", None, None
         self.change("status", "stop_reason", "error")

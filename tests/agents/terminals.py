@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.agents.agent import Agent, Frame
+from tests.agents.agent import Agent, Cancelled, Frame
 from tests.agents.files import told
-from tests.agents.loop import scenario, update_of
+from tests.agents.loop import SCENARIOS, scenario, update_of
 
 _terminals: dict[str, str] = {}  # our name -> the client's id
 
@@ -62,6 +62,20 @@ def term_output(agent: Agent, name: str) -> None:
 def term_wait(agent: Agent, name: str) -> None:
     """Wait for the exit and say it."""
     _say(agent, name, "exit", told(agent, name, agent.ask("terminal/wait_for_exit", _id(name))))
+
+
+@scenario
+def term_wait_later(agent: Agent, name: str) -> None:
+    """Ask for the exit and go on without the answer."""
+    agent.request("terminal/wait_for_exit", _id(name))
+
+
+@scenario
+def after_cancel(agent: Agent, name: str, *args: str) -> None:
+    """Wait for a cancel, run that scenario all the same, then end the turn as cancelled."""
+    agent.expect("session/cancel")
+    SCENARIOS[name].run(agent, *args)
+    raise Cancelled
 
 
 @scenario

@@ -94,6 +94,11 @@ class PtyProcess:
         """How it ended; None while it runs."""
         return self._device.exit
 
+    @property
+    def runs_on(self) -> bool:
+        """Whether it runs, or what it started does, and nobody ends it."""
+        return self._ending is None and not self._gone()
+
     async def wait(self) -> Exit:
         """Wait until the command has ended and its output has been fed; any number may wait."""
         await self._finished.wait()
