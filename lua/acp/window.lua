@@ -132,6 +132,7 @@ function M.adopt(win, options)
   end
   vim.api.nvim_set_option_value('winfixbuf', true, { scope = 'local', win = win })
   require('acp.lone').watch()
+  require('acp.float_exit').watch()
 end
 
 ---@class acp.Share
@@ -324,6 +325,7 @@ function M.close(win)
       return
     end
     local bufnr = vim.api.nvim_win_get_buf(win)
+    require('acp.float_exit').before_close(win)
     local ok, why = pcall(vim.api.nvim_win_close, win, true)
     if not ok and tostring(why):find('E444', 1, true) then
       leave(win, bufnr)
