@@ -71,7 +71,7 @@ def test_what_is_written_after_a_cancel_goes_by_itself_and_passes_what_waits(
     waiting.prompt("say x")
     waiting.wait_event("AcpTurnEnd", 2)
     assert waiting.session(1)["queue"] == ["say a", "wait_for_cancel", "say c"]
-    assert "goes by itself; 3 prompts wait since the cancel, :Acp queue run" in waiting.messages()
+    assert "goes by itself; 3 prompts wait for :Acp queue run" in waiting.messages()
     waiting.cmd("Acp queue run")
     waiting.wait(f"#{QUEUE} == 1")
     waiting.cmd("AcpCancel!")

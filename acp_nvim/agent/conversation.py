@@ -184,6 +184,7 @@ class Conversation:
         elif isinstance(error, RequestError) and error.code == AUTH_REQUIRED and prompt is not None:
             self._refused = True
             queue.put_back(session, prompt)
+            self._front.waits_again(prompt)
             session.end_turn(None, "the agent asks for a login; the prompt waits for it")
         else:
             session.end_turn(None, str(error), details(error))

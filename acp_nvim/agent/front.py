@@ -17,6 +17,10 @@ class Front(Protocol):
         """Put a prompt that could not be sent back into the composer, attachments included."""
         ...
 
+    def waits_again(self, prompt: Prompt) -> None:
+        """A prompt that was under way is in the queue again."""
+        ...
+
     def login_needed(self, connection: Connection, session: Session) -> None:
         """The agent refuses until the user logs in."""
         ...

@@ -37,6 +37,7 @@ from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.live_terminals import TerminalViews
 from acp_nvim.editor.review.reviewing import Reviewing
 from acp_nvim.editor.screen import Screen
+from acp_nvim.editor.sent import SentPrompts
 from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.entries import Past
 from acp_nvim.session.prompts import Prompt
@@ -83,6 +84,7 @@ class Host:
         self.asking = Asking(self.screen.push)
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
+        self.sent = SentPrompts(self.problem)
         self.index: IndexFile | None = None
         self.consent = Consent(self.problem)
         self.cwd = str(Path.home())
@@ -110,7 +112,10 @@ class Host:
                 self.restarts = Restarts(self.agents, self.served)
                 self.tasks.start_soon(self.frames.run)
                 self.review.start(self.tasks)
-                await verbs(self)
+                try:
+                    await verbs(self)
+                finally:
+                    self.sent.close()
         finally:
             with anyio.CancelScope(shield=True):
                 await self.close()
@@ -307,8 +312,13 @@ class Host:
 
     def give_back(self, session: Session, prompt: Prompt) -> None:
         """A prompt that was not taken goes back where it was written, with what was attached."""
+        self.sent.came_back(prompt)
         if prompt.text or prompt.attachments:
             self.screen.push("composer", session.n, prompt.text, prompt.files(), prompt.ranges())
+
+    def waits_again(self, prompt: Prompt) -> None:
+        """A prompt that was under way is in the queue again."""
+        self.sent.came_back(prompt)
 
     def turn_comes(self, session: Session) -> None:
         """A prompt waits until the session is open: the files are looked at meanwhile."""
@@ -324,6 +334,7 @@ class Host:
         host ends.
         """
         self.frames.release()
+        self.sent.went(prompt)
         self.review.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())

@@ -45,12 +45,15 @@ class Left(msgspec.Struct, frozen=True):
 
 def revive(host: Host, past: Mapping[str, Any]) -> None:
     """Take up what the process before this one left: `{instance, run, sessions, current, shown,
-    remarks, notes, died}`.
+    remarks, notes, died, sent}`.
 
     ``instance`` names this Neovim, ``run`` counts its hosts, ``shown`` are files with marks,
-    ``remarks`` and ``notes`` wait for a prompt; ``died`` is in seconds since 1970.
+    ``remarks`` and ``notes`` wait for a prompt; ``died`` is in seconds since 1970;
+    ``sent`` is the file of `editor/sent.py`.
     """
     ids.begin(int(past["run"]))
+    if past.get("sent"):
+        host.sent.path = Path(past["sent"])
     outliving = host.review.outliving
     host.review.run = str(past.get("instance") or host.review.run)
     state = host.options.stdpath.get("state")

@@ -28,6 +28,14 @@ def replace(session: Session, prompts: Sequence[Prompt]) -> None:
     session.change("queue")
 
 
+def put_held(session: Session, prompts: Sequence[Prompt]) -> None:
+    """Let these wait for `release`, before all others; what went by itself still does."""
+    for prompt in session.queue:
+        prompt.free = prompt.free or not session.held
+    session.held = True
+    replace(session, [*prompts, *session.queue])
+
+
 def put_back(session: Session, prompt: Prompt) -> None:
     """The agent did not take a prompt: it is the next one."""
     prompt.free = session.held

@@ -41,6 +41,7 @@ local function prompt(opts)
   args.new = new
   require('acp.history').add(opts.args)
   require('acp.delivery').prompt(n, args)
+  require('acp.drafts').recall_soon()
 end
 
 --- `:[range]AcpPrompt[!] [text]`. The text is taken as it was typed.
@@ -49,9 +50,22 @@ function M.prompt(opts)
   guard(prompt, opts)
 end
 
+--- Whether a session has something that a cancel ends.
+---@param n integer|nil
+---@return boolean
+local function at_work(n)
+  local state = require('acp.state').get()
+  local session = state.sessions[n or state.current] or {}
+  return session.status == 'running' or #(session.queue or {}) > 0
+end
+
 ---@param opts { bang?: boolean, session?: integer }
 local function cancel(opts)
-  if require('acp.host').running() then
+  local dropped = opts.bang and require('acp.held').clear()
+  local running = require('acp.host').running()
+  if dropped and not (running and at_work(opts.session)) then
+    require('acp.notify').echo('info', 'the queue is empty now')
+  elseif running then
     require('acp.host').notify('cancel', { session = opts.session, clear = opts.bang or false })
   else
     require('acp.notify').echo('info', 'nothing to cancel')

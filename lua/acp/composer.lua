@@ -16,6 +16,7 @@ local ns = vim.api.nvim_create_namespace('acp.composer')
 
 local composers = {} ---@type table<integer, acp.Composer>
 local drafts = {} ---@type table<integer, string[]> of buffers that were unloaded
+local numbers = {} ---@type table<integer, integer> of the prompts that are being written
 
 ---@param n integer
 ---@return string
@@ -87,6 +88,7 @@ local function watch(n, bufnr)
   vim.api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
       vim.bo[bufnr].modified = false -- `:wa` may follow at once
+      require('acp.drafts').changed()
       if due then
         return
       end
@@ -254,9 +256,12 @@ function M.send(n, first, last)
   local text = table.concat(lines, '\n')
   local args = vim.tbl_extend('error', require('acp.context').prompt(text, it.chips, n), target(n))
   args.composer = n
+  local whole = (first or 1) <= 1 and (last or #lines) >= vim.api.nvim_buf_line_count(it.bufnr)
+  args.delivery = whole and numbers[n] or nil
   if not require('acp.delivery').send(n, args) then
     return
   end
+  numbers[n] = nil
   require('acp.chat').follow(n)
   require('acp.history').add(text)
   it.walk, it.chips, it.new = require('acp.history').walk(), {}, false
@@ -311,6 +316,53 @@ function M.give_back(n, text, paths, ranges)
   end
 end
 
+---@param n integer
+---@return string
+local function text_of(n)
+  local it = composers[n]
+  local there = it and vim.api.nvim_buf_is_loaded(it.bufnr)
+  return table.concat(there and lines_of(it.bufnr) or drafts[n] or {}, '\n')
+end
+
+--- What is written in composers and waits there, with what goes along.
+---@return acp.KeptPrompt[]
+function M.contents()
+  local media, context = require('acp.media'), require('acp.context')
+  local found, order = {}, vim.list_extend(vim.tbl_keys(composers), media.composers())
+  table.sort(order)
+  for _, n in ipairs(vim.fn.uniq(order)) do
+    local text, paths = text_of(n), media.list(n)
+    local ranges = vim.tbl_map(context.resolve, composers[n] and composers[n].chips or {})
+    if text:match('%S') or #paths > 0 or #ranges > 0 then
+      numbers[n] = numbers[n] or require('acp.delivery').reserve()
+      local draft = { n = n, id = numbers[n], text = text, paths = paths, ranges = ranges }
+      found[#found + 1] = draft
+    end
+  end
+  return found
+end
+
+--- Put a draft of an earlier Neovim into composer `n`, unless something is written there.
+---@param n integer
+---@param draft acp.KeptPrompt
+---@return boolean
+function M.restore(n, draft)
+  local bufnr = M.ensure(n)
+  if not blank(lines_of(bufnr)) then
+    return false
+  end
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split(draft.text, '\n', { plain = true }))
+  vim.bo[bufnr].modified = false
+  local chips = vim.tbl_map(require('acp.context').fixed_chip, draft.ranges or {})
+  vim.list_extend(composers[n].chips, chips)
+  require('acp.media').restore(n, draft.paths or {})
+  local win = require('acp.window').showing(bufnr)
+  if win then
+    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
+  end
+  return true
+end
+
 --- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
 ---@param by integer
 ---@param n integer
@@ -355,7 +407,9 @@ function M.open(opts)
   if opts.range then
     local range = opts.range
     it.chips[#it.chips + 1] = require('acp.context').chip(range.bufnr, range.first, range.last)
+    require('acp.drafts').changed()
   end
+  require('acp.drafts').recall(n)
   require('acp.files').warm(require('acp.context').cwd())
   local window = require('acp.window')
   window.when_free(function()

@@ -98,6 +98,13 @@ function M.chips(ranges)
   return found
 end
 
+--- A range as it was in a Neovim that has ended.
+---@param range acp.Range
+---@return acp.Chip
+function M.fixed_chip(range)
+  return { bufnr = -1, mark = 0, lost = range }
+end
+
 --- The range a chip stands for now.
 ---@param chip acp.Chip
 ---@return acp.Range

@@ -2,14 +2,24 @@
 --- back.
 local M = {}
 
----@class acp.Unconfirmed
+---@class acp.Delivered: acp.KeptPrompt
 ---@field id integer
 ---@field n integer
----@field text string
+
+local KNOWN = 200
 
 --- What was sent and the host has not said it has, oldest first.
-local unconfirmed = {} ---@type acp.Unconfirmed[]
-local sent = 0
+local unconfirmed = {} ---@type acp.Delivered[]
+--- What the host has taken, the last of it, oldest first.
+local taken = {} ---@type acp.Delivered[]
+local numbers = 0
+
+--- A number that no other prompt of this Neovim has.
+---@return integer
+function M.reserve()
+  numbers = numbers + 1
+  return numbers
+end
 
 --- The host is gone: what it never took goes back into the composers.
 function M.host_gone()
@@ -24,8 +34,46 @@ end
 ---@param id integer
 function M.taken(id)
   unconfirmed = vim.tbl_filter(function(one)
+    if one.id == id then
+      taken[#taken + 1] = one
+    end
     return one.id ~= id
   end, unconfirmed)
+  while #taken > KNOWN do
+    table.remove(taken, 1)
+  end
+  require('acp.drafts').soon()
+end
+
+--- What is known of a prompt in the queue of session `n`; the host tells its words only.
+---@param n integer
+---@param text string
+---@param used table<integer, true> by number
+---@return acp.KeptPrompt|nil
+local function known(n, text, used)
+  for _, one in ipairs(taken) do
+    if one.text == text and not used[one.id] then
+      used[one.id] = true
+      return one
+    end
+  end
+  -- Names of attachments stand in brackets where a prompt has no words.
+  return not text:match('^%[.*%]$') and { n = n, text = text } or nil
+end
+
+--- The prompts that no agent has got yet: those in the queues, and those on their way to the host.
+---@return acp.KeptPrompt[]
+function M.waiting()
+  local found, used = {}, {}
+  local sessions = require('acp.state').get().sessions
+  local order = vim.tbl_keys(sessions)
+  table.sort(order)
+  for _, n in ipairs(order) do
+    for _, text in ipairs(sessions[n].queue or {}) do
+      found[#found + 1] = known(n, text, used)
+    end
+  end
+  return vim.list_extend(found, unconfirmed)
 end
 
 local function on_state()
@@ -57,6 +105,26 @@ local function housed(args)
     or false
 end
 
+--- Remember a prompt until the host says that it has it.
+---@param n integer
+---@param args table of the verb `prompt`
+local function track(n, args)
+  if not args.text then
+    return
+  end
+  watch()
+  unconfirmed[#unconfirmed + 1] = {
+    id = args.delivery,
+    n = n,
+    text = args.text,
+    ranges = args.ranges or (args.range and { args.range }) or nil,
+    paths = args.attach and vim.tbl_map(function(file)
+      return type(file) == 'table' and file.path or file
+    end, args.attach),
+  }
+  require('acp.drafts').soon()
+end
+
 --- Hand over a prompt; its text comes to composer `n` unless the host takes it.
 ---@param n integer
 ---@param args table of the verb `prompt`
@@ -65,17 +133,24 @@ function M.send(n, args)
   if args.cwd == '' and not housed(args) and not require('acp.context').place() then
     return false
   end
-  sent = sent + 1
-  args.delivery = sent
+  args.delivery = args.delivery or M.reserve()
   if not require('acp.host').notify('prompt', args) then
     return false
   end
-  if args.text then
-    watch()
-    unconfirmed[#unconfirmed + 1] = { id = sent, n = n, text = args.text }
-  end
+  track(n, args)
   require('acp.media').remove(n)
   return true
+end
+
+--- Let prompts wait in the queue of session `n` until the user lets them go.
+---@param n integer
+---@param prompts table[] as the verb `prompt` takes them
+function M.hold(n, prompts)
+  if require('acp.host').notify('queue', { session = n, action = 'hold', prompts = prompts }) then
+    for _, args in ipairs(prompts) do
+      track(n, args)
+    end
+  end
 end
 
 --- The same for one that was not written in a composer; a text that cannot be sent goes there.

@@ -19,6 +19,13 @@ end
 ---@param n integer
 local function changed(n)
   require('acp.composer').decorate(n)
+  require('acp.drafts').changed()
+end
+
+--- Composers for whose next prompt something waits.
+---@return integer[]
+function M.composers()
+  return vim.tbl_keys(pending)
 end
 
 --- What waits for the next prompt of composer `n`.
@@ -62,6 +69,9 @@ end
 ---@param n integer
 ---@param path? string
 function M.remove(n, path)
+  if not pending[n] then
+    return
+  end
   pending[n] = path and vim.tbl_filter(function(one)
     return one ~= path
   end, M.list(n)) or nil

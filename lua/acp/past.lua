@@ -146,6 +146,7 @@ end
 ---@field remarks? acp.Remark[]
 ---@field notes? acp.Note[]
 ---@field died? number
+---@field sent string where the host notes which prompts it has sent
 
 --- What the host that starts now must know of those before it.
 ---@return acp.Before
@@ -174,6 +175,7 @@ function M.left()
     remarks = comment and comment.remarks(),
     notes = comment and comment.notes(),
     died = died,
+    sent = require('acp.draft_file').sent_path(),
   }
 end
 

@@ -47,11 +47,30 @@ function M.texts(lines)
   return texts
 end
 
+---@param n integer|nil
+---@return acp.Session|nil
+local function session_of(n)
+  return n and require('acp.state').get().sessions[n]
+end
+
+---@param n integer|nil
+---@return boolean
+local function has_own(n)
+  local session = session_of(n)
+  return session ~= nil and #(session.queue or {}) > 0
+end
+
+--- What waits in session `n`; before there is one, what waited when an earlier Neovim ended.
+---@param n integer
+---@return string[] texts
+local function waiting(n)
+  return has_own(n) and session_of(n).queue or require('acp.held').texts()
+end
+
 ---@param n integer
 ---@return string[] texts
 local function queue_of(n)
-  local session = require('acp.state').get().sessions[n]
-  return vim.tbl_map(vim.trim, session and session.queue or {})
+  return vim.tbl_map(vim.trim, waiting(n))
 end
 
 --- Take out of `texts` what the buffer was filled with and has been sent since.
@@ -80,8 +99,12 @@ end
 local function apply(n, bufnr)
   local texts = M.texts(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false))
   drop_sent(texts, shown[bufnr] or {}, queue_of(n))
-  require('acp.host').notify('queue', { session = n, action = 'set', texts = texts })
-  require('acp.state').set({ 'sessions', n, 'queue' }, texts)
+  if not has_own(n) and (require('acp.held').any() or not session_of(n)) then
+    require('acp.held').set(texts)
+  else
+    require('acp.host').notify('queue', { session = n, action = 'set', texts = texts })
+    require('acp.state').set({ 'sessions', n, 'queue' }, texts)
+  end
   shown[bufnr] = texts
   vim.bo[bufnr].modified = false
   require('acp.notify').echo(
@@ -94,9 +117,8 @@ end
 ---@param n integer
 ---@param bufnr integer
 local function fill(n, bufnr)
-  local session = require('acp.state').get().sessions[n]
   shown[bufnr] = queue_of(n)
-  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, M.lines(session and session.queue or {}))
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, M.lines(waiting(n)))
   vim.bo[bufnr].modified = false
 end
 
@@ -165,10 +187,8 @@ end
 
 --- Open the waiting prompts of the current session for editing.
 function M.edit()
-  local state = require('acp.state').get()
-  local n = state.current
-  local session = n and state.sessions[n]
-  if not n or not session or #(session.queue or {}) == 0 then
+  local n = require('acp.composer').default()
+  if #waiting(n) == 0 then
     require('acp.notify').echo('info', 'the queue is empty')
     return
   end
@@ -185,6 +205,24 @@ function M.edit()
     enter = true,
     options = { winbar = hint() },
   })
+end
+
+--- `:Acp queue {action}`.
+---@param action 'edit'|'run'|'clear'
+function M.run(action)
+  local held = require('acp.held')
+  if action == 'edit' then
+    M.edit()
+  elseif held.any() and not has_own(require('acp.state').current()) then
+    held[action]()
+    if action == 'clear' then
+      require('acp.notify').echo('info', 'the queue is empty now')
+    end
+  elseif require('acp.host').running() then
+    require('acp.host').notify('queue', { action = action })
+  else
+    require('acp.notify').echo('info', 'the queue is empty')
+  end
 end
 
 return M

@@ -63,7 +63,9 @@ def prompt_of(host: Host, args: Args) -> Prompt:
     unsaved = next((it.text for it in variables if it.name == "diff"), None)
     late = None if unsaved is None else functools.partial(_diff, args["cwd"], unsaved)
     meta: Mapping[str, Any] | None = args.get("meta") or None
-    return Prompt(text, found, given=given, meta=meta, late=late)
+    delivery = args.get("delivery")
+    number = int(delivery) if delivery else None
+    return Prompt(text, found, given=given, meta=meta, late=late, delivery=number)
 
 
 def is_empty(prompt: Prompt) -> bool:

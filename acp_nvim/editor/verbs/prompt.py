@@ -22,7 +22,7 @@ def prompt(host: Host, args: Args) -> None:
     passed = conversation.submit(sent)
     if passed:
         others = "1 prompt waits" if passed == 1 else f"{passed} prompts wait"
-        host.echo("info", f"goes by itself; {others} since the cancel, :Acp queue run")
+        host.echo("info", f"goes by itself; {others} for :Acp queue run")
     elif conversation.session.status == "running" and conversation.session.queue:
         waiting = len(conversation.session.queue)
         host.echo("info", f"goes when the turn has ended; in the queue: {waiting}, :Acp queue")
@@ -102,6 +102,11 @@ def queue(host: Host, args: Args) -> None:
         case "clear":
             _clear(conversation)
             host.echo("info", "the queue is empty now")
+        case "hold":
+            held = [prompt_of(host, one) for one in args.get("prompts") or ()]
+            waiting.put_held(conversation.session, held)
+            for prompt in held:
+                host.screen.push("taken", prompt.delivery)
         case "set":
             _set_queue(conversation, args.get("texts") or [])
 

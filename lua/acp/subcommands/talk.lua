@@ -1,7 +1,7 @@
 --- Subcommands: prompts, their session and what goes along with them.
 local spec = require('acp.subcommands.spec')
 
-local notify, first, known, when_running = spec.notify, spec.first, spec.known, spec.when_running
+local notify, first, known = spec.notify, spec.first, spec.known
 
 ---@type table<string, acp.Subcommand>
 local list = {}
@@ -23,6 +23,9 @@ for _, view in ipairs({ 'chat', 'plan' }) do
   list[view] = {
     run = function()
       local n = require('acp.state').get().current
+      if view == 'chat' then
+        require('acp.drafts').recall_soon()
+      end
       if n then
         require('acp.' .. view).toggle(n)
       else
@@ -49,13 +52,10 @@ list.queue = {
   max = 1,
   values = first({ 'edit', 'run', 'clear' }),
   strict = true,
-  run = when_running('the queue is empty', function(args)
-    if (args[1] or 'edit') == 'edit' then
-      require('acp.queue').edit()
-    else
-      notify('queue', { action = args[1] })
-    end
-  end),
+  run = function(args)
+    require('acp.drafts').recall()
+    require('acp.queue').run(args[1] or 'edit')
+  end,
 }
 
 list.sessions = {

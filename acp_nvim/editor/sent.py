@@ -1,0 +1,60 @@
+"""Which prompts went to an agent, noted beside the drafts that Neovim keeps on disk
+(`lua/acp/drafts.lua`): where Neovim is killed before it has written that a prompt is sent, the next
+one must not give it back.
+
+A line is `+` and a prompt's number once it is on its way to the agent, `-` and the number where it
+came back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from acp_nvim.session.prompts import Prompt
+
+
+class SentPrompts:
+    """The notes of one Neovim, of all its hosts."""
+
+    def __init__(self, problem: Callable[[str], None]) -> None:
+        """`problem` hears, once, that nothing can be written."""
+        self.path: Path | None = None
+        self._problem = problem
+        self._failed = False
+        self._closed = False
+
+    def went(self, prompt: Prompt) -> None:
+        """The agent gets it now."""
+        self._note("+", prompt)
+
+    def came_back(self, prompt: Prompt) -> None:
+        """It waits again, or the user has it."""
+        self._note("-", prompt)
+
+    def close(self) -> None:
+        """Neovim has gone: what agents say while they are ended changes nothing."""
+        self._closed = True
+
+    def _note(self, sign: str, prompt: Prompt) -> None:
+        if self.path is None or prompt.delivery is None or self._closed:
+            return
+        try:
+            self._append(self.path, f"{sign}{prompt.delivery}\n".encode())
+        except OSError as error:
+            if not self._failed:
+                self._problem(f"{self.path}: {error.strerror}")
+            self._failed = True
+
+    def _append(self, path: Path, line: bytes) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        try:
+            file = os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = os.open(path, flags, 0o600)
+        try:
+            os.write(file, line)
+        finally:
+            os.close(file)

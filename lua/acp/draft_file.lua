@@ -1,0 +1,380 @@
+--- The files of `acp.drafts`: one for each workspace and Neovim, in `stdpath('state')/acp/drafts`,
+--- readable by the user alone. A name is `{workspace}.{pid}.{start}.{machine}.json`; that of a file
+--- taken over from a Neovim that has ended has a number before `.json`.
+local M = {}
+
+local uv = vim.uv
+
+local PRIVATE_DIRECTORY, PRIVATE_FILE = 448, 384 -- 0700, 0600
+local FULL_NAME = '^(%x+)%.((%d+)%.(%d+)%.([%w_-]+))%.?%d*%.json$'
+local DAY_S = 24 * 3600
+local OLD_S = 90 * DAY_S
+--- Whether a Neovim on another machine lives cannot be known here.
+local ELSEWHERE_S = 14 * DAY_S
+
+local machine = uv.os_gethostname():gsub('[^%w_-]', '_')
+
+--- What Linux tells of a process: its state, and when it was started. Nil on other systems.
+---@param pid integer|string
+---@return string|nil state
+---@return string|nil start
+local function process(pid)
+  local file = io.open(('/proc/%s/stat'):format(pid))
+  local text = file and file:read('*a')
+  if file then
+    file:close()
+  end
+  local fields = vim.split(text and text:match('^.*%) (.*)$') or '', ' ')
+  return fields[1] ~= '' and fields[1] or nil, fields[20]
+end
+
+local owner ---@type string|nil this Neovim, in names of files
+
+---@return string
+local function me()
+  if not owner then
+    local _, start = process('self')
+    owner = ('%d.%s.%s'):format(vim.fn.getpid(), start or '0', machine)
+  end
+  return owner
+end
+
+---@param pid integer
+---@return boolean
+local function is_neovim(pid)
+  local ok, found = pcall(function()
+    return vim.system({ 'ps', '-p', tostring(pid), '-o', 'comm=' }, { text = true }):wait(1000)
+  end)
+  return not ok or (found.stdout or ''):find('nvim', 1, true) ~= nil
+end
+
+--- Whether the Neovim with that number and start still runs on this machine.
+---@param pid integer
+---@param start string
+---@return boolean
+local function lives(pid, start)
+  local _, _, code = uv.kill(pid, 0)
+  if code == 'ESRCH' then
+    return false
+  end
+  local state, started = process(pid)
+  if state then
+    return state ~= 'Z' and state ~= 'X' and started == start
+  end
+  return start == '0' and is_neovim(pid)
+end
+
+---@return string
+function M.directory()
+  return vim.fn.stdpath('state') .. '/acp/drafts'
+end
+
+--- Where the host notes which prompts it has sent.
+---@return string
+function M.sent_path()
+  return ('%s/%s.sent'):format(M.directory(), me())
+end
+
+---@param cwd string
+---@return string
+local function workspace(cwd)
+  return vim.fn.sha256(cwd):sub(1, 16)
+end
+
+--- The file of this Neovim for a workspace.
+---@param cwd string
+---@return string
+function M.path(cwd)
+  return ('%s/%s.%s.json'):format(M.directory(), workspace(cwd), me())
+end
+
+--- See to it that the directory is there, for the user alone.
+function M.prepare()
+  local directory = M.directory()
+  pcall(vim.fn.mkdir, directory, 'p', PRIVATE_DIRECTORY) -- whoever writes there says why that fails
+  uv.fs_chmod(directory, PRIVATE_DIRECTORY)
+end
+
+--- Call a function of `vim.uv` from a coroutine and wait for its result.
+---@param name string
+---@param ... any
+---@return string|nil error
+---@return any result
+local function await(name, ...)
+  local here = coroutine.running()
+  local args = vim.F.pack_len(...)
+  args.n = args.n + 1
+  args[args.n] = function(err, result)
+    assert(coroutine.resume(here, err, result))
+  end
+  local request, why = uv[name](vim.F.unpack_len(args))
+  if not request then
+    return why
+  end
+  return coroutine.yield()
+end
+
+--- The same where Neovim ends, and nothing is waited for any more.
+---@param name string
+---@param ... any
+---@return string|nil error
+---@return any result
+local function at_once(name, ...)
+  local result, why = uv[name](...)
+  return result == nil and (why or name .. ' failed') or nil, result
+end
+
+---@param fd integer
+---@param text string
+---@param call fun(name: string, ...: any): string|nil, any
+---@return string|nil error
+local function fill(fd, text, call)
+  local at = 0
+  while at < #text do
+    local err, count = call('fs_write', fd, text:sub(at + 1), at)
+    if err then
+      return err
+    end
+    at = at + count
+  end
+  return (call('fs_fsync', fd))
+end
+
+--- Write a file beside the one that is there, then put it in its place.
+---@param path string
+---@param text string
+---@param call fun(name: string, ...: any): string|nil, any
+---@return string|nil error
+local function write(path, text, call)
+  local new = path .. '.new'
+  local err, fd = call('fs_open', new, 'w', PRIVATE_FILE)
+  if err then
+    return err
+  end
+  err = fill(fd, text, call)
+  local closed = call('fs_close', fd)
+  err = err or closed or (call('fs_rename', new, path))
+  if err then
+    call('fs_unlink', new)
+  end
+  return err
+end
+
+---@param path string
+---@param call fun(name: string, ...: any): string|nil, any
+---@return string|nil error
+local function remove(path, call)
+  local err = call('fs_unlink', path)
+  return err and not err:find('ENOENT', 1, true) and err or nil
+end
+
+---@class acp.FileJob
+---@field path string
+---@field text? string nil: the file is removed
+
+---@param jobs acp.FileJob[]
+---@param call fun(name: string, ...: any): string|nil, any
+---@param done fun(job: acp.FileJob, err: string|nil)
+local function work(jobs, call, done)
+  for _, job in ipairs(jobs) do
+    if job.text then
+      done(job, write(job.path, job.text, call))
+    else
+      done(job, remove(job.path, call))
+    end
+  end
+end
+
+--- Do these, one after the other, without keeping Neovim waiting. The functions are called where
+--- little may be called (|api-fast|).
+---@param jobs acp.FileJob[]
+---@param done fun(job: acp.FileJob, err: string|nil)
+---@param finished fun()
+function M.start(jobs, done, finished)
+  coroutine.wrap(function()
+    work(jobs, await, done)
+    finished()
+  end)()
+end
+
+--- The same at once.
+---@param jobs acp.FileJob[]
+---@param done fun(job: acp.FileJob, err: string|nil)
+function M.run(jobs, done)
+  work(jobs, at_once, done)
+end
+
+---@param path string
+---@return string|nil
+local function content(path)
+  local file = io.open(path, 'rb')
+  if not file then
+    return nil
+  end
+  local text = file:read('*a')
+  file:close()
+  return text
+end
+
+--- Numbers of the prompts that a host has sent, and did not get back.
+---@param path string
+---@return table<integer, true>
+local function sent(path)
+  local found = {}
+  for sign, id in (content(path) or ''):gmatch('([+-])(%d+)\n') do
+    found[tonumber(id)] = sign == '+' or nil
+  end
+  return found
+end
+
+---@class acp.DraftName
+---@field name string
+---@field workspace string
+---@field owner string
+---@field gone boolean nobody lives for it any more
+---@field age number seconds
+
+---@param name string
+---@return acp.DraftName|nil
+local function parse(name)
+  local hash, whose, pid, start, where = name:match(FULL_NAME)
+  local stat = hash and uv.fs_stat(M.directory() .. '/' .. name)
+  if not stat then
+    return nil
+  end
+  local age = os.time() - stat.mtime.sec
+  local gone = whose ~= me()
+  if gone and where == machine then
+    gone = not lives(tonumber(pid) --[[@as integer]], start)
+  elseif gone then
+    gone = age > ELSEWHERE_S
+  end
+  return { name = name, workspace = hash, owner = whose, gone = gone, age = age }
+end
+
+--- What lies in the directory: files of drafts, and the names of all others.
+---@return acp.DraftName[] files the oldest first
+---@return string[] others
+local function listed()
+  local files, others = {}, {}
+  for name in vim.fs.dir(M.directory()) do
+    local file = parse(name)
+    table.insert(file and files or others, file or name)
+  end
+  table.sort(files, function(a, b)
+    return a.age > b.age
+  end)
+  return files, others
+end
+
+--- Remove what is too old to be wanted, and notes on prompts of Neovims that left no draft.
+---@param files acp.DraftName[]
+---@param others string[]
+local function sweep(files, others)
+  local owners = {}
+  for _, file in ipairs(files) do
+    if file.gone and file.age > OLD_S then
+      uv.fs_unlink(M.directory() .. '/' .. file.name)
+    else
+      owners[file.owner] = true
+    end
+  end
+  for _, name in ipairs(others) do
+    local path = M.directory() .. '/' .. name
+    local stat = uv.fs_stat(path)
+    local whose = name:match('^(.*)%.sent$')
+    local age = stat and os.time() - stat.mtime.sec or 0
+    if whose ~= me() and age > (whose and not owners[whose] and DAY_S or OLD_S) then
+      uv.fs_unlink(path)
+    end
+  end
+end
+
+---@class acp.KeptPrompt
+---@field id? integer by which a host notes that it has sent it
+---@field n? integer our number of the session
+---@field text string
+---@field paths? string[] attached files
+---@field ranges? acp.Range[] attached lines
+
+---@class acp.Kept what one Neovim kept for a workspace
+---@field cwd string
+---@field current? integer
+---@field drafts acp.KeptPrompt[]
+---@field queue acp.KeptPrompt[]
+---@field earlier acp.KeptPrompt[]
+
+---@param value any
+---@return boolean
+local function is_prompt(value)
+  return type(value) == 'table' and type(value.text) == 'string'
+end
+
+--- The prompts of a list that were not sent. An error where it is no list of prompts.
+---@param list any
+---@param gone table<integer, true>
+---@return acp.KeptPrompt[]
+local function unsent(list, gone)
+  assert(type(list) == 'table' and vim.iter(list):all(is_prompt), 'no list of prompts')
+  return vim.tbl_filter(function(prompt)
+    return not (prompt.id and gone[prompt.id])
+  end, list)
+end
+
+---@param path string
+---@return acp.Kept
+local function read(path)
+  local kept = vim.json.decode(content(path) or '', { luanil = { object = true, array = true } })
+  assert(type(kept) == 'table' and kept.version == 1, 'another version')
+  local gone = sent(M.directory() .. '/' .. vim.fs.basename(kept.sent or ''))
+  for _, name in ipairs({ 'drafts', 'queue', 'earlier' }) do
+    kept[name] = unsent(kept[name] or {}, gone)
+  end
+  return kept
+end
+
+local taken = 0
+
+--- Make a file ours. Of several Neovims one succeeds.
+---@param file acp.DraftName
+---@return string|nil path
+---@return string|nil problem
+local function claim(file)
+  taken = taken + 1
+  local path = ('%s/%s.%s.%d.json'):format(M.directory(), file.workspace, me(), taken)
+  local ok, why, code = uv.fs_rename(M.directory() .. '/' .. file.name, path)
+  if ok then
+    return path
+  end
+  return nil, code ~= 'ENOENT' and why or nil
+end
+
+--- Take over what Neovims that have ended kept for a workspace. The files stay, as ours, until the
+--- caller removes them: `paths`.
+---@param cwd string
+---@return acp.Kept[] found the oldest first
+---@return string[] paths
+---@return string[] problems
+function M.take(cwd)
+  local found, paths, problems = {}, {}, {}
+  local files, others = listed()
+  local hash = workspace(cwd)
+  for _, file in ipairs(files) do
+    if file.workspace == hash and file.gone and file.age <= OLD_S then
+      local path, problem = claim(file)
+      problems[#problems + 1] = problem
+      local ok, kept = pcall(read, path)
+      if path and ok then
+        found[#found + 1] = kept
+        paths[#paths + 1] = path
+      elseif path then
+        uv.fs_rename(path, path .. '.damaged')
+        problems[#problems + 1] = ('a draft cannot be read: %s.damaged'):format(path)
+      end
+    end
+  end
+  sweep(files, others)
+  return found, paths, problems
+end
+
+return M
