@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -354,7 +355,7 @@ async def test_what_waits_for_the_end_of_a_request_hears_it_once(wire: Wire) -> 
     cancelled = wire.endpoint.begin("logout", {})
     for name, call in (("answered", answered), ("cancelled", cancelled)):
         assert wire.endpoint.asked(call.id) is call
-        call.when_over(lambda name=name: heard.append(name))
+        call.when_over(partial(heard.append, name))
     wire.put({"id": 1, "result": {}})
     await eventually(lambda: heard == ["answered"])
     assert wire.endpoint.asked(1) is None

@@ -31,14 +31,15 @@ class SentPrompts:
 
     def came_back(self, prompt: Prompt) -> None:
         """It waits again, or the user has it."""
-        self._note("-", prompt)
+        if not self._closed:
+            self._note("-", prompt)
 
     def close(self) -> None:
-        """Neovim has gone: what agents say while they are ended changes nothing."""
+        """Neovim has gone: nobody gets a prompt back while agents are ended."""
         self._closed = True
 
     def _note(self, sign: str, prompt: Prompt) -> None:
-        if self.path is None or prompt.delivery is None or self._closed:
+        if self.path is None or prompt.delivery is None:
             return
         try:
             self._append(self.path, f"{sign}{prompt.delivery}\n".encode())

@@ -356,10 +356,6 @@ function M.restore(n, draft)
   local chips = vim.tbl_map(require('acp.context').fixed_chip, draft.ranges or {})
   vim.list_extend(composers[n].chips, chips)
   require('acp.media').restore(n, draft.paths or {})
-  local win = require('acp.window').showing(bufnr)
-  if win then
-    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
-  end
   return true
 end
 
@@ -409,7 +405,7 @@ function M.open(opts)
     it.chips[#it.chips + 1] = require('acp.context').chip(range.bufnr, range.first, range.last)
     require('acp.drafts').changed()
   end
-  require('acp.drafts').recall(n)
+  local back = require('acp.drafts').recall(n)
   require('acp.files').warm(require('acp.context').cwd())
   local window = require('acp.window')
   window.when_free(function()
@@ -417,7 +413,10 @@ function M.open(opts)
     if win then
       vim.api.nvim_set_current_win(win)
     else
-      window.open_beside(bufnr, place(n))
+      win = window.open_beside(bufnr, place(n))
+    end
+    if back and win then
+      vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
     end
     M.decorate(n)
     if opts.insert then

@@ -12,11 +12,13 @@ local PAUSE_MS, LONGEST_MS = 300, 2000
 
 local on_disk = {} ---@type table<string, string> path -> text
 local leftover = {} ---@type string[] files taken over, until this Neovim's own hold what is in them
-local earlier = {} ---@type table<string, acp.KeptPrompt[]> by directory: drafts that went to the history
+--- Drafts that went to the history, by directory.
+local earlier = {} ---@type table<string, acp.KeptPrompt[]>
 local recalled = {} ---@type table<string, true> directories
 local places = {} ---@type table<integer, string> last directory of each composer
 local busy, again = false, false
 local waits = false -- a timer runs
+local ended = false -- Neovim ends: that the host goes too changes nothing any more
 local first_change, last_change = 0, 0
 local told ---@type string|nil the last problem
 
@@ -153,7 +155,9 @@ local function start(list, after)
 end
 
 flush = function()
-  if busy then
+  if ended then
+    return
+  elseif busy then
     again = true
     return
   end
@@ -179,12 +183,17 @@ end
 
 --- Neovim ends, whatever is under way.
 local function leave()
+  ended = true
   vim.wait(1000, function()
     return not busy
   end, 5)
   local done, finish = account()
   earlier = {} -- the user has had them
-  require('acp.draft_file').run(jobs(), done)
+  local list = jobs()
+  if #list > 0 and next(on_disk) == nil then
+    require('acp.draft_file').prepare()
+  end
+  require('acp.draft_file').run(list, done)
   finish()
   if not told then
     require('acp.draft_file').run(with_leftover({}), function() end)
@@ -255,8 +264,8 @@ end
 
 -- Coming back -------------------------------------------------------------------------------------
 
---- The drafts of all files in the order in which they are offered: that of the current session, then
---- the others, the newest file first.
+--- The drafts of all files in the order in which they are offered: that of the current session,
+--- then the others, the newest file first.
 ---@param found acp.Kept[] the oldest first
 ---@return acp.KeptPrompt[]
 local function by_use(found)
@@ -319,6 +328,7 @@ end
 
 ---@param cwd string
 ---@param n integer composer
+---@return boolean back whether a draft is in the composer
 local function take(cwd, n)
   local found, paths, problems = require('acp.draft_file').take(cwd)
   local drafts, queue, old = by_use(found), {}, {}
@@ -344,22 +354,27 @@ local function take(cwd, n)
   if words then
     require('acp.notify').echo('info', words)
   end
+  return back
 end
 
---- The plugin is used in the current directory: what Neovims that have ended kept for it comes back,
---- the first time. A text in the composer stays as it is.
+--- The plugin is used in the current directory: what Neovims that have ended kept for it comes
+--- back, the first time. A text in the composer stays as it is.
 ---@param n? integer composer, by default the current session's
+---@return boolean back whether a draft is in the composer
 function M.recall(n)
   local cwd = require('acp.context').cwd()
-  if cwd ~= '' and not recalled[cwd] then
-    recalled[cwd] = true
-    take(cwd, n or require('acp.composer').default())
+  if cwd == '' or recalled[cwd] then
+    return false
   end
+  recalled[cwd] = true
+  return take(cwd, n or require('acp.composer').default())
 end
 
 --- The same as soon as the command that the user gave is done.
 function M.recall_soon()
-  vim.schedule(M.recall)
+  vim.schedule(function()
+    M.recall()
+  end)
 end
 
 return M

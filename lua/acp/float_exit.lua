@@ -1,6 +1,6 @@
 --- A tab page that is left with the cursor in a float. When the float closes meanwhile, Neovim
---- (0.11.4) makes the tab page's previous window its current one, even where that is the same float:
---- it crashes on the way back. So a tab page that is left has an ordinary previous window.
+--- (0.11.4) makes the tab page's previous window its current one, even where that is the same
+--- float: it crashes on the way back. So a tab page that is left has an ordinary previous window.
 local M = {}
 
 local api = vim.api

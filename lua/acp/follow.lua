@@ -313,8 +313,8 @@ local function resume(state)
   label(state)
 end
 
---- `:Acp follow`: off while a window follows, whichever that is. One that waits for the user goes on
---- by the command in it, or in a window that cannot follow; else the current window follows.
+--- `:Acp follow`: off while a window follows, whichever that is. One that waits for the user goes
+--- on by the command in it, or in a window that cannot follow; else the current window follows.
 function M.toggle()
   local win = api.nvim_get_current_win()
   if followed and not api.nvim_win_is_valid(followed.win) then -- closed without autocommands

@@ -1,5 +1,5 @@
---- Prompts that waited in the queue when an earlier Neovim ended. They go when the user says so. Once
---- the directory has a session they are in its queue, on hold; until then they are here.
+--- Prompts that waited in the queue when an earlier Neovim ended. They go when the user says so.
+--- Once the directory has a session they are in its queue, on hold; until then they are here.
 local M = {}
 
 ---@class acp.HeldPrompt: acp.KeptPrompt

@@ -119,8 +119,8 @@ local function bar(terminal, ours)
   local known = vim.iter(session.terminals or {}):find(function(one)
     return one.id == terminal.id
   end)
-  local notify = require('acp.notify')
-  local command = notify.cut(notify.one_line(known and known.command or terminal.id), 80)
+  local words_of = require('acp.notify')
+  local command = words_of.cut(words_of.one_line(known and known.command or terminal.id), 80)
   local words = { stop = ours and 'stops' or nil, close = 'closes', help = 'keys' }
   local keys = require('acp.keymaps').words('terminal', words)
   local function literal(text)

@@ -131,9 +131,13 @@ def _decide_elicitation(host: Host, decision: Decision, args: Args, kind: str) -
     elif args.get("id"):
         host.echo("info", "fill in the form, then :w reviews and sends it; :Acp deny declines it")
     elif decision.kind == "url":
-        host.echo("info", "an address is to be opened: :Acp permissions shows it, :Acp deny declines")
+        host.echo(
+            "info", "an address is to be opened: :Acp permissions shows it, :Acp deny declines"
+        )
     else:
-        host.echo("info", "a form is to be filled in: :Acp permissions goes there, :Acp deny declines")
+        host.echo(
+            "info", "a form is to be filled in: :Acp permissions goes there, :Acp deny declines"
+        )
 
 
 _ORDER: Final = ("permissions", "elicitations", "questions")

@@ -78,7 +78,8 @@ def _dismiss(host: Host, conversation: Conversation | None) -> bool:
     asked = [host.desk.decisions]
     if conversation is not None:
         asked.append(conversation.session.decisions)
-    return any([decisions.cancel_all("cancel") for decisions in asked])
+    dismissed = [decisions.cancel_all("cancel") for decisions in asked]
+    return any(dismissed)
 
 
 def _clear(conversation: Conversation) -> bool:
