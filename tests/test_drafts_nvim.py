@@ -48,7 +48,7 @@ def test_a_draft_comes_back(desk: Desk, how: str) -> None:
     desk.wait("hello there\nand more")
     assert len(desk.files()) == 1
     second.keys("ggdG")
-    desk.wait()
+    until(lambda: desk.files() == [])
     second.quit()
     assert not desk.directory.exists()
 
@@ -170,6 +170,36 @@ def test_of_several_drafts_that_of_the_current_session_is_offered_first(desk: De
     assert composer(second) == ["to two"]
     second.keys("<C-p>")
     assert second.lines("acp://composer/1") == ["to one"]
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_comments_come_back_and_go_with_the_next_prompt(desk: Desk, running: bool) -> None:
+    first = desk.start()
+    path = first.write("a.txt", "one\ntwo\n")
+    first.open(path)
+    first.cmd("2")
+    first.cmd("Acp comment why two?")
+    until(lambda: [r.get("lines") for k in desk.kept() for r in k["remarks"]] == [["two"]])
+    first.kill()
+    path.write_text("changed\n")
+    second = desk.start(agent="hello")
+    if running:
+        second.cmd(f"cd {desk.work.parent}")
+        second.turn("say warm")
+        second.cmd(f"cd {desk.work}")
+    run(second, "AcpPrompt")
+    said(second, "1 comment goes with the next prompt")
+    second.cmd("wincmd p")
+    second.open(path)
+    second.wait_screen("» why two?")
+    second.turn("say ok")
+    sent = second.traffic[0].received("session/prompt")[-1]["params"]["prompt"]
+    assert sent[0]["text"] == "say ok\n\nRemarks on your edits:\n- a.txt:2: why two?"
+    assert sent[1]["resource"]["text"] == "two"
+    until(lambda: desk.kept() == [])
+    second.kill()
+    third = desk.start()
+    assert third.cmd("AcpPrompt") == ""
 
 
 # -- two Neovims

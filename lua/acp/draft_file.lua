@@ -303,11 +303,18 @@ end
 ---@field drafts acp.KeptPrompt[]
 ---@field queue acp.KeptPrompt[]
 ---@field earlier acp.KeptPrompt[]
+---@field remarks acp.Remark[]
 
 ---@param value any
 ---@return boolean
 local function is_prompt(value)
   return type(value) == 'table' and type(value.text) == 'string'
+end
+
+---@param value any
+---@return boolean
+local function is_remark(value)
+  return is_prompt(value) and type(value.path) == 'string' and type(value.line) == 'number'
 end
 
 --- The prompts of a list that were not sent. An error where it is no list of prompts.
@@ -330,6 +337,8 @@ local function read(path)
   for _, name in ipairs({ 'drafts', 'queue', 'earlier' }) do
     kept[name] = unsent(kept[name] or {}, gone)
   end
+  kept.remarks = kept.remarks or {}
+  assert(vim.iter(kept.remarks):all(is_remark), 'no list of comments')
   return kept
 end
 

@@ -1,5 +1,5 @@
---- What the user wrote and no agent has got yet, kept on disk: texts in composers and prompts that
---- wait. They are written when typing pauses, come back in the next Neovim that is used in the same
+--- What the user wrote and no agent has got yet, kept on disk: texts in composers, prompts that
+--- wait, comments. They are written when typing pauses, come back in the next Neovim that is used in the same
 --- directory, and are gone when they are sent.
 ---
 --- A prompt has a number from its first draft on. The host notes the numbers that it sends beside
@@ -50,7 +50,7 @@ end
 local function collect()
   local found = {} ---@type table<string, acp.Kept>
   local function of(cwd)
-    found[cwd] = found[cwd] or { cwd = cwd, drafts = {}, queue = {}, earlier = {} }
+    found[cwd] = found[cwd] or { cwd = cwd, drafts = {}, queue = {}, earlier = {}, remarks = {} }
     return found[cwd]
   end
   for _, draft in ipairs(require('acp.composer').contents()) do
@@ -64,6 +64,10 @@ local function collect()
   end
   for cwd, list in pairs(earlier) do
     vim.list_extend(of(cwd).earlier, list)
+  end
+  local comment = package.loaded['acp.review.comment']
+  for cwd, remarks in pairs(comment and comment.by_directory() or {}) do
+    of(cwd).remarks = remarks
   end
   return found
 end
@@ -81,6 +85,7 @@ local function texts()
       drafts = kept.drafts,
       queue = kept.queue,
       earlier = kept.earlier,
+      remarks = kept.remarks,
     })
   end
   return found
@@ -288,10 +293,10 @@ end
 ---@param cwd string
 ---@param list acp.KeptPrompt[] the first is the one that is found first
 local function to_history(cwd, list)
-  earlier[cwd] = earlier[cwd] or {}
   for i = #list, 1, -1 do
     if list[i].text:match('%S') then
       require('acp.history').add(list[i].text)
+      earlier[cwd] = earlier[cwd] or {}
       table.insert(earlier[cwd], { text = list[i].text })
     end
   end
@@ -309,8 +314,9 @@ end
 ---@param back boolean whether a draft is in the composer
 ---@param old integer drafts in the history
 ---@param waiting integer prompts
+---@param remarks integer
 ---@return string|nil
-local function summary(back, old, waiting)
+local function summary(back, old, waiting, remarks)
   local parts = {}
   if back then
     parts[1] = 'your draft is back in the composer'
@@ -323,6 +329,10 @@ local function summary(back, old, waiting)
     parts[#parts + 1] = counted(waiting, '1 prompt', 'prompts')
       .. ' waited when Neovim ended: :Acp queue'
   end
+  if remarks > 0 then
+    parts[#parts + 1] = counted(remarks, '1 comment goes', 'comments go')
+      .. ' with the next prompt'
+  end
   return #parts > 0 and table.concat(parts, '; ') or nil
 end
 
@@ -331,8 +341,9 @@ end
 ---@return boolean back whether a draft is in the composer
 local function take(cwd, n)
   local found, paths, problems = require('acp.draft_file').take(cwd)
-  local drafts, queue, old = by_use(found), {}, {}
+  local drafts, queue, old, remarks = by_use(found), {}, {}, {}
   for _, kept in ipairs(found) do
+    vim.list_extend(remarks, kept.remarks)
     vim.list_extend(queue, kept.queue)
     vim.list_extend(old, kept.earlier)
   end
@@ -344,13 +355,16 @@ local function take(cwd, n)
   end
   to_history(cwd, drafts)
   require('acp.held').add(cwd, queue)
+  if #remarks > 0 then
+    require('acp.review.comment').restore(cwd, remarks)
+  end
   if #paths > 0 then
     M.soon()
   end
   for _, why in ipairs(problems) do
     problem(why)
   end
-  local words = summary(back, #drafts, #queue)
+  local words = summary(back, #drafts, #queue, #remarks)
   if words then
     require('acp.notify').echo('info', words)
   end

@@ -1,5 +1,6 @@
 --- Remarks on hunks: shown where they were made until they go to the agent with the next prompt.
---- They are kept here until then, whatever becomes of the host.
+--- They are kept here until then, whatever becomes of the host, and for the next Neovim
+--- (|acp.drafts|).
 local M = {}
 
 local api = vim.api
@@ -21,8 +22,9 @@ local ns = api.nvim_create_namespace('acp.comments')
 
 ---@class acp.Waiting
 ---@field remark acp.Remark
----@field bufnr integer
----@field mark integer
+---@field cwd string where it was made
+---@field bufnr? integer where its mark is; nil while its file is not open
+---@field mark? integer
 
 local waiting = {} ---@type acp.Waiting[]
 local notes = {} ---@type acp.Note[]
@@ -36,6 +38,21 @@ local made = 0
 local function place(here)
   local bufnr = require('acp.review.live').buffer(here.path) or here.bufnr
   return bufnr, math.min(here.line, api.nvim_buf_line_count(bufnr)) - 1
+end
+
+--- Show a remark at the end of a line.
+---@param one acp.Waiting
+---@param bufnr integer
+---@param row integer
+local function show(one, bufnr, row)
+  require('acp.highlights').define()
+  one.bufnr = bufnr
+  one.mark = api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
+    virt_text = { { '» ' .. require('acp.notify').one_line(one.remark.text), 'AcpComment' } },
+    virt_text_pos = 'eol',
+    invalidate = true,
+    undo_restore = false,
+  })
 end
 
 --- A remark on the hunk under the cursor, or on the line where there is none.
@@ -53,14 +70,10 @@ function M.add(text)
   if not require('acp.host').notify('comment', remark) then
     return
   end
-  require('acp.highlights').define()
-  local mark = api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
-    virt_text = { { '» ' .. require('acp.notify').one_line(text), 'AcpComment' } },
-    virt_text_pos = 'eol',
-    invalidate = true,
-    undo_restore = false,
-  })
-  waiting[#waiting + 1] = { remark = remark, bufnr = bufnr, mark = mark }
+  local one = { remark = remark, cwd = require('acp.context').cwd() }
+  show(one, bufnr, row)
+  waiting[#waiting + 1] = one
+  require('acp.drafts').soon()
 end
 
 --- Frame operation: what a remark is about. It stays that, whatever becomes of these lines.
@@ -72,6 +85,7 @@ function M.understood(id, first, last, lines)
   for _, one in ipairs(waiting) do
     if one.remark.id == id then
       one.remark.first, one.remark.last, one.remark.lines = first, last, lines
+      require('acp.drafts').soon()
     end
   end
 end
@@ -92,11 +106,12 @@ function M.gone(n, ids)
   end, notes)
   waiting = vim.tbl_filter(function(one)
     local goes = vim.tbl_contains(ids, one.remark.id)
-    if goes and api.nvim_buf_is_valid(one.bufnr) then
+    if goes and one.bufnr and api.nvim_buf_is_valid(one.bufnr) then
       api.nvim_buf_del_extmark(one.bufnr, ns, one.mark)
     end
     return not goes
   end, waiting)
+  require('acp.drafts').soon()
 end
 
 --- The remarks that have not gone yet, in the order in which they were made.
@@ -105,6 +120,54 @@ function M.remarks()
   return vim.tbl_map(function(one)
     return one.remark
   end, waiting)
+end
+
+--- The same, by the directories where they were made.
+---@return table<string, acp.Remark[]>
+function M.by_directory()
+  local found = {}
+  for _, one in ipairs(waiting) do
+    found[one.cwd] = found[one.cwd] or {}
+    table.insert(found[one.cwd], one.remark)
+  end
+  return found
+end
+
+--- Show the remarks on files that have been opened meanwhile.
+local function show_missing()
+  for _, one in ipairs(waiting) do
+    local bufnr = not one.mark and require('acp.review.live').buffer(one.remark.path)
+    if bufnr then
+      show(one, bufnr, math.min(one.remark.line, api.nvim_buf_line_count(bufnr)) - 1)
+    end
+  end
+end
+
+local watch = require('acp.once')(function()
+  api.nvim_create_autocmd('BufReadPost', {
+    group = api.nvim_create_augroup('acp.comment', {}),
+    callback = vim.schedule_wrap(show_missing),
+  })
+end)
+
+--- Remarks of an earlier Neovim wait again.
+---@param cwd string
+---@param remarks acp.Remark[]
+function M.restore(cwd, remarks)
+  if #remarks == 0 then
+    return
+  end
+  local host = require('acp.host')
+  for _, remark in ipairs(remarks) do
+    made = made + 1
+    remark.id = made
+    waiting[#waiting + 1] = { remark = remark, cwd = cwd }
+    if host.channel() then -- one that starts is told of all of them
+      host.notify('comment', remark)
+    end
+  end
+  watch()
+  show_missing()
 end
 
 --- The notes that have not gone yet.
