@@ -339,7 +339,7 @@ def test_they_outlive_one_neovim_after_the_other(desk: Desk) -> None:
     desk.wait("a draft", queue=["say one", "say two"])
     last.kill()
     assert composer(desk.start()) == ["a draft"]
-    assert desk.queued() == ["say one", "say two"]
+    desk.wait("a draft", queue=["say one", "say two"])
 
 
 def test_what_an_edit_of_the_queue_made_comes_back(desk: Desk) -> None:
@@ -352,7 +352,7 @@ def test_what_an_edit_of_the_queue_made_comes_back(desk: Desk) -> None:
     first.kill()
     second = desk.start()
     composer(second)
-    assert desk.queued() == ["say one, changed", "say two"]
+    desk.wait("a draft", queue=["say one, changed", "say two"])
 
 
 def test_a_prompt_that_waits_for_its_agent_comes_back(desk: Desk) -> None:
@@ -365,7 +365,7 @@ def test_a_prompt_that_waits_for_its_agent_comes_back(desk: Desk) -> None:
     second = desk.start()
     run(second, "AcpPrompt")
     said(second, "1 prompt waited when Neovim ended")
-    assert desk.queued() == ["say hi"]
+    desk.wait(queue=["say hi"])
 
 
 # -- sent
@@ -460,6 +460,27 @@ def test_the_words_of_a_host_that_was_killed_are_kept_too(desk: Desk) -> None:
 
 
 # -- what goes wrong
+
+
+def test_what_a_killed_neovim_left_behind_is_removed(desk: Desk) -> None:
+    first = desk.start()
+    first.turn("say hi")
+    write(first, "hello")
+    desk.wait("hello")
+    first.kill()
+    (path,) = desk.files()
+    torn = path.with_name(f"{path.name}.new")
+    torn.write_text('{"version')
+    (sent,) = desk.directory.glob("*.sent")
+    second = desk.start()
+    assert composer(second) == ["hello"]
+    assert not torn.exists()
+    second.keys("ggdG")
+    until(lambda: desk.files() == [])
+    second.quit()
+    third = desk.start()
+    composer(third)
+    assert not sent.exists()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 1, "drafts": [{"text": 3}]}'])

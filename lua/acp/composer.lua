@@ -416,7 +416,8 @@ function M.open(opts)
       win = window.open_beside(bufnr, place(n))
     end
     if back and win then
-      vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
+      local lines = lines_of(bufnr)
+      vim.api.nvim_win_set_cursor(win, { #lines, #lines[#lines] })
     end
     M.decorate(n)
     if opts.insert then

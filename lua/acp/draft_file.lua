@@ -6,7 +6,9 @@ local M = {}
 local uv = vim.uv
 
 local PRIVATE_DIRECTORY, PRIVATE_FILE = 448, 384 -- 0700, 0600
-local FULL_NAME = '^(%x+)%.((%d+)%.(%d+)%.([%w_-]+))%.?%d*%.json$'
+local FULL_NAME = '^(%x+)%.(%d+%.%d+%.[%w_-]+)%.?%d*%.json$'
+--- Notes of a host, what was being written, what cannot be read.
+local OTHER_NAME = '^(%x-)%.?(%d+%.%d+%.[%w_-]+)%.?%d*%.?j?s?o?n?%.%l+$'
 local DAY_S = 24 * 3600
 local OLD_S = 90 * DAY_S
 --- Whether a Neovim on another machine lives cannot be known here.
@@ -234,32 +236,42 @@ end
 ---@field gone boolean nobody lives for it any more
 ---@field age number seconds
 
+--- Whether nobody lives for a file any more.
+---@param whose string owner
+---@param age number seconds
+---@return boolean
+local function is_gone(whose, age)
+  local pid, start, where = whose:match('^(%d+)%.(%d+)%.(.*)$')
+  if whose == me() then
+    return false
+  elseif where ~= machine then
+    return age > ELSEWHERE_S
+  end
+  return not lives(tonumber(pid) --[[@as integer]], start)
+end
+
 ---@param name string
+---@param pattern string
 ---@return acp.DraftName|nil
-local function parse(name)
-  local hash, whose, pid, start, where = name:match(FULL_NAME)
+local function parse(name, pattern)
+  local hash, whose = name:match(pattern)
   local stat = hash and uv.fs_stat(M.directory() .. '/' .. name)
   if not stat then
     return nil
   end
   local age = os.time() - stat.mtime.sec
-  local gone = whose ~= me()
-  if gone and where == machine then
-    gone = not lives(tonumber(pid) --[[@as integer]], start)
-  elseif gone then
-    gone = age > ELSEWHERE_S
-  end
+  local gone = is_gone(whose, age)
   return { name = name, workspace = hash, owner = whose, gone = gone, age = age }
 end
 
---- What lies in the directory: files of drafts, and the names of all others.
+--- What lies in the directory: files of drafts, and all others.
 ---@return acp.DraftName[] files the oldest first
----@return string[] others
+---@return acp.DraftName[] others
 local function listed()
   local files, others = {}, {}
   for name in vim.fs.dir(M.directory()) do
-    local file = parse(name)
-    table.insert(file and files or others, file or name)
+    local file = parse(name, FULL_NAME)
+    table.insert(file and files or others, file or parse(name, OTHER_NAME))
   end
   table.sort(files, function(a, b)
     return a.age > b.age
@@ -267,9 +279,10 @@ local function listed()
   return files, others
 end
 
---- Remove what is too old to be wanted, and notes on prompts of Neovims that left no draft.
+--- Remove what is too old to be wanted, and what Neovims left that have ended and kept no draft:
+--- notes on prompts, files that were being written.
 ---@param files acp.DraftName[]
----@param others string[]
+---@param others acp.DraftName[]
 local function sweep(files, others)
   local owners = {}
   for _, file in ipairs(files) do
@@ -279,13 +292,10 @@ local function sweep(files, others)
       owners[file.owner] = true
     end
   end
-  for _, name in ipairs(others) do
-    local path = M.directory() .. '/' .. name
-    local stat = uv.fs_stat(path)
-    local whose = name:match('^(.*)%.sent$')
-    local age = stat and os.time() - stat.mtime.sec or 0
-    if whose ~= me() and age > (whose and not owners[whose] and DAY_S or OLD_S) then
-      uv.fs_unlink(path)
+  for _, file in ipairs(others) do
+    local damaged = vim.endswith(file.name, '.damaged')
+    if file.gone and (file.age > OLD_S or not damaged and not owners[file.owner]) then
+      uv.fs_unlink(M.directory() .. '/' .. file.name)
     end
   end
 end
