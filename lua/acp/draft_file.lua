@@ -294,7 +294,8 @@ local function sweep(files, others)
   end
   for _, file in ipairs(others) do
     local damaged = vim.endswith(file.name, '.damaged')
-    if file.gone and (file.age > OLD_S or not damaged and not owners[file.owner]) then
+    local needed = vim.endswith(file.name, '.sent') and owners[file.owner]
+    if file.gone and (file.age > OLD_S or not damaged and not needed) then
       uv.fs_unlink(M.directory() .. '/' .. file.name)
     end
   end

@@ -330,8 +330,7 @@ local function summary(back, old, waiting, remarks)
       .. ' waited when Neovim ended: :Acp queue'
   end
   if remarks > 0 then
-    parts[#parts + 1] = counted(remarks, '1 comment goes', 'comments go')
-      .. ' with the next prompt'
+    parts[#parts + 1] = counted(remarks, '1 comment goes', 'comments go') .. ' with the next prompt'
   end
   return #parts > 0 and table.concat(parts, '; ') or nil
 end
