@@ -127,7 +127,7 @@ def test_a_command(rules: list[Rule], line: str, action: Action | None) -> None:
         ({"cmd": ["git", "log"]}, "git log"),
         ({"command": "git", "args": ["log", "a b"]}, "git log 'a b'"),
         ({"command": "git", "args": []}, "git"),
-        ({"command": "git", "args": "log"}, "git"),
+        ({"command": "git", "args": "log"}, "git log"),
         ({"command": ["sh", "-c", "a; b"]}, "a; b"),
         ({"command": "sh", "args": ["-c", "a; b"]}, "a; b"),
         ({"command": 3}, None),

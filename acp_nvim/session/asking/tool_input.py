@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from acp_nvim.session.asking.questions import PATH_KEYS, line_of
+from acp_nvim.session.asking.requests import command
 
 MOST: Final = 40
 """Parts of one kind that are told of; of more than that the first and the last ones are."""
@@ -21,6 +21,10 @@ DEPTH: Final = 4
 LONGEST: Final = 10_000
 """Words of a command; a longer list is none."""
 
+_PATHS: Final = (
+    *("file_path", "path", "filePath", "abs_path", "absolute_path", "filename", "target_file"),
+    "notebook_path",
+)
 _COMMANDS: Final = ("command", "cmd", "script", "argv", "shell_command", "command_line")
 _FOLDERS: Final = ("cwd", "workdir", "working_directory", "workingDirectory", "working_dir")
 _ENVIRONMENTS: Final = ("env", "environment")
@@ -206,12 +210,12 @@ def _is_text(value: Any) -> bool:
 
 
 def _names_file(left: _Table) -> bool:
-    return any(_is_text(left.get(key)) for key in PATH_KEYS)
+    return any(_is_text(left.get(key)) for key in _PATHS)
 
 
 def _take_path(left: _Table) -> str | None:
     """Take the first path out of a table."""
-    return next((left.pop(key) for key in PATH_KEYS if _is_text(left.get(key))), None)
+    return next((left.pop(key) for key in _PATHS if _is_text(left.get(key))), None)
 
 
 # -- what is run ----------------------------------------------------------------------------------
@@ -257,7 +261,7 @@ def _command(words: str | list[str]) -> Iterator[Part]:
     elif len(words) == 2 and words[0].endswith("patch") and _PATCH.match(words[1]):
         yield Patch(words[1])
     else:
-        yield Command(line_of(words))
+        yield Command(command(words).line)
 
 
 def _one_of_several(item: Any) -> Iterator[Part]:
