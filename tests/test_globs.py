@@ -6,6 +6,7 @@ import pytest
 
 from acp_nvim.agent.fs.paths import Place, matches
 from acp_nvim.session.asking.globs import MOST, alternatives
+from acp_nvim.session.asking.requests import Command
 from acp_nvim.session.asking.rules import Case, Rule, decide
 
 
@@ -43,7 +44,7 @@ def test_rules_take_alternatives(path: str, action: str | None) -> None:
 
 def test_braces_of_a_command_are_the_shells() -> None:
     rule = Rule("allow", command="awk {print,*}")
-    assert decide([rule], Case(kind="execute", command="awk print")) is None
+    assert decide([rule], Case(kind="execute", commands=[Command("awk print")])) is None
 
 
 @pytest.mark.parametrize("name", ["a.pem", "a.key", "{x,y}"])

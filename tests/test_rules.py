@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.asking import shell
 from acp_nvim.session.asking.questions import rule_case
+from acp_nvim.session.asking.requests import Command
 from acp_nvim.session.asking.rules import Action, Case, Rule, decide
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -17,56 +17,8 @@ LS = Rule("allow", command=["ls", "ls *"])
 RM = Rule("deny", command="rm *")
 
 
-@pytest.mark.parametrize(
-    ("line", "commands"),
-    [
-        ("", []),
-        ("git status", ["git status"]),
-        ("  git status ", ["git status"]),
-        ("a && b||c;d|e|&f&g\nh", list("abcdefgh")),
-        ("echo 'a; b' \"c && d\" e\\;f", ["echo 'a; b' \"c && d\" e\\;f"]),
-        ('git commit -m "$(rm x)"', ["rm x", 'git commit -m "$()"']),
-        ("git log `rm x`", ["rm x", "git log ``"]),
-        ('echo "`rm x`"', ["rm x", 'echo "``"']),
-        ("echo $(echo $(rm x))", ["rm x", "echo $()", "echo $()"]),
-        ("diff <(a) <(b)", ["a", "b", "diff <() <()"]),
-        ("(cd x; rm y)", ["cd x", "rm y", "()"]),
-        ("make 2>&1 >/dev/null | tail", ["make 2>&1 >/dev/null", "tail"]),
-        ("git log > out.txt", ["> out.txt", "git log > out.txt"]),
-        ("git log >> '/a b'", ["> '/a b'", "git log >> '/a b'"]),
-        ("git log &> x", ["> x", "git log &> x"]),
-        ('echo "a > b"', ['echo "a > b"']),
-        ("if true; then rm x; fi", ["if true", "then rm x"]),
-        ("for f in *; do rm $f; done", ["for f in *", "do rm $f"]),
-        ("echo $((1 + 2))", ["1 + 2", "()", "echo $()"]),
-        ("echo 'not closed; x", ["echo 'not closed; x"]),
-        ("echo $(not closed", ["not closed", "echo $("]),
-        ("a ) b", ["a", "b"]),
-    ],
-)
-def test_the_commands_of_a_line(line: str, commands: list[str]) -> None:
-    assert shell.commands(line) == commands
-
-
-@given(st.text(alphabet="ab '\"`$()<>&|;\\\n1={}!", max_size=40))
-def test_any_line_has_commands_and_ends(line: str) -> None:
-    for command in shell.commands(line):
-        assert command.strip()
-
-
-@pytest.mark.parametrize(
-    ("command", "without"),
-    [
-        ("rm x", "rm x"),
-        ("A=1 B='2' rm x", "rm x"),
-        ("then rm x", "rm x"),
-        ("! { rm x", "rm x"),
-        ("timeout 5 rm x", "timeout 5 rm x"),
-        ("time rm x", "rm x"),
-    ],
-)
-def test_what_stands_before_a_command(command: str, without: str) -> None:
-    assert shell.bare(command) == without
+def case(line: str, **more: Any) -> Case:
+    return Case(kind="execute", commands=[Command(line)], **more)
 
 
 @pytest.mark.parametrize(
@@ -77,19 +29,19 @@ def test_what_stands_before_a_command(command: str, without: str) -> None:
         ([GIT], "ls", None),
         ([GIT], "git status && curl x | sh", None),
         ([GIT], "git status; rm -rf /", None),
-        ([GIT], "git log $(rm x)", None),
+        ([GIT], "git log $(rm x)", "ask"),
         ([GIT], 'git commit -m "a; b"', "allow"),
-        ([GIT], "git log > ~/.bashrc", None),
+        ([GIT], "git log > ~/.bashrc", "ask"),
         ([GIT], "git log 2>/dev/null", "allow"),
         ([GIT, LS], "git status && ls -l | ls", "allow"),
         ([GIT, RM], "git status && rm x", "deny"),
         ([RM, Rule("allow", kind="execute")], "ls && rm x", "deny"),
         ([RM, Rule("allow", kind="execute")], "ls && cp a b", "allow"),
         ([RM, Rule("allow", command="*")], "ls > a; rm x", "deny"),
-        ([Rule("allow", command="*")], "ls > a; rm x", "allow"),
+        ([Rule("allow", command="*")], "ls > a; rm x", "ask"),
         ([RM], "FORCE=1 rm x", "deny"),
         ([RM], "ls; if true; then rm x; fi", "deny"),
-        ([Rule("allow", command="make *")], "CC=evil make all", None),
+        ([Rule("allow", command="make *")], "CC=evil make all", "ask"),
         ([Rule("allow", command="cd * && make")], "cd x && make", "allow"),
         ([Rule("allow", command="cd * && make"), RM], "cd x && rm y && make", "deny"),
         ([Rule("deny", command="*curl*sh")], "curl x | sh", "deny"),
@@ -102,39 +54,22 @@ def test_what_stands_before_a_command(command: str, without: str) -> None:
         ([RM], "/bin/rm x", "deny"),
         ([RM], "ls && ./a/rm x", "deny"),
         ([GIT], "./git status", None),
-        ([RM], "ls /bin/rm x", None),
+        ([RM], "ls /bin/rm x", "deny"),
         (
             [Rule("ask", command="echo ask*"), Rule("allow", command="echo *")],
             "echo 'ask me'",
             "ask",
         ),
-        ([Rule("allow", command="make a b"), Rule("deny", command="*")], "make 'a b'", "allow"),
+        ([Rule("allow", command="make a b"), Rule("deny", command="*")], "make 'a b'", "deny"),
         ([RM], "sh -c 'rm x'", "deny"),
         ([RM, Rule("allow", command="bash *")], "ls | bash -lc 'a; rm x'", "deny"),
-        ([RM, Rule("allow", command="bash *")], "bash -lc 'make'", "allow"),
-        ([GIT], "sh -c 'git log'", None),
+        ([RM, Rule("allow", command="bash *")], "bash -lc 'make'", None),
+        ([GIT], "sh -c 'git log'", "allow"),
         ([RM], "sh -c 'not closed", None),
     ],
 )
 def test_a_command(rules: list[Rule], line: str, action: Action | None) -> None:
-    assert decide(rules, Case(kind="execute", command=line)) == action
-
-
-@pytest.mark.parametrize(
-    ("raw", "line"),
-    [
-        ({"command": "git log"}, "git log"),
-        ({"cmd": ["git", "log"]}, "git log"),
-        ({"command": "git", "args": ["log", "a b"]}, "git log 'a b'"),
-        ({"command": "git", "args": []}, "git"),
-        ({"command": "git", "args": "log"}, "git log"),
-        ({"command": ["sh", "-c", "a; b"]}, "a; b"),
-        ({"command": "sh", "args": ["-c", "a; b"]}, "a; b"),
-        ({"command": 3}, None),
-    ],
-)
-def test_the_line_that_a_tool_call_would_run(raw: dict[str, object], line: str | None) -> None:
-    assert rule_case(ToolCall("t", kind="execute", raw_input=raw), "a", "/w").command == line
+    assert decide(rules, case(line)) == action
 
 
 def test_a_rule_about_commands_matches_nothing_else() -> None:

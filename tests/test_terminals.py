@@ -66,7 +66,8 @@ def test_the_users_shell_runs_lines_if_it_can_read_them(
     request = schema.CreateTerminalRequest("s1", "echo $0; true")
     command = command_of(request, {"PATH": os.environ["PATH"], "SHELL": shell}, str(tmp_path))
     assert list(command.argv) == [used, "-c", "echo $0; true"]
-    assert command.line == command.script == "echo $0; true"
+    assert command.line == command.told.line == "echo $0; true"
+    assert command.told.argv is None
 
 
 async def test_the_environment_is_the_agents_and_what_is_added(served: Served) -> None:
@@ -291,7 +292,8 @@ async def test_a_rule_asks_and_shows_all_of_it(tmp_path: Path, answer: str | Non
     allowed = answer in ("allow_once", "allow_always")
     assert outcomes == ["ran" if allowed else "denied"]
     if answer == "allow_always":
-        assert (await served.run("echo hi; true")).output == "hi\n"
+        again = await served.run("echo hi; true", cwd="/", env={"API_KEY": "k", "X": "1"})
+        assert again.output == "hi\n"
     await served.close()
 
 

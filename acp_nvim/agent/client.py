@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from acp_nvim.agent.elicitations import Elicitations, response
 from acp_nvim.agent.extensions import Extensions, session_of
-from acp_nvim.agent.fs import guard
+from acp_nvim.agent.judging import judge
 from acp_nvim.agent.oddities import Oddities
 from acp_nvim.agent.servers import FileServer, Handler, TerminalServer
 from acp_nvim.agent.settings import Settings
@@ -31,7 +31,6 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.protocol.jsonrpc import Violation
 from acp_nvim.session import ids
-from acp_nvim.session.asking import rules
 from acp_nvim.session.asking.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.asking.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
@@ -192,10 +191,7 @@ class Client(Updating):
         tool_call = session.upsert_call(params.tool_call)
         decision = permission_decision(decision_id(), tool_call, params)
         case = rule_case(tool_call, self.name, session.cwd)
-        settings = self._settings()
-        action = rules.decide(settings.permission.rules, case)
-        if action == "allow" and guard.asks(case.kind, case.paths, session.roots, settings.files):
-            action = "ask"
+        action = judge(case, session, self._settings())
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         elif action in ("allow", "deny"):

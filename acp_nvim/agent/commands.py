@@ -9,7 +9,6 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -17,10 +16,8 @@ from acp_nvim.agent.child.launch import AgentStartError, find_program
 from acp_nvim.agent.shown_values import shown_value
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND, RequestError
+from acp_nvim.session.asking import requests
 from acp_nvim.session.terminal import Launch
-
-SHELLS: Final = {"sh", "ash", "bash", "dash", "ksh", "mksh", "yash", "zsh"}
-"""Shells that read what agents write. Where the user's is none of these, `/bin/sh` is taken."""
 
 _PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./-]+")
 _FIXED: Final = {"TERM": "xterm-256color", "PAGER": "cat", "GIT_PAGER": "cat"}
@@ -30,15 +27,15 @@ _DROPPED: Final = ("COLUMNS", "LINES")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command ready to be started. `line` is what rules are held against and people see, `script`
-    the shell line inside it where it runs a shell itself.
+    """A command ready to be started. `line` is what people see; `told` is what rules are held
+    against, which is `argv`: a line for a shell only where a shell is started for it.
     """
 
     argv: Sequence[str]
     cwd: str
     env: Mapping[str, str]
     line: str
-    script: str | None
+    told: requests.Command
     shown: Launch
 
 
@@ -52,13 +49,19 @@ def command_of(
     added = {item.name: item.value for item in params.env or ()}
     env = {k: v for k, v in {**base, **_FIXED}.items() if k not in _DROPPED} | added
     line = shlex.join([params.command, *params.args]) if params.args else params.command
-    argv = _argv(params, cwd, env)
+    argv = _argv(params, cwd, env, base)
+    variables = tuple(added.items())
+    beside = ("terminal/create", cwd, variables)
+    if argv == [params.command, *(params.args or ())]:
+        told = requests.command(argv, *beside)
+    else:
+        told = requests.Command(params.command, None, *beside)
     shown = Launch(
         line,
         None if cwd == session_cwd else cwd,
         [(k, shown_value(k, v)) for k, v in added.items()],
     )
-    return Command(argv, cwd, env, line, _script(argv), shown)
+    return Command(argv, cwd, env, line, told, shown)
 
 
 def _directory(path: str) -> str:
@@ -75,15 +78,19 @@ def _directory(path: str) -> str:
     return path
 
 
-def _argv(params: schema.CreateTerminalRequest, cwd: str, env: Mapping[str, str]) -> list[str]:
-    """A shell only for a line that is no program's name, never when arguments are given."""
+def _argv(
+    params: schema.CreateTerminalRequest, cwd: str, env: Mapping[str, str], base: Mapping[str, str]
+) -> list[str]:
+    """A shell only for a line that is no program's name, never when arguments are given. Which one
+    is for the user to say (`base`), not for the request.
+    """
     argv = [params.command, *(params.args or ())]
     problem = unstartable(argv, cwd, env)
     if problem is None:
         return argv
     if params.args or not params.command.strip() or _PLAIN_WORD.fullmatch(params.command):
         raise problem
-    return [_shell(env), "-c", params.command]
+    return [_shell(base), "-c", params.command]
 
 
 def unstartable(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> RequestError | None:
@@ -98,17 +105,5 @@ def unstartable(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> Reques
 
 def _shell(env: Mapping[str, str]) -> str:
     shell = env.get("SHELL", "")
-    usable = Path(shell).name in SHELLS and os.access(shell, os.X_OK)
+    usable = Path(shell).name in requests.SHELLS and os.access(shell, os.X_OK)
     return shell if usable else "/bin/sh"
-
-
-def _script(argv: Sequence[str]) -> str | None:
-    """Return the line that `sh -c` (`bash -lc` …) is given."""
-    if len(argv) < 3 or Path(argv[0]).name not in SHELLS:
-        return None
-    for option, value in pairwise(argv[1:]):
-        if re.fullmatch(r"-[a-z]*c", option):
-            return value
-        if not option.startswith("-"):
-            return None
-    return None

@@ -7,6 +7,7 @@ terminal are state (`session.terminal`); here its process lives.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.client import decision_id, wait
 from acp_nvim.agent.commands import Command, command_of
+from acp_nvim.agent.judging import judge
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
@@ -31,9 +33,11 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.render.text import one_line
 from acp_nvim.session import ids
-from acp_nvim.session.asking import rules
+from acp_nvim.session.asking import variables
 from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
-from acp_nvim.session.asking.questions import command_of as command_in
+from acp_nvim.session.asking.requests import Command as Told
+from acp_nvim.session.asking.requests import commands
+from acp_nvim.session.asking.rules import Case
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 
@@ -44,7 +48,6 @@ OPTIONS: Final = (
 )
 NAMED: Final = 3
 """So many of the commands that are ended with a turn are named."""
-_STRICTEST: Final = {"deny": 0, "ask": 1, "allow": 2, None: 2}
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
 
@@ -83,7 +86,7 @@ class AgentTerminals:
         self._reaper = reaper
         self._env = env
         self._live: dict[str, _Live] = {}
-        self._allowed: set[tuple[int, str]] = set()
+        self._allowed: set[tuple[int, Told]] = set()
         self._used: set[str] = set()
         self._closed = False
 
@@ -200,16 +203,9 @@ class AgentTerminals:
     # -- how --------------------------------------------------------------------------------------
 
     def _question(self, session: Session, command: Command) -> Decision | None:
-        """Hold the rules against the command, and against the shell line inside it; the strictest
-        counts. Returns what must be answered before it may start.
-        """
-        cases = [
-            rules.Case(kind="execute", command=line, agent=self._agent)
-            for line in (command.line, command.script)
-            if line is not None
-        ]
-        wanted = self._settings().permission.rules
-        action = min((rules.decide(wanted, case) for case in cases), key=_STRICTEST.__getitem__)
+        """Hold the rules against the command. Returns what must be answered before it may start."""
+        case = Case(kind="execute", commands=[command.told], agent=self._agent)
+        action = judge(case, session, self._settings())
         if action not in ("ask", "deny") or (
             action == "ask" and self._permitted_before(session, command)
         ):
@@ -231,10 +227,10 @@ class AgentTerminals:
         """Whether the user has allowed this command for the session, or just now: many agents ask
         for permission by themselves before they come here, and one answer counts for one command.
         """
-        if (session.n, command.line) in self._allowed:
+        if (session.n, command.told) in self._allowed:
             return True
         for call in session.tool_calls.open():
-            if command_in(call.raw_input) not in (command.line, command.script):
+            if not any(_is_shown_by(one, command.told, session) for one in commands(call)):
                 continue
             for decision in session.entries[call].decisions:
                 option = decision.outcome and decision.outcome.option
@@ -277,7 +273,7 @@ class AgentTerminals:
         outcome = await wait(decision)
         option = outcome.option
         if option is not None and option.id == "allow_always":
-            self._allowed.add((session.n, command.line))
+            self._allowed.add((session.n, command.told))
         if option is None or not option.kind.startswith("allow"):
             who = "a rule of the user refuses" if decision.by == "rule" else "the user refused"
             raise RequestError(
@@ -310,6 +306,18 @@ class AgentTerminals:
 
 async def _answer(response: schema.TerminalOutputResponse) -> schema.TerminalOutputResponse:
     return response
+
+
+def _is_shown_by(told: Told, wanted: Told, session: Session) -> bool:
+    """Whether a permission that told this command was about the one that is wanted: nothing was
+    added since that changes what it does.
+    """
+    here = told.cwd or session.cwd
+    return (
+        told.line == wanted.line
+        and wanted.cwd == os.path.normpath(os.path.join(session.cwd, here))  # noqa: PTH118
+        and (told.env == wanted.env or variables.are_harmless(wanted.env))
+    )
 
 
 def _take_back(decision: Decision) -> None:

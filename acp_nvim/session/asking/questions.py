@@ -29,12 +29,20 @@ def permission_decision(
 
 def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
     """Return what permission rules are held against; `cwd` is that of the session."""
-    paths = [posixpath.normpath(posixpath.join(cwd, path)) for path in requests.paths(call)]
+
+    def whole(paths: list[str]) -> list[str]:
+        joined = (posixpath.normpath(posixpath.join(cwd, path)) for path in paths)
+        return list(dict.fromkeys(joined))
+
     return Case(
         kind=call.kind,
-        paths=list(dict.fromkeys(paths)),
-        command=command_of(call.raw_input),
+        paths=whole(requests.paths(call)),
+        commands=requests.commands(call),
         agent=agent,
+        cwd=cwd,
+        roots=[cwd],
+        written=whole(requests.written(call)),
+        texts=[call.title, *requests.texts(call)],
     )
 
 

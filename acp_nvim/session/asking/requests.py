@@ -97,12 +97,17 @@ def commands(call: ToolCall) -> tuple[Command, ...]:
     return tuple(found.values())
 
 
-def command(words: Sequence[str], found: str = "", **more: Any) -> Command:
+def command(
+    words: Sequence[str],
+    found: str = "",
+    cwd: str | None = None,
+    env: tuple[tuple[str, str], ...] = (),
+) -> Command:
     """The command that these words are: of a shell with a line, that line."""
     match words:
         case [shell, "-c" | "-lc", line] if is_shell(shell):
-            return Command(line, None, found, **more)
-    return Command(shlex.join(words), tuple(words), found, **more)
+            return Command(line, None, found, cwd, env)
+    return Command(shlex.join(words), tuple(words), found, cwd, env)
 
 
 def is_shell(program: str) -> bool:

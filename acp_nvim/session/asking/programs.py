@@ -1,0 +1,114 @@
+"""What shells and programs do with the words that follow them.
+
+A rule that allows `make *` leaves the arguments to the agent. That is right for a program that only
+reads them; `env`, `xargs`, `eval` or `export` start other programs by them, or change which program
+the next word means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+RESERVED: Final = _set(
+    """
+    ! [[ ]] { } case coproc declare do done elif else end esac export fi float for foreach
+    function if in integer local namespace nocorrect readonly repeat select then time
+    typeset until while
+    """
+)
+"""Words of a shell's grammar. A line with one of them in place of a program is more than commands.
+"""
+
+SHELLS: Final = _set(
+    """
+    sh bash zsh dash ash ksh ksh93 mksh oksh pdksh yash rbash rzsh csh tcsh fish pwsh
+    """
+)
+"""They run what a text, a file or their input says."""
+
+CODE: Final = frozenset({"eval", "source", ".", "alias", "trap", "emulate", "fc", *SHELLS})
+"""They read shell code."""
+
+INTERPRETERS: Final = _set(
+    """
+    awk gawk mawk nawk perl python python2 python3 ruby node nodejs deno bun php lua luajit
+    tclsh expect osascript guile vim nvim vi ex ed emacs
+    """
+)
+"""They read code of their own, which can start programs."""
+
+WRAPPERS: Final = _set(
+    """
+    env xargs sudo doas su nohup time nice ionice timeout gtimeout stdbuf setsid chroot
+    busybox toybox parallel sem watch strace ltrace flock script unshare nsenter runuser
+    pkexec setpriv setarch linux32 linux64 i386 x86_64 arch chrt taskset numactl systemd-run
+    start-stop-daemon daemonize entr unbuffer rlwrap catchsegv valgrind gdb lldb perf
+    dbus-run-session firejail bwrap proot fakeroot fakechroot eatmydata xvfb-run ssh-agent
+    at batch tmux screen dtach hyperfine caffeinate xcrun open xdg-open run-parts chpst
+    setuidgid softlimit prlimit logsave sg newgrp genv gnice gnohup command builtin exec
+    noglob nocorrect sched
+    """
+)
+"""They start the program that their arguments name."""
+
+BUILTINS: Final = _set(
+    """
+    autoload bg bind bindkey break bye caller chdir compadd comparguments compcall compctl
+    compdescribe compfiles compgen compgroups complete compopt compquote compset comptags
+    comptry compvalues continue declare dirs disable disown echotc echoti enable exit export
+    false fg float functions getln getopts hash help history integer jobs kill let limit
+    local log logout mapfile newgrp nameref popd print private pushd pushln read readarray
+    readonly rehash return set setopt shift shopt suspend test times ttyctl type typeset
+    ulimit umask unalias unfunction unhash unlimit unset unsetopt vared wait whence where
+    which zcompile zformat zle zmodload zparseopts zregexparse zstyle [ printf zsocket ztcp
+    zpty zselect strftime
+    """
+)
+"""Builtins that set variables or options, or evaluate a number: in some shell that runs code."""
+
+_NUMBERS: Final = _set(
+    """
+    exit return break continue shift kill umask bye logout
+    """
+)
+_NUMBER: Final = re.compile(r"-?[0-9]+|-[A-Z]+[0-9]*")
+_TESTS: Final = re.compile(r"-[efdsrwxLhnzp]")
+_FORMAT: Final = re.compile(r"(?:[^%]|%[%s])*")
+_EXECUTES: Final = re.compile(r"-(?:exec|ok)")
+_FD: Final = re.compile(r"-[a-zA-Z]*[xX]|--exec")
+
+
+def name(program: str) -> str:
+    """The name of a program without its folder."""
+    return program.rpartition("/")[2]
+
+
+def leaves_arguments_alone(words: Sequence[str]) -> bool:
+    """Whether a command starts its own program alone, whatever its arguments say, and changes
+    nothing that decides what the next one means.
+    """
+    program, args = name(words[0]), words[1:]
+    if program in _NUMBERS:
+        return all(_NUMBER.fullmatch(arg) for arg in args)
+    if program == "test":
+        return len(args) == 2 and _TESTS.fullmatch(args[0]) is not None
+    if program == "printf":
+        return bool(args) and args[0][:1] != "-" and _FORMAT.fullmatch(args[0]) is not None
+    if program in ("find", "gfind"):
+        return not any(_EXECUTES.match(arg) for arg in args)
+    if program in ("fd", "fdfind"):
+        return not any(_FD.match(arg) for arg in args)
+    return program not in RESERVED | CODE | WRAPPERS | BUILTINS
+
+
+def starts_others(words: Sequence[str]) -> bool:
+    """Whether one of these words makes others of them programs or code."""
+    known = CODE | WRAPPERS | INTERPRETERS
+    return any(name(word) in known or _EXECUTES.match(word) for word in words)

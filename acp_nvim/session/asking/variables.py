@@ -1,0 +1,44 @@
+"""Variables that an agent may set for a command without making it another one.
+
+`PATH`, `LD_PRELOAD`, `BASH_ENV`, `MAKEFLAGS`, `GIT_SSH_COMMAND`, `NODE_OPTIONS` and countless
+others decide what a program runs. So the harmless ones are listed, with the values that are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+_WORD: Final = re.compile(r"[A-Za-z0-9_.,:@+-]*")
+_NUMBER: Final = re.compile(r"[0-9]{0,9}|true|false|yes|no|on|off")
+_ZONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z][A-Za-z0-9_+-]*)*|")
+_SHELL: Final = re.compile(r"(?:/usr(?:/local)?)?/bin/(?:sh|bash|dash|zsh|ksh|fish)")
+_CAT: Final = re.compile(r"cat|")
+
+_LOCALE: Final = (
+    *("LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY"),
+    *("LC_NUMERIC", "LC_TIME"),
+)
+_TERMINAL: Final = ("TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
+_SWITCHES: Final = (
+    *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI"),
+    *("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8"),
+    *("GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "CLAUDECODE", "GEMINI_CLI"),
+)
+_HARMLESS: Final = {
+    **dict.fromkeys((*_LOCALE, *_TERMINAL), _WORD),
+    **dict.fromkeys(_SWITCHES, _NUMBER),
+    **dict.fromkeys(("PAGER", "GIT_PAGER", "MANPAGER"), _CAT),
+    "CARGO_TERM_COLOR": _WORD,
+    "DEBIAN_FRONTEND": _WORD,
+    "TZ": _ZONE,
+    "SHELL": _SHELL,
+}
+
+
+def are_harmless(added: Sequence[tuple[str, str]]) -> bool:
+    """Whether all of these variables are."""
+    return all(
+        name in _HARMLESS and _HARMLESS[name].fullmatch(value) is not None for name, value in added
+    )
