@@ -10,8 +10,8 @@ itself knows for sure what it does.
               shell's grammar (`if`, `time`, `{`)
     word      unquoted characters, '…' and "…" in any order, without blanks between them
     quoted    in '…' anything but '; in "…" anything but " $ ` \\ !
-    unquoted  A-Z a-z 0-9 _ . / , : @ % + - = and ~; `=` does not begin a word (zsh puts the path of
-              a command there), `~` stands after a letter, a digit or _ alone (`HEAD~1`)
+    unquoted  A-Z a-z 0-9 _ . / , : @ % + - = and ~; `=` does not begin a word, empty quotes or not
+              (zsh puts the path of a command there), `~` stands after a letter, a digit or _ alone (`HEAD~1`)
     redirect  > or >> to one word, also 1> and 2>; 2>&1, 1>&2 and >&2; a blank stands before it
 
 All is on one line, printable, and outside of quotes in ASCII: some shells take a byte of an
@@ -43,6 +43,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 _PIECE: Final = re.compile(r"'([^']*)'|\"([^\"]*)\"|([^'\"]+)")
+_EQUALS: Final = re.compile(r"(?:''|\"\")*=")
 _PROGRAM: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*")
 _NOWHERE: Final = "/dev/null"
 MOST: Final = 16_384
@@ -118,7 +119,7 @@ class _Reader:
         if self._target:
             self._target = self._apart = False
             return self._write(value)
-        good = self._apart and not text.startswith("=") and (bool(self._words) or is_program(value))
+        good = self._apart and not _EQUALS.match(text) and (bool(self._words) or is_program(value))
         self._words.append(value)
         self._text.append(text)
         self._apart = False
