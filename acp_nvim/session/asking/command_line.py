@@ -11,7 +11,8 @@ itself knows for sure what it does.
     word      unquoted characters, '…' and "…" in any order, without blanks between them
     quoted    in '…' anything but '; in "…" anything but " $ ` \\ !
     unquoted  A-Z a-z 0-9 _ . / , : @ % + - = and ~; `=` does not begin a word, empty quotes or not
-              (zsh puts the path of a command there), `~` stands after a letter, a digit or _ alone (`HEAD~1`)
+              (zsh puts the path of a command there), `~` stands after a letter, a digit or _ alone
+              (`HEAD~1`)
     redirect  > or >> to one word, also 1> and 2>; 2>&1, 1>&2 and >&2; a blank stands before it
 
 All is on one line, printable, and outside of quotes in ASCII: some shells take a byte of an

@@ -60,7 +60,7 @@ WRAPPERS: Final = _set(
 
 BUILTINS: Final = _set(
     """
-    autoload bg bind bindkey break bye caller chdir compadd comparguments compcall compctl
+    - r autoload bg bind bindkey break bye caller chdir compadd comparguments compcall compctl
     compdescribe compfiles compgen compgroups complete compopt compquote compset comptags
     comptry compvalues continue declare dirs disable disown echotc echoti enable exit export
     false fg float functions getln getopts hash help history integer jobs kill let limit

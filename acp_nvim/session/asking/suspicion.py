@@ -24,15 +24,17 @@ MOST: Final = 65_536
 _ESCAPE: Final = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3}))"
 )
-_EXPANSION: Final = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|`[^`]*`|\$[\w@*#?!$-]")
+_EMPTY: Final = re.compile(r"\$\{[^{}]*\}|\$\(\s*\)|``|\$[\w@*#?!$-]")
+_SUBSTITUTION: Final = re.compile(r"\$\([^()]*\)|`[^`]*`")
 _QUOTING: Final = re.compile(r"\\\n|[\\'\"]|\$(?=['\"])")
 _BETWEEN: Final = re.compile(r"[\s;&|()<>{}$`'\"\\,=:!#]+")
-_SEGMENT: Final = re.compile(r"&&|\|[|&]?|[;&\n()`]")
+_SEGMENT: Final = re.compile(r"&&|\|[|&]?|[;&\n()]")
 _BEFORE: Final = re.compile(
     r"(?:(?:if|then|elif|else|while|until|do|time|coproc|!|\{)\s+|[A-Za-z_]\w*\+?=\S*\s+"
     r"|[0-9]*[<>]{1,3}[|&]?\s*\S+\s+)*"
 )
-_COMPUTED: Final = re.compile(r"(?!\[\[?$)[$*?\[{~^]|^=")
+_COMPUTED: Final = re.compile(r"(?!\[\[?$)[$`*?\[{~^]|^=")
+_NESTED: Final = 3
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -45,7 +47,8 @@ def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
     plain = command_line.parse(line)
     if plain is None:
         return "sure"
-    return of_words(globs, [word for command in plain.commands for word in command.words])
+    words = [word for command in plain.commands for word in command.words]
+    return of_words(globs, words) or ("sure" if programs.starts_others(words) else "maybe")
 
 
 def of_words(globs: Sequence[str], words: Sequence[str]) -> Suspicion | None:
@@ -94,10 +97,11 @@ def _hands_on(words: Sequence[str]) -> bool:
 
 def _heads(line: str) -> Iterator[str]:
     """The words that stand where a program does; rather one too many."""
-    for segment in _SEGMENT.split(line.replace("\\\n", "")):
-        text = segment.strip()
-        before = _BEFORE.match(text)
-        head = text[before.end() :] if before else text
+    text = line.replace("\\\n", "")
+    for segment in [*_SEGMENT.split(text), *_SEGMENT.split(text.replace("`", ";"))]:
+        bare = segment.strip()
+        before = _BEFORE.match(bare)
+        head = bare[before.end() :] if before else bare
         yield head.split(maxsplit=1)[0] if head else ""
 
 
@@ -106,11 +110,13 @@ def _readings(line: str) -> tuple[str, ...]:
     """The line as it stands, and as it may be meant: without quotes, with escapes and expansions
     resolved to what they can be.
     """
-    decoded = _ESCAPE.sub(_character, line) if "\\" in line else line
-    found = [line, decoded]
-    found += [_EXPANSION.sub("", text) for text in found if "$" in text or "`" in text]
-    found += [_QUOTING.sub("", text) for text in found]
-    return tuple(dict.fromkeys(found))
+    found = [line, _ESCAPE.sub(_character, line) if "\\" in line else line]
+    found += [_EMPTY.sub("", text) for text in found]
+    for _ in range(_NESTED):
+        found += [_SUBSTITUTION.sub("", text) for text in found[-2:]]
+    found = list(dict.fromkeys(found))
+    apart = [_QUOTING.sub(" ", text) for text in found[:1]]
+    return tuple(dict.fromkeys([*found, *(_QUOTING.sub("", text) for text in found), *apart]))
 
 
 def _character(escape: re.Match[str]) -> str:

@@ -1,0 +1,254 @@
+"""A hostile agent tries to get more out of the user's permission rules than they say."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from acp_nvim.agent.child.tree import true_within
+from acp_nvim.agent.judging import judge
+from acp_nvim.agent.settings import Settings, decode
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.session.asking.decisions import CANCELLED, Outcome
+from acp_nvim.session.asking.questions import permission_decision, rule_case
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
+from tests import fuzz_rules
+from tests.served import Served
+
+
+def rules(*wanted: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"permission": {"rules": list(wanted)}, **more}
+
+
+MAKE = {"action": "allow", "command": "make *"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_rules_let_pass_starts_nothing_else(tmp_path: Path, seed: int) -> None:
+    figures = fuzz_rules.run(seed, 250, tmp_path)
+    assert figures["sh"] == 250
+    assert figures["sh -c"] > 0
+
+
+def test_the_fuzzer_sees_a_program_that_is_started_besides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A check that cannot fail would say nothing."""
+    monkeypatch.setattr(fuzz_rules, "_difference", lambda *_: None)
+    monkeypatch.setattr(fuzz_rules, "wanted", lambda x: fuzz_rules.Wanted(x, [], [], all_run=False))
+    sandbox = fuzz_rules.Sandbox(tmp_path)
+    with pytest.raises(fuzz_rules.Fault, match="pwn"):
+        sandbox.check(["make x", "make $(pwn)", "make y"])
+
+
+def test_the_fuzzer_sees_other_words_and_other_files(tmp_path: Path) -> None:
+    sandbox = fuzz_rules.Sandbox(tmp_path)
+    one = fuzz_rules.wanted("make 'x y' > out/a")
+    assert one.started == [("make", "x y")]
+    assert fuzz_rules._difference(one, [("make", "x", "y")])
+    assert fuzz_rules._difference(fuzz_rules.wanted("make x; make y"), [("make", "x")])
+    (sandbox.work / "out" / "b").touch()
+    assert sandbox._files([one])
+
+
+# -- paths ----------------------------------------------------------------------------------------
+
+
+def verdict(call: ToolCall, cwd: Path, *wanted: dict[str, Any], **more: Any) -> str | None:
+    settings: Settings = decode(rules(*wanted, **more))
+    session = Session(1, "agent", str(cwd))
+    return judge(rule_case(call, "agent", str(cwd)), session, settings)
+
+
+def edit(path: Path | str) -> ToolCall:
+    return ToolCall("t", kind="edit", content=[schema.Diff(str(path), "x")])
+
+
+def run(raw: dict[str, Any]) -> ToolCall:
+    return ToolCall("t", kind="execute", raw_input=raw)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "work" / "src").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    return tmp_path / "work"
+
+
+def test_a_link_does_not_carry_an_allowed_path_elsewhere(home: Path) -> None:
+    allow = {"action": "allow", "kind": "edit", "path": f"{home}/**"}
+    assert verdict(edit(home / "src/a"), home, allow) == "allow"
+    (home / "link").symlink_to(home.parent / "outside")
+    assert verdict(edit(home / "link/a"), home, allow) is None
+    assert verdict(edit(f"{home}/src/../../outside/a"), home, allow) is None
+    (home / "src").rmdir()
+    (home / "src").symlink_to(home.parent / "outside")
+    assert verdict(edit(home / "src/a"), home, allow) is None
+
+
+def test_a_link_does_not_hide_a_refused_path(home: Path) -> None:
+    deny = {"action": "deny", "path": "**/secret"}
+    (home / "secret").touch()
+    (home / "a").symlink_to("secret")
+    assert verdict(edit(home / "a"), home, deny) == "deny"
+    assert verdict(edit(home / "b"), home, deny) is None
+
+
+def test_a_session_in_a_linked_directory_is_allowed_as_the_user_names_it(home: Path) -> None:
+    link = home.parent / "link"
+    link.symlink_to(home)
+    allow = {"action": "allow", "kind": "edit", "path": f"{link}/**"}
+    assert verdict(edit(link / "src/a"), link, allow) == "allow"
+    assert verdict(edit(link / "../outside/a"), link, allow) is None
+
+
+def test_a_path_with_a_nul_is_asked_about(home: Path) -> None:
+    assert verdict(edit(f"{home}/a\0b"), home, {"action": "deny", "path": "/etc/**"}) is None
+
+
+@pytest.mark.parametrize("path", ["../outside/x", ".env", "/etc/x", "link", "src/../.env"])
+def test_an_allowed_line_does_not_write_what_always_asks(home: Path, path: str) -> None:
+    (home / "link").symlink_to(home.parent / "outside" / "x")
+    both = [MAKE, {"action": "allow", "kind": "edit", "path": "/**"}]
+    more = {"files": {"secret": [".env"]}}
+    assert verdict(run({"command": "make x > src/y"}), home, *both, **more) == "allow"
+    assert verdict(run({"command": f"make x > {path}"}), home, *both, **more) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("raw", "action"),
+    [
+        ({"command": "make x", "cwd": "src"}, "allow"),
+        ({"command": "make x", "cwd": "../outside"}, "ask"),
+        ({"command": "make x", "workdir": "/"}, "ask"),
+        ({"command": "make x", "env": {"MAKEFLAGS": "--eval=x"}}, "ask"),
+        ({"command": ["env", "make", "x"]}, None),
+        ({"command": "cd src && make x"}, "allow"),
+        ({"command": "cd src/.. && make x"}, "allow"),
+        ({"command": "cd ../outside && make x"}, "ask"),
+        ({"command": "cd link && make x"}, "ask"),
+        ({"command": "cd link/.. && make x"}, "ask"),
+        ({"command": "cd - && make x"}, "ask"),
+        ({"command": "cd src && cd ../.. && make x"}, "ask"),
+    ],
+)
+def test_an_allowed_command_stays_in_the_sessions_directories(
+    home: Path, raw: dict[str, Any], action: str | None
+) -> None:
+    (home / "link").symlink_to(home.parent / "outside")
+    assert verdict(run(raw), home, MAKE, {"action": "allow", "command": "cd *"}) == action
+
+
+# -- terminals ------------------------------------------------------------------------------------
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+async def asked(served: Served, command: str, *args: str, **more: Any) -> bool:
+    """Whether the user is asked before a command runs; the answer is no."""
+    found: list[str] = []
+
+    async def create() -> None:
+        try:
+            await served.create(command, *args, **more)
+            found.append("ran")
+        except RequestError as error:
+            found.append(error.data["reason"])
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(create)
+        assert await true_within(lambda: bool(found) or len(served.session.decisions) > 0, 10)
+        pending = list(served.session.decisions)
+        for decision in pending:
+            decision.resolve(CANCELLED)
+    assert found == ["denied" if pending else "ran"]
+    return bool(pending)
+
+
+@pytest.fixture
+def bin(tmp_path: Path) -> Path:
+    """A folder with a program named make, which says so."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "make").write_text("#!/bin/sh\necho made\n")
+    (folder / "make").chmod(0o755)
+    return folder
+
+
+@linux
+@pytest.mark.parametrize(
+    ("more", "question"),
+    [
+        ({}, False),
+        ({"env": {"NO_COLOR": "1", "TERM": "dumb", "SHELL": "/bin/bash"}}, False),
+        ({"env": {"MAKEFLAGS": "--eval=x"}}, True),
+        ({"env": {"LD_PRELOAD": "./x.so"}}, True),
+        ({"env": {"PATH": "/tmp/evil"}}, True),
+        ({"env": {"BASH_ENV": "./x"}}, True),
+        ({"cwd": "/"}, True),
+    ],
+)
+@pytest.mark.parametrize("action", ["allow", "deny"])
+async def test_what_comes_with_a_command_is_judged_with_it(
+    tmp_path: Path, bin: Path, more: dict[str, Any], action: str, *, question: bool
+) -> None:
+    rule = MAKE if action == "allow" else {"action": "deny", "command": "rm *"}
+    served = Served(tmp_path, **rules(rule))
+    served.env["PATH"] = f"{bin}:{os.environ['PATH']}"
+    if "env" in more and "PATH" in more["env"]:
+        more = {"env": {"PATH": served.env["PATH"] + ":/tmp/evil"}}
+    assert await asked(served, "make x", **more) is (question and action == "allow")
+    assert await asked(served, "make", "x", **more) is (question and action == "allow")
+    await served.close()
+
+
+@linux
+async def test_a_folder_named_like_a_program_and_a_blank_is_no_way_round(
+    tmp_path: Path, bin: Path
+) -> None:
+    """`make ./x` is a program where there is a folder `make .`: what is started is judged."""
+    evil = tmp_path / "make ." / "x"
+    evil.parent.mkdir()
+    evil.write_text("#!/bin/sh\necho evil\n")
+    evil.chmod(0o755)
+    served = Served(tmp_path, **rules(MAKE))
+    served.env["PATH"] = f"{bin}:{os.environ['PATH']}"
+    assert await asked(served, "make ./x")
+    await served.close()
+
+
+@linux
+async def test_the_agent_does_not_choose_the_shell(tmp_path: Path) -> None:
+    evil = tmp_path / "bash"
+    evil.write_text("#!/bin/sh\necho evil\n")
+    evil.chmod(0o755)
+    served = Served(tmp_path)
+    assert (await served.run("echo hi; true", env={"SHELL": str(evil)})).output == "hi\n"
+    await served.close()
+
+
+@linux
+async def test_a_permission_does_not_cover_what_it_did_not_show(tmp_path: Path) -> None:
+    served = Served(tmp_path, **rules({"action": "ask"}))
+    option = schema.PermissionOption("yes", "Yes", "allow_once")
+    beside: list[dict[str, Any]] = [{"env": {"LD_PRELOAD": "x"}}, {"cwd": "/"}, {}]
+    for n, more in enumerate(beside):
+        update = schema.ToolCallUpdate(
+            f"c{n}", title="Say hi", raw_input={"command": "echo hi; true"}
+        )
+        entry = served.session.entries[served.session.upsert_call(update)]
+        told = schema.PermissionToolCall(f"c{n}", title="Say hi")
+        request = schema.RequestPermissionRequest("s1", told, [option])
+        decision = permission_decision(f"d{n}", entry.call, request)
+        served.session.ask(decision, entry.call)
+        decision.resolve(Outcome("selected", decision.options[0]))
+        assert await asked(served, "echo hi; true", **more) is bool(more)
+        entry.call.status = "completed"
+    await served.close()
