@@ -248,3 +248,13 @@ def test_a_rule_that_does_not_match_leaves_the_question(editor: Editor) -> None:
     traffic = asked(editor)
     editor.cmd("Acp deny")
     assert outcomes(traffic) == ["reject"]
+
+
+def test_a_command_that_is_not_told_is_asked_about_where_a_rule_refuses_some(
+    editor: Editor,
+) -> None:
+    refused, allowed = {"action": "deny", "command": "rm *"}, {"action": "allow", "kind": "execute"}
+    editor.setup({"permission": {"rules": [refused, allowed]}})
+    traffic = asked(editor)
+    editor.cmd("Acp deny")
+    assert outcomes(traffic) == ["reject"]

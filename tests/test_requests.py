@@ -100,6 +100,26 @@ def test_a_command_that_is_told_twice_is_one() -> None:
     assert lines({"command": "make"}, meta={"x": {"cmd": "make"}}) == ["make"]
 
 
+def test_a_key_in_two_spellings_tells_two_commands() -> None:
+    assert lines({"command": "make", "Command": "rm x", "COMMAND": "y"}) == ["make", "rm x", "y"]
+
+
+def test_all_variables_beside_a_command_belong_to_it() -> None:
+    raw = {"env": {"A": "1"}, "environment": {"B": "2"}, "run": {"command": "x", "env": ["C=3"]}}
+    (told,) = commands(call(raw))
+    assert told.env == (("A", "1"), ("B", "2"), ("C", "3"))
+
+
+def test_a_word_that_is_none_is_no_harmless_one() -> None:
+    deep: Any = "x"
+    for _ in range(900):
+        deep = [deep]
+    (told,) = commands(call({"argv": ["make", {"a": 1}]}))
+    assert told.argv == ("make", "\0")
+    (told,) = commands(call({"command": deep}))
+    assert told.argv == ("\0",)
+
+
 def test_a_command_is_found_however_deep_it_stands() -> None:
     raw: Any = {"command": "rm x"}
     for _ in range(2000):

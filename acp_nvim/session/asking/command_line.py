@@ -66,11 +66,13 @@ class Line(msgspec.Struct, frozen=True):
     joins: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=64)
 def parse(line: str) -> Line | None:
     """Read a plain line; None for every other."""
-    if len(line) > MOST or not line.isprintable():
-        return None
+    return _parsed(line) if len(line) <= MOST and line.isprintable() else None
+
+
+@lru_cache(maxsize=64)
+def _parsed(line: str) -> Line | None:
     reader, at = _Reader(), 0
     while at < len(line):
         token = _TOKEN.match(line, at)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -41,6 +42,9 @@ _SHELL_TEXT: Final = frozenset({"code", "source", "text", "content"})
 _LANGUAGES: Final = frozenset({*SHELLS, "shell", "console", "shellscript", "terminal"})
 _DIRECTORIES: Final = ("cwd", "workdir", "workingdirectory", "currentdirectory")
 _VARIABLES: Final = ("env", "environment", "envvars", "environmentvariables")
+_TELLING: Final = _PROGRAMS | _SEVERAL | {"argv", "args", "arguments", "language", "lang"}
+_BESIDE: Final = frozenset({*_DIRECTORIES, *_VARIABLES})
+_LONGEST_KEY: Final = 40
 _TOLD_TWICE: Final = frozenset({"parsedcmd", "parsedcommand", "proposedexecpolicyamendment"})
 """Readings of the `command` beside them, by the agent; not as it runs it."""
 _ANSWERS: Final = frozenset({"toolresponse", "terminaloutput", "terminalexit", "terminalinfo"})
@@ -55,6 +59,8 @@ _PATCHED: Final = re.compile(
 )
 
 
+_PROSE: Final = 65_536
+"""Characters of a text that are searched for a command."""
 _ADDRESS: Final = re.compile(r"[A-Za-z][\w+.-]*://")
 _CHANGES: Final = frozenset({"changes", "filechanges"})
 """Maps whose keys are paths."""
@@ -76,11 +82,17 @@ class Command(msgspec.Struct, frozen=True):
     env: tuple[tuple[str, str], ...] = ()
 
 
-class _Place(NamedTuple):
-    """A value in a request: the key it has, where that stands, what stands beside it."""
+class _Item(NamedTuple):
+    """One entry of a map: its key without case, `_` and `-`, where it stands, its value."""
 
-    value: Any
+    key: str
     found: str
+    value: Any
+
+
+class _Beside(NamedTuple):
+    """The directory and the variables that hold for the commands in a map."""
+
     cwd: str | None = None
     env: tuple[tuple[str, str], ...] = ()
 
@@ -88,8 +100,8 @@ class _Place(NamedTuple):
 def commands(call: ToolCall) -> tuple[Command, ...]:
     """Every command that a tool call tells, each once, in the order in which they stand."""
     found: dict[tuple[object, ...], Command] = {}
-    for place in _places(call):
-        for one in _told(place, executes=call.kind == "execute"):
+    for items, beside in _maps(call):
+        for one in _told(items, beside, executes=call.kind == "execute"):
             found.setdefault((one.line, one.argv, one.cwd, one.env), one)
     for at, item in enumerate(call.content):
         for one in _fenced(item, f"content[{at}]"):
@@ -142,33 +154,28 @@ def texts(call: ToolCall) -> list[str]:
 # -- commands -------------------------------------------------------------------------------------
 
 
-def _places(call: ToolCall) -> Iterator[_Place]:
-    """Every map in `rawInput` and `_meta`, the outer before the inner ones."""
-    waiting = [_Place(raw, found) for raw, found in reversed(_unknown(call))]
-    waiting += [_Place(call.meta, "_meta"), _Place(call.raw_input, "rawInput")]
+def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Beside]]:
+    """The entries of every map in `rawInput` and `_meta`, the outer before the inner ones."""
+    waiting: list[tuple[Any, str, _Beside]] = [
+        (raw, found, _Beside()) for raw, found in reversed(_unknown(call))
+    ]
+    waiting += [(call.meta, "_meta", _Beside()), (call.raw_input, "rawInput", _Beside())]
     while waiting:
-        place = waiting.pop()
-        if isinstance(place.value, list):
-            items = [(f"{place.found}[{i}]", item) for i, item in enumerate(place.value)]
-        elif isinstance(place.value, Mapping):
-            place = place._replace(
-                cwd=_directory(place.value) or place.cwd, env=_variables(place.value) or place.env
-            )
-            yield place
-            known = {_plain(key) for key in place.value}
-            left_out = _ANSWERS | _TOLD_TWICE if known & _LINES else _ANSWERS
-            items = [
-                (f"{place.found}.{key}", item)
-                for key, item in place.value.items()
-                if _plain(key) not in left_out
-            ]
+        value, found, beside = waiting.pop()
+        if isinstance(value, list):
+            inner = [(item, f"{found}[{at}]", beside) for at, item in enumerate(value)]
+        elif isinstance(value, Mapping):
+            items = [_Item(_plain(key), f"{found}.{key}", item) for key, item in value.items()]
+            keys = {item.key for item in items}
+            if not keys.isdisjoint(_BESIDE):
+                beside = _Beside(_directory(items) or beside.cwd, beside.env + _variables(items))
+            if not keys.isdisjoint(_TELLING):
+                yield items, beside
+            twice = _ANSWERS if keys.isdisjoint(_LINES) else _ANSWERS | _TOLD_TWICE
+            inner = [(item.value, item.found, beside) for item in items if item.key not in twice]
         else:
             continue
-        waiting += [
-            _Place(item, found, place.cwd, place.env)
-            for found, item in reversed(items)
-            if isinstance(item, list | Mapping)
-        ]
+        waiting += reversed([one for one in inner if isinstance(one[0], list | Mapping)])
 
 
 def _unknown(call: ToolCall) -> list[tuple[Any, str]]:
@@ -181,76 +188,88 @@ def _unknown(call: ToolCall) -> list[tuple[Any, str]]:
 
 
 def _plain(key: object) -> str:
-    return str(key).replace("_", "").replace("-", "").lower()
+    return _folded(key) if isinstance(key, str) and len(key) <= _LONGEST_KEY else ""
 
 
-def _told(place: _Place, *, executes: bool) -> Iterator[Command]:
-    """The commands that stand under the keys of one map."""
-    values = {_plain(key): (f"{place.found}.{key}", item) for key, item in place.value.items()}
-    more = {"cwd": place.cwd, "env": place.env}
-    args = next((values[name][1] for name in _ARGS if name in values), None)
-    programs = [name for name in values if name in _PROGRAMS]
-    for name in programs:
-        found, value = values[name]
-        if name in _LINES or args is not None or executes:
-            yield from _one(value, args, found, more)
-    lone = _ARGS if executes and not programs else ()
-    for name in (name for name in ("argv", *lone) if name in values):
-        yield from _one(values[name][1], None, values[name][0], more)
-    for name in (name for name in values if name in _SEVERAL):
-        yield from _each(values[name][1], values[name][0], more)
-    if any(_is_language(values[name][1]) for name in ("language", "lang") if name in values):
-        for name in (name for name in values if name in _SHELL_TEXT):
-            yield from _one(values[name][1], None, values[name][0], more)
+@lru_cache(maxsize=1024)
+def _folded(key: str) -> str:
+    return key.replace("_", "").replace("-", "").lower()
 
 
-def _each(value: Any, found: str, more: Mapping[str, Any]) -> Iterator[Command]:
+def _told(items: Sequence[_Item], beside: _Beside, *, executes: bool) -> Iterator[Command]:
+    """The commands that stand under the keys of one map. A key may stand there twice, in two
+    spellings.
+    """
+    args = next((item.value for item in items if item.key in _ARGS), None)
+    programs = any(item.key in _PROGRAMS for item in items)
+    shell = any(item.key in ("language", "lang") and _is_language(item.value) for item in items)
+    for key, found, value in items:
+        if key in _LINES or (key in _PROGRAMS and (args is not None or executes)):
+            yield from _one(value, args, found, beside)
+        elif key in _SEVERAL:
+            yield from _each(value, found, beside)
+        elif (
+            key == "argv"
+            or (key in _ARGS and executes and not programs)
+            or (key in _SHELL_TEXT and shell)
+        ):
+            yield from _one(value, None, found, beside)
+
+
+def _each(value: Any, found: str, beside: _Beside) -> Iterator[Command]:
     """Several commands: a list, or names with a command each. One text is a script."""
-    items = value.values() if isinstance(value, Mapping) else value
-    for item in items if isinstance(items, Iterable) and not isinstance(items, str) else [items]:
-        yield from _one(item, None, found, more)
+    items = list(value.values()) if isinstance(value, Mapping) else value
+    for item in items if isinstance(items, list) else [items]:
+        yield from _one(item, None, found, beside)
 
 
-def _one(value: Any, args: Any, found: str, more: Mapping[str, Any]) -> Iterator[Command]:
-    """A command as a line or as words; its arguments may stand apart."""
-    apart = [str(word) for word in args] if isinstance(args, list) else []
+def _one(value: Any, args: Any, found: str, beside: _Beside) -> Iterator[Command]:
+    """A command as a line or as words; its arguments may stand apart. A list of lists is several
+    commands.
+    """
+    apart = [_text(word) for word in args] if isinstance(args, list) else []
     if isinstance(value, list):
-        if any(isinstance(word, list | Mapping) for word in value):
-            for item in value:
-                yield from _one(item, args, found, more)
-        elif value:
-            yield command([*(str(word) for word in value), *apart], found, **more)
+        several = any(isinstance(word, list) for word in value)
+        for words in value if several else [value]:
+            if words and isinstance(words, list) and not isinstance(words[0], Mapping):
+                yield command([*(_text(word) for word in words), *apart], found, *beside)
+            elif isinstance(words, str) and words.strip():
+                yield Command(words, None, found, *beside)
     elif isinstance(value, str) and value.strip():
         if apart:
-            yield command([value, *apart], found, **more)
+            yield command([value, *apart], found, *beside)
         else:
             after = f" {args}" if isinstance(args, str) and args else ""
-            yield Command(value + after, None, found, **more)
+            yield Command(value + after, None, found, *beside)
+
+
+def _text(word: Any) -> str:
+    """A word of a command; what is none makes the command one that cannot be told."""
+    return "\0" if isinstance(word, list | Mapping) else str(word)
 
 
 def _is_language(value: Any) -> bool:
     return isinstance(value, str) and value.lower() in _LANGUAGES
 
 
-def _directory(beside: Mapping[str, Any]) -> str | None:
-    values = {_plain(key): value for key, value in beside.items()}
-    given = (values.get(name) for name in _DIRECTORIES)
+def _directory(items: Sequence[_Item]) -> str | None:
+    given = (item.value for item in items if item.key in _DIRECTORIES)
     return next((value for value in given if isinstance(value, str) and value), None)
 
 
-def _variables(beside: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _variables(items: Sequence[_Item]) -> tuple[tuple[str, str], ...]:
     """Variables beside a command: a map, a list of names and values, or of `NAME=value`."""
-    values = {_plain(key): value for key, value in beside.items()}
-    given = next((values[name] for name in _VARIABLES if values.get(name)), None)
-    if isinstance(given, Mapping):
-        return tuple((str(name), str(value)) for name, value in given.items())
-    found = []
-    for item in given if isinstance(given, list) else [] if given is None else [given]:
-        if isinstance(item, Mapping):
-            found.append((str(item.get("name", "")), str(item.get("value", ""))))
-        else:
-            name, _, value = str(item).partition("=")
-            found.append((name, value))
+    found: list[tuple[str, str]] = []
+    for given in (item.value for item in items if item.key in _VARIABLES):
+        if isinstance(given, Mapping):
+            found += [(str(name), _text(value)) for name, value in given.items()]
+            continue
+        for one in given if isinstance(given, list) else [given] if given else []:
+            if isinstance(one, Mapping):
+                found.append((_text(one.get("name", "")), _text(one.get("value", ""))))
+            else:
+                name, _, value = _text(one).partition("=")
+                found.append((name, value))
     return tuple(found)
 
 
@@ -259,7 +278,7 @@ def _fenced(item: Any, found: str) -> Iterator[Command]:
     block = item.content if isinstance(item, schema.Content) else None
     if not isinstance(block, schema.TextContent):
         return
-    for fence in _FENCED.finditer(block.text):
+    for fence in _FENCED.finditer(block.text[:_PROSE]):
         if fence[2].lower() in _LANGUAGES and fence[3].strip():
             yield Command(fence[3].rstrip("\n"), None, found)
 

@@ -18,7 +18,7 @@ from acp_nvim.session.asking import command_line, programs
 Suspicion = Literal["sure", "maybe"]
 """`maybe`: the name stands in a text that nothing in the line would run."""
 
-MOST: Final = 65_536
+MOST: Final = command_line.MOST
 """Characters that are searched: whatever is longer is suspected of everything."""
 
 _ESCAPE: Final = re.compile(
