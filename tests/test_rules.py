@@ -66,7 +66,7 @@ def case(line: str, **more: Any) -> Case:
         ([RM, Rule("allow", command="bash *")], "ls | bash -lc 'a; rm x'", "deny"),
         ([RM, Rule("allow", command="bash *")], "bash -lc 'make'", None),
         ([GIT], "sh -c 'git log'", "allow"),
-        ([RM], "sh -c 'not closed", None),
+        ([RM], "sh -c 'not closed", "ask"),
     ],
 )
 def test_a_command(rules: list[Rule], line: str, action: Action | None) -> None:
@@ -326,6 +326,7 @@ def test_allow_by_kind_does_not_answer_for_a_command_that_is_not_told() -> None:
 def test_allow_by_kind_does_not_answer_for_a_command_that_is_computed(line: str) -> None:
     assert decide([RM, Rule("allow", kind="execute")], case(line)) == "ask"
     assert decide([Rule("allow", kind="execute")], case(line)) == "allow"
+    assert decide([RM], case(line)) == "ask", "in a terminal as well"
 
 
 def test_a_command_that_stands_in_the_words_of_a_request_alone_is_suspected() -> None:
@@ -342,7 +343,8 @@ def test_allow_by_kind_does_not_answer_for_paths_that_are_not_told() -> None:
     assert decide(rules, Case("think")) == "allow"
     assert decide(rules, Case("execute")) == "ask"
     assert decide(rules, case("cat a")) == "allow"
-    assert decide(rules, case("cat ~/.ssh/id")) == "ask", "the shell knows what `~` is"
+    assert decide(rules, case("cat ~/.ssh/id")) == "deny"
+    assert decide(rules, case("cat $x ~/'.ssh'/id")) == "deny"
     assert decide(rules, case(f"cat {Path.home()}/.ssh/id")) == "deny"
     assert decide(rules, case(f"tar --file={Path.home()}/.ssh/id")) == "deny"
     assert decide(rules, case("cat $x")) == "ask"

@@ -195,17 +195,18 @@ def bin(tmp_path: Path) -> Path:
         ({"cwd": "/"}, True),
     ],
 )
-@pytest.mark.parametrize("action", ["allow", "deny"])
+@pytest.mark.parametrize("rule", [MAKE, {"action": "deny", "command": "rm *"}])
 async def test_what_comes_with_a_command_is_judged_with_it(
-    tmp_path: Path, bin: Path, more: dict[str, Any], action: str, *, question: bool
+    tmp_path: Path, bin: Path, more: dict[str, Any], rule: dict[str, Any], *, question: bool
 ) -> None:
-    rule = MAKE if action == "allow" else {"action": "deny", "command": "rm *"}
+    """Also where commands run unless a rule says otherwise; a directory alone hides no program."""
     served = Served(tmp_path, **rules(rule))
     served.env["PATH"] = f"{bin}:{os.environ['PATH']}"
-    if "env" in more and "PATH" in more["env"]:
+    if "PATH" in more.get("env", {}):
         more = {"env": {"PATH": served.env["PATH"] + ":/tmp/evil"}}
-    assert await asked(served, "make x", **more) is (question and action == "allow")
-    assert await asked(served, "make", "x", **more) is (question and action == "allow")
+    question = question and (rule is MAKE or "env" in more)
+    assert await asked(served, "make x", **more) is question
+    assert await asked(served, "make", "x", **more) is question
     await served.close()
 
 

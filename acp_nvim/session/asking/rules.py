@@ -16,7 +16,7 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
@@ -152,7 +152,7 @@ class _Trial:
                 asked = action
                 if not self._open:
                     return asked
-        return asked or self._nearly(rules)
+        return asked or ("ask" if "command" in self._hidden else self._nearly(rules))
 
     def _is_about(self, rule: Rule) -> bool:
         return _any(rule.kind, self._case.kind) and _any(rule.agent, self._case.agent)
@@ -247,23 +247,24 @@ class _Trial:
 
     def _touches(self, patterns: str | list[str]) -> bool:
         """Whether a path matches: one that is named, or a word of a command."""
-        case, words = self._case, self._words()
-        named = [*case.paths, *(posixpath.normpath(self._place(word)) for word in words or ())]
+        case = self._case
+        words, told = self._words()
+        named = [*case.paths, *(posixpath.normpath(self._place(word)) for word in words)]
         spellings = [one for path in named for one in (path, *case.real.get(path, ()))]
         if any(_path(patterns, path, fold=True) for path in spellings):
             return True
-        untold = words is None if self._command else not case.paths
-        if untold and case.kind not in TOUCHES_NOTHING:
+        if not told and case.kind not in TOUCHES_NOTHING:
             self._hidden.add("path")
         return False
 
-    def _words(self) -> list[str] | None:
-        """Whatever may be a path in the command; None where there is no telling."""
+    def _words(self) -> tuple[Iterable[str], bool]:
+        """Whatever may be a path in the command, and whether these are all that there are."""
         if self._command is None:
-            return None
-        if self._line is not None and not self._is_unclear():
-            return [word for one in self._line.commands for word in (*one.words, *one.writes)]
-        return None
+            return (), bool(self._case.paths)
+        if self._line is None:
+            return suspicion.words(self._command.line), False
+        found = [word for one in self._line.commands for word in (*one.words, *one.writes)]
+        return found, not self._is_unclear()
 
     def _place(self, word: str) -> str:
         """The path that a word may mean; the value of `--option=path` too."""
@@ -315,7 +316,7 @@ def _holds(glob: str, one: Simple) -> bool:
     """
     masked = " ".join(word.replace(" ", "\0") for word in one.words)
     if not _WILD.search(glob):
-        return " ".join(glob.split()) in (one.text, masked)
+        return bool({glob, " ".join(glob.split())} & {one.text, masked})
     if not glob.strip("*"):
         return True
     return (

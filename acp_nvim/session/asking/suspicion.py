@@ -47,21 +47,27 @@ def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
     plain = command_line.parse(line)
     if plain is None:
         return "sure"
-    words = [word for command in plain.commands for word in command.words]
-    return of_words(globs, words) or ("sure" if programs.starts_others(words) else "maybe")
+    told = [word for command in plain.commands for word in command.words]
+    return of_words(globs, told) or ("sure" if programs.starts_others(told) else "maybe")
 
 
-def of_words(globs: Sequence[str], words: Sequence[str]) -> Suspicion | None:
+def of_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
     """The same of words that no shell takes apart: a program and its arguments."""
-    together = " ".join(words)
+    together = " ".join(argv)
     if len(together) > MOST:
         return "maybe"
     if not any(_somewhere(glob, reading) for glob in globs for reading in _readings(together)):
         return None
-    if programs.starts_others(words):
+    if programs.starts_others(argv):
         return "sure"
-    apart = " ".join(word for word in words if not re.search(r"\s", word))
+    apart = " ".join(word for word in argv if not re.search(r"\s", word))
     return "sure" if any(_somewhere(glob, apart) for glob in globs) else "maybe"
+
+
+def words(line: str) -> set[str]:
+    """Everything in a line that may be a word of it, in small letters."""
+    readings = _readings(line) if len(line) <= MOST else ()
+    return {word for reading in readings for word in _words(reading)}
 
 
 def unclear(line: str) -> bool:
@@ -73,23 +79,23 @@ def unclear(line: str) -> bool:
         return True
     if any(_COMPUTED.search(head) or head == "." for head in _heads(line)):
         return True
-    words = {word for reading in _readings(line) for word in _words(reading)}
-    if any(programs.name(word) in programs.CODE for word in words - {"."}):
+    found = words(line)
+    if any(programs.name(word) in programs.CODE for word in found - {"."}):
         return True
-    return programs.starts_others(list(words)) and re.search(r"[$`*?\[]", line) is not None
+    return programs.starts_others(list(found)) and re.search(r"[$`*?\[]", line) is not None
 
 
-def unclear_words(words: Sequence[str]) -> bool:
+def unclear_words(argv: Sequence[str]) -> bool:
     """The same of words that no shell takes apart."""
-    return _hands_on(words)
+    return _hands_on(argv)
 
 
-def _hands_on(words: Sequence[str]) -> bool:
+def _hands_on(argv: Sequence[str]) -> bool:
     """Whether one of them is a shell or the like. What `sh -c` is given in one word can be read."""
-    wrapped = programs.name(words[0]) in programs.WRAPPERS
-    for at, word in enumerate(words):
+    wrapped = programs.name(argv[0]) in programs.WRAPPERS
+    for at, word in enumerate(argv):
         if programs.name(word) in programs.CODE and (word != "." or at == 0 or wrapped):
-            script = words[at + 2] if len(words) > at + 2 and words[at + 1] in ("-c", "-lc") else ""
+            script = argv[at + 2] if len(argv) > at + 2 and argv[at + 1] in ("-c", "-lc") else ""
             if not script or unclear(script):
                 return True
     return False
@@ -133,8 +139,8 @@ def _somewhere(glob: str, reading: str) -> bool:
     wanted = _wanted(glob)
     if not wanted:
         return not glob.strip("* ")
-    at, words = 0, _words(reading)
-    for word in words:
+    at = 0
+    for word in _words(reading):
         if _is(word, wanted[at], program=at == 0):
             at += 1
             if at == len(wanted):
