@@ -113,11 +113,13 @@ def test_a_path_with_a_nul_is_asked_about(home: Path) -> None:
     assert verdict(edit(f"{home}/a\0b"), home, {"action": "deny", "path": "/etc/**"}) is None
 
 
-@pytest.mark.parametrize("path", ["../outside/x", ".env", "/etc/x", "link", "src/../.env"])
+@pytest.mark.parametrize(
+    "path", ["../outside/x", ".env", "/etc/x", "link", "src/../.env", ".git/hooks/x"]
+)
 def test_an_allowed_line_does_not_write_what_always_asks(home: Path, path: str) -> None:
     (home / "link").symlink_to(home.parent / "outside" / "x")
     both = [MAKE, {"action": "allow", "kind": "edit", "path": "/**"}]
-    more = {"files": {"secret": [".env"]}}
+    more = {"files": {"secret": [".env"], "executed": [".git/**"]}}
     assert verdict(run({"command": "make x > src/y"}), home, *both, **more) == "allow"
     assert verdict(run({"command": f"make x > {path}"}), home, *both, **more) == "ask"
 
