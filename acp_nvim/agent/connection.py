@@ -31,6 +31,7 @@ from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.transport.base import AgentTransport, OpenTransport
 from acp_nvim.agent.updating import OnBreach
 from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
+from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.agent.wire.traffic_view import Level
 from acp_nvim.protocol import schema
@@ -83,7 +84,7 @@ class Connection:
         self.stopping = False
         self.oddities = Oddities()
         log = around.settings().log
-        self.traffic = Traffic(log.bytes, level(log.level), secrets(spec))
+        self.traffic = Traffic(log.bytes, level(log.level), secrets(around.env(), spec))
         self.auth: schema.AuthStatusResponse | None = None
         """What the agent says about the login, where it can say it (rfds/get-auth-state)."""
         self.terminals = AgentTerminals(name, around.settings, around.reaper, self._terminal_env)
@@ -400,9 +401,12 @@ def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
     )
 
 
-def secrets(spec: AgentSettings) -> list[str]:
-    """Configured values that must not be seen in a log: variables named like a credential."""
-    return [value for key, value in spec.env.items() if _SECRET.search(key)]
+def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:
+    """Values that must not be seen in a log: of variables named like a credential, the user's and
+    the agent's.
+    """
+    configured = (value for key, value in spec.env.items() if _SECRET.search(key))
+    return list(dict.fromkeys([*secret_values({**env, **spec.env}), *configured]))
 
 
 def level(wanted: str) -> Level:

@@ -102,7 +102,7 @@ class IndexFile:
 
     def remember(self, agent: str, session_id: str, cwd: str, words: str) -> None:
         """Put a session in front; `words` are its title or what it is about."""
-        entry = Entry(agent, session_id, cwd, title(Redactor().text(words)), time.time())
+        entry = Entry(agent, session_id, cwd, title(Redactor(quick=True).text(words)), time.time())
         index = self.read()
         index.put(entry)
         self._write(index)

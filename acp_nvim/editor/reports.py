@@ -5,12 +5,14 @@ from __future__ import annotations
 import platform
 import re
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from acp_nvim import __version__
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.wire.redact import SecretsOnly
 from acp_nvim.protocol import schema
 from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry
@@ -91,16 +93,6 @@ def _usage(session: Session) -> str:
     return f"{usage.used} of {usage.size} tokens{price}"
 
 
-def log(connection: Connection, redact: bool) -> list[str]:
-    """The traffic as the log window shows it."""
-    return connection.traffic.lines(redact=redact)
-
-
-def saved(connection: Connection) -> list[str]:
-    """The traffic for a file: always redacted."""
-    return [f"# {connection.name}", *connection.traffic.redacted()]
-
-
 def permissions(host: Host) -> list[str]:
     """Every pending decision with all of its options."""
     lines: list[str] = []
@@ -114,8 +106,15 @@ def permissions(host: Host) -> list[str]:
     return lines or ["nothing is pending"]
 
 
-def markdown(session: Session) -> list[str]:
-    """The whole transcript as Markdown, nothing folded or cut."""
+def markdown(session: Session, secrets: Sequence[str] = ()) -> list[str]:
+    """The whole transcript as Markdown, nothing folded or cut, without values that are known to be
+    secret.
+    """
+    lines = _markdown(session)
+    return SecretsOnly(secrets).text("\n".join(lines)).split("\n") if secrets else lines
+
+
+def _markdown(session: Session) -> list[str]:
     lines: list[str] = []
     for entry in session.transcript.entries:
         if isinstance(entry, Message):

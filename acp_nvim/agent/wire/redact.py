@@ -1,33 +1,43 @@
 """Taking secrets out of logged traffic, so that a log can be attached to a report.
 
-Values are found by where they stand (environments and headers of MCP servers, keys that name a
-credential), by how they look (`--token x`, `api_key=x`, `Bearer x`), and by what they are (values
-that were configured as secret).
+Values are found by where they stand (environments and headers, members and options whose name says
+so: `secret_names`), by what stands around them in text (`secret_text`), by their shape
+(`secret_shapes`), and by what they are (values that were configured as secret). JSON inside strings
+is read like any other.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterable
-from typing import Any
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from acp_nvim.agent.wire import secret_shapes, secret_text
+from acp_nvim.agent.wire.secret_names import CONTAINERS, HARMLESS, looks_secret, snake, strength
 
 REDACTED = "«redacted»"
 SESSION_TAIL = 8
 """Characters of a session id that stay: enough to tell sessions apart, too few to use one."""
 SHORTEST_SECRET = 4
 """Configured values below this length are not searched for in text: they would match everywhere."""
+DEEPEST: Final = 8
+"""JSON inside of strings is read so many levels down; what is deeper is taken out as a whole."""
+FEW_SESSIONS: Final = 20
+SHORT_TEXT: Final = 40
+SHORT_TEXTS: Final = 5000
 
-_CONTAINERS = {"env", "headers"}
-_CREDENTIAL = re.compile(
-    r"(token|api_?key|authorization|password|passwd|secret|credentials?|cookie|private_?key)$"
-)
-_WORD = r"[\w-]*(?:token|api[-_]?key|authorization|password|passwd|secret)"
-_IN_TEXT = re.compile(
-    rf"""(?i)((?<![\w-]){_WORD}["']?\s*[=:]\s*["']?(?:bearer\s+|basic\s+)?|\bbearer\s+)"""
-    r"""([^\s"'&,;]{4,})"""
-)
-_FLAG = re.compile(rf"(?i)--?{_WORD}$")
-_HINT = re.compile(r"(?i)token|key|auth|passw|secret|bearer|://")
+_FLAG = re.compile(r"--?[\w-]+$")
+_USER_FLAGS = {"-u", "--user", "--proxy-user", "-U"}
 _SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]+)"')
-_USERINFO = re.compile(r"(?<=://)[^/\s@:]+:[^/\s@]+(?=@)")
+_WORD = re.compile(r"[\w-]{9,}")
+_ASSIGNED = re.compile(r"([\w.-]{1,100})(\s?[=:]\s?)(.+)", re.DOTALL)
+_OPENS, _CLOSES = ('{"', '["', "[{", '"{', '"[', '"\\"', "{ ", "{\n", "[\n", "[ "), ("}", "]", '"')
+_BASE64_LINE = re.compile(r"\s*(?:[A-Za-z0-9+/=]+|[\w-]+: .*)?\s*")
+_LAST_WORD = re.compile(r"(?<!\S)\S++(?=(?: …\[\d+ bytes\])?\Z)")
 
 
 class Redactor:
@@ -35,57 +45,170 @@ class Redactor:
     after that.
     """
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-        # The longest first: one may be the beginning of another.
-        self._secrets = sorted(known, key=len, reverse=True)
+    def __init__(self, secrets: Iterable[str] = (), *, quick: bool = False) -> None:
+        """A `quick` one knows the commonest shapes only, and takes no time to get ready."""
+        self._secrets = variants(secrets)
         self._sessions: set[str] = set()
+        self._shapes = secret_shapes.own() if quick else secret_shapes.every()
+        self._depth = 0
+        self._short_texts: dict[str, str] = {}
+        """What came of short texts: most come again, names of members above all."""
+        self._in_key: set[str] = set()
+        """Streams that are in the middle of a private key."""
 
-    def learn_sessions(self, lines: Iterable[bytes]) -> None:
-        """Find the session ids in messages that are still bytes."""
+    def learn(self, lines: Iterable[bytes]) -> None:
+        """Look over a whole log beforehand: session ids are found also in lines above the one that
+        tells them, and shapes of which it has no keyword are not looked for in each line again.
+        """
+        self._shapes = self._shapes.among(self._found_sessions(lines))
+
+    def _found_sessions(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         for line in lines:
             for found in _SESSION.findall(line):
                 self._remember(found.decode("utf-8", "replace"))
+            yield line
+
+    def _remember(self, session: str) -> None:
+        if len(session) > SESSION_TAIL and session not in self._sessions:
+            self._sessions.add(session)
+            self._short_texts.clear()
 
     def text(self, text: str) -> str:
         """`text` without what is known or looks like a secret."""
+        if len(text) > SHORT_TEXT:
+            return self._long(text)
+        told = self._short_texts.get(text)
+        if told is None:
+            if len(self._short_texts) > SHORT_TEXTS:
+                self._short_texts.clear()
+            told = self._short_texts[text] = self._long(text)
+        return told
+
+    def _long(self, text: str) -> str:
+        if len(text) < SHORTEST_SECRET:
+            return text
+        if _is_json(text):
+            told = self._json(text)
+            if told is not None:
+                return told
+        elif "\n" in text and '{"' in text:
+            parts = text.split("\n")
+            text = "\n".join(
+                (self._json(part) or part) if _is_json(part) else part for part in parts
+            )
+        return self._plain(text)
+
+    def _plain(self, text: str) -> str:
+        text = self._known(text)
+        if self._sessions:
+            text = self._shortened(text)
+        text = secret_text.redact(text, REDACTED)
+        return self._shapes.redact(text, REDACTED)
+
+    def _known(self, text: str) -> str:
         for secret in self._secrets:
-            text = text.replace(secret, REDACTED)
+            if secret in text:
+                text = text.replace(secret, REDACTED)
+        return text
+
+    def _shortened(self, text: str) -> str:
+        if len(self._sessions) > FEW_SESSIONS:
+            return _WORD.sub(lambda m: _short(m[0]) if m[0] in self._sessions else m[0], text)
         for session in self._sessions:
             text = text.replace(session, _short(session))
-        if _HINT.search(text) is None:
-            return text
-        text = _IN_TEXT.sub(rf"\g<1>{REDACTED}", text)
-        return _USERINFO.sub(REDACTED, text)
+        return text
+
+    def line(self, text: str, stream: str, whole: bool = True) -> str:
+        """A line of a stream that is no JSON. A private key goes over several; of one that was cut
+        the last word may be a part of something.
+        """
+        if stream in self._in_key:
+            if "-----END" not in text and _BASE64_LINE.fullmatch(text):
+                return REDACTED
+            self._in_key.discard(stream)
+        if "PRIVATE KEY" in text and "BEGIN" in text and "END" not in text:
+            self._in_key.add(stream)
+        if not whole:
+            text = _LAST_WORD.sub(REDACTED, text)
+        return self.text(text)
+
+    def _json(self, text: str) -> str | None:
+        """A text that is JSON, without its secrets; None where it is none, or holds none."""
+        try:
+            value = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            return None
+        if not isinstance(value, dict | list | str):
+            return None
+        if self._depth >= DEEPEST:
+            return REDACTED
+        self._depth += 1
+        try:
+            told = self.value(value)
+        finally:
+            self._depth -= 1
+        return text if told == value else msgspec.json.encode(told).decode()
 
     def value(self, value: Any) -> Any:
         """A copy of decoded JSON without its secrets."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {key: self._member(key, member) for key, member in value.items()}
+            return self._members(value)
         if isinstance(value, list):
             return self._items(value)
         return value
 
+    def _members(self, members: dict[str, Any]) -> dict[str, Any]:
+        name = members.get("name", members.get("key"))
+        told = {self.text(key): self._member(key, member) for key, member in members.items()}
+        if isinstance(name, str) and isinstance(members.get("value"), str) and strength(name):
+            told["value"] = self._told_by_name(name, members["value"])
+        return told
+
     def _member(self, key: str, member: Any) -> Any:
-        name = _snake(key)
-        if name in _CONTAINERS or _CREDENTIAL.search(name):
-            return _blank(member)
+        name = snake(key)
+        if name in CONTAINERS:
+            return self._contained(member)
         if name == "session_id" and isinstance(member, str):
             self._remember(member)
-        return self.value(member)
+        return self._told_by_name(key, member)
 
-    def _remember(self, session: str) -> None:
-        if len(session) > SESSION_TAIL:
-            self._sessions.add(session)
+    def _told_by_name(self, name: str, value: Any) -> Any:
+        how = strength(name)
+        if how == "strong" and not _is_count(name, value):
+            return blank(value)
+        if how == "weak" and isinstance(value, str) and looks_secret(value):
+            return REDACTED
+        return self.value(value)
+
+    def _contained(self, value: Any) -> Any:
+        """The values of an environment or of headers, in any of the forms that there are."""
+        if isinstance(value, dict):
+            return {
+                key: self.value(member) if _is_harmless(key, member) else blank(member)
+                for key, member in value.items()
+            }
+        if isinstance(value, list):
+            return [self._variable(item) for item in value]
+        return blank(value)
+
+    def _variable(self, item: Any) -> Any:
+        if isinstance(item, dict):
+            name = item.get("name", item.get("key"))
+            if isinstance(name, str) and _is_harmless(name, item.get("value")):
+                return self._members(item)
+        elif isinstance(item, str) and (assigned := _ASSIGNED.fullmatch(item)):
+            name, sep, value = assigned.groups()
+            return name + sep + (self.text(value) if _is_harmless(name, value) else REDACTED)
+        return blank(item)
 
     def _items(self, items: list[Any]) -> list[Any]:
         redacted = []
-        secret = False
+        before: Any = None
         for item in items:
-            redacted.append(_blank(item) if secret else self.value(item))
-            secret = isinstance(item, str) and _FLAG.match(item) is not None
+            redacted.append(blank(item) if _is_told_by(before, item) else self.value(item))
+            before = item
         return redacted
 
 
@@ -96,29 +219,96 @@ class SecretsOnly(Redactor):
 
     def text(self, text: str) -> str:
         """`text` without the known secrets."""
-        for secret in self._secrets:
-            text = text.replace(secret, REDACTED)
-        return text
+        return self._known(text)
 
-    def _member(self, key: str, member: Any) -> Any:
-        return self.value(member)
+    def line(self, text: str, stream: str, whole: bool = True) -> str:
+        """The same."""
+        return self._known(text)
+
+    def _members(self, members: dict[str, Any]) -> dict[str, Any]:
+        return {self._known(key): self.value(member) for key, member in members.items()}
 
     def _items(self, items: list[Any]) -> list[Any]:
         return [self.value(item) for item in items]
 
 
-def _blank(value: Any) -> Any:
+def variants(secrets: Iterable[str]) -> list[str]:
+    """Secret values in the spellings in which they can stand in a log: as they are, escaped once or
+    twice in JSON, in a URL, in base64, line by line; passwords of URLs by themselves.
+    """
+    every = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
+    every |= {password for it in every if (password := _password(it)) is not None}
+    every |= {line for it in every if "\n" in it for line in it.splitlines() if len(line) >= 16}
+    spelled = set(every)
+    for secret in every:
+        spelled |= _escaped(secret)
+        raw = secret.encode("utf-8", "surrogateescape")
+        spelled |= {quote(raw, safe=""), quote(raw)}
+        if len(raw) >= 8:
+            spelled.add(b64encode(raw).decode().rstrip("="))
+    # The longest first: one may be the beginning of another.
+    return sorted(spelled, key=len, reverse=True)
+
+
+def _escaped(secret: str) -> set[str]:
+    if secret.isascii() and secret.isprintable() and not {'"', "\\"}.intersection(secret):
+        return {secret}
+    import json
+
+    once = json.dumps(secret)[1:-1]
+    return {once, json.dumps(once)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+
+
+def _password(url: str) -> str | None:
+    if "://" not in url or "@" not in url:
+        return None
+    try:
+        password = urlsplit(url).password
+    except ValueError:
+        return None
+    return password if password and len(password) >= SHORTEST_SECRET else None
+
+
+def _is_json(text: str) -> bool:
+    start = text.lstrip()[:2] if text[:1].isspace() else text[:2]
+    return start in _OPENS and text.rstrip()[-1:] in _CLOSES
+
+
+def _is_harmless(name: str, value: Any) -> bool:
+    plain = snake(name)
+    known = plain in HARMLESS or plain.startswith(("lc_", "xdg_"))
+    return known or isinstance(value, bool | None)
+
+
+def _is_count(name: str, value: Any) -> bool:
+    """A number of tokens, a flag about a password."""
+    if isinstance(value, bool | None):
+        return True
+    return isinstance(value, int | float) and "token" in name.lower()
+
+
+def _is_told_by(option: Any, item: Any) -> bool:
+    """Whether an argument is the value of the option before it, and a secret."""
+    if not isinstance(option, str) or not isinstance(item, str):
+        return False
+    if option in _USER_FLAGS:
+        return ":" in item and not item.replace(":", "").isdigit()
+    return _FLAG.match(option) is not None and strength(option.lstrip("-")) == "strong"
+
+
+def blank(value: Any) -> Any:
     """The same shape with every string and number replaced; names of variables and headers stay."""
     if isinstance(value, dict):
-        return {k: v if k == "name" else _blank(v) for k, v in value.items()}
+        return {
+            k: v if k in ("name", "key") and isinstance(v, str) else blank(v)
+            for k, v in value.items()
+        }
     if isinstance(value, list):
-        return [_blank(item) for item in value]
-    return value if value is None or isinstance(value, bool) else REDACTED
+        return [blank(item) for item in value]
+    kept = value is None or isinstance(value, bool)
+    kept = kept or (isinstance(value, str) and secret_text.stands_for(value))
+    return value if kept else REDACTED
 
 
 def _short(session: str) -> str:
     return "…" + session[-SESSION_TAIL:]
-
-
-def _snake(key: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).replace("-", "_").lower()

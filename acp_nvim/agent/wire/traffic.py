@@ -5,11 +5,13 @@ Pieces of the streams are kept as they came, without looking into them: a flood 
 costs one append each. Lines, messages, pairs and latencies are made of them when the log is opened.
 """
 
+from __future__ import annotations
+
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from heapq import merge
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from acp_nvim.agent.wire.redact import Redactor, SecretsOnly
 from acp_nvim.agent.wire.traffic_view import Level, Line, render
@@ -68,46 +70,76 @@ class Traffic:
         data = self._cutters[direction].feed(data)
         (self._err if direction == "err" else self._wire).add((self._clock(), direction, data))
 
+    def copy(self) -> Recorded:
+        """What is recorded now, for a worker thread to make lines of."""
+        wire, err = self._wire, self._err
+        entries = list(wire.entries), list(err.entries)
+        return Recorded(entries, wire.torn | err.torn, self.level, tuple(self.secrets))
+
     def lines(self, *, redact: bool = False) -> list[str]:
+        """The log as shown (`Recorded.lines`)."""
+        return list(self.copy().lines(redact=redact))
+
+    def redacted(self) -> Iterator[str]:
+        """The log as saved (`Recorded.redacted`)."""
+        return self.copy().redacted()
+
+    def __repr__(self) -> str:
+        return f"<Traffic [{self.level}, {self.size} bytes]>"
+
+
+class Recorded(NamedTuple):
+    """What a log held at some moment."""
+
+    entries: tuple[list[Entry], list[Entry]]
+    """Of the wire and of stderr."""
+    torn: frozenset[Direction]
+    level: Level
+    secrets: tuple[str, ...]
+
+    def lines(self, *, redact: bool = False) -> Iterator[str]:
         """The log as shown: one line a message, answers with their request's method and the
         milliseconds they took.
 
         What is configured as secret is never shown, whatever `redact` says.
         """
-        redactor = Redactor(self.secrets) if redact else None
-        if redactor is None and self.secrets:
+        redactor: Redactor | None = None
+        if redact:
+            redactor = self._redactor()
+        elif self.secrets:
             redactor = SecretsOnly(self.secrets)
-        return list(render(self._lines(), self.level, redactor))
+        return render(self._lines(), self.level, redactor)
 
     def redacted(self) -> Iterator[str]:
-        """The log in full and without its secrets, as `:Acp log save` writes it.
+        """The log in full and without its secrets, as `:Acp log save` writes it."""
+        return render(self._lines(), "debug", self._redactor())
 
-        Some 20 us a line: take a long log in pieces.
-        """
-        lines = list(self._lines())
+    def _redactor(self) -> Redactor:
         redactor = Redactor(self.secrets)
-        # Beforehand, so that they are also found in lines above the one that told them.
-        redactor.learn_sessions(line.data for line in lines)
-        return render(lines, "debug", redactor)
+        redactor.learn(line.data for line in self._lines())
+        return redactor
 
     def _lines(self) -> Iterator[Line]:
-        torn = self._wire.torn | self._err.torn
-        open_lines: dict[Direction, bytes] = {"in": b"", "out": b"", "err": b""}
+        torn = self.torn
+        open_lines: dict[Direction, list[bytes]] = {"in": [], "out": [], "err": []}
         last = 0.0
-        for last, direction, data in merge(self._wire.entries, self._err.entries, key=_when):
-            *whole, rest = (open_lines[direction] + data).split(b"\n")
-            open_lines[direction] = rest
-            for line in whole:
+        for last, direction, data in merge(*self.entries, key=_when):
+            first, *whole = data.split(b"\n")
+            waiting = open_lines[direction]
+            waiting.append(first)
+            if not whole:
+                continue
+            complete = [b"".join(waiting), *whole[:-1]]
+            waiting[:] = [whole[-1]]
+            for line in complete:
                 if direction in torn:
                     torn = torn - {direction}
                 elif line.strip():
                     yield Line(last, direction, line)
-        for direction, rest in open_lines.items():
+        for direction, waiting in open_lines.items():
+            rest = b"".join(waiting)
             if rest.strip() and direction not in torn:
                 yield Line(last, direction, rest, whole=False)
-
-    def __repr__(self) -> str:
-        return f"<Traffic [{self.level}, {self.size} bytes]>"
 
 
 def _when(entry: Entry) -> float:

@@ -24,6 +24,8 @@ SHOWN = 200
 ARROWS = {"in": "<-", "out": "->", "err": "2>"}
 CUT = "(cut, its secrets can't be told)"
 
+UNREAD = "(not readable, its secrets can't be told)"
+
 _BEFORE_CONTENT = re.compile(rb'"(?:params|result|error)"\s*:')
 _METHOD = re.compile(rb'"method"\s*:\s*"([^"\\]+)"')
 _ID = re.compile(rb'"id"\s*:\s*(-?\d+|"[^"\\]*")')
@@ -75,10 +77,10 @@ class _View:
     def line(self, line: Line) -> str | None:
         """The line without its time; None when the level hides it."""
         if line.direction == "err":
-            return f"2> {self._text(line.data)}"
+            return f"2> {self._text(line)}"
         try:
             message = _messages.decode(line.data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return self._unreadable(line)
         head, failed = self._head(line, message)
         if self._only_errors and not failed:
@@ -101,17 +103,21 @@ class _View:
         return f"{arrow} {method}{label}{took}{' error' if failed else ''}", failed
 
     def _content(self, content: Raw) -> str:
-        if self._redactor is not None:
-            value: Any = msgspec.json.decode(content)
-            text = msgspec.json.encode(self._redactor.value(value)).decode()
-        else:
-            text = bytes(content).decode("utf-8", "replace")
+        text = self._redacted(content) if self._redactor is not None else _decoded(content)
         return one_line(text, SHOWN) if self._brief else visible(text).replace("\n", " ")
+
+    def _redacted(self, content: Raw) -> str:
+        assert self._redactor is not None
+        try:
+            value: Any = msgspec.json.decode(content)
+            return msgspec.json.encode(self._redactor.value(value)).decode()
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return UNREAD
 
     def _unreadable(self, line: Line) -> str | None:
         """Garbage as it is; a message that was cut by what its head tells."""
-        if not line.data.lstrip().startswith(b"{"):
-            return f"{ARROWS[line.direction][0]}! {self._text(line.data)}"
+        if not line.data.lstrip().startswith((b"{", b"[{", b'["')):
+            return f"{ARROWS[line.direction][0]}! {self._text(line)}"
         start = _BEFORE_CONTENT.search(line.data)
         head = line.data[: start.start()] if start else line.data[:SHOWN]
         method, key = _METHOD.search(head), _ID.search(head)
@@ -122,14 +128,21 @@ class _View:
         shown, _ = self._head(line, message)
         if self._only_errors:
             return None
-        return f"{shown} {CUT if self._redactor is not None else self._text(line.data)}"
+        return f"{shown} {CUT if self._redactor is not None else self._text(line)}"
 
-    def _text(self, data: bytes) -> str:
-        text = self._clean(data.decode("utf-8", "replace").rstrip("\r"))
+    def _text(self, line: Line) -> str:
+        text = line.data.decode("utf-8", "replace").rstrip("\r")
+        if self._redactor is not None:
+            whole = line.whole and not text.endswith(" bytes]")
+            text = self._redactor.line(text, line.direction, whole)
         return one_line(text, SHOWN) if self._brief else visible(text)
 
     def _clean(self, text: str) -> str:
         return text if self._redactor is None else self._redactor.text(text)
+
+
+def _decoded(data: bytes | Raw) -> str:
+    return bytes(data).decode("utf-8", "replace")
 
 
 def _clock(seconds: float) -> str:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
+from anyio import to_thread
+
+from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.editor import contents, reports
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.agents import agent_name
@@ -27,14 +34,15 @@ def info(host: Host, args: Args) -> None:
 
 
 @verb("log")
-def log(host: Host, args: Args) -> None:
+async def log(host: Host, args: Args) -> None:
     """The traffic of an agent."""
     name = agent_name(host, args)
     connection = host.agents.connections.get(name)
     if connection is None:
         host.echo("info", f"{name} has not run yet, there is no traffic")
         return
-    lines = reports.log(connection, host.options.log.redact)
+    recorded, redact = connection.traffic.copy(), host.options.log.redact
+    lines = await to_thread.run_sync(lambda: list(recorded.lines(redact=redact)))
     if not lines:
         host.echo("info", f"no traffic is kept (log.level is {host.options.log.level})")
         return
@@ -42,16 +50,37 @@ def log(host: Host, args: Args) -> None:
 
 
 @verb("log_save")
-def log_save(host: Host, args: Args) -> None:
+async def log_save(host: Host, args: Args) -> None:
     """Write the traffic of all agents to a file, redacted."""
     path = Path(str(args["file"]))
-    lines = [
-        line
-        for connection in host.agents.connections.values()
-        for line in reports.saved(connection)
-    ]
-    if _written(host, path, lines):
-        host.echo("info", f"{len(lines)} lines of traffic in {path}")
+    logs = {name: one.traffic.copy() for name, one in host.agents.connections.items()}
+    try:
+        count = await to_thread.run_sync(save_log, path, logs)
+    except OSError as error:
+        host.echo("error", f"cannot write {path}: {error.strerror or error}")
+    else:
+        host.echo("info", f"{count} lines of traffic in {path}")
+
+
+def save_log(path: Path, logs: Mapping[str, Recorded]) -> int:
+    """Write logs by agent without their secrets, for the user alone to read; takes seconds for a
+    long one. Returns the number of lines. OSError.
+    """
+    count = 0
+    with open(path, "w", encoding="utf-8", opener=private) as file:
+        for name, recorded in logs.items():
+            for line in chain([f"# {name}"], recorded.redacted()):
+                file.write(line + "\n")
+                count += 1
+    return count
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file that only its owner may look into, also one that is there."""
+    handle = os.open(path, flags, 0o600)
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        os.fchmod(handle, 0o600)
+    return handle
 
 
 def _written(host: Host, path: Path, lines: list[str]) -> bool:
@@ -71,7 +100,8 @@ def export(host: Host, args: Args) -> None:
     if conversation is None:
         host.echo("info", "no session to export")
         return
-    lines = reports.markdown(conversation.session)
+    known = conversation.connection.traffic.secrets if conversation.connection else ()
+    lines = reports.markdown(conversation.session, known)
     if args.get("file"):
         path = Path(str(args["file"]))
         if _written(host, path, lines):

@@ -1,0 +1,130 @@
+"""Names that say that their value is a secret: of JSON members, environment variables, headers,
+options of commands and parameters of URLs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, Literal
+
+Strength = Literal["strong", "weak"] | None
+"""Strong: whatever stands there is a secret. Weak: only a text that looks like one."""
+
+CONTAINERS: Final = {"env", "environment", "environment_variables", "env_vars", "envs", "headers"}
+"""Maps, and lists of names with values, whose values are secret unless the name is harmless."""
+HARMLESS: Final = {
+    # environment variables
+    *("path", "home", "user", "logname", "shell", "pwd", "oldpwd", "lang", "language", "tz"),
+    *("term", "colorterm", "tmpdir", "editor", "visual", "pager", "git_pager", "display", "ci"),
+    *("node_env", "debug", "rust_log", "rust_backtrace", "pythonpath", "virtual_env", "no_color"),
+    *("columns", "lines", "shlvl", "hostname", "pythonunbuffered", "force_color", "acp_child"),
+    # headers
+    *("accept", "accept_encoding", "accept_language", "content_type", "content_length"),
+    *("user_agent", "host", "date", "cache_control", "connection", "mcp_protocol_version"),
+}
+
+_STRONG: Final = {
+    *("password", "passwords", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets"),
+    *("credential", "credentials", "creds", "apikey", "apikeys", "privatekey", "secretkey"),
+    *("accesskey", "authtoken", "accesstoken", "pgpassword"),
+}
+"""Words that make a name secret wherever they stand in it."""
+_STRONG_LAST: Final = {
+    *("token", "authorization", "cookie", "cookies", "jwt", "bearer", "pass", "dsn", "pat"),
+    *("passkey", "otp", "totp", "userpwd"),
+}
+_WEAK_LAST: Final = {"auth", "tokens", "sig", "signature", "session", "userinfo", "webhook"}
+_KEY_OF: Final = {
+    *("api", "access", "private", "secret", "signing", "encryption", "master", "service"),
+    *("account", "auth", "client", "ssh", "deploy", "license", "subscription", "shared", "rsa"),
+    *("storage", "app", "application", "webhook", "session", "cookie", "consumer", "admin"),
+    *("write", "server", "functions", "instrumentation", "integration", "ingest", "personal"),
+    *("hmac", "aes", "ed25519", "ecdsa", "decryption", "service_role", "role", "anon", "base"),
+    *("host", "device", "developer", "dev", "live", "test", "prod", "user", "root", "team"),
+}
+_KEY_NOT_OF: Final = {
+    *("public", "primary", "foreign", "sort", "partition", "cache", "hot", "map", "group"),
+    *("unique", "index", "row", "column", "object", "registry", "host", "dict", "lookup", "pub"),
+    *("idempotency", "translation", "i18n", "message", "route", "query", "composite", "natural"),
+}
+_ENDINGS: Final = re.compile(
+    r"(?:token|secret|password|passwd|passphrase|apikey|privatekey|accesskey|secretkey"
+    r"|accountkey|credentials?|authkey|cookie)$"
+)
+"""Of names that are written together."""
+_SUFFIXES: Final = {
+    *("value", "b64", "base64", "raw", "plain", "old", "new", "current", "next", "prod", "dev"),
+    *("test", "live", "staging", "hash", "key", "base", "string", "text", "data", "header"),
+}
+_ABOUT: Final = {
+    *("file", "files", "path", "dir", "name", "names", "type", "kind", "count", "length", "len"),
+    *("size", "limit", "field", "fields", "policy", "hint", "label", "format", "expires"),
+    *("expiry", "expiration", "at", "ttl", "manager", "strength", "required", "enabled"),
+    *("visible", "prompt", "placeholder", "store", "provider", "helper", "method", "methods"),
+    *("scheme", "mode", "index", "version", "regex", "pattern", "rules", "usage", "budget"),
+    *("url", "uri", "endpoint", "scope", "scopes", "lifetime", "timeout", "env", "var", "sock"),
+    *("kinds", "detected", "found", "supported", "capabilities", "status", "in", "out", "id"),
+    *("input", "output", "max", "min", "total", "used", "per", "ref", "arn", "santa", "rotation"),
+}
+"""What is told about a secret, not the secret."""
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_LONGEST: Final = 100
+
+
+def snake(name: str) -> str:
+    """`apiKey`, `API-Key` and `api.key` as `api_key`."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", _HUMP.sub("_", name)).strip("_").lower()
+
+
+@lru_cache(maxsize=8192)
+def strength(name: str) -> Strength:
+    """How surely the value of this name is a secret; None where it is not."""
+    if len(name) > _LONGEST:
+        return None
+    words = [word.rstrip("0123456789") or word for word in snake(name).split("_") if word]
+    if not words or (words[-1] in _ABOUT and words[-2:] != ["key", "id"]):
+        return None
+    if words[-2:] == ["key", "id"]:  # of an access key; of a private key it names the key
+        return "strong" if words[-3:-2] == ["access"] else None
+    if _STRONG.intersection(words) or _ENDINGS.search(words[-1]):
+        return "strong"
+    if "private" in words and "key" in words:
+        return "strong"
+    return _last(name, words)
+
+
+def _last(name: str, words: list[str]) -> Strength:
+    while len(words) > 1 and words[-1] in _SUFFIXES and words[-1] != "key":
+        words = words[:-1]
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last in _STRONG_LAST:
+        return "strong"
+    if last in ("key", "keys") and before:
+        if before in _KEY_OF and not (before == "host" or (name.islower() and before == "test")):
+            return "strong"
+        if name.isupper() and before not in _KEY_NOT_OF:
+            return "strong"
+        return None
+    return "weak" if last in _WEAK_LAST else None
+
+
+def looks_secret(text: str) -> bool:
+    """Whether a text of a weak name is one: long, without spaces, of letters and digits mixed."""
+    if len(text) < 8 or any(char.isspace() for char in text):
+        return False
+    return any(char.isdigit() for char in text) or len(text) >= 20
+
+
+_PLAIN_VALUES: Final = {"", "true", "false", "yes", "no", "none", "null", "auto", "default"}
+
+
+def secret_values(env: Mapping[str, str]) -> list[str]:
+    """The values of an environment that must not stand in a log: those with secret names."""
+    return [
+        value
+        for name, value in env.items()
+        if value.lower() not in _PLAIN_VALUES
+        and ((how := strength(name)) == "strong" or (how == "weak" and looks_secret(value)))
+    ]

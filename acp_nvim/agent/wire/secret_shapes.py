@@ -1,0 +1,159 @@
+"""Secrets that are known by how they look, wherever they stand: gitleaks' rules (`gitleaks.toml`)
+and some that those lack. The rules are read when a log is saved or shown, not before.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any, Final
+
+SHORTEST_GROUP: Final = 8
+"""A shorter group of a rule is a part of the secret, not the secret."""
+
+BATCH: Final = 256 << 10
+RULES: Final = Path(__file__).with_name("gitleaks.toml")
+
+_OWN: Final[dict[str, tuple[str, str]]] = {
+    "anthropic": ("sk-ant-", r"sk-ant-[\w-]{16,}"),
+    "openai-like": ("sk-", r"(?<![A-Za-z0-9])sk-(?:proj-|svcacct-|admin-|or-v1-)?[\w-]{20,}"),
+    "stripe-like": ("_live_", r"(?<![A-Za-z0-9])[spr]k_live_[A-Za-z0-9]{10,}"),
+    "stripe-test": ("_test_", r"(?<![A-Za-z0-9])[spr]k_test_[A-Za-z0-9]{10,}"),
+    "webhook-secret": ("whsec_", r"whsec_[A-Za-z0-9+/=]{20,}"),
+    "google-oauth-token": ("ya29.", r"ya29\.[\w-]{20,}"),
+    "google-oauth-secret": ("gocspx-", r"GOCSPX-[\w-]{20,}"),
+    "google-api": ("aiza", r"AIza[\w-]{35}"),
+    "google-refresh": ("1//", r"(?<![\w/])1//0[\w-]{30,}"),
+    "aws-bedrock": ("absk", r"ABSK[A-Za-z0-9+/]{60,}={0,2}"),
+    "xai": ("xai-", r"xai-[A-Za-z0-9]{40,}"),
+    "groq": ("gsk_", r"gsk_[A-Za-z0-9]{40,}"),
+    "replicate": ("r8_", r"(?<![A-Za-z0-9])r8_[A-Za-z0-9]{35,}"),
+    "huggingface": ("hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"),
+    "docker": ("dckr_", r"dckr_(?:pat|oat)_[\w-]{20,}"),
+    "npm": ("npm_", r"(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36}"),
+    "pypi": ("pypi-", r"pypi-[\w-]{40,}"),
+    "supabase": ("sbp_", r"sbp_[a-f0-9]{40}"),
+    "supabase-secret": ("sb_secret_", r"sb_secret_[\w-]{20,}"),
+    "tailscale": ("tskey-", r"tskey-[\w-]{20,}"),
+    "langsmith": ("lsv2_", r"lsv2_(?:pt|sk)_[a-f0-9_]{30,}"),
+    "nvidia": ("nvapi-", r"nvapi-[\w-]{40,}"),
+    "resend": ("re_", r"(?<![A-Za-z0-9])re_[A-Za-z0-9]{6,}_[A-Za-z0-9]{16,}"),
+    "mailgun": ("key-", r"(?<![A-Za-z0-9])key-[0-9a-f]{32}"),
+    "telegram": (":a", r"(?<!\d)\d{8,10}:A[\w-]{34}"),
+    "atlassian": ("atatt", r"ATATT3[\w=-]{50,}"),
+    "gitlab": ("gl", r"gl(?:pat|dt|rt|ft|cbt|ptt|soat|oas|agent|imt|ffct)-[\w.-]{16,}"),
+    "github": ("gh", r"gh[pousr]_[A-Za-z0-9]{30,}"),
+    "github-fine": ("github_pat_", r"github_pat_\w{22,}"),
+    "slack": ("xox", r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}"),
+    "slack-webhook": ("hooks.slack.com", r"hooks\.slack\.com/[a-z]+/([\w/+-]{20,})"),
+    "discord-webhook": ("/webhooks/", r"discord(?:app)?\.com/api/webhooks/(\d+/[\w-]{20,})"),
+    "jwt": ("eyj", r"(?<![A-Za-z0-9])eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){0,3}"),
+    "linear": ("lin_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
+    "figma": ("figd_", r"figd_[\w-]{30,}"),
+    "vercel": ("vercel_", r"vercel_[a-z]+_[A-Za-z0-9]{20,}"),
+    "cloudflare": ("v1.0-", r"v1\.0-[a-f0-9]{20,}-[a-f0-9]{100,}"),
+    "planetscale": ("pscale_", r"pscale_(?:tkn|pw|oauth)_[\w.=-]{30,}"),
+    "firebase": ("aaaa", r"(?<!\w)AAAA[\w-]{7}:[\w-]{100,}"),
+    "htpasswd": ("$", r"\$(?:apr1|2[aby]|5|6|y)\$[\w./$=]{20,}"),
+    "putty": ("private-lines", r"(?i)Private-Lines: \d+\s+((?:[A-Za-z0-9+/=]{20,}\s*)++)"),
+    "twilio-sid-auth": ("ac", r"(?<![A-Za-z0-9])AC[0-9a-f]{32}:([0-9a-f]{32})"),
+}
+"""Name -> keyword and expression, as in gitleaks: without the keyword nothing is looked for."""
+
+
+class Shape:
+    """A secret's shape: looked for only where one of its keywords stands."""
+
+    def __init__(self, regex: str, entropy: float = 0.0) -> None:
+        """`entropy` is the least that a secret of this shape has."""
+        self.regex = regex
+        self.entropy = entropy
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Made when it is needed: most never are."""
+        return re.compile(self.regex)
+
+
+class Shapes:
+    """All shapes by keyword, lower case."""
+
+    def __init__(self, shapes: dict[str, list[Shape]]) -> None:
+        self.by_keyword = shapes
+        self.keywords = tuple(shapes)
+
+    def among(self, lines: Iterable[bytes]) -> Shapes:
+        """Those whose keywords are found in the lines of a log, to look for no others in each."""
+        missing = {keyword.encode(): keyword for keyword in self.keywords}
+        found: dict[str, list[Shape]] = {}
+        for lowered in _batches(lines):
+            if b"\\u00" in lowered or b"\\/" in lowered:  # a keyword may be spelled otherwise
+                return self
+            for keyword in [keyword for keyword in missing if keyword in lowered]:
+                name = missing.pop(keyword)
+                found[name] = self.by_keyword[name]
+        return Shapes(found)
+
+    def redact(self, text: str, mark: str) -> str:
+        """`text` with a mark in place of what has one of the shapes."""
+        lowered = text.lower()
+        for keyword in self.keywords:
+            if keyword in lowered:
+                for shape in self.by_keyword[keyword]:
+                    text = shape.pattern.sub(partial(_marked, shape, mark), text)
+        return text
+
+
+def _batches(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines in lower case, many at a time."""
+    batch: list[bytes] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += len(line)
+        if size > BATCH:
+            yield b"\n".join(batch).lower()
+            batch, size = [], 0
+    yield b"\n".join(batch).lower()
+
+
+@cache
+def own() -> Shapes:
+    """Return the commonest."""
+    return Shapes({keyword: [Shape(regex)] for keyword, regex in _OWN.values()})
+
+
+@cache
+def every() -> Shapes:
+    """Return all that are known."""
+    import tomllib
+
+    table: dict[str, dict[str, Any]] = tomllib.loads(RULES.read_text(encoding="utf-8"))
+    by_keyword = {keyword: list(found) for keyword, found in own().by_keyword.items()}
+    for rule in table.values():
+        shape = Shape(rule["regex"], rule.get("entropy", 0.0))
+        for keyword in rule["keywords"]:
+            by_keyword.setdefault(keyword, []).append(shape)
+    return Shapes(by_keyword)
+
+
+def _marked(shape: Shape, mark: str, found: re.Match[str]) -> str:
+    """The widest group is the secret, where it is no mere part of it; else all that was found."""
+    spans = [found.span(group) for group in range(1, found.re.groups + 1)]
+    first, last = max(spans, key=lambda span: span[1] - span[0], default=(0, 0))
+    if last - first < SHORTEST_GROUP:
+        first, last = found.span()
+    secret = found.string[first:last]
+    if mark in secret or (shape.entropy and entropy(secret) <= shape.entropy):
+        return found.group()
+    return found.string[found.start() : first] + mark + found.string[last : found.end()]
+
+
+def entropy(text: str) -> float:
+    """Shannon's, in bits a character."""
+    counts = Counter(text).values()
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in counts)

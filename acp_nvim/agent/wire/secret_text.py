@@ -1,0 +1,314 @@
+"""Secrets in text that are known by what stands around them: `TOKEN=x`, `--password x`,
+`"apiKey": "x"`, `Authorization: …`, `https://user:password@host`, PEM, command lines.
+
+All of it is linear in the length of the text: nothing that repeats is tried from two places.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Final
+
+from acp_nvim.agent.wire.secret_names import looks_secret, strength
+
+_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+FAR: Final = 16 << 10
+"""The end of what is opened is looked for so many characters on: the whole stays linear."""
+
+# -- names with values ----------------------------------------------------------------------------
+
+_WORDS: Final = (
+    *("token", "secret", "pass", "pwd", "key", "auth", "cred", "cookie", "bearer", "jwt", "dsn"),
+    *("session", "sig", "pat", "otp", "userinfo", "webhook"),
+)
+"""One of these is in each name that `strength` knows."""
+_NAME: Final = re.compile(r"[\w.$-]++")
+_SEPARATOR: Final = re.compile(
+    r"(?:\\*+[\"'`]|\])?\s{0,4}(?::=|=>|->|={1,3}|:(?!//))\s{0,4}|>|(?<=\])\s{0,4}=\s{0,4}"
+)
+_BLANKS: Final = re.compile(r"[ \t]{1,4}")
+LONGEST_NAME: Final = 100
+_OPEN: Final = re.compile(r"(?:[bfru]{1,2}(?=[\"']))?(\\*+(?:\"\"\"|'''|[\"'`]))")
+_BARE: Final = re.compile(
+    r"(?:(?:Bearer|Basic|Token|ApiKey|Digest|Negotiate|AWS4-HMAC-SHA256)[ \t]+)?"
+    r"(?:[^\s\"'`&;,<>\\|]|\\(?![nrt\"'`])|[&;,|](?![\s&|]|[\w.-]+=|$))++",
+    re.IGNORECASE,
+)
+_LINE: Final = re.compile(r"(?:[^\r\n\\]|\\(?![nr]))++")
+_HEADERS: Final = {
+    *("authorization", "cookie", "set-cookie", "proxy-authorization", "x-api-key", "x-auth-token"),
+}
+"""Names whose value is the rest of the line after a colon."""
+_CODE: Final = re.compile(
+    r"[A-Za-z_]\w*(?:\.\w+)*[(\[{]"  # a call or an index
+    r"|(?:self|this|process|os|env|environ|config|settings|options|opts|args|params|req|request"
+    r"|ctx|props|state|import\.meta)(?:\.|\[|\Z)"
+    r"|[(\[{*&!<>=+%@/]|\.\.\.|-?\d{1,6}\b(?![\w.-])"
+    r"|\$(?:\w+|\{[\w:.-]+\}|\([^)]*\)?|ENV\{)|\\?\$\{"
+    r"|(?:str|string|int|integer|number|bool|boolean|bytes|any|object|void|None|null|nil|undefined"
+    r"|unknown|true|false|Optional|SecretStr|String|char|Option|Vec|list|dict|text|redacted"
+    r"|x{3,}|required|optional)(?![\w-])"
+)
+"""What stands for a value without being one: source, types, numbers, names of variables."""
+_REFERENCES: Final = (
+    r"\Z|\$(?-i:[A-Z_][A-Z0-9_]*)\Z|\$(?:ENV)?\{[\w:.-]*\}\Z|<[^<>]{1,60}>\Z|\{\{[^{}]*\}\}\Z"
+    r"|\{\w*\}\Z|%\(?\w{0,20}\)?s\Z|%\w{1,30}%\Z"
+    r"|[*x.•…]+\Z|«redacted»\Z"
+)
+_REFERENCE: Final = re.compile(_REFERENCES, re.IGNORECASE)
+_HELD: Final = re.compile(
+    _REFERENCES + r"|(?:string|str|number|boolean|null|none|true|false|password|token)\Z",
+    re.IGNORECASE,
+)
+"""Placeholders in quotes."""
+
+# -- other surroundings ---------------------------------------------------------------------------
+
+_PEM: Final = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_PEM_END: Final = re.compile(r"-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_PEM_BODY: Final = re.compile(
+    r"(?:(?:[\s\"',]|\\+[nrt]|[A-Z][\w-]{2,20}: [^\r\n\\]{1,80}(?=[\r\n\\]))*+"
+    r"[A-Za-z0-9+/=]{16,})++"
+)
+_USER: Final = re.compile(r"(?<=://)[^/\s@:?#\"'<>\\]*+:[^/\s@\"'<>\\]++(?=@)")
+_USER_ONLY: Final = re.compile(r"(?<=://)[^/\s@:?#\"'<>\\]{6,}+(?=@)")
+_SCHEMES: Final = re.compile(
+    r"(?i)\b(?:postgres(?:ql)?|mysql|mariadb|mongodb|redis|rediss|amqps?|mssql|sqlserver|ftps?|sftp"
+    r"|smtps?|imaps?|ldaps?|clickhouse|cockroachdb|nats|couchdb)(?:\+[\w]{1,20})?://"
+)
+_DATABASE_USER: Final = re.compile(r"[^/\s@:?#\"'<>\\]*+:[^\s\"'<>\\]{1,200}(?=@[\w.\[-])")
+_QUERY: Final = re.compile(
+    r"(?P<start>[?&#;])(?P<name>[\w.%-]{1,60}+)=(?P<value>[^&\s\"'<>#\\;]++)"
+)
+_IN_QUERY: Final = {"key", "code", "sig", "signature", "auth", "sid", "x_amz_credential", "state"}
+_BEARER: Final = re.compile(r"(?i)\b(bearer[ \t]+)([\w.~+/=-]{6,}+)")
+_BASIC: Final = re.compile(r"(?i)\b(basic[ \t]+)([A-Za-z0-9+/]{6,}+={0,2})")
+_USER_OPTION: Final = re.compile(
+    r"((?<!\S)(?:-u|--user|--proxy-user|-U)[ \t=]{0,3}[\"']?)([^\s\"':@/]*+:[^\s\"']++)"
+)
+_PROGRAMS: Final = re.compile(
+    r"(?<![\w-])((?:sshpass|(?:docker|podman|registry)\s+login|mysql\w*|mariadb\w*|redis-cli|mongo(?:sh)?|htpasswd|az"
+    r"|sqlcmd|smbclient|openssl|zip|7z)\b[^\n|;&]{0,200}?\s(?:-[pPa][ \t]?))(?=[\"']?[^\s\"'-])"
+    r"([\"']?[^\s\"']++[\"']?)"
+)
+_NETRC: Final = re.compile(r"(?i)(\blogin\s{1,8}\S{1,80}\s{1,8}password\s{1,8})(\S+)")
+_PORT: Final = re.compile(r":(?:\d{2,5}|\*):[^:\s]{1,80}:")
+_PGPASS: Final = re.compile(
+    r"(?m)(?:^|(?<=[\"'`]))([\w.*-]{1,80}:(?:\d{1,5}|\*):[^:\s]{1,80}:[^:\s]{1,80}:)([^\s\"'`]+)(?=[\"'`]|$)"
+)
+_KUBERNETES: Final = re.compile(r"(?i)\bkind[\"']?\s{0,3}:\s{0,3}[\"']?Secret\b")
+_YAML_DATA: Final = re.compile(
+    r"(?m)^([ \t]+[\w.-]{1,80}:[ \t]*[\"']?)([^\s\"':]{4,})(?=[\"']?[ \t]*$)"
+)
+_YAML_KEPT: Final = re.compile(r"\s*(?:name|namespace|kind|type|apiVersion|app[\w.-]*):")
+
+
+def redact(text: str, mark: str) -> str:
+    """`text` with a mark in place of what its surroundings show to be a secret."""
+    lowered = lower(text)
+    if "private key" in lowered:
+        text = _pem(text, mark)
+    if "://" in lowered:
+        text = _urls(text, mark)
+    if "=" in lowered:
+        text = _QUERY.sub(lambda found: _parameter(found, mark), text)
+    text = _named(text, mark)
+    if "bearer" in lowered:
+        text = _BEARER.sub(lambda m: m[1] + mark if _is_bearer(m[2]) else m[0], text)
+    if "basic" in lowered:
+        text = _BASIC.sub(lambda m: m[1] + mark if _is_basic(m[2]) else m[0], text)
+    return _commands(text, lowered, mark)
+
+
+def lower(text: str) -> str:
+    """`text` in lower case, each character where it was."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text.translate(_LOWER)
+
+
+def _pem(text: str, mark: str) -> str:
+    """Keys to their end, or where that is missing as far as it looks like one."""
+    pieces, at = [], 0
+    begins = [*_PEM.finditer(text)]
+    ends = [end.start() for end in _PEM_END.finditer(text)]
+    after = [*(begin.start() for begin in begins[1:]), len(text)]
+    for begin, following in zip(begins, after, strict=False):
+        first = begin.end()
+        number = bisect_left(ends, first)
+        body = _PEM_BODY.match(text, first) if first >= at else None
+        last = body.end() if body is not None else first
+        if number < len(ends) and ends[number] <= following:
+            last = ends[number]
+        if first >= at and last > first:
+            pieces += [text[at:first], mark]
+            at = last
+    return "".join([*pieces, text[at:]])
+
+
+def _urls(text: str, mark: str) -> str:
+    text = _databases(text, mark)
+    return _USER_ONLY.sub(mark, _USER.sub(mark, text))
+
+
+def _databases(text: str, mark: str) -> str:
+    """Passwords in these are not always encoded: the last `@` ends them."""
+    pieces, at = [], 0
+    for scheme in _SCHEMES.finditer(text):
+        user = _DATABASE_USER.match(text, scheme.end()) if scheme.end() >= at else None
+        if user is not None:
+            pieces += [text[at : scheme.end()], mark]
+            at = user.end()
+    return "".join([*pieces, text[at:]])
+
+
+def _parameter(found: re.Match[str], mark: str) -> str:
+    name, value = found["name"], found["value"]
+    plain = name.lower().replace("-", "_")
+    secret = (plain in _IN_QUERY and len(value) >= 10) or strength(name) is not None
+    return f"{found['start']}{name}={mark}" if secret and _HELD.match(value) is None else found[0]
+
+
+def _named(text: str, mark: str) -> str:
+    """Without the values of names that tell of a secret: each name is looked at once."""
+    pieces, at = [], 0
+    for start, end in _names(text):
+        if start < at:
+            continue
+        sep = _SEPARATOR.match(text, end)
+        if sep is None and text[start] == "-":
+            sep = _BLANKS.match(text, end)
+        span = _value(text, start, sep) if sep is not None else None
+        if span is not None:
+            pieces += [text[at : span[0]], mark]
+            at = span[1]
+    return "".join([*pieces, text[at:]]) if pieces else text
+
+
+def _names(text: str) -> Iterator[tuple[int, int]]:
+    """Where the names stand that have one of `_WORDS` in them, in order."""
+    lowered = lower(text)
+    found: list[int] = []
+    for word in _WORDS:
+        at = lowered.find(word)
+        while at >= 0:
+            found.append(at)
+            at = lowered.find(word, at + len(word))
+    last = 0
+    for at in sorted(found):
+        if at < last:
+            continue
+        start = at
+        while start > last and at - start < LONGEST_NAME and _in_name(text[start - 1]):
+            start -= 1
+        name = _NAME.match(text, at)
+        assert name is not None
+        last = name.end()
+        yield start, last
+
+
+def _in_name(char: str) -> bool:
+    return char.isalnum() or char in "_.$-"
+
+
+def _value(text: str, start: int, sep: re.Match[str]) -> tuple[int, int] | None:
+    """Where the secret value of a name stands; None where the name or the value tells of none."""
+    name, after = text[start : sep.start()].lstrip("$-"), sep.end()
+    how = strength(name)
+    if how is None:
+        return None
+    if ":" in sep[0] and name.lower() in _HEADERS:
+        return _header(text, start, after)
+    quote = _OPEN.match(text, after)
+    if quote is not None:
+        first, last = _quoted(text, quote)
+        value, placeholder = text[first:last], _HELD.match(text[first:last])
+    else:
+        setting = _is_setting(name, sep[0]) and not text.startswith("$", after)
+        placeholder = None if setting else _CODE.match(text, after)
+        bare = _BARE.match(text, after) if placeholder is None else None
+        if bare is None:
+            return None
+        (first, last), value = bare.span(), bare[0]
+    if (
+        placeholder is not None
+        or name.endswith(value)
+        or (how == "weak" and not looks_secret(value))
+    ):
+        return None
+    return first, last
+
+
+def stands_for(value: str) -> bool:
+    """`${NAME}`, `<password>`, `***`: what stands in place of a value."""
+    return _REFERENCE.match(value) is not None
+
+
+def _is_setting(name: str, sep: str) -> bool:
+    """`NAME=value` of a shell or an environment file: no source code."""
+    return sep == "=" and name == name.upper()
+
+
+def _quoted(text: str, quote: re.Match[str]) -> tuple[int, int]:
+    first, mark = quote.end(), quote[1]
+    furthest = first + FAR
+    last = text.find(mark, first, furthest)
+    while mark in ('"', "'") and last > first and _escaped(text, last):
+        last = text.find(mark, last + 1, furthest)
+    if last < 0:
+        line = _LINE.match(text, first)
+        last = line.end() if line else first
+    return first, last
+
+
+def _escaped(text: str, at: int) -> bool:
+    """Whether an odd number of backslashes stands before; more than some are not counted."""
+    before = text[max(0, at - 8) : at]
+    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+
+
+def _header(text: str, start: int, after: int) -> tuple[int, int] | None:
+    """The rest of the line, or of the quotes in which the header stands as a whole."""
+    quote = _OPEN.match(text, after)
+    if quote is not None:
+        return _quoted(text, quote)
+    if _CODE.match(text, after):
+        return None
+    opened = text[start - 1] if start and text[start - 1] in "\"'`" else None
+    end = text.find(opened, after, after + FAR) if opened else -1
+    if end >= 0 and "\n" not in text[after:end]:
+        return after, end
+    line = _LINE.match(text, after)
+    return line.span() if line is not None else None
+
+
+def _is_bearer(value: str) -> bool:
+    return len(value) >= 20 or any(char.isdigit() for char in value)
+
+
+def _is_basic(value: str) -> bool:
+    try:
+        return b":" in base64.b64decode(value + "=" * (-len(value) % 4))
+    except ValueError:
+        return False
+
+
+def _commands(text: str, lowered: str, mark: str) -> str:
+    if "-u" in lowered:
+        text = _USER_OPTION.sub(lambda m: m[0] if _is_id(m[2]) else m[1] + mark, text)
+    if " -p" in lowered or " -a" in lowered:
+        text = _PROGRAMS.sub(rf"\g<1>{mark}", text)
+    if "login" in lowered and "password" in lowered:
+        text = _NETRC.sub(rf"\g<1>{mark}", text)
+    if _PORT.search(text) is not None:
+        text = _PGPASS.sub(rf"\g<1>{mark}", text)
+    if "kind" in lowered and "secret" in lowered and _KUBERNETES.search(text):
+        text = _YAML_DATA.sub(lambda m: m[0] if _YAML_KEPT.match(m[0]) else m[1] + mark, text)
+    return text
+
+
+def _is_id(value: str) -> bool:
+    """A user and a group by number, or `$A:$B`."""
+    return value.replace(":", "").isdigit() or "$" in value
