@@ -28,7 +28,7 @@ _PROGRAM: Final = re.compile(r"--?\w|\.{0,2}/|~|(?!(?i:bearer|basic|token|digest
 
 @cache
 def _redactor() -> Redactor:
-    return Redactor()
+    return Redactor(quick=True)
 
 
 def shown_value(name: str, value: str) -> str:

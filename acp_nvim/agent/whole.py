@@ -1,15 +1,37 @@
-"""Small files of ours: a reader sees the old content or the new one, and so does a crash."""
+"""Small files of ours: a reader sees the old content or the new one, and so does a crash.
+
+Nobody but the user may look into them.
+"""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from pathlib import Path
+from typing import Final
+
+DIRECTORY: Final = 0o700
+FILE: Final = 0o600
+
+
+def directory(path: Path) -> Path:
+    """Make a directory of ours, and those above it, for the user alone; returns it. OSError."""
+    for folder in (*reversed(path.parents), path):
+        if not folder.exists():
+            folder.mkdir(mode=DIRECTORY, exist_ok=True)
+    if path.stat().st_mode & 0o077:  # an earlier version made it
+        path.chmod(DIRECTORY)
+    return path
+
+
+def opener(path: str, flags: int) -> int:
+    """For `open`: a file that it makes is for the user alone."""
+    return os.open(path, flags | os.O_CLOEXEC, FILE)
 
 
 def write(path: Path, data: bytes) -> None:
     """Write it, all or nothing. Raises `OSError`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    directory(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(handle, "wb") as file:

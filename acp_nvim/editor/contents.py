@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from acp_nvim.agent import whole
 from acp_nvim.editor.host import Host
 from acp_nvim.protocol import schema
 from acp_nvim.render.text import home_path, one_line, size, visible
@@ -101,7 +102,7 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
     mime = mime.partition(";")[0].strip().lower()
     path = _file(host, content, mime, name)
     if not path.exists():
-        path.write_bytes(content)
+        whole.write(path, content)
     if mime.startswith(_SAFE) and mime not in _TEXT:
         host.screen.push("open_file", str(path))
     else:

@@ -13,6 +13,7 @@ from weakref import WeakSet
 
 import anyio
 
+from acp_nvim.agent import whole
 from acp_nvim.agent.agents import Agents, spec_of
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection, Surroundings
@@ -184,9 +185,7 @@ class Host:
         it.
         """
         root = self.options.stdpath.get("cache") or str(Path(tempfile.gettempdir()))
-        path = Path(root) / "acp" / name
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return path
+        return whole.directory(Path(root) / "acp" / name)
 
     # -- sessions ---------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
+from acp_nvim.agent import whole
 from acp_nvim.agent.workspace.store import (
     MAX_FILES,
     Blob,
@@ -44,7 +45,7 @@ class CopyStore:
         self._root = os.path.realpath(root)
         self._own = os.path.realpath(own or home)
         self._blobs = home / "blobs"
-        self._blobs.mkdir(parents=True, exist_ok=True)
+        whole.directory(self._blobs)
         self._stamps: dict[str, Stamp] = {}
         self._files: Tree = {}
         self._trees = Trees(home / "trees")
@@ -158,9 +159,10 @@ class CopyStore:
         name = blake2b(data, digest_size=20).hexdigest()
         place = self._place(name)
         if not place.exists():
-            place.parent.mkdir(exist_ok=True)
+            place.parent.mkdir(mode=whole.DIRECTORY, exist_ok=True)
             part = place.with_name(f"{place.name}.part")
-            part.write_bytes(zlib.compress(data, 1))
+            with open(part, "wb", opener=whole.opener) as file:
+                file.write(zlib.compress(data, 1))
             part.replace(place)
         return name
 

@@ -21,6 +21,7 @@ from typing import Final
 
 import msgspec
 
+from acp_nvim.agent import whole
 from acp_nvim.agent.workspace.store import StoreError
 
 TIMEOUT_S: Final = 30.0
@@ -172,7 +173,7 @@ class PrivateGit:
         self.index = index
         self._timeout = timeout
         objects = home / "objects"
-        objects.mkdir(mode=0o700, parents=True, exist_ok=True)
+        whole.directory(objects)
         # Its name is not to be guessed: who works in his home directory has it below the root,
         # where an agent may write.
         self._folder = Path(tempfile.mkdtemp(prefix="git-", dir=home))
@@ -188,7 +189,7 @@ class PrivateGit:
             "XDG_CONFIG_HOME": str(self._folder),
         }
         self._plain = self._make("plain")
-        (self._plain / "info" / "attributes").write_text(AS_STORED)
+        _put(self._plain / "info" / "attributes", AS_STORED.encode())
         self._converting = self._make("converting", _CONVERSION)
         _stand_in(repository.attributes, self._converting / "info" / "attributes")
 
@@ -197,8 +198,8 @@ class PrivateGit:
         repository = self.repository
         folder = self._folder / name
         for inner in ("refs", "info"):
-            (folder / inner).mkdir(parents=True)
-        (folder / "HEAD").write_text("ref: refs/heads/none\n")
+            whole.directory(folder / inner)
+        _put(folder / "HEAD", b"ref: refs/heads/none\n")
         taken = {
             key: value
             for key, value in repository.options.items()
@@ -207,7 +208,7 @@ class PrivateGit:
         config = {**taken, **_OURS, "core.repositoryformatversion": "1"}
         config["extensions.objectformat"] = repository.object_format
         lines = [_line(key, value) for key, value in config.items()]
-        (folder / "config").write_bytes(b"".join(map(os.fsencode, lines)))
+        _put(folder / "config", b"".join(map(os.fsencode, lines)))
         _stand_in(repository.exclude, folder / "info" / "exclude")
         return folder
 
@@ -220,9 +221,9 @@ class PrivateGit:
             return
         for shared in user.parent.glob("sharedindex.*"):  # a split index names one
             for folder in (self._plain, self._converting):
-                shutil.copy2(shared, folder / shared.name)
+                _copy(shared, folder / shared.name)
         # With its time: entries younger than the index are compared by content ("racy git").
-        shutil.copy2(user, place or self.index)
+        _copy(user, place or self.index)
 
     def run(
         self,
@@ -277,6 +278,7 @@ def call(
             capture_output=True,
             timeout=timeout,
             check=False,
+            umask=0o077,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StoreError(f"git {name}: {error}") from error
@@ -284,6 +286,19 @@ def call(
         words = done.stderr.decode(errors="replace").strip().split("\n")[0]
         raise GitError(f"git {name}: {words or done.returncode}")
     return done.stdout
+
+
+def _put(path: Path, data: bytes) -> None:
+    """Write a new file that only the user may read."""
+    with open(path, "wb", opener=whole.opener) as file:
+        file.write(data)
+
+
+def _copy(file: Path, place: Path) -> None:
+    """Copy a file with its time, for the user alone."""
+    _put(place, file.read_bytes())
+    shutil.copystat(file, place)
+    place.chmod(whole.FILE)
 
 
 def _line(key: str, value: str) -> str:

@@ -17,6 +17,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
+from acp_nvim.agent import whole
 from acp_nvim.agent.workspace.copystore import CopyStore
 from acp_nvim.agent.workspace.gitstore import GitStore
 from acp_nvim.agent.workspace.store import (
@@ -246,7 +247,7 @@ class Snapshots:
             return self._stores.get(root)
         base = self._home()
         home = base / blake2b(os.fsencode(root), digest_size=8).hexdigest()
-        home.mkdir(parents=True, exist_ok=True)
+        whole.directory(home)
         own = base.parents[1]
         try:
             self._stores[root] = GitStore(root, home, own)

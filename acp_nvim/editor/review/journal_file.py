@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from acp_nvim.agent import runs
+from acp_nvim.agent import runs, whole
 from acp_nvim.edits.log import joined, parted
 
 MODE = 0o600
-DIRECTORY = 0o700
 
 
 class JournalFile:
@@ -45,7 +44,7 @@ class JournalFile:
         """Hold these records and no others; a crash leaves the old ones or these. OSError."""
         data = joined(records)
         for directory in (self.path.parent.parent, self.path.parent):
-            directory.mkdir(mode=DIRECTORY, parents=True, exist_ok=True)
+            whole.directory(directory)
         fresh = self.path.with_name(f"{self.path.name}.new")
         _write(fresh, data, os.O_CREAT | os.O_TRUNC)
         fresh.replace(self.path)

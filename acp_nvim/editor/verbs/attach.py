@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from acp_nvim.agent import clipboard
+from acp_nvim.agent import clipboard, whole
 from acp_nvim.agent.media import TEXT_BYTES, attachment, mime_of
 from acp_nvim.agent.workspace import worktree
 from acp_nvim.editor.environment import agent_environment
@@ -44,7 +44,7 @@ def _saved(host: Host, data: bytes) -> Path:
     suffix = (mime_of("", data) or "image/png").partition("/")[2]
     folder = host.cache("clipboard")
     path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns() % 1000:03}.{suffix}"
-    path.write_bytes(data)
+    whole.write(path, data)
     return path
 
 
