@@ -14,6 +14,7 @@ from acp_nvim.agent.setup import Setup
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
+from acp_nvim.session.lists import LISTED
 
 PROTOCOL_VERSION = 1
 
@@ -32,6 +33,8 @@ class Agent:
         self.capabilities = schema.AgentCapabilities()
         self.info: schema.Implementation | None = None
         self.auth_methods: Sequence[schema.AuthMethod] = ()
+        self.methods_left = 0
+        """How many more methods the agent names than are kept."""
         self.protocol: int | str | None = None
 
     async def initialize(self, capabilities: schema.ClientCapabilities) -> None:
@@ -52,7 +55,9 @@ class Agent:
             )
         self.capabilities = result.agent_capabilities or schema.AgentCapabilities()
         self.info = result.agent_info or None
-        self.auth_methods = tuple(result.auth_methods or ())
+        methods = result.auth_methods or ()
+        self.auth_methods = tuple(methods[:LISTED])
+        self.methods_left = max(len(methods) - LISTED, 0)
 
     @property
     def prompt_capabilities(self) -> schema.PromptCapabilities:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import msgspec
@@ -35,6 +35,9 @@ from acp_nvim.session.asking.decisions import CANCELLED, Decision, Outcome
 from acp_nvim.session.asking.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
 
+MOST_ASKED: Final = 25_000
+"""Questions of one session that may wait at the same time."""
+
 
 async def wait(decision: Decision) -> Outcome:
     """Wait until the decision is resolved, by whomever; a wait that is cancelled resolves it as
@@ -54,6 +57,30 @@ async def wait(decision: Decision) -> Outcome:
 def _take_back(decision: Decision) -> None:
     """The agent's `$/cancel_request`: the question is answered all the same, as cancelled."""
     decision.resolve(CANCELLED, "agent")
+
+
+def _leave(decision: Decision) -> None:
+    """The agent is gone: nobody hears the answer."""
+    decision.resolve(CANCELLED, "connection")
+
+
+def _answer_by(decision: Decision, call: IncomingCall, result: Callable[[Outcome], Any]) -> None:
+    """Answer a request as soon as the decision is resolved, by whomever. An agent may ask any
+    number of questions at once: none of them has a task.
+    """
+    if decision.outcome is not None:
+        call.answer(result(decision.outcome))
+        return
+    call.on_abandon = lambda: _leave(decision)
+    decision.reply = lambda outcome: call.answer(result(outcome))
+
+
+def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
+    if outcome.option is None:
+        return schema.RequestPermissionResponse(schema.CancelledPermissionOutcome())
+    return schema.RequestPermissionResponse(
+        schema.SelectedPermissionOutcome(option_id=outcome.option.id)
+    )
 
 
 def decision_id() -> str:
@@ -87,6 +114,7 @@ class Client(Updating):
         self.elicitations = elicitations or Elicitations(lambda: name)
         self._extensions = extensions or Extensions()
         self._on_auth_status = on_auth_status
+        self._told: set[str] = set()
         self._files = files
         self._terminals = terminals
 
@@ -131,7 +159,9 @@ class Client(Updating):
 
     # -- requests ---------------------------------------------------------------------------------
 
-    def request(self, method: str, params: msgspec.Raw, call: IncomingCall) -> Awaitable[Any]:
+    def request(
+        self, method: str, params: msgspec.Raw, call: IncomingCall
+    ) -> Awaitable[Any] | None:
         """Start answering a request; what is returned is awaited in a task of its own."""
         handler = self._handlers().get(method)
         if handler is None and self._extensions.knows(method):
@@ -186,7 +216,7 @@ class Client(Updating):
 
     def _permission(
         self, session: Session, params: schema.RequestPermissionRequest, call: IncomingCall
-    ) -> Awaitable[Any]:
+    ) -> None:
         """v1/tool-calls#requesting-permission: rules first, then the user."""
         tool_call = session.upsert_call(params.tool_call)
         decision = permission_decision(decision_id(), tool_call, params)
@@ -194,27 +224,32 @@ class Client(Updating):
         action = judge(case, session, self._settings())
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
+        elif self._too_many(session):
+            decision.resolve(CANCELLED, "limit")
         elif action in ("allow", "deny"):
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             if option is not None:
                 decision.resolve(Outcome("selected", option), "rule")
-        session.ask(decision, tool_call)
         call.on_cancel = partial(_take_back, decision)
-        return self._answer(decision)
+        _answer_by(decision, call, _permitted)
+        session.ask(decision, tool_call)
+
+    def _too_many(self, session: Session) -> bool:
+        """Whether so many questions wait that a further one is not put; told once."""
+        if len(session.decisions) < MOST_ASKED:
+            return False
+        text = f"{self.name} asks more than {MOST_ASKED:,} questions at once: they are cancelled"
+        if text not in self._told:
+            self._told.add(text)
+            session.aside("warning", text)
+            session.event("AcpNotice", severity="warning", title=text)
+        return True
 
     def _elicitation(
         self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
-    ) -> Awaitable[Any]:
+    ) -> None:
         """v1/elicitation: the user fills in, agrees or declines."""
-        return self._answer_elicitation(self.elicitations.create(session, params, call))
-
-    async def _answer_elicitation(self, decision: Decision) -> Any:
-        return response(await wait(decision))
-
-    async def _answer(self, decision: Decision) -> schema.RequestPermissionResponse:
-        outcome = await wait(decision)
-        if outcome.option is None:
-            return schema.RequestPermissionResponse(schema.CancelledPermissionOutcome())
-        return schema.RequestPermissionResponse(
-            schema.SelectedPermissionOutcome(option_id=outcome.option.id)
-        )
+        if session is not None and self._too_many(session):
+            call.answer(response(CANCELLED))
+            return
+        _answer_by(self.elicitations.create(session, params, call), call, response)

@@ -374,6 +374,7 @@ class Connection:
             "info": agent.info if agent else None,
             "capabilities": agent.capabilities if agent else None,
             "auth_methods": list(agent.auth_methods) if agent else [],
+            "more": {"auth_methods": agent.methods_left} if agent and agent.methods_left else None,
             "auth": self.auth,
             "dialect": self.dialect.name,
         }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Final
 
 import anyio
+import anyio.lowlevel
 
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
@@ -18,6 +19,7 @@ from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError, details
 from acp_nvim.session import queue, subagents
+from acp_nvim.session.asking.decisions import AT_ONCE
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 
@@ -214,15 +216,36 @@ class Conversation:
         if self.running is None or connection is None or not session.id or self._answered:
             return False
         queue.hold(session)
-        session.decisions.cancel_all("cancel")
-        if session.status == "cancelling":
+        already = session.status == "cancelling"
+        if not already:
+            session.status = "cancelling"
+            session.change("status")
+            connection.agent.cancel(session.id)
+        many = self._cancel_asked("cancel")
+        if already:
             return True
-        session.status = "cancelling"
-        session.change("status")
-        connection.agent.cancel(session.id)
         self._tasks.start_soon(self._watch_cancel, session.turn)
-        session.close_calls("cancelled")
+        if not many:
+            session.close_calls("cancelled")
         return True
+
+    def _cancel_asked(self, by: str) -> bool:
+        """Answer what is asked as cancelled. Very many are answered in steps, and their tool calls
+        closed: nothing else is to wait for it. Tells whether that goes on.
+        """
+        decisions = self.session.decisions
+        many = len(decisions) > AT_ONCE
+        if many:
+            self._tasks.start_soon(self._cancel_many, decisions.cancelling(by))
+        else:
+            decisions.cancel_all(by)
+        return many
+
+    async def _cancel_many(self, steps: Iterator[None]) -> None:
+        for _ in steps:
+            await anyio.lowlevel.checkpoint()
+        while self.session.close_calls("cancelled", AT_ONCE):
+            await anyio.lowlevel.checkpoint()
 
     def hold(self) -> bool:
         """Let prompts that were about to go wait for `run_queue`; False when none was."""
@@ -362,7 +385,7 @@ class Conversation:
         """
         session = self.session
         self.cancel()
-        session.decisions.cancel_all("close")
+        self._cancel_asked("close")
         subagents.abandon(session)
         queue.replace(session, ())
         was_open = self.is_open

@@ -22,6 +22,7 @@ from acp_nvim.protocol.schema import given
 from acp_nvim.session import ids
 from acp_nvim.session.asking import addresses, forms
 from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.lists import LISTED
 from acp_nvim.session.session import Session
 
 _DECLINE: Final = Option("decline", "Decline", "reject_once")
@@ -119,8 +120,11 @@ class Elicitations:
     def _decision(self, params: schema.ElicitationRequest) -> Decision:
         match params:
             case schema.ElicitationFormMode():
-                kind, options = "form", [_open(params), _DECLINE, _DISMISS]
-                details = _fields(params)
+                kind, options = "form", [_DECLINE, _DISMISS]
+                count = len(given(params.requested_schema.properties) or ())
+                details = [f"a form of {count:,} fields: too many to fill in"]
+                if count <= LISTED:
+                    options, details = [_open(params), *options], _fields(params)
             case schema.ElicitationUrlMode():
                 kind, details = "url", addresses.described(params.url)
                 options = [_DECLINE, _DISMISS]

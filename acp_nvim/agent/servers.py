@@ -9,7 +9,7 @@ from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
 
-Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
+Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any] | None]
 """Starts to answer a request of a session: what happens before it returns is in wire order."""
 
 
@@ -35,7 +35,10 @@ class FileServer(Protocol):
 class TerminalServer(Protocol):
     """Serves `terminal/*` (`agent/terminals.py`)."""
 
-    handlers: Mapping[str, Handler]
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """By method."""
+        ...
 
     def forget(self, session: Session) -> None:
         """Begin to end the terminals of a session."""

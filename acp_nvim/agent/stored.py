@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from acp_nvim.agent import whole
@@ -43,13 +44,13 @@ async def listed(name: str, agent: Agent) -> list[Stored]:
     seen: set[str] = set()
     for _ in range(PAGES):
         page = await agent.list_sessions(cursor, archived)
-        for info in page.sessions:
+        for info in page.sessions[:SESSIONS]:
             found.setdefault(info.session_id, _stored(name, info))
         cursor = page.next_cursor or None
         if cursor is None or cursor in seen or len(found) >= SESSIONS:
             break
         seen.add(cursor)
-    return list(found.values())
+    return list(islice(found.values(), SESSIONS))
 
 
 def _stored(name: str, info: schema.SessionInfo) -> Stored:

@@ -9,6 +9,9 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+CHOICES = 2000
+"""More is no list to choose from."""
+
 
 class Asking:
     """Questions that are open, by id. `lua/acp/pick.lua` puts them one at a time."""
@@ -24,7 +27,9 @@ class Asking:
 
         `kind` reaches `vim.ui.select` as `acp_{kind}`.
         """
-        index = await self.ask("select", prompt, kind, list(items))
+        if len(items) > CHOICES:
+            prompt = f"{prompt} (the first {CHOICES:,} of {len(items):,})"
+        index = await self.ask("select", prompt, kind, list(items[:CHOICES]))
         return index - 1 if isinstance(index, int) and 0 < index <= len(items) else None
 
     async def ask_text(self, prompt: str, default: str = "") -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from acp_nvim.editor.plain import plain
 from acp_nvim.render.rows import decor
-from acp_nvim.render.tools import card
+from acp_nvim.render.tools import card, option_rows
 from acp_nvim.session import snapshot
 from acp_nvim.session.asking.decisions import Decision, Decisions
 
@@ -34,14 +34,20 @@ class Desk:
             return
         self.decisions.add(decision)
         decision.redraw = self._tell
-        decision.waiters.append(lambda _: self._tell())
-        self._tell()
+        decision.waiters.append(lambda _: self._decided(decision))
+        if not decision.behind:
+            self._tell()
         self._push("event", "AcpElicitation", plain({"id": decision.id, "mode": decision.kind}))
 
+    def _decided(self, decision: Decision) -> None:
+        if not decision.behind:
+            self._tell()
+
     def _tell(self) -> None:
-        pending = [snapshot.elicitation(it) for it in self.decisions]
-        self._state(["elicitations"], pending)
-        self._push("cards", NO_SESSION, [card_of(it) for it in self.decisions])
+        shown = self.decisions.front
+        self._state(["elicitations"], [snapshot.elicitation(it) for it in shown])
+        waiting = sum(self.decisions.waiting.values())
+        self._push("cards", NO_SESSION, [card_of(it) for it in shown], waiting)
 
 
 def card_of(decision: Decision) -> dict[str, Any]:
@@ -50,8 +56,8 @@ def card_of(decision: Decision) -> dict[str, Any]:
     return {
         "id": decision.id,
         "subject": decision.subject,
-        "head": len(rows) - len(decision.options),
+        "head": len(rows) - option_rows(decision),
         "lines": [text for text, _, _ in rows],
         "spans": decor(rows)[0],
-        "options": [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options],
+        "options": snapshot.options(decision),
     }

@@ -14,9 +14,10 @@ from acp_nvim.protocol.schema import Diff
 from acp_nvim.render.document import ENTRY, Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
-from acp_nvim.render.tools import Look, card, content_rows, entry_of
+from acp_nvim.render.tools import Look, card, content_rows, entry_of, option_rows
 from acp_nvim.session import snapshot
 from acp_nvim.session.asking.decisions import Decision
+from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.entries import Past
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
@@ -129,7 +130,9 @@ class Screen:
             if session.pending_changes:
                 # What waits may stand right behind the text that is drawn, so that does not do.
                 drawn_before = document.drawn - 1 if transcript.dirty else transcript.written
-                tail += self._told(session, drawn_before)
+                events = self._events(session, drawn_before)
+                more = more or len(events) >= EVENTS_AT_ONCE
+                tail += self._told(session, drawn_before) + events
         ops += self._state + [op for op in tail if op[0] not in EVENTS] + self._pushed
         ops += [op for op in tail if op[0] in EVENTS]
         self._state, self._pushed = [], []
@@ -138,8 +141,8 @@ class Screen:
         return ops, more
 
     def _told(self, session: Session, drawn: int) -> list[Op]:
-        """State and events whose text is on the screen; what a session is from its first frame on,
-        however much text waits.
+        """State whose text is on the screen; what a session is from its first frame on, however
+        much text waits.
         """
         ops: list[Op] = []
         if session.state_mark <= drawn or session.n not in self._known:
@@ -147,9 +150,10 @@ class Screen:
             changes = session.take_changes()
             ops += [["state", ["sessions", session.n, *p], plain(value)] for p, value in changes]
             ops += self._views(session, {str(path[0]) for path, _ in changes})
-            if calls := session.take_calls():
-                ops.append(["calls", session.n, _calls(calls)])
-        return ops + self._events(session, drawn)
+            if session.calls_changed:
+                first, calls = session.take_calls()
+                ops.append(["calls", session.n, _calls(calls), first])
+        return ops
 
     def _events(self, session: Session, drawn: int) -> list[Op]:
         """Events whose text is on the screen; those of tool calls that follow one another are one
@@ -170,10 +174,12 @@ class Screen:
         """Windows that show a part of the state."""
         ops: list[Op] = []
         if changed & ASKED and session.root is session:
-            cards = [self._card(session, decision) for decision in session.decisions]
-            ops.append(["cards", session.n, cards])
+            cards = [self._card(session, decision) for decision in session.decisions.front]
+            ops.append(["cards", session.n, cards, sum(session.decisions.waiting.values())])
+        elif "more" in changed and session.root is session:
+            ops.append(["cards_more", session.n, sum(session.decisions.waiting.values())])
         if "plan" in changed:
-            rows = plan_rows(session.plan, words=True)
+            rows = plan_rows(session.plan, words=True, left=session.cut.get("plan", 0))
             ops.append(["plan", session.n, [text for text, _, _ in rows], decor(rows)[0]])
         return ops
 
@@ -182,16 +188,15 @@ class Screen:
         cwd = (decision.asker or session).cwd
         asks = card(decision, entry, cwd)
         rows = asks + content_rows(entry, decision, cwd)
-        options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
         return {
             "id": decision.id,
             "subject": decision.subject,
             "diffs": entry is not None and any(isinstance(i, Diff) for i in entry.call.content),
-            "more": decision.kind not in WRITES or len(asks) > len(options) + 1,
-            "head": len(asks) - len(options),
+            "more": decision.kind not in WRITES or len(asks) > option_rows(decision) + 1,
+            "head": len(asks) - option_rows(decision),
             "lines": [text for text, _, _ in rows],
             "spans": decor(rows)[0],
-            "options": options,
+            "options": snapshot.options(decision),
         }
 
     # -- back-pressure ----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ Op = list[Any]
 
 
 class Batch:
-    """Rows that are added below one another become one operation, and so do folds.
+    """Rows that are put below one another become one operation, and so do folds.
 
     A fold waits for rows added below it: these do not move it. Anything else comes after it.
     """
@@ -36,8 +36,7 @@ class Batch:
         """Replace rows [first, last) by these, and rows that are but text `under` them; returns
         their characters.
         """
-        if first != last or first != self._end:
-            self._open(first, last)
+        self._continue(first, last)
         lines, (looks, looked, targets) = self._lines, self._decor
         known = self._looks
         at = len(lines)
@@ -84,9 +83,17 @@ class Batch:
         self._ops.append(["chat", self._n, first, last, self._lines, self._decor])
         self._end = first
 
-    def _merge(self, first: int, last: int, more: list[str], decor: list[list[Any]]) -> None:
-        if first != last or first != self._end:
+    def _continue(self, first: int, last: int) -> None:
+        """What is put right below the last operation belongs to it, and so does what it replaces
+        there.
+        """
+        if first != self._end:
             self._open(first, last)
+        elif last > first:
+            self._ops[-1][3] += last - first
+
+    def _merge(self, first: int, last: int, more: list[str], decor: list[list[Any]]) -> None:
+        self._continue(first, last)
         lines, (looks, looked, targets) = self._lines, self._decor
         for at, look in zip(decor[1][::2], decor[1][1::2], strict=True):
             looked += (at + len(lines), look + len(looks))

@@ -58,9 +58,14 @@ def _lines(text: str) -> list[str]:
     return [visible(ends(line)) for line in text.replace("\r\n", "\n").split("\n")]
 
 
-def folded(rows: Sequence[Row], whole: Target | int, first: int = MOST_FIRST) -> list[Row]:
-    """Return the rows, of very many the first and the last ones."""
+def folded(
+    rows: Sequence[Row], whole: Target | int, first: int = MOST_FIRST, left: int = 0
+) -> list[Row]:
+    """Return the rows, of very many the first and the last ones. `left`: how many were left out in
+    the middle before.
+    """
     last = first // 2
-    if len(rows) <= first + last + 1:
+    if not left and len(rows) <= first + last + 1:
         return list(rows)
-    return [*rows[:first], between(len(rows) - first - last, whole), *rows[-last:]]
+    tail = max(len(rows) - last, first)
+    return [*rows[:first], between(tail - first + left, whole), *rows[tail:]]

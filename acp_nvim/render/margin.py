@@ -12,6 +12,7 @@ from acp_nvim.render.rows import Row, indent, pieces, row
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, visible
 from acp_nvim.render.tools import card
+from acp_nvim.session import lists
 from acp_nvim.session.entries import (
     Compaction,
     Entry,
@@ -40,7 +41,7 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
         case Heading():
             return [row("## " + one_line(entry.name, 60), "AcpAgent")]
         case PlanEntry():
-            return [row("Plan", "AcpPlanHead"), *plan_rows(entry.entries)]
+            return [row("Plan", "AcpPlanHead"), *plan_rows(entry.entries, left=entry.left)]
         case Question():
             return _question(entry)
         case Line():
@@ -66,9 +67,10 @@ def _past(line: str) -> Row:
     return row(line, "AcpUser", {"kind": "turn"}) if line == "## You" else row(line, "AcpAgent")
 
 
-def plan_rows(entries: object, *, words: bool = False) -> list[Row]:
+def plan_rows(entries: object, *, words: bool = False, left: int = 0) -> list[Row]:
     """Return plan entries as a task list with their priority, unless that is the ordinary one
-    (v1/agent-plan); with `words` it is said of each, and the status beside its mark.
+    (v1/agent-plan); with `words` it is said of each, and the status beside its mark. `left`: how
+    many more there are.
     """
     rows: list[Row] = []
     for item in entries if isinstance(entries, (list, tuple)) else ():
@@ -82,13 +84,15 @@ def plan_rows(entries: object, *, words: bool = False) -> list[Row]:
             status = f"{item.status.replace('_', ' ')}, " if words else ""
             parts.append((f" ({status}{one_line(item.priority, 20)})", "AcpMuted"))
         rows.append(pieces(parts))
-    return rows
+    return [*rows, row(lists.more(left), "AcpMuted")] if left else rows
 
 
 def _question(entry: Question) -> list[Row]:
     decision = entry.decision
-    if decision.outcome is None:
+    if decision.outcome is None and not decision.behind:
         return card(decision)
+    if decision.outcome is None:
+        return [row(one_line(decision.title), "AcpPermission", {"decision": decision.id})]
     answer = f" ↳ {one_line(decision.answer)}"
     return [pieces([(one_line(decision.title), "AcpMuted"), (answer, "AcpMuted")])]
 

@@ -51,7 +51,7 @@ def _subagent(link: Subagent) -> list[Row]:
         count = f"{link.calls} tool call{'' if link.calls == 1 else 's'}"
         below.append(row(f"{count}, latest: {one_line(link.latest)}", "AcpMuted", target))
     for decision in link.decisions:
-        if decision.outcome is None:
+        if decision.outcome is None and not decision.behind:
             below += _card(decision)
     return [pieces(head, target), *indent(below, "  ")]
 

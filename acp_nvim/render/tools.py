@@ -18,6 +18,7 @@ from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, shown_path, visible
 from acp_nvim.render.titles import ABOUT_FILES, says_kind, short_title, shown_title
 from acp_nvim.render.tool_input import input_rows, is_named
+from acp_nvim.session import lists
 from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.asking.tool_input import commands_of
 from acp_nvim.session.entries import ToolEntry
@@ -54,7 +55,7 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
     short texts, as they mostly are; the same as `draw`, for less.
     """
     call = entry.call
-    if entry.decisions or call.locations or not call.content:
+    if entry.decisions or call.locations or not 0 < len(call.content) <= lists.ITEMS:
         return None
     under: list[str] = []
     for item in call.content:
@@ -80,23 +81,47 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     limit = None if asks and look.tool_lines != WHOLE else look.tool_lines
     rows = [_line(call, asks, look.cwd)]
     inside: list[Row] = []
-    for at, item in enumerate(call.content):
+    items, left = _drawn(call, whole=bool(asks), uncut=look.tool_lines == WHOLE)
+    for at, item in items:
         if item.__class__ is schema.Content:
             inside += _block(at, item.content, call, limit, look.cwd, UNDER)
         else:
             inside += indent(_content(at, item, entry, limit, look.cwd), UNDER)
+    if left and not asks:
+        inside.append(row(UNDER + lists.more(left), "AcpMuted", call.index))
     if not call.content:
         told = _own_terminals(entry, limit, look.cwd)
         inside += indent(told or ([] if asks else _commands(call, limit)), UNDER)
-    rows += folded(inside, _whole(call, asks), ASKED) if asks and limit is None else inside
+    if asks and limit is None:
+        inside = folded(inside, _whole(call, asks), ASKED, left)
+    rows += inside
     if call.locations:
-        rows += indent(_locations(call, look.cwd), UNDER)
+        rows += indent(_locations(call, look), UNDER)
     for decision in entry.decisions:
+        if decision.behind:
+            continue  # its card comes when it is its turn
         open_ = decision.outcome is None
         rows += indent(
             card(decision, entry, look.cwd, below=True) if open_ else [_decided(decision)], UNDER
         )
     return rows
+
+
+def _drawn(
+    call: ToolCall, *, whole: bool, uncut: bool = False
+) -> tuple[list[tuple[int, Any]], int]:
+    """What is drawn of a call's content, with its positions, and how many parts are not: of very
+    many the first ones, and where the `whole` is decided on the last ones too.
+    """
+    content = list(enumerate(call.content))
+    first, last = (ASKED, ASKED // 2) if whole else (lists.ITEMS, 0)
+    left = 0 if uncut else max(len(content) - first - last, 0)
+    return (content[:first] + content[first + left :], left) if left else (content, 0)
+
+
+def option_rows(decision: Decision) -> int:
+    """Return how many rows of a card are options."""
+    return min(len(decision.options), lists.OPTIONS + 1)
 
 
 def card(
@@ -108,16 +133,20 @@ def card(
     again only if that line does not say all of it, and the card begins with that line.
     """
     call = entry.call if entry else None
-    mark = {"decision": decision.id}
+    mark: Target = {"decision": decision.id}
     rows = [*_asked(decision, call, cwd, mark, below), *_told(decision, entry, cwd, mark, below)]
     used: set[str] = set()
-    for number, option in enumerate(decision.options, 1):
+    for number, option in enumerate(decision.options[: lists.OPTIONS], 1):
         key = "" if option.kind in used else KEYS.get(option.kind, "")
         used.add(option.kind)
         digit = f"[{number}] " if number < 10 else "[ ] "
         name = ends(" ".join(visible(option.name).split()))
         parts: list[tuple[str, str | None]] = [(f"  {digit}", "AcpKey"), (name, None)]
         rows.append(pieces([*parts, (f"  {key}" if key else "", "AcpKey")], mark))
+    left = len(decision.options) - lists.OPTIONS
+    if left > 0:
+        text = f"  {lists.more(left)}: :Acp allow takes any by its id"
+        rows.append(row(text, "AcpMuted", mark))
     return _ends_marked(rows, mark, begins=not (below and entry and entry.asks is decision))
 
 
@@ -214,9 +243,10 @@ def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[
     if entry is None:
         return []
     inside: list[Row] = []
-    for at, item in enumerate(entry.call.content):
+    items, left = _drawn(entry.call, whole=True)
+    for at, item in items:
         inside += indent(_content(at, item, entry, None, cwd), UNDER)
-    return folded(inside, _whole(entry.call, decision), ASKED)
+    return folded(inside, _whole(entry.call, decision), ASKED, left)
 
 
 def _line(call: ToolCall, asks: Decision | None, cwd: str) -> Row:
@@ -360,16 +390,18 @@ def _commands(call: ToolCall, limit: int | None) -> list[Row]:
     return cut(rows, limit, call.index)
 
 
-def _locations(call: ToolCall, cwd: str) -> list[Row]:
+def _locations(call: ToolCall, look: Look) -> list[Row]:
     shown = {item.path for item in call.content if isinstance(item, schema.Diff)}
     rows: list[Row] = []
-    for location in call.locations:
+    most = None if look.tool_lines == WHOLE else lists.ITEMS
+    for location in call.locations[:most]:
         if location.path in shown:
             continue
         target = _place(location)
         line = f":{target['line']}" if "line" in target else ""
-        rows.append(row(shown_path(location.path, cwd) + line, "AcpPath", target))
-    return rows
+        rows.append(row(shown_path(location.path, look.cwd) + line, "AcpPath", target))
+    left = 0 if most is None else len(call.locations) - most
+    return [*rows, row(lists.more(left), "AcpMuted", call.index)] if left > 0 else rows
 
 
 def _decided(decision: Decision) -> Row:

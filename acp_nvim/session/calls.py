@@ -12,6 +12,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.session import snapshot
 from acp_nvim.session.changes import Changes, Event
 from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.lists import ITEMS
 from acp_nvim.session.terminals import Terminals
 from acp_nvim.session.tool_calls import FINISHED, ToolCall, ToolCalls
 from acp_nvim.session.transcript import Transcript
@@ -102,6 +103,8 @@ class Calls:
                     dirty[entry] = None
                     before, locations = call.status, call.locations
                     call.merge(update)
+                    if before in FINISHED and call.status not in FINISHED:
+                        self.tool_calls.reopened(call)
                 numbers.add(call.index)
                 status = call.status
                 if entry.told != status:
@@ -122,11 +125,13 @@ class Calls:
                 self._called(last)
         return unknown
 
-    def close_calls(self, status: str) -> None:
+    def close_calls(self, status: str, most: int | None = None) -> bool:
         """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-
-        turn).
+        turn), or so many of it; False when nothing is open.
         """
-        self._close(self.tool_calls.open(), status)
+        calls = self.tool_calls.open()[:most]
+        self._close(calls, status)
+        return bool(calls)
 
     def _close(self, calls: Iterable[ToolCall], status: Any) -> None:
         self.upsert_calls([schema.ToolCallUpdate(call.id, status=status) for call in calls])
@@ -141,8 +146,8 @@ class Calls:
         self.terminals.apply(entry, update)
         if entry.terminals and call.finished:
             self.terminals.close(entry)
-        for at in update.locations or ():
-            if at not in before:
+        for at in (update.locations or ())[:ITEMS]:
+            if at not in before[:ITEMS]:
                 self.event("AcpLocation", path=at.path, line=at.line or None)
         self.on_call(call)
 

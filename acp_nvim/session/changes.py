@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import msgspec
@@ -12,8 +13,8 @@ FROM_THE_START = (
 )
 """State that is told of a session as soon as there is one."""
 
-CALLS_AT_ONCE = 1000
-"""Tool calls told in one frame; a replay may bring any number."""
+EVENTS_AT_ONCE = 200
+"""Events told in one frame: handlers of the user's run for each."""
 
 
 class Event(msgspec.Struct):
@@ -32,7 +33,7 @@ class Changes:
         self.names = set(FROM_THE_START)
         self.calls: set[int] = set()
         """Tool calls by their index."""
-        self.events: list[Event] = []
+        self.events: deque[Event] = deque()
 
     def statuses(self, n: int, mark: int) -> list[str]:
         """Return the list to which ids and statuses of tool calls are added, in turns: events
@@ -51,19 +52,13 @@ class Changes:
         self.names.clear()
         return names
 
-    def take_calls(self) -> list[int]:
-        """Return the first of the tool calls that changed; of very many a rest stays."""
-        changed = sorted(self.calls)
-        self.calls = set(changed[CALLS_AT_ONCE:])
-        return changed[:CALLS_AT_ONCE]
-
     def take_events(self, drawn: int) -> list[Event]:
-        """Return the events whose text is drawn, in order."""
-        if self.events and self.events[-1].mark <= drawn:  # marks never fall
-            events, self.events = self.events, []
-            return events
-        ready = 0
-        while ready < len(self.events) and self.events[ready].mark <= drawn:
-            ready += 1
-        events, self.events = self.events[:ready], self.events[ready:]
-        return events
+        """Return the events whose text is drawn, in order; of very many a rest stays."""
+        events = self.events
+        if 0 < len(events) <= EVENTS_AT_ONCE and events[-1].mark <= drawn:  # marks never fall
+            self.events = deque()
+            return list(events)
+        ready: list[Event] = []
+        while events and len(ready) < EVENTS_AT_ONCE and events[0].mark <= drawn:
+            ready.append(events.popleft())
+        return ready

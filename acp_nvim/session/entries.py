@@ -94,6 +94,8 @@ class PlanEntry(Struct, eq=False):
     """The plan at the place where the agent first gave it; replaced as a whole."""
 
     entries: Sequence[schema.PlanEntry] = ()
+    left: int = 0
+    """How many more there are."""
 
 
 class Line(Struct, eq=False):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from acp_nvim.protocol import schema
+from acp_nvim.session import lists
 
 Value = str | bool
 Option = schema.SessionConfigSelect | schema.SessionConfigBoolean
@@ -20,17 +21,13 @@ no need for it.
 """
 
 
-class Chooser(Protocol):
+class Chooser(lists.Lists, Protocol):
     """What is needed of a session here."""
 
     modes: schema.SessionModeState | None
     mode: str | None
     models: schema.SessionModelState | None
     options: Sequence[Any]
-
-    def change(self, *names: str) -> None:
-        """Tell that state of these names changed."""
-        ...
 
 
 class NoSuchChoice(ValueError):
@@ -42,12 +39,30 @@ def take(session: Chooser, result: Any) -> None:
     which leaves what updates have told before the answer.
     """
     if result.modes:
-        session.modes, session.mode = result.modes, result.modes.current_mode_id
+        modes = lists.kept(session, "modes", result.modes.available_modes)
+        session.modes = msgspec.structs.replace(result.modes, available_modes=list(modes))
+        session.mode = result.modes.current_mode_id
     if result.config_options:
-        session.options = tuple(result.config_options)
+        session.options = kept(session, result.config_options)
     if result.models:
-        session.models = result.models
+        models = lists.kept(session, "models", result.models.available_models)
+        session.models = msgspec.structs.replace(result.models, available_models=list(models))
     session.change("modes", "options")
+
+
+def kept(session: Chooser, listed: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what is kept of options, and of the values of each."""
+    return tuple(
+        _shorter(session, option)
+        if isinstance(option, schema.SessionConfigSelect) and len(option.options) > lists.LISTED
+        else option
+        for option in lists.kept(session, "options", listed)
+    )
+
+
+def _shorter(session: Chooser, option: schema.SessionConfigSelect) -> schema.SessionConfigSelect:
+    values = lists.kept(session, f"options.{option.id}", option.options)
+    return msgspec.structs.replace(option, options=list(values))
 
 
 class InForce(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from acp_nvim.protocol import schema
-from acp_nvim.session import options, snapshot
+from acp_nvim.session import lists, options, snapshot
 from acp_nvim.session.asking.decisions import Decision, Decisions, Outcome
 from acp_nvim.session.calls import Calls
 from acp_nvim.session.changes import Event
@@ -70,6 +70,8 @@ class Session(Calls):
         self.edits: list[dict[str, Any]] = []
         self.checkpoints: list[dict[str, Any]] = []
         self.decisions = Decisions()
+        self.cut: dict[str, int] = {}
+        """How many entries of a list were left out, by its name in the state."""
         self.links: dict[str, Subagent] = {}
         """Children that this session has told of, by the agent's id."""
         self.children: dict[str, Session] = {}
@@ -103,22 +105,34 @@ class Session(Calls):
         names = self._changes.take_names()
         if "tool_calls" in names:
             names.remove("tool_calls")
-            changes.append((["tool_calls"], [snapshot.tool_call(call) for call in self.tool_calls]))
-            self._changes.calls.clear()
+            changes.append((["tool_calls"], []))
+            self._changes.calls.update(
+                range(lists.dropped(len(self.tool_calls)), len(self.tool_calls))
+            )
         changes += [([name], self._value(name)) for name in names]
         return changes
 
-    def take_calls(self) -> list[tuple[int, ToolCall]]:
-        """Return the tool calls that changed, with their positions from 1; the rest of very many
-        waits for the next frame.
+    def take_calls(self) -> tuple[int, list[tuple[int, ToolCall]]]:
+        """Return how many of the oldest tool calls are no longer in the state, and those in it that
+        changed, with their positions from 1.
         """
-        changed = self._changes.take_calls()
-        if self._changes.calls:
-            self.on_change()
-        return [(index + 1, self.tool_calls.at(index)) for index in changed]
+        first = lists.dropped(len(self.tool_calls))
+        changed = sorted(index for index in self._changes.calls if index >= first)
+        self._changes.calls.clear()
+        if first != self.cut.get("tool_calls", 0):
+            self.cut["tool_calls"] = first
+            self.change("more")
+        return first, [(index + 1, self.tool_calls.at(index)) for index in changed]
+
+    @property
+    def calls_changed(self) -> bool:
+        """Whether `take_calls` has anything to tell."""
+        return bool(self._changes.calls)
 
     def take_events(self, drawn: int) -> list[Event]:
-        """Return the events whose text is drawn, in order."""
+        """Return the events whose text is drawn, in order; the rest of very many waits for the
+        next frame.
+        """
         return self._changes.take_events(drawn)
 
     @property
@@ -142,17 +156,24 @@ class Session(Calls):
             case "commands":
                 return snapshot.commands(self.commands)
             case "terminals":
-                return [terminal.snapshot() for terminal in self.terminals]
-            case "usage":
-                return snapshot.usage(self.usage)
+                return [terminal.snapshot() for terminal in self.terminals.newest(lists.NEWEST)]
+            case "usage" | "more":
+                return snapshot.usage(self.usage) if name == "usage" else self._more()
             case "permissions" | "elicitations" | "questions":
                 return self._pending(name)
             case _:
                 return getattr(self, name)
 
+    def _more(self) -> dict[str, int] | None:
+        """How many of a list are not shown, by its name."""
+        waiting = self.decisions.waiting if self.root is self else {}
+        terminals = max(len(self.terminals) - lists.NEWEST, 0)
+        left = {**self.cut, **waiting, "terminals": terminals}
+        return {name: count for name, count in left.items() if count} or None
+
     def _pending(self, name: str) -> list[dict[str, Any]]:
         shown = snapshot.elicitation if name == "elicitations" else snapshot.permission
-        return [shown(decision) for decision in self.decisions if decision.listed == name]
+        return [shown(decision) for decision in self.decisions.front if decision.listed == name]
 
     # -- turns ------------------------------------------------------------------------------------
 
@@ -288,6 +309,8 @@ class Session(Calls):
 
     def _terminal_status(self) -> None:
         self.change("terminals")
+        if len(self.terminals) > lists.NEWEST:
+            self.change("more")
 
     def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
         """Make a decision pending and show its card, under its tool call where it has one."""
@@ -304,21 +327,27 @@ class Session(Calls):
         if decision.outcome is not None:
             return
         decision.waiters.append(lambda outcome: self._decided(decision, entry, outcome))
-        self.change(decision.listed)
+        self._tell_asked(decision)
         if decision.listed == "elicitations":
             self.event("AcpElicitation", id=decision.id, mode=decision.kind)
         elif decision.listed == "permissions":
             self._tell_permission(decision)
 
     def _tell_permission(self, decision: Decision) -> None:
-        options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
         self.event(
             "AcpPermission",
             id=decision.id,
             tool_call=decision.tool_call_id,
             title=decision.title,
-            options=options,
+            options=snapshot.options(decision),
         )
+
+    def _tell_asked(self, decision: Decision) -> None:
+        """The lists of what is pending have changed: with that one, or by how many wait behind."""
+        if not decision.behind:
+            self.change(decision.listed)
+        if decision.behind or self.decisions.waiting:
+            self.root.change("more")
 
     def _redraw(self, entry: Entry) -> None:
         self.transcript.touch(entry)
@@ -326,7 +355,7 @@ class Session(Calls):
 
     def _decided(self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome) -> None:
         self.transcript.touch(entry)
-        self.change(decision.listed)
+        self._tell_asked(decision)
         if decision.listed == "permissions":
             option = outcome.option.id if outcome.option else None
             self.event("AcpPermissionDone", id=decision.id, outcome=outcome.kind, option=option)

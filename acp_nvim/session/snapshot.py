@@ -12,6 +12,7 @@ from msgspec import UNSET
 from acp_nvim.protocol import schema
 from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.entries import Subagent
+from acp_nvim.session.lists import ITEMS, OPTIONS
 from acp_nvim.session.tool_calls import ToolCall
 
 
@@ -37,8 +38,8 @@ def tool_call(call: ToolCall) -> dict[str, Any]:
 
 
 def locations(call: ToolCall) -> list[dict[str, Any]]:
-    """`{path, line}` of each place that a tool call names."""
-    return [compact(path=at.path, line=at.line) for at in call.locations]
+    """`{path, line}` of each place that a tool call names, of very many the first."""
+    return [compact(path=at.path, line=at.line) for at in call.locations[:ITEMS]]
 
 
 def plan(entries: Iterable[schema.PlanEntry]) -> list[dict[str, Any]]:
@@ -88,8 +89,15 @@ def permission(decision: Decision) -> dict[str, Any]:
         tool_call=decision.tool_call_id,
         title=decision.title,
         kind=decision.kind,
-        options=[{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options],
+        options=options(decision),
+        more_options=max(len(decision.options) - OPTIONS, 0) or None,
     )
+
+
+def options(decision: Decision) -> list[dict[str, Any]]:
+    """`{id, name, kind}` of each, of very many the first."""
+    shown = decision.options[:OPTIONS]
+    return [{"id": it.id, "name": it.name, "kind": it.kind} for it in shown]
 
 
 def elicitation(decision: Decision) -> dict[str, Any]:

@@ -6,6 +6,7 @@ runs itself and tells about in `_meta` of its tool calls: `terminal_info`, `term
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from acp_nvim.protocol import schema
@@ -33,6 +34,8 @@ class Terminals:
         self._all: dict[str, Terminal] = {}
         self._shown: dict[str, list[ToolEntry | TerminalEntry]] = {}
         self._transcript = transcript
+        self._ended: dict[Terminal, None] = {}
+        """The `FRESH` that ended last."""
 
     def watch(self, on_output: Callable[[], None], on_status: Callable[[], None]) -> None:
         """Tell these two from now on."""
@@ -44,6 +47,10 @@ class Terminals:
 
     def __len__(self) -> int:
         return len(self._all)
+
+    def newest(self, count: int) -> list[Terminal]:
+        """Return those that came last, in order."""
+        return list(islice(reversed(self._all.values()), count))[::-1]
 
     def get(self, id: str) -> Terminal | None:
         """Return a terminal, released ones included."""
@@ -127,8 +134,13 @@ class Terminals:
         self.on_output()
 
     def _status(self, terminal: Terminal) -> None:
-        ended = [terminal for terminal in self if not terminal.running]
-        for old in ended[:-FRESH]:
+        if terminal.running:
+            self._ended.pop(terminal, None)
+        else:
+            self._ended[terminal] = None
+        if len(self._ended) > FRESH:
+            old = next(iter(self._ended))
+            del self._ended[old]
             old.replay.shrink(OLD_REPLAY)
         self._output(terminal)
         self.on_status()

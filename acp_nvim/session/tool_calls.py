@@ -86,6 +86,8 @@ class ToolCalls:
     def __init__(self) -> None:
         """Start with none."""
         self._calls: list[ToolCall] = []
+        self._closed = 0
+        """So many at the beginning are closed."""
         self.by_id: dict[str, ToolCall] = {}
         """The newest call of each id."""
 
@@ -116,6 +118,12 @@ class ToolCalls:
         self._calls.append(call)
         return call
 
+    def reopened(self, call: ToolCall) -> None:
+        """A call that was finished goes on."""
+        self._closed = min(self._closed, call.index)
+
     def open(self) -> list[ToolCall]:
         """Return those that are neither completed nor failed."""
-        return [call for call in self._calls if not call.finished]
+        while self._closed < len(self._calls) and self._calls[self._closed].finished:
+            self._closed += 1
+        return [call for call in self._calls[self._closed :] if not call.finished]

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
-from acp_nvim.session import options, subagents
+from acp_nvim.session import lists, options, subagents
 from acp_nvim.session.entries import (
     Compaction,
     Message,
@@ -86,7 +86,7 @@ def _tool_call(session: Session, update: schema.ToolCall | schema.ToolCallUpdate
 
 
 def _plan(session: Session, update: schema.Plan) -> None:
-    session.plan = tuple(update.entries)
+    session.plan = lists.kept(session, "plan", update.entries)
     _show_plan(session)
 
 
@@ -96,6 +96,7 @@ def _show_plan(session: Session) -> None:
         if session.plan:
             session.transcript.add(session.plan_entry)
     session.plan_entry.entries = session.plan
+    session.plan_entry.left = session.cut.get("plan", 0)
     if session.plan:
         session.transcript.touch(session.plan_entry)
     else:
@@ -115,7 +116,7 @@ def _plan_update(session: Session, update: schema.PlanUpdate) -> None:
         return
     if isinstance(plan, schema.PlanItems):
         session.plans[plan.plan_id] = None
-        session.plan = tuple(plan.entries)
+        session.plan = lists.kept(session, "plan", plan.entries)
         _show_plan(session)
         return
     document = session.plans.get(plan.plan_id)
@@ -152,7 +153,7 @@ def _suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> No
 
 
 def _commands(session: Session, update: schema.AvailableCommandsUpdate) -> None:
-    session.commands = tuple(update.available_commands)
+    session.commands = lists.kept(session, "commands", update.available_commands)
     session.change("commands")
 
 
@@ -161,7 +162,7 @@ def _mode(session: Session, update: schema.CurrentModeUpdate) -> None:
 
 
 def _options(session: Session, update: schema.ConfigOptionUpdate) -> None:
-    session.options = tuple(update.config_options)
+    session.options = options.kept(session, update.config_options)
     session.change("options", "modes")
 
 

@@ -77,8 +77,8 @@ end
 ---@param options acp.PermissionOption[]
 ---@param kind string
 local function answer_kind(id, options, kind)
-  if #options == 0 then
-    require('acp.notify').echo('info', 'this question is over')
+  if #options == 0 then -- it is over, or waits behind others: the host knows
+    require('acp.host').notify('answer', { id = id, kind = kind })
     return
   end
   local choice = option_of_kind(options, kind)
@@ -150,6 +150,8 @@ function M.option(i)
   local option = id and options_of(id)[i]
   if id and option then
     answer(id, option.id)
+  elseif id and #options_of(id) == 0 then
+    require('acp.host').notify('answer', { id = id, number = i })
   elseif id then
     require('acp.notify').error(('no option %d; options: %s'):format(i, names(options_of(id))))
   end

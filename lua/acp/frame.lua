@@ -19,6 +19,7 @@ M.ops = {
   echo = { 'acp.notify', 'echo' },
   plan = { 'acp.plan', 'set' },
   cards = { 'acp.permission', 'set' },
+  cards_more = { 'acp.permission', 'set_more' },
   composer = { 'acp.composer', 'give_back' },
   taken = { 'acp.delivery', 'taken' },
   under_way = { 'acp.past', 'under_way' },

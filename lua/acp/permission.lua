@@ -30,6 +30,7 @@ local WIDTH, HEIGHT, HIGHEST = 72, 0.5, 0.8
 
 local cards = {} ---@type acp.Card[] in the order of the float
 local rows = {} ---@type acp.CardRow[]
+local waiting = {} ---@type table<integer, integer> by session: how many wait behind its cards
 local arrivals = 0
 local bufnr ---@type integer|nil
 local win ---@type integer|nil
@@ -97,6 +98,22 @@ local function sessions()
   return vim.tbl_count(seen)
 end
 
+--- How many wait behind those that have cards.
+---@return integer
+local function behind()
+  local count = 0
+  for _, more in pairs(waiting) do
+    count = count + more
+  end
+  return count
+end
+
+--- What stands below the last card.
+---@return string
+local function rest()
+  return ('… and %d more'):format(behind())
+end
+
 --- All cards under one another, a blank line between; with several sessions each says whose it
 --- is. None takes more than `limit` screen rows: what is longer loses its middle.
 ---@param limit? integer
@@ -124,6 +141,10 @@ local function page(limit)
     vim.list_extend(lines, shown.lines)
     rows[#rows + 1] = { first = first, last = #lines - 1, id = card.id }
   end
+  if behind() > 0 then
+    vim.list_extend(lines, { '', rest() })
+    spans[#spans + 1] = { #lines - 1, 0, #lines[#lines], 'AcpMuted' }
+  end
   return lines, spans
 end
 
@@ -145,7 +166,8 @@ end
 
 ---@return string
 local function title()
-  return #cards == 1 and ' question ' or (' %d questions '):format(#cards)
+  local count = #cards + behind()
+  return count == 1 and ' question ' or (' %d questions '):format(count)
 end
 
 --- What one can do, and how much there is that is not seen.
@@ -410,7 +432,9 @@ end
 --- Pending decisions of session `n`, oldest first; an empty list takes them away.
 ---@param n integer
 ---@param list acp.Card[] as the host sends them: `id`, `lines`, `spans`, `options`
-function M.set(n, list)
+---@param more? integer how many wait behind these
+function M.set(n, list, more)
+  waiting[n] = more ~= 0 and more or nil
   if arrivals == 0 then
     register()
   end
@@ -433,9 +457,27 @@ function M.set(n, list)
   redraw()
 end
 
+--- Only how many wait behind the cards of session `n` has changed.
+---@param n integer
+---@param more integer
+function M.set_more(n, more)
+  local shown = behind() > 0
+  waiting[n] = more ~= 0 and more or nil
+  if not visible() or shown ~= (behind() > 0) then
+    redraw()
+    return
+  end
+  if shown then
+    local lines = require('acp.buffer')
+    local last = vim.api.nvim_buf_line_count(buffer()) - 1
+    lines.replace(buffer(), last, last + 1, { rest() })
+  end
+  dodge()
+end
+
 --- Take all decisions away: the host is gone, and with it who asked.
 function M.clear()
-  cards = {}
+  cards, waiting = {}, {}
   if arrivals > 0 then
     redraw()
   end

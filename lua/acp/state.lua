@@ -6,6 +6,7 @@ local M = {}
 local state = { host = 'stopped', agents = {}, sessions = {} }
 
 local version = 0
+local forgotten = {} ---@type table<integer, integer> tool calls that are out of the list, by session
 local copy, copied_version
 local announced_at = 0
 local GAP_MS = 30
@@ -85,13 +86,27 @@ function M.set_buffer(n, key, bufnr)
   })
 end
 
+--- Take the oldest tool calls out of the list of a session.
+---@param n integer
+---@param list table
+---@param first integer how many are to be out
+local function forget(n, list, first)
+  local out = #list == 0 and first or forgotten[n] or 0
+  forgotten[n] = first
+  for i = 1, first > out and #list or 0 do
+    list[i] = list[i + first - out]
+  end
+end
+
 --- Set some tool calls of a session; the list is there by then.
 ---@param n integer
 ---@param calls any[] position, id, title, kind, status and locations (false: none) of each
-function M.set_calls(n, calls)
+---@param first integer how many of the oldest are no longer in the list
+function M.set_calls(n, calls, first)
   local list = state.sessions[n].tool_calls
+  forget(n, list, first)
   for i = 1, #calls, 6 do
-    list[calls[i]] = {
+    list[calls[i] - first] = {
       id = calls[i + 1],
       title = calls[i + 2],
       kind = calls[i + 3],

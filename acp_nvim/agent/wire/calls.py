@@ -106,6 +106,8 @@ class IncomingCall:
 
         It is called instead of cancelling the handler; not at the end of the connection.
         """
+        self.on_abandon: Callable[[], None] | None = None
+        """Called at the end of the connection, for a handler that nobody awaits."""
         self.scope = anyio.CancelScope()
         self.answered = False
         self._respond = respond
@@ -134,6 +136,8 @@ class IncomingCall:
         """The end of the connection: nobody can be answered, the handler ends in any case."""
         self.cancelled, self.reason = True, reason
         self.scope.cancel()
+        if self.on_abandon is not None:
+            self.on_abandon()
 
     def __repr__(self) -> str:
         state = "answered" if self.answered else "cancelled" if self.cancelled else "open"

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 import anyio
+import anyio.lowlevel
 import msgspec
 from anyio.abc import TaskGroup
 from msgspec import Raw, Struct
@@ -42,6 +43,9 @@ CANCEL = "$/cancel_request"
 
 CALM, LITTLE = 8, 8 << 10
 """So many reads of at most so many bytes that only told something, and the peer is calm."""
+
+AT_ONCE = 100
+"""Events handled before others get their turn; updates that come together are one."""
 
 UNREADABLE_ANSWERED = 1000
 """Lines that are no message are answered so often: an agent that prints something else on stdout
@@ -195,9 +199,20 @@ class Endpoint:
                 self._traffic.add("in", data)
             if self._dialect.active:
                 self._peer.reads_updates = False
-            tells = self._handle(self._peer.receive(data))
+            tells = await self._handle_all(self._peer.receive(data))
             self._calm = self._calm + 1 if tells and len(data) <= LITTLE else 0
         self._handle(self._peer.close())
+
+    async def _handle_all(self, events: list[Event]) -> bool:
+        """Handle what came with one read; of very many events some at a time: nothing else on this
+        loop is to wait for all of them.
+        """
+        tells = True
+        for first in range(0, len(events), AT_ONCE):
+            if first:
+                await anyio.lowlevel.cancel_shielded_checkpoint()
+            tells = self._handle(events[first : first + AT_ONCE]) and tells
+        return tells
 
     def _handle(self, events: list[Event]) -> bool:
         """Handle events in order; tells whether they were notifications and nothing else."""
@@ -295,8 +310,9 @@ class Endpoint:
         except Exception as error:
             self._refuse_with(call, error)
         else:
-            assert self._tasks is not None
-            self._tasks.start_soon(self._serve, call, answer)
+            if answer is not None:
+                assert self._tasks is not None
+                self._tasks.start_soon(self._serve, call, answer)
 
     async def _serve(self, call: IncomingCall, answer: Awaitable[Any]) -> None:
         try:
@@ -350,15 +366,16 @@ class Endpoint:
     def _answer_all(self, reason: str) -> None:
         for call in list(self._incoming.values()):
             self._refuse(call, errors.REQUEST_CANCELLED, reason)
-            call.abandon(reason)
+            self._guarded(call.abandon, reason)
 
     def _end(self, reason: str) -> None:
         if self.closed is not None:
             return
         self.closed = reason
-        for incoming in self._incoming.values():
-            incoming.abandon(reason)
+        incoming = list(self._incoming.values())
         self._incoming.clear()
+        for one in incoming:
+            self._guarded(one.abandon, reason)
         calls = self.outgoing
         self._outgoing.clear()
         for call in calls:

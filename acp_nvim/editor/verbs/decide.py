@@ -12,21 +12,53 @@ from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.session import Session
 
+MOST_NAMED = 20
+"""Options that a message names."""
+
 
 @verb("answer")
 def answer(host: Host, args: Args) -> None:
-    """Answer a pending decision by our id; no choice means cancelled."""
+    """Answer a pending decision by our id; no choice means cancelled. One that Neovim knows too
+    little of is answered by the `kind` or the `number` (from 1) of an option.
+    """
     decision = host.decision(str(args.get("id")))
+    meant = "kind" in args or "number" in args
     if decision is None:
-        host.echo("warn", f"no pending decision {args.get('id')}")
+        over = "this question is over" if meant else f"no pending decision {args.get('id')}"
+        host.echo("info" if meant else "warn", over)
         return
     choice = args.get("choice")
-    if choice is None:
+    if meant:
+        _choose_meant(host, decision, args)
+    elif choice is None:
         decision.resolve(CANCELLED)
     elif decision.subject == "elicitation":
         forms.answer(host, decision, str(choice), args.get("content"))
     else:
         _choose(host, decision, str(choice), args)
+
+
+def _choose_meant(host: Host, decision: Decision, args: Args) -> None:
+    number = int(args.get("number") or 0)
+    by_number = decision.options[number - 1] if 0 < number <= len(decision.options) else None
+    option = by_number if number else decision.first(str(args["kind"]))
+    if option is None:
+        wanted = f"option {number}" if number else f"option of kind {args['kind']}"
+        host.echo("error", f"no {wanted}; options: {_names(decision)}")
+    elif decision.behind and not option.kind.startswith("reject"):
+        _bring(host, decision)
+    elif decision.subject == "elicitation":
+        forms.answer(host, decision, option.id, None)
+    else:
+        _resolve(host, decision, option, args)
+
+
+def _bring(host: Host, decision: Decision) -> None:
+    """Nobody says yes to what was not shown: a key on its line has the card come first."""
+    session = _asked_in(host, decision)
+    if session is not None and session.decisions.bring(decision):
+        session.change(decision.listed, "more")
+        host.echo("info", "shown now: press the key again to answer")
 
 
 def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
@@ -81,7 +113,9 @@ async def propose_oldest(host: Host) -> None:
 
 
 def _names(decision: Decision) -> str:
-    return ", ".join(option.id for option in decision.options) or "none"
+    ids = [option.id for option in decision.options[:MOST_NAMED]]
+    more = len(decision.options) - len(ids)
+    return ", ".join([*ids, *([f"and {more} more"] if more else [])]) or "none"
 
 
 @verb("allow")

@@ -10,6 +10,7 @@ from acp_nvim.editor.verbs.agents import agent_name
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+from acp_nvim.session import lists
 
 AGAIN = ":Acp login tries again"
 
@@ -63,9 +64,16 @@ async def _method(host: Host, connection: Connection, wanted: object) -> schema.
     if len(methods) == 1:
         return methods[0]
     at = await host.choose(
-        f"Log in to {connection.title}", [auth.name(method) for method in methods], "login"
+        f"Log in to {connection.title}{_left(connection)}",
+        [auth.name(method) for method in methods],
+        "login",
     )
     return None if at is None else methods[at]
+
+
+def _left(connection: Connection) -> str:
+    left = connection.agent.methods_left
+    return f" ({lists.more(left)})" if left else ""
 
 
 async def _by_agent(host: Host, connection: Connection, method: schema.AuthMethod) -> None:

@@ -7,12 +7,18 @@ resolves. It knows nothing of how it is drawn or who waits.
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 
+AT_ONCE: Final = 1000
+IN_FRONT: Final = 50
+"""So many pending decisions of a session are shown as cards and listed; the rest waits behind."""
+
+Listed = Literal["permissions", "elicitations", "questions"]
 Subject = Literal["permission", "access", "command", "elicitation", "consent"]
 """What is asked about: a permission that an agent asks for; access to a file or a command that it
 wants, which rules leave to the user; an elicitation; or what a project brings along, which is a
@@ -67,19 +73,39 @@ class Decision:
     """The child session that asks through its parent's list (`session/subagents.py`)."""
     completed: bool = False
     """What the user agreed to open has been done (v1/elicitation#url-mode)."""
+    behind: bool = False
+    """So many wait before it that it has no card yet."""
     redraw: Callable[[], None] = lambda: None
     """Draw the place where it stands again."""
+    reply: Callable[[Outcome], None] | None = None
+    """Answers whoever asked, before all who wait are told."""
     waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
 
     def resolve(self, outcome: Outcome, by: str = "user") -> bool:
         """Set the outcome and tell all who wait; False when it was resolved before."""
+        if not self.settle(outcome, by):
+            return False
+        self.tell()
+        return True
+
+    def settle(self, outcome: Outcome, by: str) -> bool:
+        """Set the outcome and answer whoever asked; `tell` comes next. False when it was resolved
+        before.
+        """
         if self.outcome is not None:
             return False
         self.outcome, self.by = outcome, by
+        reply, self.reply = self.reply, None
+        if reply is not None:
+            reply(outcome)
+        return True
+
+    def tell(self) -> None:
+        """Tell all who wait how it was resolved."""
+        assert self.outcome is not None
         waiters, self.waiters = self.waiters, []
         for waiter in waiters:
-            waiter(outcome)
-        return True
+            waiter(self.outcome)
 
     @property
     def refused(self) -> bool:
@@ -97,7 +123,7 @@ class Decision:
         return words if self.by in ("user", "cancel") else f"{words} ({self.by})"
 
     @property
-    def listed(self) -> Literal["permissions", "elicitations", "questions"]:
+    def listed(self) -> Listed:
         """The list of the snapshot that it stands in while it is pending."""
         if self.subject == "elicitation":
             return "elicitations"
@@ -113,11 +139,17 @@ class Decision:
 
 
 class Decisions:
-    """The pending decisions of one session, oldest first."""
+    """The pending decisions of one session, oldest first: those in front, and those behind."""
 
     def __init__(self) -> None:
         """Start with none."""
         self._pending: dict[str, Decision] = {}
+        self._front: dict[str, Decision] = {}
+        self._behind: deque[Decision] = deque()
+        """In order; those that are resolved meanwhile are passed over when it is their turn."""
+        self._waiting: Counter[Listed] = Counter()
+        """How many of `_behind` are pending."""
+        self._ending = False
 
     def __iter__(self) -> Iterator[Decision]:
         """Iterate over a copy, so that resolving while iterating is safe."""
@@ -127,15 +159,48 @@ class Decisions:
         """Return the number that is pending."""
         return len(self._pending)
 
+    @property
+    def front(self) -> list[Decision]:
+        """The oldest ones, which have cards."""
+        return list(self._front.values())
+
+    @property
+    def waiting(self) -> dict[str, int]:
+        """How many wait behind these, by the list that they belong to."""
+        return {name: count for name, count in self._waiting.items() if count}
+
     def add(self, decision: Decision) -> None:
         """Make it pending until it is resolved; one that a rule has resolved is not."""
         if decision.outcome is not None:
             return
         self._pending[decision.id] = decision
-        decision.waiters.append(lambda _: self._drop(decision.id))
+        decision.behind = len(self._front) >= IN_FRONT
+        if decision.behind:
+            self._behind.append(decision)
+            self._waiting[decision.listed] += 1
+        else:
+            self._front[decision.id] = decision
+        decision.waiters.append(lambda _: self._drop(decision))
 
-    def _drop(self, decision_id: str) -> None:
-        self._pending.pop(decision_id, None)
+    def _drop(self, decision: Decision) -> None:
+        del self._pending[decision.id]
+        if decision.behind:
+            self._waiting[decision.listed] -= 1
+            return
+        del self._front[decision.id]
+        while self._behind and not self._ending:
+            if self.bring(self._behind.popleft()):
+                break
+
+    def bring(self, decision: Decision) -> bool:
+        """Put one that waits behind in front, where it gets its card; False for any other."""
+        if not decision.behind or decision.outcome is not None:
+            return False
+        self._waiting[decision.listed] -= 1
+        decision.behind = False
+        self._front[decision.id] = decision
+        decision.redraw()
+        return True
 
     def get(self, decision_id: str) -> Decision | None:
         """Return a pending one by our id."""
@@ -147,5 +212,24 @@ class Decisions:
 
     def cancel_all(self, by: str) -> bool:
         """Resolve every pending one as cancelled; False when there was none."""
-        resolved = [decision.resolve(CANCELLED, by) for decision in self]
-        return any(resolved)
+        there = bool(self._pending)
+        for _ in self.cancelling(by):
+            pass
+        return there
+
+    def cancelling(self, by: str) -> Iterator[None]:
+        """The same in steps of `AT_ONCE`: first all are answered, then all who wait are told."""
+        pending = list(self._pending.values())
+        steps = range(0, len(pending), AT_ONCE)
+        self._ending = True  # nobody moves up to be cancelled
+        try:
+            for first in steps:
+                for decision in pending[first : first + AT_ONCE]:
+                    decision.settle(CANCELLED, by)
+                yield
+            for first in steps:
+                for decision in pending[first : first + AT_ONCE]:
+                    decision.tell()
+                yield
+        finally:
+            self._ending = False

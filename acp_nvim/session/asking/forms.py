@@ -72,7 +72,7 @@ class Problem:
 
 def fields(form: schema.ElicitationSchema) -> list[Field]:
     """The fields of a form, in its order."""
-    required = given(form.required) or ()
+    required = set(given(form.required) or ())
     found = (given(form.properties) or {}).items()
     return [_field(name, property_, name in required) for name, property_ in found]
 

@@ -3,28 +3,49 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from acp_nvim.protocol import schema
 from acp_nvim.session.asking import requests
-from acp_nvim.session.asking.decisions import Decision, Option
+from acp_nvim.session.asking.decisions import KINDS, Decision, Option
 from acp_nvim.session.asking.rules import Case
+from acp_nvim.session.lists import LISTED
 from acp_nvim.session.tool_calls import ToolCall
 
 
 def permission_decision(
     decision_id: str, call: ToolCall, params: schema.RequestPermissionRequest
 ) -> Decision:
-    """Return the decision for a permission request, all of its options in the agent's order."""
+    """Return the decision for a permission request, its options in the agent's order. Of very many
+    those are kept that come first, and the first of each kind.
+    """
+    if len(params.options) > LISTED:
+        params = msgspec.structs.replace(params, options=_fewer(params.options))
     return Decision(
         decision_id,
         "permission",
         call.title or call.name or call.id,
         kind=call.kind,
         tool_call_id=call.id,
-        options=[Option(option.option_id, option.name, option.kind) for option in params.options],
+        options=[_option(it.option_id, it.name, it.kind) for it in params.options],
         request=params,
     )
+
+
+def _fewer(options: Sequence[schema.PermissionOption]) -> list[schema.PermissionOption]:
+    first = [next((it for it in options if it.kind == kind), None) for kind in KINDS]
+    rest = options[: LISTED - len(KINDS)]
+    return [*rest, *(it for it in first if it is not None and it not in rest)]
+
+
+@lru_cache(maxsize=256)
+def _option(id: str, name: str, kind: str) -> Option:
+    """Most requests of an agent offer the same."""
+    return Option(id, name, kind)
 
 
 def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
