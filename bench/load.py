@@ -15,7 +15,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import process
 from bench.editor import Editor, Watched
 from bench.sides import INIT, ROOT, _lua, environment, nvim
 
@@ -29,7 +28,9 @@ vim.api.nvim_create_autocmd('User', {{ pattern = 'AcpNotice', callback = functio
 end }})
 require('acp').setup({{
   agent = 'bench',
-  agents = {{ bench = {{ command = {command}, env = {{ PYTHONPATH = {root!r}, ACP_PROBE = '' }} }} }},
+  agents = {{
+    bench = {{ command = {command}, env = {{ PYTHONPATH = {root!r}, ACP_PROBE = '' }} }},
+  }},
   checkpoints = false,
 }})
 """
@@ -202,8 +203,14 @@ def closed(count: int) -> None:
 
 
 CLOSE = """
-  local n = require('acp.state').current()
-  require('acp.host').notify('close_session', { session = n })
+  vim.ui.select = function(items, _, done)
+    local at = 1
+    for i, item in ipairs(items) do
+      at = (type(item) == 'table' and item.label or item) == 'close' and i or at
+    end
+    vim.schedule(function() done(items[at], at) end)
+  end
+  vim.cmd('Acp sessions')
 """
 LEFT = """
   collectgarbage() collectgarbage()
@@ -227,5 +234,4 @@ LEFT = """
 if __name__ == "__main__":
     case = sys.argv[1]
     number = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    process  # noqa: B018
     {"turns": turns, "closed": closed}.get(case, lambda n: much(case, n))(number or 100)

@@ -391,9 +391,13 @@ class Conversation:
         was_open = self.is_open
         session.status = "closed"
         session.remark("info", "closed")
-        session.change("status")
-        if was_open:
-            await self._let_go()
+        session.let_go()
+        try:
+            if was_open:
+                await self._let_go()
+        finally:
+            if self.running is None:
+                self.connection = None
 
     async def _let_go(self) -> None:
         """Tell the agent, where it wants to hear that; it may not know the session any more."""

@@ -16,7 +16,7 @@ from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.conversation import Conversation
 from acp_nvim.agent.opening import Origin, Way
-from acp_nvim.agent.stored import Stored, listed, merged
+from acp_nvim.agent.stored import SESSIONS, Stored, listed, merged
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.editor.host import Host
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
@@ -113,7 +113,10 @@ async def _listed(host: Host, name: str) -> list[Stored]:
     if not connection.agent.session_capabilities.list:
         return []
     try:
-        return await listed(name, connection.agent)
+        found = await listed(name, connection.agent)
+        if len(found) >= SESSIONS:
+            host.echo("info", f"{name} has very many sessions: the first {SESSIONS:,} are listed")
+        return found
     except RequestError as error:
         if error.code != AUTH_REQUIRED:
             raise

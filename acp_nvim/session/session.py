@@ -106,9 +106,7 @@ class Session(Calls):
         if "tool_calls" in names:
             names.remove("tool_calls")
             changes.append((["tool_calls"], []))
-            self._changes.calls.update(
-                range(lists.dropped(len(self.tool_calls)), len(self.tool_calls))
-            )
+            self._changes.calls = set(self._in_state())
         changes += [([name], self._value(name)) for name in names]
         return changes
 
@@ -116,13 +114,20 @@ class Session(Calls):
         """Return how many of the oldest tool calls are no longer in the state, and those in it that
         changed, with their positions from 1.
         """
-        first = lists.dropped(len(self.tool_calls))
-        changed = sorted(index for index in self._changes.calls if index >= first)
+        shown = self._in_state()
+        changed = sorted(index for index in self._changes.calls if index in shown)
         self._changes.calls.clear()
-        if first != self.cut.get("tool_calls", 0):
-            self.cut["tool_calls"] = first
+        if shown and shown.start != self.cut.get("tool_calls", 0):
+            self.cut["tool_calls"] = shown.start
             self.change("more")
-        return first, [(index + 1, self.tool_calls.at(index)) for index in changed]
+        return shown.start, [(index + 1, self.tool_calls.at(index)) for index in changed]
+
+    def _in_state(self) -> range:
+        """The positions of the tool calls that are in the state, from 0: none of a closed session,
+        else the newest ones.
+        """
+        count = len(self.tool_calls)
+        return range(count if self.status == "closed" else lists.dropped(count), count)
 
     @property
     def calls_changed(self) -> bool:
@@ -174,6 +179,14 @@ class Session(Calls):
     def _pending(self, name: str) -> list[dict[str, Any]]:
         shown = snapshot.elicitation if name == "elicitations" else snapshot.permission
         return [shown(decision) for decision in self.decisions.front if decision.listed == name]
+
+    def let_go(self) -> None:
+        """It is closed: its chat stays, and what the user decides on."""
+        self.modes = self.mode = self.models = self.usage = None
+        self.plan, self.commands, self.options, self.echo = (), (), (), ""
+        self.plans.clear()
+        self.cut.clear()
+        self.change("status", "modes", "usage", "plan", "commands", "options", "more", "tool_calls")
 
     # -- turns ------------------------------------------------------------------------------------
 

@@ -100,7 +100,8 @@ def export(host: Host, args: Args) -> None:
     if conversation is None:
         host.echo("info", "no session to export")
         return
-    known = conversation.connection.traffic.secrets if conversation.connection else ()
+    connection = host.agents.connections.get(conversation.session.agent)
+    known = connection.traffic.secrets if connection is not None else ()
     lines = reports.markdown(conversation.session, known)
     if args.get("file"):
         path = Path(str(args["file"]))
