@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,9 @@ class Load:
 
         seen = self.editor.watch(over, 0.002, keys)
         return seen, time.monotonic() - started
+
+    def ended(self, count: int) -> bool:
+        return bool(self.lua("return _G.bench_ends") == count)
 
     def probed(self) -> list[str]:
         """What the host's loop did for long."""
@@ -188,7 +192,7 @@ def closed(count: int) -> None:
     load = Load()
     for n in range(1, count + 1):
         load.lua("require('acp').prompt('work 3', { new = true })")
-        load.editor.wait(lambda n=n: load.lua("return _G.bench_ends") == n)
+        load.editor.wait(partial(load.ended, n))
         load.lua(CLOSE)
         load.editor.wait(
             lambda: load.lua("return require('acp.state').session().status") == "closed"

@@ -42,7 +42,9 @@ def client() -> Client:
 def ask(client: Client, session_id: str) -> Awaitable[Any]:
     params = msgspec.json.encode({"sessionId": session_id, "path": "/a"})
     method = "fs/read_text_file"
-    return client.request(method, msgspec.Raw(params), IncomingCall(1, method))
+    answer = client.request(method, msgspec.Raw(params), IncomingCall(1, method))
+    assert answer is not None
+    return answer
 
 
 async def read(client: Client, session_id: str) -> str:

@@ -24,6 +24,8 @@ class Batch:
         self._folds: list[Any] = []
         self._end = -1
         """The row below the last operation, if that one put rows."""
+        self._joins = False
+        """Whether the last rows of that operation may be replaced with others below."""
         self._lines: list[str] = []
         self._decor: list[list[Any]] = [[], [], []]
         """Looks, rows and targets of that operation, as `rows.decor_op` has them."""
@@ -32,11 +34,19 @@ class Batch:
         share theirs.
         """
 
-    def put(self, first: int, last: int, rows: Sequence[Row], under: Sequence[str] = ()) -> int:
+    def put(
+        self,
+        first: int,
+        last: int,
+        rows: Sequence[Row],
+        under: Sequence[str] = (),
+        joins: bool = False,
+    ) -> int:
         """Replace rows [first, last) by these, and rows that are but text `under` them; returns
-        their characters.
+        their characters. `joins`: no fold begins or ends there, so that the rows above and below
+        may be replaced together with them.
         """
-        self._continue(first, last)
+        self._continue(first, last, joins)
         lines, (looks, looked, targets) = self._lines, self._decor
         known = self._looks
         at = len(lines)
@@ -83,17 +93,18 @@ class Batch:
         self._ops.append(["chat", self._n, first, last, self._lines, self._decor])
         self._end = first
 
-    def _continue(self, first: int, last: int) -> None:
-        """What is put right below the last operation belongs to it, and so does what it replaces
-        there.
+    def _continue(self, first: int, last: int, joins: bool) -> None:
+        """Rows that are added right below the last operation belong to it, and those that are
+        replaced there where both join.
         """
-        if first != self._end:
-            self._open(first, last)
-        elif last > first:
+        if first == self._end and (first == last or (joins and self._joins)):
             self._ops[-1][3] += last - first
+        else:
+            self._open(first, last)
+        self._joins = joins
 
     def _merge(self, first: int, last: int, more: list[str], decor: list[list[Any]]) -> None:
-        self._continue(first, last)
+        self._continue(first, last, joins=False)
         lines, (looks, looked, targets) = self._lines, self._decor
         for at, look in zip(decor[1][::2], decor[1][1::2], strict=True):
             looked += (at + len(lines), look + len(looks))

@@ -68,14 +68,16 @@ class Static(Struct, eq=False):
             return used + batch.put(below, below + 1, rows[-1:])
         return self._change(start, at_top, old, rows, batch)
 
-    @staticmethod
-    def _change(start: int, at_top: bool, old: list[Row], rows: list[Row], batch: Batch) -> int:
+    def _change(
+        self, start: int, at_top: bool, old: list[Row], rows: list[Row], batch: Batch
+    ) -> int:
         top = _common(old, rows)
         bottom = _common(old[top:][::-1], rows[top:][::-1])
         if top == len(old) == len(rows):
             return 0
         fresh = rows[top : len(rows) - bottom]
-        return batch.put(start + top, start + len(old) - bottom + at_top, fresh)
+        last = start + len(old) - bottom + at_top
+        return batch.put(start + top, last, fresh, joins=not self.folded)
 
 
 class Document:

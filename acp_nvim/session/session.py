@@ -102,11 +102,15 @@ class Session(Calls):
         calls by themselves are told by `take_calls`.
         """
         changes: list[tuple[list[str | int], Any]] = []
+        shown = self._in_state()
+        if shown and shown.start != self.cut.get("tool_calls", 0):
+            self.cut["tool_calls"] = shown.start
+            self._changes.names.add("more")
         names = self._changes.take_names()
         if "tool_calls" in names:
             names.remove("tool_calls")
             changes.append((["tool_calls"], []))
-            self._changes.calls = set(self._in_state())
+            self._changes.calls = set(shown)
         changes += [([name], self._value(name)) for name in names]
         return changes
 
@@ -117,9 +121,6 @@ class Session(Calls):
         shown = self._in_state()
         changed = sorted(index for index in self._changes.calls if index in shown)
         self._changes.calls.clear()
-        if shown and shown.start != self.cut.get("tool_calls", 0):
-            self.cut["tool_calls"] = shown.start
-            self.change("more")
         return shown.start, [(index + 1, self.tool_calls.at(index)) for index in changed]
 
     def _in_state(self) -> range:

@@ -57,5 +57,5 @@ def told(*_: Any) -> None:
 
 if os.environ.get("ACP_PROBE"):
     gc.callbacks.append(collected)
-    asyncio.Handle._run = timed  # type: ignore[method-assign]
+    asyncio.Handle._run = timed  # type: ignore[assignment, method-assign]
     signal.signal(signal.SIGUSR1, told)

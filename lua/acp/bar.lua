@@ -114,10 +114,7 @@ local function text(n, width)
   if not session then
     return ''
   end
-  local asked = 0
-  for _, name in ipairs({ 'permissions', 'elicitations', 'questions' }) do
-    asked = asked + #(session[name] or {})
-  end
+  local asked = require('acp.statusline').asked(session)
   local questions = counted(asked, asked == 1 and 'question' or 'questions')
   local now = { status(n, session) }
   now[#now + 1] = counted(#(session.queue or {}), 'waiting')

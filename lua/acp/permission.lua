@@ -450,8 +450,8 @@ function M.set(n, list, more)
       arrivals = arrivals + 1
       dismissed = false
     end
-    local more = { session = n, order = order[card.id] or arrivals }
-    cards[#cards + 1] = vim.tbl_extend('force', card, more)
+    local own = { session = n, order = order[card.id] or arrivals }
+    cards[#cards + 1] = vim.tbl_extend('force', card, own)
   end
   table.sort(cards, comes_first)
   redraw()
@@ -468,9 +468,8 @@ function M.set_more(n, more)
     return
   end
   if shown then
-    local lines = require('acp.buffer')
     local last = vim.api.nvim_buf_line_count(buffer()) - 1
-    lines.replace(buffer(), last, last + 1, { rest() })
+    require('acp.buffer').replace(buffer(), last, last + 1, { rest() })
   end
   dodge()
 end

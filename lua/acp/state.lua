@@ -6,7 +6,8 @@ local M = {}
 local state = { host = 'stopped', agents = {}, sessions = {} }
 
 local version = 0
-local forgotten = {} ---@type table<integer, integer> by session: tool calls that are out of its list
+-- Tool calls that are out of the list, by session.
+local forgotten = {} ---@type table<integer, integer>
 local copy, copied_version
 local announced_at = 0
 local GAP_MS = 30

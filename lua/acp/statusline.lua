@@ -23,15 +23,24 @@ function M.usage(session)
   end
 end
 
+--- Decisions of a session that wait, those included that are not listed.
+---@param session acp.Session
+---@return integer
+function M.asked(session)
+  local count, more = 0, session.more or {}
+  for _, name in ipairs({ 'permissions', 'elicitations', 'questions' }) do
+    count = count + #(session[name] or {}) + (more[name] or 0)
+  end
+  return count
+end
+
 --- Decisions that wait, of all sessions.
 ---@param sessions table<integer, acp.Session>
 ---@return integer
 local function pending(sessions)
   local count = 0
   for _, session in pairs(sessions) do
-    for _, name in ipairs({ 'permissions', 'elicitations', 'questions' }) do
-      count = count + #(session[name] or {})
-    end
+    count = count + M.asked(session)
   end
   return count
 end

@@ -62,6 +62,7 @@
 ---@field permissions? acp.Permission[]
 ---@field elicitations? acp.Elicitation[]
 ---@field questions? acp.Permission[] of ours, that no agent waits for
+---@field more? table<string, integer> of lists that are cut, by name: how many are not in them
 ---@field subagents? acp.Subagent[]
 ---@field parent? integer of a subagent: the session that has started it
 ---@field edits? acp.Edit[]

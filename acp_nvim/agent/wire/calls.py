@@ -108,9 +108,16 @@ class IncomingCall:
         """
         self.on_abandon: Callable[[], None] | None = None
         """Called at the end of the connection, for a handler that nobody awaits."""
-        self.scope = anyio.CancelScope()
+        self._scope: anyio.CancelScope | None = None
         self.answered = False
         self._respond = respond
+
+    @property
+    def scope(self) -> anyio.CancelScope:
+        """Of the task that serves it, if one does."""
+        if self._scope is None:
+            self._scope = anyio.CancelScope()
+        return self._scope
 
     def answer(self, result: Any) -> None:
         """Answer at once, for a handler that has more to do than the peer needs to wait for. What
@@ -135,9 +142,10 @@ class IncomingCall:
     def abandon(self, reason: str) -> None:
         """The end of the connection: nobody can be answered, the handler ends in any case."""
         self.cancelled, self.reason = True, reason
-        self.scope.cancel()
         if self.on_abandon is not None:
             self.on_abandon()
+        else:
+            self.scope.cancel()
 
     def __repr__(self) -> str:
         state = "answered" if self.answered else "cancelled" if self.cancelled else "open"

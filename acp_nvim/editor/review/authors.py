@@ -29,7 +29,9 @@ class Authors:
 
     def enter(self, turn: Turn) -> None:
         """A turn has begun, or goes on with another prompt."""
-        if not turn.ready.is_set() and turn not in self._starting:
+        there = (one for one in self._starting if not (one.ready.is_set() or one.over.is_set()))
+        self._starting = [one for one in there if one is not turn]
+        if not turn.ready.is_set():
             self._starting.append(turn)
 
     async def last(self, path: str) -> tuple[Turn | None, int]:
