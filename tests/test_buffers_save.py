@@ -207,9 +207,10 @@ def test_unsaved_edits_and_a_changed_file_are_never_saved_over(live: Live, autor
 def test_a_deleted_file_is_written_again(live: Live) -> None:
     live.read("f")
     Path(live.path("f")).unlink()
-    assert live.read("f") == TEXT
+    assert live.reason(live.read, "f") == (-32002, "missing")
     live.write("f", CHANGED)
     assert live.bytes("f").decode() == CHANGED
+    assert live.writes[-1][3] == "created"
 
 
 def test_a_file_written_twice_within_the_clocks_grain_is_read_anew(live: Live) -> None:

@@ -21,13 +21,17 @@ class Heard:
     def __init__(self) -> None:
         self.told: list[tuple[str, Any]] = []
 
-    def typed(self, path: str, after: Text) -> None:
+    def typed(self, path: str, after: Text, undone: bool = False) -> None:
         """The text after the user's edit."""
-        self.told.append(("typed", after))
+        self.told.append(("undone" if undone else "typed", after))
 
-    def reread(self, path: str, before: Text, after: Text) -> None:
+    def reread(self, path: str, before: Text, after: Text, undone: bool = False) -> None:
         """The text that Neovim has read."""
         self.told.append(("reread", after))
+
+    def left(self, path: str, unsaved: bool) -> None:
+        """Its text has been given up."""
+        self.told.append(("left", unsaved))
 
     def lost(self, path: str) -> None:
         """It has to be read."""

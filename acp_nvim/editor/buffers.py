@@ -10,9 +10,12 @@ from collections import OrderedDict
 from collections.abc import Awaitable
 from typing import Any, Final, Protocol
 
+from anyio import to_thread
+
 from acp_nvim.agent.fs.decode import Format, clean
 from acp_nvim.agent.fs.live import BufferText, Change, Closed, Written
 from acp_nvim.agent.fs.paths import Place
+from acp_nvim.agent.fs.verify import holds
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text, size
 
@@ -20,6 +23,7 @@ MODULE: Final = "acp.buffers"
 OUTSIDE: Final = "acp.outside"
 MAX_BYTES: Final = 64 * 1024 * 1024
 EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64, 128
+GONE, NEW = 256, 512
 
 
 class Caller(Protocol):
@@ -88,20 +92,31 @@ class Buffers:
             "fresh": change.fresh,
             "synced": change.synced,
         }
-        outcome, why, saved, answer = await self._write(live, _rows(change.hunks), want)
+        if change.unsaved and change.save == "never":
+            want["modified"] = True
+        outcome, why, saved, answer, stamp = await self._write(live, _rows(change.hunks), want)
         if answer is None:
             return Written(outcome, why)
         if outcome == "done":
             after = _text(answer, apply(live.raw.lines, change.hunks), live.raw is live.text)
-            return Written("done", "", saved, after)
+            held = await self._verified(change.verify, after, stamp)
+            return Written("done", "", saved, after, held)
         return Written(outcome, why, False, await self._restored(live, _text(answer, [])))
+
+    async def _verified(self, place: Place | None, live: BufferText, stamp: str | None) -> bool:
+        """Whether the file holds what was saved, as far as that can be told: by one read of it in a
+        worker thread. What is heard of the buffer meanwhile is newer than this write (`Mirrors`).
+        """
+        if place is None or stamp is None:
+            return True
+        return await to_thread.run_sync(holds, place, live, stamp)
 
     async def _write(
         self, live: BufferText, rows: list[Any], want: dict[str, Any]
-    ) -> tuple[Any, Any, Any, Any]:
+    ) -> tuple[Any, Any, Any, Any, Any]:
         answer = await self._bridge.call(MODULE, "write", live.bufnr, live.tick, rows, want)
-        outcome, why, saved, snapshot = [*answer, None, None, None][:4]
-        return outcome, why or "", bool(saved), snapshot
+        outcome, why, saved, snapshot, stamp = [*answer, None, None, None, None][:5]
+        return outcome, why or "", bool(saved), snapshot, stamp
 
     async def _restored(self, before: BufferText, now: BufferText) -> BufferText:
         """The buffer with the lines it had, where an undo did not bring them back."""
@@ -110,7 +125,7 @@ class Buffers:
             return now
         eol = before.raw.eol
         want = {"eol": eol, "empty": before.raw == EMPTY, "modified": before.modified}
-        _, _, _, answer = await self._write(now, _rows(hunks), want)
+        _, _, _, answer, _ = await self._write(now, _rows(hunks), want)
         return now if answer is None else _text(answer, list(before.raw.lines))
 
     def _taken(
@@ -182,6 +197,8 @@ def _buffer(bufnr: int, tick: int, flags: int, encoding: str, raw: Text, text: T
         modified=bool(flags & MODIFIED),
         format=_format(flags, encoding),
         stale=bool(flags & STALE),
+        gone=bool(flags & GONE),
+        new=bool(flags & NEW),
     )
 
 

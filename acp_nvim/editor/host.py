@@ -71,6 +71,7 @@ class Host:
             self.access,
             self.worked_at,
             self.review.wrote,
+            self.review.edits.seen,
         )
         self.review.edits.exclusive = self.files.turn
         self.files.amends = self.review.proposing

@@ -74,6 +74,19 @@ def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
     return _result(live, taken, eol)
 
 
+def overlaid(base: Text, ours: Text, theirs: Text) -> Text:
+    """Both sides' changes, never a conflict: where both changed the same lines, theirs."""
+    if ours in (base, theirs):
+        return theirs
+    if theirs == base:
+        return ours
+    chosen: list[Hunk] = []
+    for mine, others in _regions(diff(base.lines, ours.lines), diff(base.lines, theirs.lines)):
+        chosen += others or mine
+    eol = ours.eol if theirs.eol == base.eol else theirs.eol
+    return from_lines(apply(base.lines, chosen), eol)
+
+
 def _result(live: Text, taken: list[Hunk], eol: bool) -> Merged:
     lines = apply(live.lines, taken)
     if lines:

@@ -1,21 +1,56 @@
-"""What each session's agent last read or wrote of each file: the base of its next write.
+"""What each session's agent believes a file to hold: the base of its next write.
 
-Whole texts are kept up to a number of bytes, the least recently used go first; of those that went
-only the digest stays, which is enough to know whether a present text is still that one.
+An agent writes whole texts. What it changes is the difference between its text and the **base**:
+what it last read or wrote, *of the text that is there*. So the base has to follow some changes of
+the file, and must not follow others. `Seen.changed` is told of every change, with its `Act`:
+
+- `TYPED`: the user's own work, a save, another agent's write. The base stays. The next write is
+  merged with it, and refused where both changed the same lines.
+- `DECIDED`: the user refused text (reject, restore, the other side of a conflict) or gave up what
+  was not saved (`:edit!`). The base changes as the text does, for every session. Whoever writes
+  that text again writes it again, because it is a change once more.
+- `RETURNED`: the user went through texts that have been there (undo, redo, unreject, the restore of
+  a restore). Where the agent wrote the text itself, or where its base has been changed in one of
+  these ways since it read the file, the base changes as the text does. Anything else counts as
+  typed: what the user undoes of their own, or brings back, is theirs.
+- `REPLACED`: a program changed the file on disk. That is the user's work, too, with one exception:
+  where the agent's own lines were there before and are afterwards as if it had never written them
+  (`git checkout`), they are no longer part of the base.
+
+A file that is gone is an empty base: the next write brings it, as a whole. If somebody else brought
+another file meanwhile, the write is refused, because the agent knows nothing of that one.
+
+In each case only those parts of the base change that the act has changed. So what the user typed
+after the agent read the file is merged with its next write, whatever has been rejected meanwhile.
+
+Texts are kept up to a number of bytes, the least recently used go first; of those that went only
+the digest stays, which is enough to know whether a present text is still that one.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from enum import Enum
 
 import msgspec
 
-from acp_nvim.edits.text import Text, digest, size
+from acp_nvim.edits.hunks import Hunk, apply, diff
+from acp_nvim.edits.merge import overlaid
+from acp_nvim.edits.text import EMPTY, Text, digest, from_lines, size
 
 MAX_BYTES = 64 * 1024 * 1024
 """Of texts, all sessions together."""
 MAX_DIGESTS = 20_000
+
+
+class Act(Enum):
+    """How a file came by another text; see the module."""
+
+    TYPED = "typed"
+    DECIDED = "decided"
+    RETURNED = "returned"
+    REPLACED = "replaced"
 
 
 class Stale(msgspec.Struct, frozen=True):
@@ -24,12 +59,109 @@ class Stale(msgspec.Struct, frozen=True):
     reason: str
 
 
+class Belief(msgspec.Struct, frozen=True):
+    """What one agent knows of one file."""
+
+    base: Text
+    apart: Text | None = None
+    """The base without what the agent itself has written; None when it has written nothing."""
+    moved: bool = False
+    """Whether an act has changed the base since the agent last read or wrote the file."""
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return size(self.base) + (size(self.apart) if self.apart is not None else 0)
+
+    def reads(self, text: Text) -> Belief:
+        """The agent is given this text."""
+        apart = self.apart
+        if apart is not None and text != self.base:
+            apart = overlaid(self.base, apart, text)
+        return Belief(text, None if apart == text else apart)
+
+    def writes(self, text: Text) -> Belief:
+        """The agent makes this of its base."""
+        apart = self.base if self.apart is None else self.apart
+        return Belief(text, None if apart == text else apart)
+
+    def follows(self, before: Text | None, after: Text | None, act: Act) -> Belief:
+        """The file changed from one text to the other."""
+        if after is None:
+            return Belief(EMPTY, moved=True)
+        if act is Act.DECIDED:
+            apart = self.apart and before and overlaid(before, self.apart, after)
+            return msgspec.structs.replace(self._moved(before, after), apart=apart)
+        if act is Act.RETURNED:
+            return self._moved(before, after) if self.moved else self._retraced(before, after)
+        if act is Act.REPLACED and before is not None:
+            return self._without_own(before, after)
+        return self
+
+    def _moved(self, before: Text | None, after: Text) -> Belief:
+        """The base changes as the text did."""
+        base = after if before is None else overlaid(before, self.base, after)
+        return Belief(base, self.apart, moved=True)
+
+    def _retraced(self, before: Text | None, after: Text) -> Belief:
+        """The same, where the agent wrote the text itself."""
+        if before is None or self.apart is None:
+            return self
+        own = diff(self.apart.lines, self.base.lines)
+        typed = diff(self.base.lines, before.lines)
+        spans = [_span(typed, hunk) for hunk in own]
+        steps = diff(before.lines, after.lines)
+        taken = [s for s in steps if any(s.start <= end and first <= s.end for first, end in spans)]
+        eol = after.eol if self.apart.eol != self.base.eol else before.eol
+        partly = from_lines(apply(before.lines, taken), eol)
+        return self._moved(before, partly) if partly != before else self
+
+    def _without_own(self, before: Text, after: Text) -> Belief:
+        """The agent's own lines leave the base where they have left the file."""
+        if self.apart is None:
+            return self
+        typed = diff(self.base.lines, before.lines)
+        left = diff(self.apart.lines, after.lines)
+        gone = [
+            Hunk(own.new_start, own.new_end, self.apart.lines[own.start : own.end], own.start)
+            for own in diff(self.apart.lines, self.base.lines)
+            if not any(_touches(hunk, own.new_start, own.new_end) for hunk in typed)
+            and not any(_touches(hunk, own.start, own.end) for hunk in left)
+        ]
+        ended = self.base.eol == before.eol and self.apart.eol == after.eol
+        eol = self.apart.eol if ended else self.base.eol
+        base = from_lines(apply(self.base.lines, gone), eol)
+        return self if base == self.base else Belief(base, self.apart, moved=True)
+
+
+def _touches(hunk: Hunk, start: int, end: int) -> bool:
+    """Whether a hunk changes one of these old rows, or brings lines where there are none."""
+    if start == end:
+        return hunk.start <= start <= hunk.end
+    if hunk.start == hunk.end:
+        return start < hunk.start < end
+    return hunk.start < end and start < hunk.end
+
+
+def _span(typed: list[Hunk], own: Hunk) -> tuple[int, int]:
+    """The rows of an agent's hunk in the text that the user has made of it since."""
+    first = own.new_start + sum(hunk.growth for hunk in typed if hunk.end <= own.new_start)
+    last = own.new_end + sum(hunk.growth for hunk in typed if hunk.start < own.new_end)
+    return first, max(first, last)
+
+
 class Seen:
-    """The texts by session (its id on the wire) and real path."""
+    """The beliefs by real path and session (its id on the wire)."""
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_digests: int = MAX_DIGESTS) -> None:
-        self._texts: OrderedDict[tuple[str, str], Text] = OrderedDict()
+        self._files: dict[str, dict[str, Belief]] = {}
+        self._used: OrderedDict[tuple[str, str], None] = OrderedDict()
+        """Sessions and paths of all beliefs, the least recently used first."""
         self._digests: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._present: dict[str, Text | None] = {}
+        """What these files hold, as far as it is known."""
+        self._left: dict[str, Act] = {}
+        """Files whose text is another one since, and by which act."""
         self._max_bytes = max_bytes
         self._max_digests = max_digests
         self._bytes = 0
@@ -39,29 +171,28 @@ class Seen:
         """How many bytes of texts are held, about."""
         return self._bytes
 
+    # ---- what agents do
+
     def note(self, session: str, path: str, text: Text) -> None:
-        """The agent was given this text, or wrote it. An unchanged text costs nothing."""
-        key = session, path
-        if self._texts.get(key) is text:
-            self._texts.move_to_end(key)
-            return
-        self._drop(key)
-        self._digests.pop(key, None)
-        self._texts[key] = text
-        self._bytes += size(text)
-        while self._bytes > self._max_bytes:
-            oldest, gone = next(iter(self._texts.items()))
-            self._drop(oldest)
-            self._digests[oldest] = digest(gone)
-        while len(self._digests) > self._max_digests:
-            self._digests.popitem(last=False)
+        """The agent was given this text. An unchanged text costs nothing."""
+        known = self._belief(session, path)
+        if known is None or known.base is not text or known.moved:
+            self._put(session, path, known.reads(text) if known else Belief(text))
+        self._present[path] = text
+
+    def wrote(self, session: str, path: str, base: Text, text: Text, present: Text) -> None:
+        """The agent made ``text`` of ``base``, and the file is ``present`` now."""
+        known = self._belief(session, path)
+        belief = known if known is not None and known.base == base else Belief(base)
+        if belief.base != text or known is None or known.moved:
+            self._put(session, path, belief.writes(text))
+        self._present[path] = present
+        self._left.pop(path, None)
 
     def last(self, session: str, path: str) -> Text | None:
         """The text that the agent last saw, where it is still held."""
-        key = session, path
-        if key in self._texts:
-            self._texts.move_to_end(key)
-        return self._texts.get(key)
+        known = self._belief(session, path)
+        return known.base if known is not None else None
 
     def base_of(self, session: str, path: str, present: Iterable[Text]) -> Text | Stale | None:
         """The text that a write is to be merged from; None for a file that the agent never saw.
@@ -79,12 +210,99 @@ class Seen:
 
     def forget(self, session: str) -> None:
         """The session is over."""
-        for key in [key for key in self._texts if key[0] == session]:
+        for key in [key for key in self._used if key[0] == session]:
             self._drop(key)
         for key in [key for key in self._digests if key[0] == session]:
             del self._digests[key]
 
-    def _drop(self, key: tuple[str, str]) -> None:
-        text = self._texts.pop(key, None)
-        if text is not None:
-            self._bytes -= size(text)
+    # ---- what becomes of files
+
+    def changed(self, path: str, after: Text | None, act: Act, before: Text | None = None) -> None:
+        """A file has this text now (None: it is gone). ``before`` is what it had, where that is
+        known better than here.
+        """
+        if path not in self._files and not self._digests:
+            return
+        if path in self._left and act in (Act.TYPED, Act.RETURNED):
+            return  # `found` takes it up, after what the file has been given up for
+        self._left.pop(path, None)
+        was = self._present.get(path) if before is None else before
+        if path in self._files:
+            self._present[path] = after
+        if was == after or act is Act.TYPED:
+            return
+        for session, belief in list(self._files.get(path, {}).items()):
+            follows = belief.follows(was, after, act)
+            if follows is not belief:
+                self._put(session, path, follows)
+        self._follow_digests(path, was, after, act)
+
+    def left(self, path: str, act: Act) -> None:
+        """The file's text is given up for the one on disk, which is told next."""
+        if path in self._files:
+            self._left[path] = act
+
+    def is_left(self, path: str) -> bool:
+        """Whether it is not yet known what came in place of the file's text."""
+        return path in self._left
+
+    def found(self, path: str, present: Iterator[Text], act: Act) -> None:
+        """A file is looked at. ``present`` is its text, and then the saved one where that is
+        another: of a text that was given up that one came in its place.
+        """
+        if path not in self._files:
+            return
+        live = next(present)
+        left = self._left.pop(path, None)
+        if left is not None:
+            self.changed(path, next(present, live), left)
+            act = Act.TYPED
+        if self._present.get(path) is not live:
+            self.changed(path, live, act)
+
+    def _follow_digests(
+        self, path: str, before: Text | None, after: Text | None, act: Act
+    ) -> None:
+        """Bases of which only the digest is held: known again where all of the text is."""
+        if after is not None and (before is None or act is not Act.DECIDED):
+            return
+        known = digest(before) if before is not None and self._digests else None
+        for session, name in [key for key in self._digests if key[1] == path]:
+            if after is None or self._digests[session, name] == known:
+                self._put(session, path, Belief(EMPTY if after is None else after, moved=True))
+
+    # ---- within
+
+    def _belief(self, session: str, path: str) -> Belief | None:
+        found = self._files.get(path, {}).get(session)
+        if found is not None:
+            self._used.move_to_end((session, path))
+        return found
+
+    def _put(self, session: str, path: str, belief: Belief) -> None:
+        key = session, path
+        self._drop(key, keep=True)
+        self._digests.pop(key, None)
+        self._files.setdefault(path, {})[session] = belief
+        self._used[key] = None
+        self._bytes += belief.size
+        while self._bytes > self._max_bytes:
+            oldest = next(iter(self._used))
+            gone = self._files[oldest[1]][oldest[0]]
+            self._drop(oldest)
+            self._digests[oldest] = digest(gone.base)
+        while len(self._digests) > self._max_digests:
+            self._digests.popitem(last=False)
+
+    def _drop(self, key: tuple[str, str], keep: bool = False) -> None:
+        """A belief goes; ``keep`` when another one takes its place at once."""
+        session, path = key
+        known = self._files.get(path, {}).pop(session, None)
+        if known is None:
+            return
+        self._bytes -= known.size
+        del self._used[key]
+        if not self._files[path] and not keep:
+            del self._files[path]
+            self._present.pop(path, None)
+            self._left.pop(path, None)

@@ -8,6 +8,7 @@ local save, watch = require('acp.save'), require('acp.watch')
 local amid, unheard, put = require('acp.amid'), require('acp.unheard'), require('acp.apply')
 
 local EOL, MODIFIED, BOMB, NO_BYTES, STALE, BINARY = 1, 2, 8, 16, 32, 128
+local ABSENT = { gone = 256, new = 256 + 512 }
 local ENDS = { unix = 0, dos = 4, mac = 64 }
 
 local function option(bufnr, name)
@@ -63,7 +64,7 @@ function M.ends(bufnr)
   return option(bufnr, 'endofline') and not has_no_bytes(bufnr)
 end
 
-local function snapshot(bufnr, known, stale)
+local function snapshot(bufnr, known, stale, absent)
   watch.flush(bufnr, true)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   local flags = (option(bufnr, 'endofline') and EOL or 0)
@@ -73,6 +74,7 @@ local function snapshot(bufnr, known, stale)
     + (has_no_bytes(bufnr) and NO_BYTES or 0)
     + (stale and STALE or 0)
     + (option(bufnr, 'binary') and BINARY or 0)
+    + (ABSENT[absent] or 0)
   local lines = known ~= tick and api.nvim_buf_get_lines(bufnr, 0, -1, true) or nil
   return { bufnr, tick, flags, option(bufnr, 'fileencoding'), lines }
 end
@@ -88,9 +90,9 @@ function M.read(path, real, known_bufnr, known_tick)
     return closed()
   end
   unheard.check(bufnr)
-  local stale = save.refresh(bufnr)
+  local stale, absent = save.refresh(bufnr)
   watch.attach(bufnr, real)
-  return snapshot(bufnr, bufnr == known_bufnr and known_tick or nil, stale)
+  return snapshot(bufnr, bufnr == known_bufnr and known_tick or nil, stale, absent)
 end
 
 --- The same as it is, not brought up to date.
@@ -109,9 +111,9 @@ function M.load(path, real, fileencodings)
   local bufnr = find(path, real, 0)
   if bufnr then
     unheard.check(bufnr)
-    local stale = save.refresh(bufnr)
+    local stale, absent = save.refresh(bufnr)
     watch.attach(bufnr, real)
-    return snapshot(bufnr, nil, stale)
+    return snapshot(bufnr, nil, stale, absent)
   end
   bufnr = named(real)
   if bufnr and api.nvim_buf_is_loaded(bufnr) then
@@ -223,9 +225,9 @@ local function write(bufnr, tick, hunks, want)
   if not ok then
     return failed(bufnr, before, err, want.fresh)
   end
-  local edited = false
+  local edited, stamp = false, nil
   if due then
-    ok, err, edited = save.write(bufnr, want.autocmds)
+    ok, err, edited, stamp = save.write(bufnr, want.autocmds)
     if not api.nvim_buf_is_loaded(bufnr) then
       return { 'moved' } -- an autocommand wiped it out; what became of the file is looked at anew
     elseif not ok then
@@ -237,12 +239,13 @@ local function write(bufnr, tick, hunks, want)
     options.modified = want.modified
   end
   local now = api.nvim_buf_get_changedtick(bufnr)
-  return { 'done', '', due, snapshot(bufnr, not edited and now or nil) }
+  return { 'done', '', due, snapshot(bufnr, not edited and now or nil), stamp }
 end
 
 --- Put hunks `{ first, last, lines }` (by rows upwards) into a buffer that is at `tick` still,
 --- and save. `want` is a Change of acp_nvim.agent.fs.live.
---- Returns `{ outcome, why, saved, snapshot? }`; the snapshot has no lines when they are as asked.
+--- Returns `{ outcome, why, saved, snapshot?, stamp? }`; the snapshot has no lines when they are as
+--- asked; with the stamp (the file's) what was saved must be in the file.
 function M.write(bufnr, tick, hunks, want)
   watch.flush(bufnr)
   watch.hold(bufnr)

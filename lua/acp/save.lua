@@ -155,8 +155,9 @@ local function reload(bufnr, now)
   end
 end
 
---- Bring a clean buffer up to date with its file. One with unsaved edits is never touched. Returns
---- true when it may be stale: Neovim reloads nothing in the command-line window and under textlock.
+--- Bring a clean buffer up to date with its file. One with unsaved edits is never touched.
+---@return boolean stale it may be: Neovim reloads nothing in the command-line window or in textlock
+---@return 'gone'|'new'|nil absent it is clean, and there is no file: any more, or not yet
 function M.refresh(bufnr)
   local of = { buf = bufnr }
   if
@@ -165,9 +166,10 @@ function M.refresh(bufnr)
     return false
   end
   local stat = file_of(bufnr)
+  local absent = not stat and (origin(bufnr) and 'new' or 'gone') or nil
   local now = stat and stat.type == 'file' and stamp(stat) or nil
   if now == seen[bufnr] then
-    return false
+    return false, absent
   end
   parted[bufnr] = nil
   if now then
@@ -177,7 +179,7 @@ function M.refresh(bufnr)
     end
   end
   seen[bufnr] = now
-  return false
+  return false, absent
 end
 
 --- Neovim takes the buffer for read from its file as that is now, and asks nothing about it (W11,
@@ -354,11 +356,15 @@ local function reread(bufnr)
   end
 end
 
---- `:write!` after `M.check` found nothing against it. Returns true, nil, and whether autocommands
---- edited the text; or false and the error.
+--- `:write!` after `M.check` found nothing against it. Returns true, nil, whether autocommands
+--- edited the text, and the file's stamp where its bytes must be the buffer's now; or false and the
+--- error.
 function M.write(bufnr, autocmds)
   local options = vim.bo[bufnr]
   local edited, over = false, false
+  local name = api.nvim_buf_get_name(bufnr)
+  local by_others = autocmds and handlers.any(bufnr, 'BufWriteCmd')
+  local before = by_others and M.stamp(name)
   api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
       edited = edited or not over
@@ -385,12 +391,15 @@ function M.write(bufnr, autocmds)
   if options.modified or not file_of(bufnr) then
     return false, ok and 'the buffer was not written' or err, edited
   end
-  if autocmds and handlers.rewrote(bufnr) then
+  local rewritten = autocmds and handlers.rewrote(bufnr)
+  if rewritten then
     edited = true
     reread(bufnr)
   end
   seen[bufnr], parted[bufnr] = nil, nil -- asked anew: its stamp may be of a later change
-  return true, nil, edited
+  local now = M.stamp(name)
+  local filtered = rewritten or options.endoffile or (by_others and now ~= before)
+  return true, nil, edited, not filtered and now or nil
 end
 
 return M

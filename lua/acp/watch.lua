@@ -10,6 +10,8 @@ local unheard = require('acp.unheard')
 ---@field path string real path of the file
 ---@field tick integer 'changedtick' up to which the host knows the text
 ---@field count integer lines at that tick
+---@field change integer number of the change (`:undolist`) that the text is at
+---@field newest integer the highest such number so far
 ---@field first integer|nil first row that changed since, nil when none has
 ---@field tail integer lines at the end that did not change
 ---@field reloaded? boolean read anew from its file since
@@ -48,8 +50,17 @@ function M.at_work(path)
   return false
 end
 
+--- The number of the change that a buffer is at; lower ones come back by undo.
+---@param bufnr integer
+---@return integer
+local function change_of(bufnr)
+  return api.nvim_buf_call(bufnr, vim.fn.changenr)
+end
+
 local function known(watch, bufnr)
   watch.tick = api.nvim_buf_get_changedtick(bufnr)
+  watch.change = change_of(bufnr)
+  watch.newest = math.max(watch.newest or 0, watch.change)
   watch.count = api.nvim_buf_line_count(bufnr)
   watch.first, watch.reloaded = nil, nil
 end
@@ -76,7 +87,9 @@ function M.flush(bufnr, asked)
     args.modified = vim.bo[bufnr].modified
   end
   watch.unread = not asked and (watch.unread or args.reloaded) or nil
+  local newest, last = watch.newest, watch.change
   known(watch, bufnr)
+  args.undone = watch.change ~= last and watch.change <= newest or nil -- undo or redo
   args.tick = watch.tick
   if args.lines or args.reloaded then
     tell('edited', args)
@@ -130,8 +143,10 @@ function M.attach(bufnr, path)
       if watched[bufnr] == watch and watch.held then
         watch.detached = true
       elseif watched[bufnr] == watch then
+        M.flush(bufnr)
         watched[bufnr] = nil
-        tell('edited', { path = path, bufnr = bufnr, detached = true })
+        local unsaved = vim.bo[bufnr].modified or nil -- and given up
+        tell('edited', { path = path, bufnr = bufnr, detached = true, unsaved = unsaved })
       end
     end,
   })

@@ -6,7 +6,7 @@ put into the text as it is now, whole or not at all. Nothing that a user typed i
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Final, Generic, Literal, Protocol, TypeVar
@@ -17,12 +17,12 @@ from msgspec import UNSET, UnsetType
 from acp_nvim.agent.fs import disk, key_files
 from acp_nvim.agent.fs.fit import excerpt
 from acp_nvim.agent.fs.guard import Guarded, Verb, by_link, by_name
-from acp_nvim.agent.fs.live import BufferText, FileOptions, LiveBuffers
+from acp_nvim.agent.fs.live import BufferText, Closed, FileOptions, LiveBuffers
 from acp_nvim.agent.fs.paths import Place, below, place
 from acp_nvim.agent.fs.refusals import refusal
 from acp_nvim.agent.fs.writing import Amend, Write
-from acp_nvim.edits.seen import Seen
-from acp_nvim.edits.text import Text, parse
+from acp_nvim.edits.seen import Act, Seen
+from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.protocol import schema
 
 __all__ = [
@@ -112,6 +112,7 @@ class Files(Generic[S]):
         ask: Ask[S],
         on_location: OnLocation[S],
         on_write: OnWrite[S],
+        seen: Seen | None = None,
     ) -> None:
         self.options = options
         self.amends: Amends[S] | None = None
@@ -123,7 +124,7 @@ class Files(Generic[S]):
         self._ask = ask
         self._on_location = on_location
         self._on_write = on_write
-        self.seen = Seen()
+        self.seen = seen if seen is not None else Seen()
         self._turns: Lines = {}
         self._writers: Lines = {}
 
@@ -165,19 +166,23 @@ class Files(Generic[S]):
             if self.look_first is not None:
                 await self.look_first(where.real)
             async with self.turn(where.real):
-                base = partial(self.seen.base_of, session.id, where.real)
-                text = parse(params.content)
-                work = Write(self._buffers, self.options, where, text, base, self._amend(session))
+                text, amend = parse(params.content), self._amend(session)
+                seen, options = self.seen, self.options
+                work = Write(self._buffers, options, where, text, seen, session.id, amend)
                 made = await work.run()
-                self.seen.note(session.id, where.real, work.believed)
+                seen.wrote(session.id, where.real, work.base, work.believed, work.present)
         done = schema.WriteTextFileResponse()
-        answer(done)
+        failed = made is not None and made.unsaved
+        if not failed:
+            answer(done)
         if made is not None:
             kind: Kind = "created" if made.before is None else "modified"
             self._on_location(session, where.real, made.line)
             self._on_write(session, where.real, made.before, made.after, kind)
         if self.amends is not None:
             self.amends.landed(session, where.real)
+        if failed:
+            raise refusal("failed", where.path, failed)
         return done
 
     def _amend(self, session: S) -> Amend | None:
@@ -232,11 +237,23 @@ class Files(Generic[S]):
         limit = self.options.message_bytes
         live = await self._buffers.read(where)
         if isinstance(live, BufferText):
-            return disk.saved(where, limit, live.format) if live.stale else live.text
-        stored = disk.stored(where, limit, live.fileencodings, live.fileformats)
-        if stored is None:
+            text = disk.saved(where, limit, live.format) if live.stale else live.text
+            missing, act = live.absent and not live.new, Act.TYPED
+        else:
+            stored = disk.stored(where, limit, live.fileencodings, live.fileformats)
+            missing, act = stored is None, Act.REPLACED
+            text = stored.text if stored is not None else EMPTY
+        if missing:
+            self.seen.changed(where.real, None, Act.REPLACED)
             raise refusal("missing", where.path, "no such file")
-        return stored.text
+        self.seen.found(where.real, self._present(where, live, text), act)
+        return text
+
+    def _present(self, where: Place, live: BufferText | Closed, text: Text) -> Iterator[Text]:
+        """The text, and the one that is saved where it is another."""
+        yield text
+        if isinstance(live, BufferText) and live.modified:
+            yield disk.saved(where, self.options.message_bytes, live.format)
 
 
 def _number(value: int | UnsetType | None) -> int | None:

@@ -41,6 +41,15 @@ class BufferText(msgspec.Struct, frozen=True):
     format: Format = Format()
     stale: bool = False
     """Clean, but perhaps not as its file is: Neovim could not reload it (command-line window)."""
+    gone: bool = False
+    """When it was read there was no such file."""
+    new: bool = False
+    """There was none when the buffer was made: somebody is about to write one (`:edit new.txt`)."""
+
+    @property
+    def absent(self) -> bool:
+        """Whether there is no such file, and no unsaved text that is to be one."""
+        return self.gone and not self.modified
 
 
 class Closed(msgspec.Struct, frozen=True):
@@ -68,6 +77,10 @@ class Change(msgspec.Struct, frozen=True):
     """We loaded the buffer ourselves just now: what is unsaved in it is nobody's edit."""
     synced: bool = False
     """A stale buffer was found to be as its file."""
+    unsaved: bool = False
+    """Unless it is saved the buffer holds unsaved text afterwards, also where nothing changes."""
+    verify: Place | None = None
+    """The file, if it is to be read again after the save."""
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -81,6 +94,8 @@ class Written(msgspec.Struct, frozen=True):
     why: str = ""
     saved: bool = False
     live: BufferText | None = None
+    held: bool = True
+    """False where the file was read again and does not hold what was saved."""
 
 
 class LiveBuffers(Protocol):

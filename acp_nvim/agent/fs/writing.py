@@ -1,11 +1,13 @@
-"""One write of an agent: merged with the text as it is now, put into the buffer, saved.
+"""One write of an agent: merged with the text as it is now, put into the buffer, saved, verified.
 
-The base of the merge is what the agent last read, else the file as saved. The whole change is made
-or nothing is; every way out that is no success is a `RequestError`.
+The base of the merge is what the agent last saw of the text that is there (`edits.seen`), else the
+file as saved. The whole change is made or nothing is; every way out that is no success is a
+`RequestError`, also where the file turns out not to hold what was saved.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -20,7 +22,7 @@ from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.fs.refusals import Reason, refusal
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.merge import Conflict, Merged, merge
-from acp_nvim.edits.seen import Stale
+from acp_nvim.edits.seen import Act, Seen, Stale
 from acp_nvim.edits.text import EMPTY, Text
 
 PATIENCE_S: Final = 5.0
@@ -31,10 +33,10 @@ PAUSE_S: Final = 0.05
 Amend = Callable[[str, Text], Text]
 """What the user wants written to a file (by real path) in place of a text."""
 
-BaseOf = Callable[[Iterable[Text]], Text | Stale | None]
-"""What the agent last saw of the file, given the texts that it has now."""
-
 _REASONS: Final[dict[str, Reason]] = {"readonly": "readonly", "conflict": "conflict"}
+
+
+UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
 
 
 class Made(msgspec.Struct, frozen=True):
@@ -44,10 +46,16 @@ class Made(msgspec.Struct, frozen=True):
     after: Text
     line: int
     """The first line that changed, 1-based."""
+    unsaved: str = ""
+    """Why the file does not hold it, though it should."""
 
 
 class Write:
-    """A write in the making; `run` once. ``believed`` then is the text the agent has in mind."""
+    """A write in the making; `run` once.
+
+    ``base`` and ``believed`` then are the texts the agent has in mind, before and after, and
+    ``present`` is what the file holds.
+    """
 
     def __init__(
         self,
@@ -55,16 +63,18 @@ class Write:
         options: FileOptions,
         where: Place,
         theirs: Text,
-        seen: BaseOf,
+        seen: Seen,
+        session: str,
         amend: Amend | None = None,
     ) -> None:
-        """``seen`` knows what the agent last saw of the file (`Seen.base_of`)."""
-        self.believed = theirs
+        """``seen`` knows what the ``session`` last saw of the file."""
+        self.believed = self.base = self.present = theirs
         self._buffers = buffers
         self._options = options
         self._where = where
         self._theirs = theirs
         self._seen = seen
+        self._session = session
         self._amend = amend
         self._created = False
         self._fresh = False
@@ -73,16 +83,29 @@ class Write:
         """Make the change. None when there is nothing to change."""
         live = await self._buffers.read(self._where)
         if isinstance(live, BufferText):
+            self._found(live)
             return await self._into_buffer(live)
         stored = disk.stored(self._where, self._limit, live.fileencodings, live.fileformats)
-        if stored is not None and not self._changes(stored):
-            return None
         self._created = stored is None
+        if stored is None:
+            self._seen.changed(self._where.real, None, Act.REPLACED)
+        else:
+            self._seen.found(self._where.real, iter((stored.text,)), Act.REPLACED)
+            if not self._changes(stored):
+                return None
         live = await self._buffers.load(self._where, stored.format if stored else None)
         if isinstance(live, BufferText):
             self._fresh = True
             return await self._into_buffer(live)
         return self._past_neovim(stored or Decoded(EMPTY, Format()), live)
+
+    def _found(self, live: BufferText) -> None:
+        """The agent's base follows what became of the file meanwhile."""
+        if live.absent:
+            self._created = True
+            self._seen.changed(self._where.real, None, Act.REPLACED)
+        else:
+            self._seen.found(self._where.real, self._present(live), Act.TYPED)
 
     @property
     def _limit(self) -> int:
@@ -93,6 +116,7 @@ class Write:
 
     def _merged(self, base: Text, live: Text, layout: Format) -> Merged:
         """The agent's change to the base, in the live text; `believed` is its text as kept here."""
+        self.base, self.present = base, live
         self.believed = fitted(self._theirs, base, layout.dos, layout.bomb)
         merged = merge(base, live, self.believed)
         if isinstance(merged, Conflict):
@@ -119,20 +143,25 @@ class Write:
         deadline = anyio.current_time() + PATIENCE_S
         while True:
             merged = self._merged(self._base(live), live.text, live.format)
-            if merged.text == live.text and not self._created:
+            if merged.text == live.text and not (self._created or self._unsaved(live)):
                 return None
             written = await self._attempt(live, merged)
             if written.outcome == "done" and written.live is not None:
-                return self._made(None if self._created else live.text, written.live.text, merged)
+                made = self._made(None if self._created else live.text, written.live.text, merged)
+                return made if written.held else msgspec.structs.replace(made, unsaved=UNVERIFIED)
             if anyio.current_time() > deadline:
                 raise self._refuse("failed", written.why or "the buffer keeps changing")
             if written.outcome == "busy":
                 await anyio.sleep(PAUSE_S)
             live = await self._again(live)
 
+    def _unsaved(self, live: BufferText) -> bool:
+        """Whether the text is to be saved, whether or not this changes it."""
+        return live.modified and self._options.save == "always"
+
     def _base(self, live: BufferText) -> Text:
         """What the agent's change is a change to."""
-        if self._created and self._fresh:
+        if self._created and (self._fresh or live.absent):
             return live.text
         found = self._known(self._present(live))
         return found or list(self._present(live))[-1]
@@ -145,7 +174,7 @@ class Write:
 
     def _known(self, present: Iterable[Text]) -> Text | None:
         """What the agent last saw of the file; None when it never did."""
-        found = self._seen(present)
+        found = self._seen.base_of(self._session, self._where.real, present)
         if isinstance(found, Stale):
             raise self._refuse("conflict", f"{found.reason}; read it again")
         return found
@@ -166,6 +195,8 @@ class Write:
             autocmds=self._options.autocmds,
             fresh=self._fresh,
             synced=live.stale,
+            unsaved=self._created,
+            verify=self._where,
         )
         written = await self._buffers.write(live, change)
         if written.outcome not in {"done", "moved", "busy"}:
@@ -178,6 +209,8 @@ class Write:
         if isinstance(again, Closed):
             raise self._refuse("failed", again.why or "the buffer is gone")
         self._fresh = self._fresh and (again.bufnr, again.text) == (live.bufnr, live.text)
+        if not again.absent:
+            self._seen.found(self._where.real, self._present(again), Act.TYPED)
         return again
 
     # ---- past it
@@ -194,6 +227,8 @@ class Write:
         except UnicodeEncodeError as error:
             raise self._refuse("failed", f"cannot be written: {error.reason}") from error
         disk.write(self._where, data)
+        if disk.read(self._where, sys.maxsize) != data:
+            raise self._refuse("failed", "the file does not hold what was written")
         return self._made(None if self._created else stored.text, merged.text, merged)
 
     def _made(self, before: Text | None, after: Text, merged: Merged) -> Made:
@@ -201,6 +236,7 @@ class Write:
         if after != merged.text:
             known = merge(merged.text, after, self.believed)
             self.believed = known.text if isinstance(known, Merged) else self.believed
+        self.present = after
         line = merged.hunks[0].new_start + 1 if merged.hunks else 1
         return Made(before, after, line)
 

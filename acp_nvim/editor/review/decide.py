@@ -21,6 +21,7 @@ from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.laying import lay
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.pending import Pending, Restoration
+from acp_nvim.edits.seen import Act
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.protocol.errors import RequestError
 
@@ -130,7 +131,7 @@ class Decide:
             present: dict[str, Text | None] = {}
             for path in paths:
                 present[path] = await self._edits.sync(path)
-            return await self._carry_out(self._ledger.unreject(present), [])
+            return await self._carry_out(self._ledger.unreject(present), [], Act.RETURNED)
 
     async def _file(self, verdict: Verdict, entry: Pending, hunk: Hunk | None) -> list[str]:
         decide = self._ledger.accept if verdict == "accept" else self._ledger.reject
@@ -139,7 +140,7 @@ class Decide:
     # ---- in buffers and on disk
 
     async def _carry_out(
-        self, steps: Sequence[Restoration], entries: Sequence[Pending]
+        self, steps: Sequence[Restoration], entries: Sequence[Pending], act: Act = Act.DECIDED
     ) -> list[str]:
         """Do what a decision asks for; where that cannot be, what was pending is so again."""
         before = {entry.path: entry for entry in entries}
@@ -150,6 +151,7 @@ class Decide:
                 notes.append(f"{name}: {step.note}")
             try:
                 await self._apply(step, before.get(step.path))
+                self._follow(step, act)
             except (Refused, RequestError) as error:
                 notes.append(f"{name} was left as it is: {error}")
                 present = await self._edits.live(step.path)
@@ -157,6 +159,13 @@ class Decide:
         touched = {step.path for step in steps} | before.keys()
         self._edits.changed(*touched)
         return notes
+
+    def _follow(self, step: Restoration, act: Act) -> None:
+        """What was decided is the base of agents' next writes; a formatter may have gone on."""
+        seen, live = self._edits.seen, self._edits.mirrors.get(step.path)
+        seen.changed(step.path, step.after, act, step.before)
+        if live is not None and step.after is not None:
+            seen.changed(step.path, live.text, Act.TYPED)
 
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
         now = self._ledger.get(step.path)

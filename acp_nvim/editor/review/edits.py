@@ -32,6 +32,7 @@ from acp_nvim.editor.review.mirrors import Mirrors
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.seen import Act, Seen
 from acp_nvim.edits.text import Text
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.session import Session
@@ -56,6 +57,8 @@ class Edits:
         self.buffers = Buffers(bridge)
         self.mirrors = Mirrors(self.buffers, lambda: self)
         self.ledger = Ledger()
+        self.seen = Seen()
+        """What agents believe files to hold, the base of their next writes."""
         self.known: dict[str, Text | None] = {}
         """What a file holds on disk by the hand of the user or the editor, since the last look."""
         self.bases: dict[str, Text | None] = {}
@@ -108,7 +111,26 @@ class Edits:
                 self.rereads.discard(path)
                 async with self.alone(path):
                     await self.sync(path)
+                    await self._settle(path)
             self.flush()
+
+    async def _settle(self, path: str) -> None:
+        """A text was given up: what agents believe goes by the one that came in its place."""
+        if not self.seen.is_left(path):
+            return
+        limit, place = self.options().message_bytes, Place(path, path)
+        try:
+            live = await self.live(path)
+            buffer = self.mirrors.get(path)
+            present = [] if live is None else [live]
+            if buffer is not None and buffer.modified:
+                present.append(await to_thread.run_sync(disk.saved, place, limit, buffer.format))
+        except RequestError:
+            return  # no text: nor can an agent write it
+        if present:
+            self.seen.found(path, iter(present), Act.TYPED)
+        else:
+            self.seen.changed(path, None, Act.REPLACED)
 
     @asynccontextmanager
     async def alone(self, *paths: str) -> AsyncIterator[None]:
@@ -157,8 +179,12 @@ class Edits:
 
     # ---- what the user did (Listener)
 
-    def typed(self, path: str, after: Text) -> None:
+    def typed(self, path: str, after: Text, undone: bool = False) -> None:
         """The user changed the buffer to this text."""
+        self.seen.changed(path, after, Act.RETURNED if undone else Act.TYPED)
+        self._typed(path, after)
+
+    def _typed(self, path: str, after: Text) -> None:
         if path in self.rereads:
             return  # told once it is known what of it is his
         if self.ledger.followed(path) is not None:
@@ -166,16 +192,21 @@ class Edits:
             self._dirty.add(path)
             self._wake.set()
 
-    def reread(self, path: str, before: Text, after: Text) -> None:
+    def reread(self, path: str, before: Text, after: Text, undone: bool = False) -> None:
         """Neovim has read the file again: an agent may have changed it, or the user may have given
         up what he had not saved.
         """
+        self.seen.changed(path, after, Act.RETURNED if undone else Act.REPLACED, before)
         if self.at_work(path) and self.known.get(path) != after:
             self.rereads.add(path)
             self._lost.add(path)
             self._wake.set()
         else:
-            self.typed(path, after)
+            self._typed(path, after)
+
+    def left(self, path: str, unsaved: bool) -> None:
+        """The buffer's text has been given up for that of the file, by `:edit!` or `:bwipeout!`."""
+        self.seen.left(path, Act.DECIDED if unsaved else Act.REPLACED)
 
     def lost(self, path: str) -> None:
         """What became of the buffer is not known: it has to be read, or is gone."""
@@ -276,6 +307,15 @@ class Edits:
         if written.live is not None:
             self.mirrors.put(path, written.live)
         return written.why if written.outcome == "failed" else written.outcome
+
+    def restored(
+        self, path: str, before: Text | None, after: Text | None, entry: Pending | None, act: Act
+    ) -> None:
+        """The file is back as it was when ``entry`` was pending there; ``before`` is what its buffer
+        had, if it has one.
+        """
+        self.ledger.restored(path, after, entry)
+        self.seen.changed(path, after, act, before)
 
     # ---- the screen
 

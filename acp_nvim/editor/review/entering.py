@@ -13,6 +13,7 @@ from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.laying import Laid, lay, words
 from acp_nvim.editor.review.layouts import shows_cr
 from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.seen import Act
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.session.session import Session
 
@@ -162,6 +163,7 @@ async def _lay_buffer(edits: Edits, path: str, layout: Format) -> None:
 
 def _record(edits: Edits, step: Step, base: Text | None, text: Text | None) -> None:
     ledger, n = edits.ledger, step.session.n
+    edits.seen.changed(step.path, text, Act.REPLACED)
     if text is None and base is not None:
         ledger.agent_deleted(step.path, base, n)
     elif text is not None:

@@ -22,12 +22,16 @@ from acp_nvim.edits.text import Text
 class Listener(Protocol):
     """Who hears of changes that no agent made through the editor."""
 
-    def typed(self, path: str, after: Text) -> None:
-        """The user changed the buffer to this text."""
+    def typed(self, path: str, after: Text, undone: bool = False) -> None:
+        """The user changed the buffer to this text, by undo or redo or otherwise."""
         ...
 
-    def reread(self, path: str, before: Text, after: Text) -> None:
-        """Neovim has read the file again."""
+    def reread(self, path: str, before: Text, after: Text, undone: bool = False) -> None:
+        """Neovim has read the file again, or an undo has brought back what it read."""
+        ...
+
+    def left(self, path: str, unsaved: bool) -> None:
+        """Neovim has parted from the buffer's text, and maybe from what was not saved of it."""
         ...
 
     def lost(self, path: str) -> None:
@@ -52,6 +56,8 @@ class Mirrors:
         self._known: dict[str, BufferText] = {}
         self._reread: set[str] = set()
         self._stale: set[str] = set()
+        self._undone: set[str] = set()
+        """Files whose text was changed by undo or redo and is not known yet."""
         self._missed: dict[str, tuple[int, int]] = {}
         """Buffer and changedtick of what was heard while its text was on its way."""
         self.saving: dict[str, Saving] = {}
@@ -102,6 +108,8 @@ class Mirrors:
         again = path in self._reread
         self._reread.discard(path)
         self._stale.discard(path)
+        undone = path in self._undone
+        self._undone.discard(path)
         bufnr, tick = self._missed.pop(path, (0, 0))
         if isinstance(live, Closed):
             return live
@@ -110,9 +118,9 @@ class Mirrors:
         self._known[path] = live
         if known is not None and known.text != live.text:
             if again:
-                self._listener().reread(path, known.text, live.text)
+                self._listener().reread(path, known.text, live.text, undone)
             else:
-                self._listener().typed(path, live.text)
+                self._listener().typed(path, live.text, undone)
         return live
 
     def forget(self, path: str) -> None:
@@ -141,8 +149,11 @@ class Mirrors:
         if args.get("detached"):
             if known is not None and known.bufnr == args["bufnr"]:
                 del self._known[path]
+                self._listener().left(path, bool(args.get("unsaved")))
                 self._listener().lost(path)
             return
+        if args.get("undone"):
+            self._undone.add(path)
         if known is None or known.bufnr != args["bufnr"]:
             self._missed[path] = int(args["bufnr"]), int(args["tick"])
             self._listener().lost(path)
@@ -155,7 +166,8 @@ class Mirrors:
             self._lose(path)
         else:
             self._known[path] = _patched(known, args)
-            self._listener().typed(path, self._known[path].text)
+            self._undone.discard(path)
+            self._listener().typed(path, self._known[path].text, bool(args.get("undone")))
 
     def _lose(self, path: str) -> None:
         self._stale.add(path)

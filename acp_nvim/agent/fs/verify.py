@@ -1,0 +1,41 @@
+"""Whether a file holds what was written to it: only then is a write answered with success."""
+
+from __future__ import annotations
+
+import sys
+
+from acp_nvim.agent.fs import disk
+from acp_nvim.agent.fs.decode import BinaryError, codec_of, decode_as, encode
+from acp_nvim.agent.fs.live import BufferText
+from acp_nvim.agent.fs.paths import Place
+from acp_nvim.agent.workspace.snapshots import stamp_of
+from acp_nvim.protocol.errors import RequestError
+
+
+def holds(place: Place, live: BufferText, saved: str) -> bool:
+    """Whether the file holds the text of its buffer; blocks.
+
+    ``saved`` is its stamp right after the save. What changes the file after that is somebody else's
+    doing and no failure of the write. Where it cannot be read, or no codec is known, nothing can be
+    told.
+    """
+    if codec_of(live.format.encoding) is None:
+        return True
+    try:
+        data = disk.read(place, sys.maxsize)
+    except RequestError:
+        return True
+    return stamp_of(place.real) != saved or (data is not None and _same(data, live))
+
+
+def _same(data: bytes, live: BufferText) -> bool:
+    """A text may have several forms in bytes, and a form may be no text: either will do."""
+    try:
+        if decode_as(data, live.format).text == live.text:
+            return True
+    except BinaryError:
+        pass
+    try:
+        return encode(live.raw, live.format) == data
+    except UnicodeEncodeError:
+        return False
