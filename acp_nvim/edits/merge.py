@@ -75,16 +75,32 @@ def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
 
 
 def overlaid(base: Text, ours: Text, theirs: Text) -> Text:
-    """Both sides' changes, never a conflict: where both changed the same lines, theirs."""
+    """Both sides' changes, never a conflict: where both changed the same lines, line by line."""
     if ours in (base, theirs):
         return theirs
     if theirs == base:
         return ours
     chosen: list[Hunk] = []
     for mine, others in _regions(diff(base.lines, ours.lines), diff(base.lines, theirs.lines)):
-        chosen += others or mine
+        chosen += [_blended(base.lines, mine, others)] if mine and others else mine or others
     eol = ours.eol if theirs.eol == base.eol else theirs.eol
     return from_lines(apply(base.lines, chosen), eol)
+
+
+def _blended(base: Sequence[str], mine: list[Hunk], others: list[Hunk]) -> Hunk:
+    """One side's lines without those that the other took from the base, with those it brought."""
+    start, end = min(mine[0].start, others[0].start), max(mine[-1].end, others[-1].end)
+    part = base[start:end]
+    ours, theirs = (
+        apply(part, [_moved(hunk, -start) for hunk in hunks]) for hunks in (mine, others)
+    )
+    lines: list[str] = []
+    row = 0
+    for hunk in diff(ours, theirs):
+        both = (*ours[hunk.start : hunk.end], *hunk.lines)
+        lines += [*ours[row : hunk.start], *(line for line in both if line not in part)]
+        row = hunk.end
+    return Hunk(start, end, (*lines, *ours[row:]), start)
 
 
 def _result(live: Text, taken: list[Hunk], eol: bool) -> Merged:

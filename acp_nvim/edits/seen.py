@@ -10,9 +10,9 @@ the file, and must not follow others. `Seen.changed` is told of every change, wi
   was not saved (`:edit!`). The base changes as the text does, for every session. Whoever writes
   that text again writes it again, because it is a change once more.
 - `RETURNED`: the user went through texts that have been there (undo, redo, unreject, the restore of
-  a restore). Where the agent wrote the text itself, or where its base has been changed in one of
-  these ways since it read the file, the base changes as the text does. Anything else counts as
-  typed: what the user undoes of their own, or brings back, is theirs.
+  a restore). Where the agent's own lines change the base changes as well, and what had been taken
+  out of it is in it again where it is there again. Anything else counts as typed: what the user
+  undoes of their own, or brings back after the agent has read the file, is theirs.
 - `REPLACED`: a program changed the file on disk. That is the user's work, too, with one exception:
   where the agent's own lines were there before and are afterwards as if it had never written them
   (`git checkout`), they are no longer part of the base.
@@ -63,91 +63,115 @@ class Belief(msgspec.Struct, frozen=True):
     """What one agent knows of one file."""
 
     base: Text
+    read: Text
+    """What it last read or wrote; the base where nothing of that has been taken out."""
     apart: Text | None = None
     """The base without what the agent itself has written; None when it has written nothing."""
-    moved: bool = False
-    """Whether an act has changed the base since the agent last read or wrote the file."""
 
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        return size(self.base) + (size(self.apart) if self.apart is not None else 0)
+        texts = {id(text): text for text in (self.base, self.read, self.apart) if text is not None}
+        return sum(map(size, texts.values()))
 
     def reads(self, text: Text) -> Belief:
         """The agent is given this text."""
         apart = self.apart
         if apart is not None and text != self.base:
             apart = overlaid(self.base, apart, text)
-        return Belief(text, None if apart == text else apart)
+        return Belief(text, text, None if apart == text else apart)
 
     def writes(self, text: Text) -> Belief:
         """The agent makes this of its base."""
-        apart = self.base if self.apart is None else self.apart
-        return Belief(text, None if apart == text else apart)
+        apart = self.base if self.apart is None or self.base == EMPTY else self.apart
+        return Belief(text, text, None if apart == text else apart)
 
     def follows(self, before: Text | None, after: Text | None, act: Act) -> Belief:
         """The file changed from one text to the other."""
         if after is None:
-            return Belief(EMPTY, moved=True)
+            return Belief(EMPTY, self.read, self.apart)
+        if before is None:
+            came_back = act in (Act.DECIDED, Act.RETURNED)
+            return Belief(after, self.read, self.apart) if came_back else self
         if act is Act.DECIDED:
-            apart = self.apart and before and overlaid(before, self.apart, after)
-            return msgspec.structs.replace(self._moved(before, after), apart=apart)
+            apart = self.apart and overlaid(before, self.apart, after)
+            return Belief(overlaid(before, self.base, after), self.read, apart)
         if act is Act.RETURNED:
-            return self._moved(before, after) if self.moved else self._retraced(before, after)
-        if act is Act.REPLACED and before is not None:
+            return self._retraced(before, after)._returned(before, after)
+        if act is Act.REPLACED:
             return self._without_own(before, after)
         return self
 
-    def _moved(self, before: Text | None, after: Text) -> Belief:
-        """The base changes as the text did."""
-        base = after if before is None else overlaid(before, self.base, after)
-        return Belief(base, self.apart, moved=True)
-
-    def _retraced(self, before: Text | None, after: Text) -> Belief:
-        """The same, where the agent wrote the text itself."""
-        if before is None or self.apart is None:
+    def _retraced(self, before: Text, after: Text) -> Belief:
+        """The agent's own lines are others now: so they are in the base."""
+        if self.apart is None:
             return self
-        own = diff(self.apart.lines, self.base.lines)
-        typed = diff(self.base.lines, before.lines)
-        spans = [_span(typed, hunk) for hunk in own]
         steps = diff(before.lines, after.lines)
+        spans = [span for _, span in self._there(self.apart, before)]
         taken = [s for s in steps if any(s.start <= end and first <= s.end for first, end in spans)]
         eol = after.eol if self.apart.eol != self.base.eol else before.eol
         partly = from_lines(apply(before.lines, taken), eol)
-        return self._moved(before, partly) if partly != before else self
+        if partly == before:
+            return self
+        return Belief(overlaid(before, self.base, partly), self.read, self.apart)
+
+    def _returned(self, before: Text, after: Text) -> Belief:
+        """What was taken out of the base is there again."""
+        if self.read is self.base:
+            return self
+        had = diff(self.read.lines, before.lines)
+        has = diff(self.read.lines, after.lines)
+        back = [
+            hunk
+            for hunk in diff(self.base.lines, self.read.lines)
+            if _touch(had, hunk.new_start, hunk.new_end)
+            and not _touch(has, hunk.new_start, hunk.new_end)
+        ]
+        eol = self.read.eol if after.eol == self.read.eol else self.base.eol
+        base = from_lines(apply(self.base.lines, back), eol)
+        return Belief(self.read if base == self.read else base, self.read, self.apart)
 
     def _without_own(self, before: Text, after: Text) -> Belief:
         """The agent's own lines leave the base where they have left the file."""
         if self.apart is None:
             return self
-        typed = diff(self.base.lines, before.lines)
         left = diff(self.apart.lines, after.lines)
         gone = [
             Hunk(own.new_start, own.new_end, self.apart.lines[own.start : own.end], own.start)
-            for own in diff(self.apart.lines, self.base.lines)
-            if not any(_touches(hunk, own.new_start, own.new_end) for hunk in typed)
-            and not any(_touches(hunk, own.start, own.end) for hunk in left)
+            for own, _ in self._there(self.apart, before)
+            if not _touch(left, own.start, own.end)
         ]
         ended = self.base.eol == before.eol and self.apart.eol == after.eol
         eol = self.apart.eol if ended else self.base.eol
         base = from_lines(apply(self.base.lines, gone), eol)
-        return self if base == self.base else Belief(base, self.apart, moved=True)
+        return self if base == self.base else Belief(base, self.read, self.apart)
+
+    def _there(self, apart: Text, before: Text) -> list[tuple[Hunk, tuple[int, int]]]:
+        """The agent's own hunks that nobody has touched in a text, and their rows there."""
+        typed = diff(self.base.lines, before.lines)
+        return [
+            (own, _span(typed, own))
+            for own in diff(apart.lines, self.base.lines)
+            if not _touch(typed, own.new_start, own.new_end)
+        ]
 
 
-def _touches(hunk: Hunk, start: int, end: int) -> bool:
-    """Whether a hunk changes one of these old rows, or brings lines where there are none."""
-    if start == end:
-        return hunk.start <= start <= hunk.end
-    if hunk.start == hunk.end:
-        return start < hunk.start < end
-    return hunk.start < end and start < hunk.end
+def _touch(hunks: list[Hunk], start: int, end: int) -> bool:
+    """Whether hunks change one of these old rows, or bring lines where there are none."""
+    return any(
+        hunk.start <= start <= hunk.end
+        if start == end
+        else start < hunk.start < end
+        if hunk.start == hunk.end
+        else hunk.start < end and start < hunk.end
+        for hunk in hunks
+    )
 
 
 def _span(typed: list[Hunk], own: Hunk) -> tuple[int, int]:
     """The rows of an agent's hunk in the text that the user has made of it since."""
-    first = own.new_start + sum(hunk.growth for hunk in typed if hunk.end <= own.new_start)
-    last = own.new_end + sum(hunk.growth for hunk in typed if hunk.start < own.new_end)
-    return first, max(first, last)
+    shift = sum(hunk.growth for hunk in typed if hunk.end <= own.new_start)
+    return own.new_start + shift, own.new_end + shift
 
 
 class Seen:
@@ -176,15 +200,15 @@ class Seen:
     def note(self, session: str, path: str, text: Text) -> None:
         """The agent was given this text. An unchanged text costs nothing."""
         known = self._belief(session, path)
-        if known is None or known.base is not text or known.moved:
-            self._put(session, path, known.reads(text) if known else Belief(text))
+        if known is None or known.base is not text or known.read is not text:
+            self._put(session, path, known.reads(text) if known else Belief(text, text))
         self._present[path] = text
 
     def wrote(self, session: str, path: str, base: Text, text: Text, present: Text) -> None:
         """The agent made ``text`` of ``base``, and the file is ``present`` now."""
         known = self._belief(session, path)
-        belief = known if known is not None and known.base == base else Belief(base)
-        if belief.base != text or known is None or known.moved:
+        belief = known if known is not None and known.base == base else Belief(base, base)
+        if belief.base != text or known is None or known.read is not known.base:
             self._put(session, path, belief.writes(text))
         self._present[path] = present
         self._left.pop(path, None)
@@ -226,7 +250,8 @@ class Seen:
         if path in self._left and act in (Act.TYPED, Act.RETURNED):
             return  # `found` takes it up, after what the file has been given up for
         self._left.pop(path, None)
-        was = self._present.get(path) if before is None else before
+        present = self._present.get(path, before)
+        was = present if before is None or present is None else before
         if path in self._files:
             self._present[path] = after
         if was == after or act is Act.TYPED:
@@ -260,16 +285,15 @@ class Seen:
         if self._present.get(path) is not live:
             self.changed(path, live, act)
 
-    def _follow_digests(
-        self, path: str, before: Text | None, after: Text | None, act: Act
-    ) -> None:
+    def _follow_digests(self, path: str, before: Text | None, after: Text | None, act: Act) -> None:
         """Bases of which only the digest is held: known again where all of the text is."""
         if after is not None and (before is None or act is not Act.DECIDED):
             return
         known = digest(before) if before is not None and self._digests else None
         for session, name in [key for key in self._digests if key[1] == path]:
             if after is None or self._digests[session, name] == known:
-                self._put(session, path, Belief(EMPTY if after is None else after, moved=True))
+                base = EMPTY if after is None else after
+                self._put(session, path, Belief(base, base))
 
     # ---- within
 

@@ -311,8 +311,8 @@ class Edits:
     def restored(
         self, path: str, before: Text | None, after: Text | None, entry: Pending | None, act: Act
     ) -> None:
-        """The file is back as it was when ``entry`` was pending there; ``before`` is what its buffer
-        had, if it has one.
+        """The file is as it was when ``entry`` was pending; ``before`` is what its buffer had,
+        if it has one.
         """
         self.ledger.restored(path, after, entry)
         self.seen.changed(path, after, act, before)
