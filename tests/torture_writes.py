@@ -376,6 +376,31 @@ class History:
 
         await self.act("program", path, work)
 
+    async def check_out(self) -> None:
+        """A program takes out what an agent has written just now; the agent writes it again."""
+        session, path = self.rng.choice(self.sessions), self.rng.choice(self.paths)
+        mind, buffer = self.minds[session.id, path], self.neovim.buffers.get(path)
+        old = self.disk(path)
+        if old is None or (buffer is not None and buffer.modified):
+            return
+        await self.read(session, path)
+        new = self.changed(old, "agent")
+        if new.eol != old.eol:
+            return
+        self.note(session.id, "writes twice", path)
+        for _ in range(2):
+            self.put(path, old)
+            request = schema.WriteTextFileRequest(session.id, path, str(new))
+            await self.files.write(session, request)
+            assert self.disk(path) == self.live(path) == new, "taken out and not written again"
+        mind.own |= _lines(new) - _lines(old)
+        mind.text = new
+        mind.wrote.append(new)
+        mind.ever |= _lines(new)
+        for other in self.sessions:
+            if other is not session:
+                self.told(self.minds[other.id, path], _lines(old), _lines(new))
+
     async def delete(self) -> None:
         """The file is deleted; whoever knew it knows nothing of the next one."""
         path = self.rng.choice(self.paths)
@@ -450,6 +475,7 @@ class History:
             *[self.open] * 2,
             self.reload,
             self.program,
+            self.check_out,
             self.delete,
             self.turn,
             self.restore,

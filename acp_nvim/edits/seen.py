@@ -42,6 +42,8 @@ from acp_nvim.edits.text import EMPTY, Text, digest, from_lines, size
 MAX_BYTES = 64 * 1024 * 1024
 """Of texts, all sessions together."""
 MAX_DIGESTS = 20_000
+LATEST = 3
+"""Of an agent's writes of a file, before how many of the latest the base is kept."""
 
 
 class Act(Enum):
@@ -65,37 +67,43 @@ class Belief(msgspec.Struct, frozen=True):
     base: Text
     read: Text
     """What it last read or wrote; the base where nothing of that has been taken out."""
-    apart: Text | None = None
-    """The base without what the agent itself has written; None when it has written nothing."""
+    earlier: tuple[Text, ...] = ()
+    """The base before the agent's writes: before the first, and before the latest ones."""
 
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        texts = {id(text): text for text in (self.base, self.read, self.apart) if text is not None}
+        texts = {id(text): text for text in (self.base, self.read, *self.earlier)}
         return sum(map(size, texts.values()))
 
     def reads(self, text: Text) -> Belief:
         """The agent is given this text."""
-        apart = self.apart
-        if apart is not None and text != self.base:
-            apart = overlaid(self.base, apart, text)
-        return Belief(text, text, None if apart == text else apart)
+        return Belief(text, text, self._before_writes(self.base, text))
 
     def writes(self, text: Text) -> Belief:
         """The agent makes this of its base."""
-        apart = self.base if self.apart is None or self.base == EMPTY else self.apart
-        return Belief(text, text, None if apart == text else apart)
+        if text == self.base:
+            return Belief(text, text, self.earlier)
+        first = () if self.base == EMPTY else self.earlier[:1]
+        latest = () if self.base == EMPTY else self.earlier[1:]
+        return Belief(text, text, (*first, *(*latest, self.base)[-LATEST:]))
+
+    def _before_writes(self, before: Text, after: Text) -> tuple[Text, ...]:
+        """The earlier bases with what somebody else has changed."""
+        if before == after:
+            return self.earlier
+        return tuple(overlaid(before, text, after) for text in self.earlier)
 
     def follows(self, before: Text | None, after: Text | None, act: Act) -> Belief:
         """The file changed from one text to the other."""
         if after is None:
-            return Belief(EMPTY, self.read, self.apart)
+            return Belief(EMPTY, self.read, self.earlier)
         if before is None:
             came_back = act in (Act.DECIDED, Act.RETURNED)
-            return Belief(after, self.read, self.apart) if came_back else self
+            return Belief(after, self.read, self.earlier) if came_back else self
         if act is Act.DECIDED:
-            apart = self.apart and overlaid(before, self.apart, after)
-            return Belief(overlaid(before, self.base, after), self.read, apart)
+            base = overlaid(before, self.base, after)
+            return Belief(base, self.read, self._before_writes(before, after))
         if act is Act.RETURNED:
             return self._retraced(before, after)._returned(before, after)
         if act is Act.REPLACED:
@@ -104,16 +112,17 @@ class Belief(msgspec.Struct, frozen=True):
 
     def _retraced(self, before: Text, after: Text) -> Belief:
         """The agent's own lines are others now: so they are in the base."""
-        if self.apart is None:
+        if not self.earlier:
             return self
+        apart = self.earlier[0]
         steps = diff(before.lines, after.lines)
-        spans = [span for _, span in self._there(self.apart, before)]
+        spans = [span for _, span in self._there(apart, before)]
         taken = [s for s in steps if any(s.start <= end and first <= s.end for first, end in spans)]
-        eol = after.eol if self.apart.eol != self.base.eol else before.eol
+        eol = after.eol if apart.eol != self.base.eol else before.eol
         partly = from_lines(apply(before.lines, taken), eol)
         if partly == before:
             return self
-        return Belief(overlaid(before, self.base, partly), self.read, self.apart)
+        return Belief(overlaid(before, self.base, partly), self.read, self.earlier)
 
     def _returned(self, before: Text, after: Text) -> Belief:
         """What was taken out of the base is there again."""
@@ -129,22 +138,27 @@ class Belief(msgspec.Struct, frozen=True):
         ]
         eol = self.read.eol if after.eol == self.read.eol else self.base.eol
         base = from_lines(apply(self.base.lines, back), eol)
-        return Belief(self.read if base == self.read else base, self.read, self.apart)
+        return Belief(self.read if base == self.read else base, self.read, self.earlier)
 
     def _without_own(self, before: Text, after: Text) -> Belief:
         """The agent's own lines leave the base where they have left the file."""
-        if self.apart is None:
-            return self
-        left = diff(self.apart.lines, after.lines)
+        found = self
+        for apart in reversed(self.earlier):
+            found = found._back_to(apart, before, after)
+        return found
+
+    def _back_to(self, apart: Text, before: Text, after: Text) -> Belief:
+        """The same, where they are as they were before one of its writes."""
+        left = diff(apart.lines, after.lines)
         gone = [
-            Hunk(own.new_start, own.new_end, self.apart.lines[own.start : own.end], own.start)
-            for own, _ in self._there(self.apart, before)
+            Hunk(own.new_start, own.new_end, apart.lines[own.start : own.end], own.start)
+            for own, _ in self._there(apart, before)
             if not _touch(left, own.start, own.end)
         ]
-        ended = self.base.eol == before.eol and self.apart.eol == after.eol
-        eol = self.apart.eol if ended else self.base.eol
+        ended = self.base.eol == before.eol and apart.eol == after.eol
+        eol = apart.eol if ended else self.base.eol
         base = from_lines(apply(self.base.lines, gone), eol)
-        return self if base == self.base else Belief(base, self.read, self.apart)
+        return self if base == self.base else Belief(base, self.read, self.earlier)
 
     def _there(self, apart: Text, before: Text) -> list[tuple[Hunk, tuple[int, int]]]:
         """The agent's own hunks that nobody has touched in a text, and their rows there."""
