@@ -34,6 +34,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.merge import overlaid
@@ -255,7 +256,17 @@ class Seen:
 
     # ---- what becomes of files
 
-    def changed(self, path: str, after: Text | None, act: Act, before: Text | None = None) -> None:
+    def knows(self, path: str) -> bool:
+        """Whether it matters to anybody what becomes of a file."""
+        return path in self._files or any(name == path for _, name in self._digests)
+
+    def changed(
+        self,
+        path: str,
+        after: Text | None,
+        act: Act,
+        before: Text | UnsetType | None = UNSET,
+    ) -> None:
         """A file has this text now (None: it is gone). ``before`` is what it had, where that is
         known better than here.
         """
@@ -264,8 +275,7 @@ class Seen:
         if path in self._left and act in (Act.TYPED, Act.RETURNED):
             return  # `found` takes it up, after what the file has been given up for
         self._left.pop(path, None)
-        present = self._present.get(path, before)
-        was = present if before is None or present is None else before
+        was = self._present.get(path) if before is UNSET else before
         if path in self._files:
             self._present[path] = after
         if was == after or act is Act.TYPED:

@@ -145,27 +145,24 @@ class Decide:
         """Do what a decision asks for; where that cannot be, what was pending is so again."""
         before = {entry.path: entry for entry in entries}
         notes: list[str] = []
-        for step in steps:
-            name = Path(step.path).name
-            if step.note:
-                notes.append(f"{name}: {step.note}")
-            try:
-                await self._apply(step, before.get(step.path))
-                self._follow(step, act)
-            except (Refused, RequestError) as error:
-                notes.append(f"{name} was left as it is: {error}")
-                present = await self._edits.live(step.path)
-                self._ledger.reinstated(step.path, present, before.get(step.path))
+        async with self._edits.carrying_out([step.path for step in steps], act):
+            for step in steps:
+                notes += await self._step(step, before.get(step.path))
         touched = {step.path for step in steps} | before.keys()
         self._edits.changed(*touched)
         return notes
 
-    def _follow(self, step: Restoration, act: Act) -> None:
-        """What was decided is the base of agents' next writes; a formatter may have gone on."""
-        seen, live = self._edits.seen, self._edits.mirrors.get(step.path)
-        seen.changed(step.path, step.after, act, step.before)
-        if live is not None and step.after is not None:
-            seen.changed(step.path, live.text, Act.TYPED)
+    async def _step(self, step: Restoration, entry: Pending | None) -> list[str]:
+        """Carry out one step; returns what the user is to know of it."""
+        name = Path(step.path).name
+        notes = [f"{name}: {step.note}"] if step.note else []
+        try:
+            await self._apply(step, entry)
+        except (Refused, RequestError) as error:
+            notes.append(f"{name} was left as it is: {error}")
+            present = await self._edits.live(step.path)
+            self._ledger.reinstated(step.path, present, entry)
+        return notes
 
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
         now = self._ledger.get(step.path)

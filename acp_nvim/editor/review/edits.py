@@ -196,7 +196,7 @@ class Edits:
         """Neovim has read the file again: an agent may have changed it, or the user may have given
         up what he had not saved.
         """
-        self.seen.changed(path, after, Act.RETURNED if undone else Act.REPLACED, before)
+        self.seen.changed(path, after, Act.RETURNED if undone else Act.REPLACED)
         if self.at_work(path) and self.known.get(path) != after:
             self.rereads.add(path)
             self._lost.add(path)
@@ -308,14 +308,21 @@ class Edits:
             self.mirrors.put(path, written.live)
         return written.why if written.outcome == "failed" else written.outcome
 
-    def restored(
-        self, path: str, before: Text | None, after: Text | None, entry: Pending | None, act: Act
-    ) -> None:
-        """The file is as it was when ``entry`` was pending; ``before`` is what its buffer had,
-        if it has one.
-        """
-        self.ledger.restored(path, after, entry)
-        self.seen.changed(path, after, act, before)
+    @asynccontextmanager
+    async def carrying_out(self, paths: Iterable[str], act: Act) -> AsyncIterator[None]:
+        """What becomes of these files meanwhile is one act of the user's, whatever the steps."""
+        known = [path for path in paths if self.seen.knows(path)]
+        before = {path: await self._shown(path) for path in known}
+        yield
+        for path, text in before.items():
+            self.seen.changed(path, await self._shown(path), act, text)
+
+    async def _shown(self, path: str) -> Text | None:
+        """The live text, None also where it is none."""
+        try:
+            return await self.live(path)
+        except RequestError:
+            return None
 
     # ---- the screen
 

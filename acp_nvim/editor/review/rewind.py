@@ -171,7 +171,10 @@ class Rewind:
         if undone is None:
             self.checkpoints.restored(session.n, present)
         act = Act.DECIDED if undone is None else Act.RETURNED
-        notes, count = await self._carry_out(plan, checkpoint, present, act)
+        paths = {*(it.path for it in plan.targets), *plan.touched}
+        paths |= checkpoint.unsaved.keys() | present.unsaved.keys()
+        async with self._edits.carrying_out(paths, act):
+            notes, count = await self._carry_out(plan, checkpoint, present)
         what = "the restore was undone" if undone else f"restored to before prompt {checkpoint.n}"
         return [f"{what}: {count} file{'' if count == 1 else 's'} changed", *notes, *plan.reasons]
 
@@ -187,17 +190,17 @@ class Rewind:
         return f"no checkpoint {n}; {there}"
 
     async def _carry_out(
-        self, plan: Plan, checkpoint: Checkpoint, present: Checkpoint, act: Act
+        self, plan: Plan, checkpoint: Checkpoint, present: Checkpoint
     ) -> tuple[list[str], int]:
         notes: list[str] = []
         done: set[str] = set()
         for target in plan.targets:
-            await self._try(self._file(target, checkpoint, act), target.path, done, notes)
+            await self._try(self._file(target, checkpoint), target.path, done, notes)
         for path, text in plan.touched.items():
             data = None if text is None else encode(text, self._format(path))
-            await self._try(self._file(Target(path, data), checkpoint, act), path, done, notes)
+            await self._try(self._file(Target(path, data), checkpoint), path, done, notes)
         for path in checkpoint.unsaved.keys() | present.unsaved.keys():
-            await self._try(self._buffer(path, checkpoint, act), path, done, notes)
+            await self._try(self._buffer(path, checkpoint), path, done, notes)
         self._edits.changed(*done)
         await self._snapshots.look(list(checkpoint.trees))  # what changed now is no agent's
         return notes, len(done)
@@ -213,7 +216,7 @@ class Rewind:
         live = self._edits.mirrors.get(path)
         return live.format if live else self._edits.layouts.get(path) or Format()
 
-    async def _file(self, target: Target, checkpoint: Checkpoint, act: Act) -> bool:
+    async def _file(self, target: Target, checkpoint: Checkpoint) -> bool:
         """Bytes and mode on disk, then the buffer, then what was pending."""
         place = Place(target.path, target.path)
         changed = await to_thread.run_sync(_put, place, target)
@@ -235,9 +238,7 @@ class Rewind:
             if layout is not None and layout != live.format:
                 await lay(self._edits.bridge, live, layout)
                 await self._edits.mirrors.read(place)
-        before = live.text if live is not None else None
-        entry = checkpoint.pending.get(place.real)
-        self._edits.restored(place.real, before, text, entry, act)
+        self._edits.ledger.restored(place.real, text, checkpoint.pending.get(place.real))
         return changed
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
@@ -253,7 +254,7 @@ class Rewind:
             live = found
         raise Refused("its buffer could not follow")
 
-    async def _buffer(self, path: str, checkpoint: Checkpoint, act: Act) -> bool:
+    async def _buffer(self, path: str, checkpoint: Checkpoint) -> bool:
         """Unsaved edits as they were; where there were none, the buffer is as its file."""
         place = Place(path, path)
         live = await self._edits.mirrors.load(place)
@@ -273,7 +274,7 @@ class Rewind:
         outcome = await self._edits.bring(live, text, modified=unsaved, stamp=stamp)
         if outcome != "done":
             raise Refused(f"its buffer has {outcome}")
-        self._edits.restored(path, live.text, text, checkpoint.pending.get(path), act)
+        self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
         return True
 
 
