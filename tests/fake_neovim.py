@@ -167,6 +167,10 @@ class FakeNeovim:
         self.buffers[path].shown |= shown
         return self.buffers[path]
 
+    def refresh(self, path: str) -> None:
+        """`:checktime`."""
+        self.buffers_read(path, path)
+
     def type(self, path: str, text: Text) -> None:
         """The user makes this of a buffer."""
         buffer = self.buffers[path]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 
+from tests import torture_writes_nvim
+from tests.editor import Editor
 from tests.torture_writes import run
 
 EACH = 10
@@ -13,3 +16,9 @@ EACH = 10
 def test_random_writes_stand_and_lose_nothing(first: int) -> None:
     failed = {seed: why for seed in range(first, first + EACH) if (why := run(seed))}
     assert not failed, "\n".join(f"{seed}\n{why}" for seed, why in failed.items())
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_random_writes_in_a_real_neovim(editor: Editor, seed: int) -> None:
+    editor.errors_expected = True
+    anyio.run(torture_writes_nvim.history, editor, seed)

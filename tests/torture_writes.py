@@ -188,15 +188,23 @@ class History:
 
     # ---- agents
 
+    async def ask_read(self, session: Session, path: str) -> str:
+        """The answer to a read; RequestError."""
+        params = schema.ReadTextFileRequest(session.id, path)
+        return (await self.files.read(session, params)).content
+
+    async def ask_write(self, session: Session, path: str, text: Text) -> None:
+        """A write is answered with success; RequestError."""
+        await self.files.write(session, schema.WriteTextFileRequest(session.id, path, str(text)))
+
     async def read(self, session: Session, path: str) -> bool:
         """The agent reads the file; whether it is there."""
-        params = schema.ReadTextFileRequest(session.id, path)
         self.note(session.id, "reads", path)
         live = self.live(path)
         buffer = self.neovim.buffers.get(path)
         reason, content = "", ""
         try:
-            content = (await self.files.read(session, params)).content
+            content = await self.ask_read(session, path)
         except RequestError as error:
             reason = error.data["reason"]
         if reason:
@@ -235,10 +243,9 @@ class History:
         buffer = self.neovim.buffers.get(path)
         modified = buffer is not None and buffer.modified
         self.note(session.id, "writes", path, list(text.lines))
-        params = schema.WriteTextFileRequest(session.id, path, str(text))
         refused: RequestError | None = None
         try:
-            await self.files.write(session, params)
+            await self.ask_write(session, path, text)
         except RequestError as error:
             refused = error
         if refused is not None:
@@ -291,7 +298,8 @@ class History:
         if live is not None:
             unseen = there - mind.ever - mind.back
             assert unseen <= result, f"lost: {unseen - result}"
-            left = (there & known) - wanted - mind.back
+            twice = {line for line in there if live.lines.count(line) > 1}  # undone and unrejected
+            left = (there & known) - wanted - mind.back - twice
             assert not left & result, f"still there: {left & result}"
 
     # ---- users
@@ -312,7 +320,7 @@ class History:
             return
 
         async def work() -> None:
-            self.neovim.buffers_read(path, path)
+            self.neovim.refresh(path)
             self.neovim.type(path, self.changed(self.neovim.buffers[path].text, "user"))
             if self.rng.random() < 0.6:
                 self.neovim.save(path)
@@ -390,8 +398,7 @@ class History:
         self.note(session.id, "writes twice", path)
         for _ in range(2):
             self.put(path, old)
-            request = schema.WriteTextFileRequest(session.id, path, str(new))
-            await self.files.write(session, request)
+            await self.ask_write(session, path, new)
             assert self.disk(path) == self.live(path) == new, "taken out and not written again"
         mind.own |= _lines(new) - _lines(old)
         mind.text = new
@@ -447,27 +454,25 @@ class History:
         self.note("swap")
         folder.rename(aside)
         folder.symlink_to(self.outside)
-        for ask in (self._writes, self._reads):
+        asks: list[Callable[[], Awaitable[Any]]] = [
+            lambda: self.ask_write(session, path, Text(("pwned",))),
+            lambda: self.ask_read(session, path),
+        ]
+        for ask in asks:
             reason = "served"
             try:
-                await ask(session, path)
+                await ask()
             except RequestError as error:
                 reason = error.data["reason"]
             assert reason in ("outside", "failed", "missing"), reason
         folder.unlink()
         aside.rename(folder)
 
-    async def _writes(self, session: Session, path: str) -> None:
-        await self.files.write(session, schema.WriteTextFileRequest(session.id, path, "pwned\n"))
-
-    async def _reads(self, session: Session, path: str) -> None:
-        await self.files.read(session, schema.ReadTextFileRequest(session.id, path))
-
     # ---- all together
 
-    async def step(self) -> None:
-        """One step, by chance."""
-        steps = [
+    def steps(self) -> list[Callable[[], Awaitable[None]]]:
+        """What may be done; what is there twice is done twice as often."""
+        return [
             *[self.write] * 10,
             *[self.decide] * 5,
             *[self.type] * 3,
@@ -480,10 +485,13 @@ class History:
             self.turn,
             self.restore,
         ]
+
+    async def step(self) -> None:
+        """One step, by chance."""
         if self.rng.random() < 0.02:
             await self.swap()
         else:
-            await self.rng.choice(steps)()
+            await self.rng.choice(self.steps())()
         found = {file.name: file.read_text() for file in self.outside.iterdir()}
         assert found == {"c": "precious\n", "precious": "precious\n"}, found
 
