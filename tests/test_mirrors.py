@@ -29,7 +29,7 @@ class Heard:
         """The text that Neovim has read."""
         self.told.append(("reread", after))
 
-    def left(self, path: str, unsaved: bool) -> None:
+    def left(self, path: str, before: Text | None, unsaved: bool) -> None:
         """Its text has been given up."""
         self.told.append(("left", unsaved))
 

@@ -204,9 +204,11 @@ class Edits:
         else:
             self._typed(path, after)
 
-    def left(self, path: str, unsaved: bool) -> None:
+    def left(self, path: str, before: Text | None, unsaved: bool) -> None:
         """The buffer's text has been given up for that of the file, by `:edit!` or `:bwipeout!`."""
-        self.seen.left(path, Act.DECIDED if unsaved else Act.REPLACED)
+        if before is not None:
+            self.seen.changed(path, before, Act.TYPED)
+        self.seen.left(path, Act.DECIDED if unsaved and before is not None else Act.REPLACED)
 
     def lost(self, path: str) -> None:
         """What became of the buffer is not known: it has to be read, or is gone."""

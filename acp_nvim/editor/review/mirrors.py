@@ -30,8 +30,10 @@ class Listener(Protocol):
         """Neovim has read the file again, or an undo has brought back what it read."""
         ...
 
-    def left(self, path: str, unsaved: bool) -> None:
-        """Neovim has parted from the buffer's text, and maybe from what was not saved of it."""
+    def left(self, path: str, before: Text | None, unsaved: bool) -> None:
+        """Neovim has parted from the buffer's text, and maybe from what was not saved of it; None
+        for a text that is not known.
+        """
         ...
 
     def lost(self, path: str) -> None:
@@ -149,28 +151,29 @@ class Mirrors:
         if args.get("detached"):
             if known is not None and known.bufnr == args["bufnr"]:
                 del self._known[path]
-                self._listener().left(path, bool(args.get("unsaved")))
+                text = None if path in self._stale else known.text
+                self._listener().left(path, text, bool(args.get("unsaved")))
                 self._listener().lost(path)
             return
-        if args.get("undone"):
-            self._undone.add(path)
+        alone = path not in self._stale
         if known is None or known.bufnr != args["bufnr"]:
             self._missed[path] = int(args["bufnr"]), int(args["tick"])
             self._listener().lost(path)
         elif args.get("reloaded"):
             self._reread.add(path)
-            self._lose(path)
+            self._lose(path, alone and bool(args.get("undone")))
         elif known.tick >= args["tick"]:
             return
         elif known.tick != args["base"]:
-            self._lose(path)
+            self._lose(path, alone and bool(args.get("undone")))
         else:
             self._known[path] = _patched(known, args)
-            self._undone.discard(path)
             self._listener().typed(path, self._known[path].text, bool(args.get("undone")))
 
-    def _lose(self, path: str) -> None:
+    def _lose(self, path: str, undone: bool = False) -> None:
+        """The text has to be read. It is one of an undo if nothing else has happened to it."""
         self._stale.add(path)
+        (self._undone.add if undone else self._undone.discard)(path)
         self._listener().lost(path)
 
 
