@@ -61,6 +61,8 @@ class Mind:
         """Whether the file holds, or lacks, something by an act that it knows nothing of."""
         self.back: set[str] = set()
         """Lines that came and it has not read since, but for those that users or programs wrote."""
+        self.again: set[str] = set()
+        """Lines that another agent has written again since."""
 
 
 class History:
@@ -218,7 +220,7 @@ class History:
         mind = self.minds[session.id, path]
         mind.text = live
         mind.ever |= set(live.lines)
-        mind.away, mind.back, mind.foreign = {}, set(), False
+        mind.away, mind.back, mind.again, mind.foreign = {}, set(), set(), False
         return True
 
     def composed(self, mind: Mind, path: str) -> Text:
@@ -271,6 +273,7 @@ class History:
     def told(self, mind: Mind, before: set[str], after: set[str]) -> None:
         """Another agent has written."""
         mind.foreign = True
+        mind.again |= after - before
         for line in before - after:
             mind.away[line] = "agent"
         for line in after - before:
@@ -301,7 +304,7 @@ class History:
             unseen = there - mind.ever - mind.back
             assert unseen <= result, f"lost: {unseen - result}"
             twice = {line for line in there if live.lines.count(line) > 1}  # undone and unrejected
-            left = (there & known) - wanted - mind.back - twice
+            left = (there & known) - wanted - mind.back - mind.again - twice
             assert not left & result, f"still there: {left & result}"
 
     # ---- users
