@@ -6,9 +6,10 @@ Nobody but the user may look into them.
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Final
+
+from acp_nvim.agent.fs import atomic_write
 
 DIRECTORY: Final = 0o700
 FILE: Final = 0o600
@@ -29,14 +30,10 @@ def opener(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, FILE)
 
 
-def write(path: Path, data: bytes) -> None:
-    """Write it, all or nothing. Raises `OSError`."""
+def write(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Write it, all or nothing; with ``sync`` it outlives a crash of the machine. Raises `OSError`.
+
+    The directory may lie behind the user's own links.
+    """
     directory(path.parent)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
+    atomic_write.replace(os.path.realpath(path.parent) + os.sep + path.name, data, sync=sync)

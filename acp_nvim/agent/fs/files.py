@@ -217,6 +217,8 @@ class Files(Generic[S]):
         if not await self._ask(session, verb, where, why):
             what = f"the user did not allow to {verb} {_ABOUT[why]}"
             raise refusal("denied", where.path, what)
+        if place(where.path).real != where.real:
+            raise refusal("failed", where.path, "leads elsewhere since the user was asked about it")
 
     def turn(self, real: str) -> AbstractAsyncContextManager[None]:
         """One at a time for each file."""

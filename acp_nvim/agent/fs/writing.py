@@ -13,6 +13,7 @@ from typing import Final
 
 import anyio
 import msgspec
+from anyio import to_thread
 
 from acp_nvim.agent.fs import disk
 from acp_nvim.agent.fs.decode import Decoded, Format, encode
@@ -97,7 +98,7 @@ class Write:
         if isinstance(live, BufferText):
             self._fresh = True
             return await self._into_buffer(live)
-        return self._past_neovim(stored or Decoded(EMPTY, Format()), live)
+        return await self._past_neovim(stored or Decoded(EMPTY, Format()), live)
 
     def _found(self, live: BufferText) -> None:
         """The agent's base follows what became of the file meanwhile."""
@@ -215,7 +216,7 @@ class Write:
 
     # ---- past it
 
-    def _past_neovim(self, stored: Decoded, closed: Closed) -> Made:
+    async def _past_neovim(self, stored: Decoded, closed: Closed) -> Made:
         """Write the file where Neovim cannot load it."""
         if closed.taken:
             raise self._refuse("failed", closed.why)
@@ -226,7 +227,7 @@ class Write:
             data = encode(merged.text, stored.format)
         except UnicodeEncodeError as error:
             raise self._refuse("failed", f"cannot be written: {error.reason}") from error
-        disk.write(self._where, data)
+        await to_thread.run_sync(disk.write, self._where, data)
         if disk.read(self._where, sys.maxsize) != data:
             raise self._refuse("failed", "the file does not hold what was written")
         return self._made(None if self._created else stored.text, merged.text, merged)
