@@ -6,6 +6,7 @@ local M = {}
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 local save, watch = require('acp.save'), require('acp.watch')
 local amid, unheard, put = require('acp.amid'), require('acp.unheard'), require('acp.apply')
+local nofollow = require('acp.nofollow')
 
 local EOL, MODIFIED, BOMB, NO_BYTES, STALE, BINARY = 1, 2, 8, 16, 32, 128
 local ABSENT = { gone = 256, new = 256 + 512 }
@@ -83,11 +84,26 @@ local function closed(why, taken)
   return { 0, vim.o.fileencodings, vim.o.fileformats, why, taken }
 end
 
+--- The buffer that serves a file; nil, and what is answered then: also where the path has come to
+--- lead elsewhere since the host resolved it, or the buffer's name has.
+local function serving(path, real, known)
+  local moved = nofollow.why(real)
+  if moved then
+    return nil, closed(moved, true)
+  end
+  local bufnr = find(path, real, known)
+  moved = bufnr and nofollow.moved(bufnr, real)
+  if not bufnr or moved then
+    return nil, closed(moved, moved ~= nil)
+  end
+  return bufnr
+end
+
 --- The text of the file's buffer; no lines when it is still `known_bufnr` at `known_tick`.
 function M.read(path, real, known_bufnr, known_tick)
-  local bufnr = find(path, real, known_bufnr)
+  local bufnr, none = serving(path, real, known_bufnr)
   if not bufnr then
-    return closed()
+    return none
   end
   unheard.check(bufnr)
   local stale, absent = save.refresh(bufnr)
@@ -97,9 +113,9 @@ end
 
 --- The same as it is, not brought up to date.
 function M.peek(path, real)
-  local bufnr = find(path, real, 0)
+  local bufnr, none = serving(path, real, 0)
   if not bufnr then
-    return closed()
+    return none
   end
   unheard.check(bufnr)
   watch.attach(bufnr, real)
@@ -108,12 +124,14 @@ end
 
 --- The same; where no buffer is loaded, the file is loaded into a hidden, listed one.
 function M.load(path, real, fileencodings)
-  local bufnr = find(path, real, 0)
+  local bufnr, none = serving(path, real, 0)
   if bufnr then
     unheard.check(bufnr)
     local stale, absent = save.refresh(bufnr)
     watch.attach(bufnr, real)
     return snapshot(bufnr, nil, stale, absent)
+  elseif none[4] then
+    return none
   end
   bufnr = named(real)
   if bufnr and api.nvim_buf_is_loaded(bufnr) then
@@ -210,7 +228,8 @@ local function write(bufnr, tick, hunks, want)
   local options = vim.bo[bufnr]
   local due = want.save == 'always'
     or (want.save == 'auto' and (want.fresh or not options.modified))
-  local outcome, why = save.check(bufnr, due, want.synced)
+  local real = watch.path(bufnr) or api.nvim_buf_get_name(bufnr)
+  local outcome, why = save.check(bufnr, due, want.synced, real)
   if outcome then
     drop(bufnr, want.fresh and outcome ~= 'moved' and outcome ~= 'busy')
     return { outcome, why }
@@ -227,7 +246,7 @@ local function write(bufnr, tick, hunks, want)
   end
   local edited, stamp = false, nil
   if due then
-    ok, err, edited, stamp = save.write(bufnr, want.autocmds)
+    ok, err, edited, stamp = save.write(bufnr, want.autocmds, real, want.rights)
     if not api.nvim_buf_is_loaded(bufnr) then
       return { 'moved' } -- an autocommand wiped it out; what became of the file is looked at anew
     elseif not ok then

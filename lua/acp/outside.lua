@@ -5,6 +5,7 @@ local M = {}
 local api, uv = vim.api, vim.uv or vim.loop
 local buffers, save, watch = require('acp.buffers'), require('acp.save'), require('acp.watch')
 local amid, unheard = require('acp.amid'), require('acp.unheard')
+local nofollow = require('acp.nofollow')
 
 local PATIENCE_MS = 2000 -- how long a user's `:w` waits for a file's change to be merged
 
@@ -177,13 +178,16 @@ function M.unsaved()
 end
 
 --- Neovim finds a file changed by a turn that runs. A clean buffer is read again, in one with
---- unsaved edits both texts stay until the host has merged them.
-local function changed(args)
+--- unsaved edits both texts stay until the host has merged them. What is no file any more, or leads
+--- elsewhere, is not read: a pipe would be waited for.
+local function changed(args, real)
   if save.probing then
     return
   end
   local clean = not vim.bo[args.buf].modified
-  vim.v.fcs_choice = clean and vim.v.fcs_reason ~= 'deleted' and 'reload' or ''
+  local stat = uv.fs_stat(api.nvim_buf_get_name(args.buf))
+  local is_file = stat ~= nil and stat.type == 'file' and not nofollow.moved(args.buf, real)
+  vim.v.fcs_choice = clean and is_file and vim.v.fcs_reason ~= 'deleted' and 'reload' or ''
   if not clean then
     save.part(args.buf, true)
     look(args.buf)
@@ -194,9 +198,11 @@ end
 ---@param read? boolean it was read from its file just now
 local function hush(bufnr, read)
   local name = api.nvim_buf_get_name(bufnr)
-  if vim.bo[bufnr].buftype ~= '' or name == '' or not watch.at_work(uv.fs_realpath(name)) then
+  local real = uv.fs_realpath(name)
+  if vim.bo[bufnr].buftype ~= '' or name == '' or not watch.at_work(real) then
     return
   end
+  real = watch.path(bufnr) or real
   api.nvim_clear_autocmds({ group = hushed, buffer = bufnr })
   local known = stamps[bufnr]
   stamps[bufnr] = save.stamp(name)
@@ -212,7 +218,9 @@ local function hush(bufnr, read)
     })
   end
   on('BufWritePre', settle)
-  on('FileChangedShell', changed)
+  on('FileChangedShell', function(args)
+    changed(args, real)
+  end)
   on('FileChangedShellPost', function()
     if not save.probing and not vim.bo[bufnr].modified then
       stamps[bufnr] = save.stamp(name)

@@ -5,7 +5,8 @@ local M = {
 }
 
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
-local handlers = require('acp.handlers')
+local handlers, nofollow, spare =
+  require('acp.handlers'), require('acp.nofollow'), require('acp.spare')
 
 local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
 local parted = {} ---@type table<integer, string> why buffer and file are two different texts
@@ -249,8 +250,8 @@ function M.is_locked(err)
   return (text:find('E565') or text:find('E523') or text:find('E11:')) ~= nil
 end
 
---- Load a file into a buffer nobody sees. A swap file of somebody else's is no question.
---- `fileencodings` is what to decode it by, nil for the user's.
+--- Load a file, by its resolved path, into a buffer nobody sees. A swap file of somebody else's is
+--- no question. `fileencodings` is what to decode it by, nil for the user's.
 function M.load(name, fileencodings)
   local quiet = {
     shortmess = vim.go.shortmess .. 'A',
@@ -258,7 +259,10 @@ function M.load(name, fileencodings)
     fileencodings = fileencodings or vim.go.fileencodings,
   }
   local modeline = vim.go.modeline
-  local stat = uv.fs_stat(name)
+  local stat = uv.fs_lstat(name)
+  local moved = nofollow.why(name)
+  assert(not moved, moved)
+  assert(not stat or stat.type == 'file', 'is not a regular file') -- a pipe would be waited for
   local bufnr
   local ok, err = with(vim.go, quiet, function()
     bufnr = require('acp.add')(name)
@@ -270,6 +274,8 @@ function M.load(name, fileencodings)
     seen[bufnr] = stat and stat.type == 'file' and stamp(stat) or nil
   end
   assert(ok, err)
+  moved = nofollow.why(name)
+  assert(not moved, moved)
 end
 
 --- The nearest directory above a file that exists, as `fs_stat` gives it, and its path.
@@ -324,8 +330,8 @@ local function check_disk(bufnr, stat, synced)
 end
 
 --- Whether the buffer can be edited and, with `due`, saved: an outcome and why when it can't.
---- `synced`: the caller has compared it with the file.
-function M.check(bufnr, due, synced)
+--- `synced`: the caller has compared it with the file; `real`: the file that the host means.
+function M.check(bufnr, due, synced, real)
   local options = vim.bo[bufnr]
   if options.buftype ~= '' then
     return 'failed', ("the buffer of this name has 'buftype' %s"):format(options.buftype)
@@ -335,6 +341,10 @@ function M.check(bufnr, due, synced)
   end
   if not due then
     return
+  end
+  local moved = nofollow.moved(bufnr, real)
+  if moved then
+    return 'failed', moved
   end
   local stat = file_of(bufnr)
   local outcome, why = check_file(api.nvim_buf_get_name(bufnr), stat)
@@ -356,40 +366,114 @@ local function reread(bufnr)
   end
 end
 
---- `:write!` after `M.check` found nothing against it. Returns true, nil, whether autocommands
---- edited the text, and the file's stamp where its bytes must be the buffer's now; or false and the
---- error.
-function M.write(bufnr, autocmds)
-  local options = vim.bo[bufnr]
-  local edited, over = false, false
-  local name = api.nvim_buf_get_name(bufnr)
-  local by_others = autocmds and handlers.any(bufnr, 'BufWriteCmd')
-  local before = by_others and M.stamp(name)
-  api.nvim_buf_attach(bufnr, false, {
-    on_lines = function()
-      edited = edited or not over
-      return true
-    end,
-    on_reload = function()
-      edited = edited or not over
-    end,
-    on_detach = function() -- by `:edit` in an autocommand
-      edited = edited or not over
+--- Refuse the write, as the last of the BufWritePre autocommands, where one of them or an agent
+--- meanwhile has had the name lead elsewhere.
+local function guard(bufnr, real)
+  return api.nvim_create_autocmd('BufWritePre', {
+    group = group,
+    buffer = bufnr,
+    callback = function()
+      local moved = nofollow.moved(bufnr, real)
+      if moved then
+        error(moved, 0)
+      end
     end,
   })
-  local fixeol = options.fixendofline
+end
+
+--- Make the file with the rights that it had before it was deleted, for the write to fill.
+---@param rights { mode: integer, uid: integer, gid: integer }
+local function precreate(name, rights)
+  fn.mkdir(vim.fs.dirname(name), 'p')
+  local handle = uv.fs_open(name, 'wx', 384) -- 0600
+  if handle then
+    uv.fs_fchown(handle, rights.uid, rights.gid) -- root only
+    uv.fs_fchmod(handle, rights.mode)
+    uv.fs_close(handle)
+  end
+end
+
+--- Calls `action`; returns its results and whether the buffer's text was edited meanwhile.
+local function watched(bufnr, action)
+  local edited, over = false, false
+  local function changed()
+    edited = edited or not over
+  end
+  api.nvim_buf_attach(bufnr, false, {
+    on_lines = function()
+      changed()
+      return true
+    end,
+    on_reload = changed,
+    on_detach = changed, -- by `:edit` in an autocommand
+  })
+  local ok, err = action()
+  over = true
+  return ok, err, edited
+end
+
+local function write(bufnr, autocmds, real)
+  local options = vim.bo[bufnr]
+  local fixeol, backup = options.fixendofline, vim.go.writebackup
   if not options.endofline or options.endoffile then
     options.fixendofline = false -- the bytes are to be as the text says
   end
+  vim.go.writebackup = true -- else a full disk leaves half a file, and nothing of the old one
+  local id = guard(bufnr, real)
   local command = 'silent keepalt lockmarks %swrite! ++p'
-  local ok, err = run(bufnr, command:format(autocmds and '' or 'noautocmd '))
-  over = true
+  local ok, err, edited = watched(bufnr, function()
+    return run(bufnr, command:format(autocmds and '' or 'noautocmd '))
+  end)
+  pcall(api.nvim_del_autocmd, id)
+  vim.go.writebackup = backup
+  if api.nvim_buf_is_valid(bufnr) then
+    options.fixendofline = fixeol
+  end
+  return ok, err, edited
+end
+
+--- What became of the write; the file is put back where it failed. Returns whether it is done, and
+--- why not.
+local function outcome_of(bufnr, ok, err, real, before, copy)
+  local moved = nofollow.moved(bufnr, real)
+  if moved then
+    spare.drop(copy)
+    return false, moved
+  end
+  if not vim.bo[bufnr].modified and file_of(bufnr) then -- what failed, failed after it
+    spare.drop(copy)
+    return true
+  end
+  local left = spare.put_back(bufnr, copy, before)
+  err = ok and 'the buffer was not written' or err
+  return false, left and ('%s; what the file held is in %s'):format(M.reason(err), left) or err
+end
+
+--- `:write!` after `M.check` found nothing against it. `real` is the file that the host means,
+--- `rights` those of a file that is gone and comes back. Returns true, nil, whether autocommands
+--- edited the text, and the file's stamp where its bytes must be the buffer's now; or false and the
+--- error: then the file is as it was.
+function M.write(bufnr, autocmds, real, rights)
+  local name = api.nvim_buf_get_name(bufnr)
+  local by_others = autocmds and handlers.any(bufnr, 'BufWriteCmd')
+  local stamp = by_others and M.stamp(name)
+  local before = file_of(bufnr)
+  local copy, err = spare.make(bufnr, before)
+  if err then
+    return false, err
+  end
+  if not before and rights then
+    precreate(name, rights)
+  end
+  local ok, edited
+  ok, err, edited = write(bufnr, autocmds, real)
   if not api.nvim_buf_is_valid(bufnr) then
+    spare.drop(copy)
     return false, err, edited
   end
-  options.fixendofline = fixeol
-  if options.modified or not file_of(bufnr) then
-    return false, ok and 'the buffer was not written' or err, edited
+  ok, err = outcome_of(bufnr, ok, err, real, before, copy)
+  if not ok then
+    return false, err, edited
   end
   local rewritten = autocmds and handlers.rewrote(bufnr)
   if rewritten then
@@ -398,7 +482,7 @@ function M.write(bufnr, autocmds)
   end
   seen[bufnr], parted[bufnr] = nil, nil -- asked anew: its stamp may be of a later change
   local now = M.stamp(name)
-  local filtered = rewritten or options.endoffile or (by_others and now ~= before)
+  local filtered = rewritten or vim.bo[bufnr].endoffile or (by_others and now ~= stamp)
   return true, nil, edited, not filtered and now or nil
 end
 

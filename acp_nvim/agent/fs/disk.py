@@ -50,7 +50,7 @@ def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
     """Put these bytes in place of the file's, at once. Mode and links stay, parents are created; a
     new file gets ``rights``.
 
-    RequestError with reason ``directory``, ``readonly`` or ``failed``; the old bytes are there then.
+    RequestError with reason ``directory``, ``readonly`` or ``failed``: the old bytes are there.
     """
     try:
         atomic_write.write(place.real, data, rights)

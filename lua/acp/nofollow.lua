@@ -1,0 +1,51 @@
+--- Whether a path leads where it led when the host resolved it. No part of such a path is a symbolic
+--- link; an agent may swap one for a link later, to have us read or write something else.
+---
+--- One race is left: Neovim opens files by their names and follows links, so a swap between our last
+--- look and its `open()` is not seen before it is over. We look after BufWritePre autocommands, right
+--- before the write, and once more after it.
+local M = {}
+
+local api, uv = vim.api, vim.uv or vim.loop
+
+--- Why a resolved path leads elsewhere now; nil when it does not.
+---@param real string
+---@return string|nil
+function M.why(real)
+  if uv.fs_realpath(real) == real then
+    return nil
+  end
+  local at = ''
+  for part in real:gmatch('[^/]+') do
+    at = at .. '/' .. part
+    local stat = uv.fs_lstat(at)
+    if not stat then
+      return nil -- not there, so nothing is below it
+    elseif stat.type == 'link' then
+      return at .. ' has become a symbolic link'
+    end
+  end
+end
+
+local function is_same(name, real)
+  local one, other = uv.fs_stat(name), uv.fs_stat(real)
+  if one and other then
+    return one.ino == other.ino and one.dev == other.dev
+  end
+  return not one and not other and vim.fn.resolve(name) == real
+end
+
+--- The same for a buffer whose file the host resolved to `real`: its name may be a link to that.
+---@param bufnr integer
+---@param real string
+---@return string|nil
+function M.moved(bufnr, real)
+  local why = M.why(real)
+  local name = api.nvim_buf_get_name(bufnr)
+  if not why and name ~= real and not is_same(name, real) then
+    why = name .. ' leads elsewhere now'
+  end
+  return why
+end
+
+return M

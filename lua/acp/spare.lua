@@ -1,0 +1,83 @@
+--- A copy of a file that Neovim is about to overwrite. Where Neovim renames the old file, or copies
+--- it ('writebackup'), it puts that back by itself when a write fails; but not what 'backupskip'
+--- names, nor what it found no place for a copy of.
+local M = {}
+
+local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
+
+local function is_skipped(name)
+  for _, pattern in ipairs(vim.split(vim.go.backupskip, ',', { trimempty = true })) do
+    local what = pattern:find('/', 1, true) and name or vim.fs.basename(name)
+    if fn.match(what, fn.glob2regpat(pattern)) >= 0 then
+      return true
+    end
+  end
+  return false
+end
+
+--- Whether Neovim may write into the file itself, instead of renaming it ('backupcopy').
+local function is_overwritten(bufnr, name, stat)
+  local copy = vim.bo[bufnr].backupcopy
+  copy = ',' .. (copy ~= '' and copy or vim.go.backupcopy) .. ','
+  if copy:find(',yes,', 1, true) or is_skipped(name) then
+    return true
+  elseif copy:find(',no,', 1, true) then
+    return false
+  end
+  local folder = vim.fs.dirname(name)
+  local above, link = uv.fs_stat(folder), uv.fs_lstat(name)
+  local ours = stat.uid == uv.getuid() and stat.gid == uv.getgid()
+  return not ours
+    or stat.nlink > 1
+    or not link
+    or link.type == 'link'
+    or not above
+    or above.gid ~= stat.gid
+    or not uv.fs_access(folder, 'W')
+end
+
+--- Copy the file of a buffer where that is needed. Returns the copy's name, or nil and, where it
+--- could not be made, why.
+---@param bufnr integer
+---@param stat table|nil of the file, nil when there is none
+---@return string|nil spare
+---@return string|nil err
+function M.make(bufnr, stat)
+  local name = api.nvim_buf_get_name(bufnr)
+  if not stat or not is_overwritten(bufnr, name, stat) then
+    return nil
+  end
+  local spare = fn.tempname() -- in a directory of this Neovim's alone
+  local ok, err = uv.fs_copyfile(name, spare, { excl = true })
+  if not ok then
+    uv.fs_unlink(spare)
+    return nil, err
+  end
+  return spare
+end
+
+--- The write failed: the file is to be as it was. Returns where the copy is when that cannot be.
+---@param bufnr integer
+---@param spare string|nil
+---@param stat table|nil of the file before the write
+---@return string|nil
+function M.put_back(bufnr, spare, stat)
+  local name = api.nvim_buf_get_name(bufnr)
+  if not stat then
+    uv.fs_unlink(name) -- half a new file
+  elseif spare then
+    if not uv.fs_copyfile(spare, name) then
+      return spare
+    end
+    uv.fs_unlink(spare)
+  end
+end
+
+---@param spare string|nil
+function M.drop(spare)
+  if spare then
+    uv.fs_unlink(spare)
+  end
+end
+
+return M
