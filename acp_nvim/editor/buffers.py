@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable
 from typing import Any, Final, Protocol
 
+import msgspec
 from anyio import to_thread
 
 from acp_nvim.agent.fs.decode import Format, clean
@@ -84,7 +85,7 @@ class Buffers:
 
     async def write(self, live: BufferText, change: Change) -> Written:
         """Apply a change; see `LiveBuffers`."""
-        want = {
+        want: dict[str, Any] = {
             "eol": change.eol,
             "empty": change.empty,
             "save": change.save,
@@ -94,6 +95,8 @@ class Buffers:
         }
         if change.unsaved and change.save == "never":
             want["modified"] = True
+        if change.rights is not None:
+            want["rights"] = msgspec.structs.asdict(change.rights)
         outcome, why, saved, answer, stamp = await self._write(live, _rows(change.hunks), want)
         if answer is None:
             return Written(outcome, why)

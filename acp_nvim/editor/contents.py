@@ -102,7 +102,7 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
     mime = mime.partition(";")[0].strip().lower()
     path = _file(host, content, mime, name)
     if not path.exists():
-        whole.write(path, content)
+        whole.write(path, content, sync=False)
     if mime.startswith(_SAFE) and mime not in _TEXT:
         host.screen.push("open_file", str(path))
     else:

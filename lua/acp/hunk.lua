@@ -52,6 +52,11 @@ function M.visit(path, row)
   if review and review.visit(path, row) then
     return
   end
+  local barred = require('acp.nofollow').barred(path)
+  if barred then
+    require('acp.notify').echo('warn', ('%s: %s'):format(vim.fs.basename(path), barred))
+    return
+  end
   edit(path)
   go(row)
 end

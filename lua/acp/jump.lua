@@ -26,6 +26,12 @@ local function candidate()
   end
 end
 
+--- Whether Neovim would wait for what comes out of it: a pipe, a device.
+local function is_stream(path)
+  local stat = (vim.uv or vim.loop).fs_stat(path)
+  return stat ~= nil and stat.type ~= 'file' and stat.type ~= 'directory'
+end
+
 --- The absolute path of a file that an agent names; nil where it names none. Every other name may
 --- be more than a name: to edit `term://{command}` is to run the command.
 ---@param path string
@@ -36,11 +42,11 @@ function M.file(path, session)
     return
   end
   local drive = vim.fn.has('win32') == 1 and path:match('^%a:[/\\]')
-  if path:sub(1, 1) == '/' or drive then
-    return path
+  if path:sub(1, 1) ~= '/' and not drive then
+    local known = session and require('acp.state').session(session)
+    path = (known and known.cwd or vim.fn.getcwd()) .. '/' .. path
   end
-  local known = session and require('acp.state').session(session)
-  return (known and known.cwd or vim.fn.getcwd()) .. '/' .. path
+  return not is_stream(path) and path or nil
 end
 
 --- Edit a file at a line and go there; where there is no ordinary window one is split off.

@@ -1,9 +1,9 @@
---- Whether a path leads where it led when the host resolved it. No part of such a path is a symbolic
---- link; an agent may swap one for a link later, to have us read or write something else.
+--- Whether a path leads where it led when the host resolved it. No part of such a path is a link;
+--- an agent may swap one for a link later, to have us read or write something else.
 ---
---- One race is left: Neovim opens files by their names and follows links, so a swap between our last
---- look and its `open()` is not seen before it is over. We look after BufWritePre autocommands, right
---- before the write, and once more after it.
+--- One race is left: Neovim opens files by their names and follows links, so what is swapped
+--- between our last look and its `open()` is not seen before it is over. We look before the save,
+--- after its BufWritePre autocommands, and once more after it.
 local M = {}
 
 local api, uv = vim.api, vim.uv or vim.loop
@@ -22,9 +22,20 @@ function M.why(real)
     if not stat then
       return nil -- not there, so nothing is below it
     elseif stat.type == 'link' then
-      return at .. ' has become a symbolic link'
+      local what = at == real and 'it' or 'the directory ' .. part
+      return what .. ' has become a symbolic link'
     end
   end
+end
+
+--- Why the file at a resolved path cannot be shown: the same, or it is no file, and Neovim would
+--- wait for the other end of a pipe. nil when it can, also where nothing is.
+---@param real string
+---@return string|nil
+function M.barred(real)
+  local stat = uv.fs_stat(real)
+  local other = stat and stat.type ~= 'file'
+  return M.why(real) or (other and ('it is a %s now'):format(stat.type) or nil)
 end
 
 local function is_same(name, real)

@@ -175,9 +175,14 @@ end
 
 --- One line through |vim.notify()|, prefixed with `acp:`; on the command line it waits for its end,
 --- and where there is no line for messages for the end of the command: that would become a prompt.
+--- Of several the first is shown, all are in |:messages|.
 ---@param level string|integer|nil
----@param message string
+---@param message string|string[]
 function M.echo(level, message)
+  if type(message) == 'table' then
+    M.list(level, ('%s (%d more in :messages)'):format(message[1], #message - 1), message)
+    return
+  end
   local say = vim.o.cmdheight == 0 and vim.schedule_wrap(put) or put
   say(number(level), 'acp: ' .. M.one_line(message))
 end

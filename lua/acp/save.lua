@@ -157,7 +157,8 @@ local function reload(bufnr, now)
 end
 
 --- Bring a clean buffer up to date with its file. One with unsaved edits is never touched.
----@return boolean stale it may be: Neovim reloads nothing in the command-line window or in textlock
+---@return boolean stale it may be: Neovim reloads nothing in the command-line window or textlock,
+---  and we nothing that is no file
 ---@return 'gone'|'new'|nil absent it is clean, and there is no file: any more, or not yet
 function M.refresh(bufnr)
   local of = { buf = bufnr }
@@ -168,7 +169,10 @@ function M.refresh(bufnr)
   end
   local stat = file_of(bufnr)
   local absent = not stat and (origin(bufnr) and 'new' or 'gone') or nil
-  local now = stat and stat.type == 'file' and stamp(stat) or nil
+  if stat and stat.type ~= 'file' then
+    return true -- there is no text that the buffer could have
+  end
+  local now = stat and stamp(stat) or nil
   if now == seen[bufnr] then
     return false, absent
   end
@@ -289,6 +293,9 @@ local function existing_parent(name)
 end
 
 local function check_file(name, stat)
+  if stat and stat.type == 'directory' then
+    return 'directory', 'is a directory'
+  end
   if stat and stat.type ~= 'file' then
     return 'failed', 'is not a regular file'
   end
@@ -456,7 +463,7 @@ end
 function M.write(bufnr, autocmds, real, rights)
   local name = api.nvim_buf_get_name(bufnr)
   local by_others = autocmds and handlers.any(bufnr, 'BufWriteCmd')
-  local stamp = by_others and M.stamp(name)
+  local stamped = by_others and M.stamp(name)
   local before = file_of(bufnr)
   local copy, err = spare.make(bufnr, before)
   if err then
@@ -482,7 +489,7 @@ function M.write(bufnr, autocmds, real, rights)
   end
   seen[bufnr], parted[bufnr] = nil, nil -- asked anew: its stamp may be of a later change
   local now = M.stamp(name)
-  local filtered = rewritten or vim.bo[bufnr].endoffile or (by_others and now ~= stamp)
+  local filtered = rewritten or vim.bo[bufnr].endoffile or (by_others and now ~= stamped)
   return true, nil, edited, not filtered and now or nil
 end
 

@@ -46,9 +46,11 @@ def write(path: str, data: bytes, rights: Rights | None = None) -> None:
             _overwrite(at, info, data)
 
 
-def replace(path: str, data: bytes, *, sync: bool = True) -> None:
-    """Make a file of ours hold these bytes, which nobody else may read, whatever is there."""
+def replace(path: str, data: bytes, rights: Rights | None = None, *, sync: bool = True) -> None:
+    """Put a new file in place of a file or link; without ``rights`` nobody else may read it."""
     with spot(path) as at, _beside(at, _PRIVATE) as (file, name):
+        if rights is not None:
+            rights.give(file.fileno())
         _fill(file, data, sync=sync)
         at.rename(name)
         if sync:

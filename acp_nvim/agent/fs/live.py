@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from acp_nvim.agent.fs.decode import FILEENCODINGS, FILEFORMATS, Format
+from acp_nvim.agent.fs.nofollow import Rights
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.text import Text
@@ -81,6 +82,8 @@ class Change(msgspec.Struct, frozen=True):
     """Unless it is saved the buffer holds unsaved text afterwards, also where nothing changes."""
     verify: Place | None = None
     """The file, if it is to be read again after the save."""
+    rights: Rights | None = None
+    """Of a file that is gone, for when the save makes it again."""
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -90,7 +93,7 @@ class Written(msgspec.Struct, frozen=True):
     allows no edit right now (textlock). The others but ``done`` refuse; the buffer is as it was.
     """
 
-    outcome: Literal["done", "moved", "busy", "readonly", "conflict", "failed"]
+    outcome: Literal["done", "moved", "busy", "readonly", "conflict", "directory", "failed"]
     why: str = ""
     saved: bool = False
     live: BufferText | None = None

@@ -32,8 +32,11 @@ _FILE: Final = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 class LinkError(OSError):
     """A part of a resolved path is a symbolic link now."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(errno.ELOOP, f"{path} has become a symbolic link")
+    def __init__(self, link: str, path: str) -> None:
+        what = "it" if link == path else f"the directory {os.path.basename(link)}"  # noqa: PTH119
+        super().__init__(errno.ELOOP, f"{what} has become a symbolic link")
+        self.above = link != path
+        """A directory above the file is the link."""
 
 
 class NotRegularError(OSError):
@@ -98,7 +101,7 @@ class Spot:
             handle = os.open(self.name, how | _FILE, dir_fd=self.folder)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
-                raise LinkError(self.path) from error
+                raise LinkError(self.path, self.path) from error
             raise
         try:
             self.check_regular(os.fstat(handle))
@@ -112,7 +115,7 @@ class Spot:
         if stat.S_ISDIR(info.st_mode):
             raise IsADirectoryError(errno.EISDIR, "is a directory")
         if stat.S_ISLNK(info.st_mode):
-            raise LinkError(self.path)
+            raise LinkError(self.path, self.path)
         if not stat.S_ISREG(info.st_mode):
             raise NotRegularError
 
@@ -144,20 +147,18 @@ def spot(path: str, *, create: bool = False) -> Iterator[Spot]:
 
     LinkError; FileNotFoundError and NotADirectoryError where its directory is none; OSError.
     """
-    handle = _descend(os.path.dirname(path), create=create)  # noqa: PTH120
+    handle = _descend(path, create=create)
     try:
         yield Spot(handle, path)
     finally:
         os.close(handle)
 
 
-def _descend(folder: str, *, create: bool) -> int:
+def _descend(path: str, *, create: bool) -> int:
     handle = os.open(os.sep, _STEP)
-    at = ""
-    for name in Path(folder).parts[1:]:
-        at = f"{at}{os.sep}{name}"
+    for name in Path(path).parts[1:-1]:
         try:
-            below = _step(handle, name, at, create=create)
+            below = _step(handle, name, path, create=create)
         finally:
             os.close(handle)
         handle = below
@@ -165,6 +166,7 @@ def _descend(folder: str, *, create: bool) -> int:
 
 
 def _step(handle: int, name: str, path: str, *, create: bool) -> int:
+    """Open a directory on the way to a path."""
     try:
         return os.open(name, _STEP, dir_fd=handle)
     except FileNotFoundError:
@@ -172,7 +174,7 @@ def _step(handle: int, name: str, path: str, *, create: bool) -> int:
             raise
     except OSError as error:
         if _is_link(handle, name):
-            raise LinkError(path) from error
+            raise LinkError(name, path) from error
         raise
     with suppress(FileExistsError):
         os.mkdir(name, dir_fd=handle)

@@ -52,6 +52,14 @@ def refusal(reason: Reason, path: str, why: str) -> RequestError:
     return RequestError(CODES[reason], message, {"path": path, "reason": reason})
 
 
+def why(error: RequestError) -> str:
+    """The reason of a refusal without the path, for who knows that."""
+    path = error.data.get("path") if isinstance(error.data, dict) else None
+    if path is None:
+        return str(error)
+    return str(error).removeprefix(WORDS["missing"]).removeprefix(one_line(f"{path}: "))
+
+
 def one_line(text: str) -> str:
     """The text with everything that is no printable character shown as an escape."""
     if text.isprintable():

@@ -34,7 +34,11 @@ PAUSE_S: Final = 0.05
 Amend = Callable[[str, Text], Text]
 """What the user wants written to a file (by real path) in place of a text."""
 
-_REASONS: Final[dict[str, Reason]] = {"readonly": "readonly", "conflict": "conflict"}
+_REASONS: Final[dict[str, Reason]] = {
+    "readonly": "readonly",
+    "conflict": "conflict",
+    "directory": "directory",
+}
 
 
 UNVERIFIED: Final = "the file does not hold what was written; its buffer does"

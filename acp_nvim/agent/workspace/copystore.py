@@ -93,6 +93,10 @@ class CopyStore:
                         return False
         return files == len(self._stamps)
 
+    def held(self) -> list[str]:
+        """The files (absolute paths) of the present tree."""
+        return list(self._files)
+
     def unkept(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""
         start = len(Path(self._root).parts)

@@ -80,6 +80,10 @@ class GitStore:
         changes = self.differences(before, tree) if before else []
         return Scan(tree, changes, room.left_out, self._nested)
 
+    def held(self) -> list[str]:
+        """The files (absolute paths) of the present tree. StoreError."""
+        return [self._path(name) for name in self._listed(["ls-files", "-z"])]
+
     def unkept(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""
         inside = self._inside(paths)

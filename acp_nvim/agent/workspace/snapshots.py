@@ -7,7 +7,6 @@ ones, those outside) are read when a tool call names them. All of it runs in wor
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -18,8 +17,11 @@ import msgspec
 from anyio import to_thread
 
 from acp_nvim.agent import whole
+from acp_nvim.agent.fs import nofollow
+from acp_nvim.agent.fs.nofollow import LinkError, Rights
 from acp_nvim.agent.workspace.copystore import CopyStore
 from acp_nvim.agent.workspace.gitstore import GitStore
+from acp_nvim.agent.workspace.rights import Unusual
 from acp_nvim.agent.workspace.store import (
     MAX_FILE_BYTES,
     Blob,
@@ -45,13 +47,14 @@ class FileChange(msgspec.Struct, frozen=True):
     """A file (absolute real path) that is no longer what it was; None: there was, or is, none.
 
     Both sides are equal where the file was another one in between, as the store has it.
-    ``executable`` tells of the file before.
+    ``executable`` tells of the file before, and so do ``rights``: None for those of any new file.
     """
 
     path: str
     before: bytes | None
     after: bytes | None
     executable: bool = False
+    rights: Rights | None = None
 
 
 class Snapshots:
@@ -70,6 +73,7 @@ class Snapshots:
         self._single: dict[str, bytes | None] = {}
         self._programs: set[str] = set()
         """Those of `_single` that can be executed."""
+        self._unusual = Unusual()
         self._told: set[str] = set()
         self._nested: dict[str, list[str]] = {}
         self._real: dict[str, str] = {}
@@ -154,6 +158,10 @@ class Snapshots:
         """What a file that no store keeps holds as far as is known; None also for any other."""
         return self._single.get(path)
 
+    def rights(self, path: str) -> Rights | None:
+        """What a file that is gone had; None for what any new file gets, and where nobody knows."""
+        return self._unusual.get(path)
+
     def trees(self, roots: Sequence[str]) -> dict[str, str]:
         """The trees of the last look, by real path of the directory; what has no store lacks."""
         found = {root: self._trees.get(root) for root in self.within(roots)}
@@ -224,6 +232,7 @@ class Snapshots:
                 paths = [path for path in inside if path not in unkept]
                 if not paths:
                     return []
+            learnt = root in self._trees
             scan = store.scan(paths)
             self._trees[root] = scan.tree
             self._nested[root] = scan.nested[:MAX_NESTED]
@@ -234,7 +243,9 @@ class Snapshots:
             if scan.left_out:
                 limit = f"{MAX_FILE_BYTES >> 20} MiB a file"
                 self._tell(f"not kept, over the limits ({limit}): {names(scan.left_out, root)}")
-            return _loaded(store, scan.changes)
+            changes = [self._with_rights(change) for change in _loaded(store, scan.changes)]
+            self._unusual.learn([it.path for it in scan.changes] if learnt else store.held())
+            return changes
         except StoreError as error:
             self._give_up(root, error)
         except OSError as error:  # the disk is full, or no directory of ours can be made
@@ -274,10 +285,11 @@ class Snapshots:
                 self._single.pop(next(iter(self._single)))
             try:
                 self._single[path] = read(path)
+                self._unusual.learn([path])
                 if os.access(path, os.X_OK):
                     self._programs.add(path)
             except OSError as error:
-                self._tell(f"not kept: {error.strerror} {path}")
+                self._tell(f"not kept: {path}: {error.strerror}")
 
     def _look_single(self, paths: Iterable[str]) -> list[FileChange]:
         changes: list[FileChange] = []
@@ -286,12 +298,18 @@ class Snapshots:
             try:
                 after = read(path)
             except OSError as error:
-                self._tell(f"not kept: {error.strerror} {path}")
+                self._tell(f"not kept: {path}: {error.strerror}")
                 continue
             if after != before:
-                changes.append(FileChange(path, before, after, path in self._programs))
+                change = FileChange(path, before, after, path in self._programs)
+                changes.append(self._with_rights(change))
                 self._single[path] = after
+                self._unusual.learn([path])
         return changes
+
+    def _with_rights(self, change: FileChange) -> FileChange:
+        rights = self._unusual.get(change.path)
+        return change if rights is None else msgspec.structs.replace(change, rights=rights)
 
     def _store(self, root: str) -> Store:
         if root not in self._stores:
@@ -314,16 +332,15 @@ def below(path: str, root: str) -> bool:
 
 
 def read(path: str) -> bytes | None:
-    """A regular file's bytes, None when there is none. OSError also for what is too large."""
+    """A regular file's bytes, None when there is none: also where a directory above it has become a
+    link, which leads to another file. OSError also for what is too large, and no file.
+    """
     try:
-        info = os.stat(path)  # noqa: PTH116
-        if not stat.S_ISREG(info.st_mode):
-            raise OSError(0, "no regular file:")
-        if info.st_size > MAX_FILE_BYTES:
-            raise OSError(0, f"larger than {MAX_FILE_BYTES >> 20} MiB:")
-        return Path(path).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+        return nofollow.read(path, MAX_FILE_BYTES)
+    except LinkError as error:
+        if error.above:
+            return None
+        raise
 
 
 def _size(path: str) -> int:

@@ -83,6 +83,10 @@ class Store(Protocol):
         """Look at everything, or at these files only. StoreError."""
         ...
 
+    def held(self) -> list[str]:
+        """The files (absolute paths) of the present tree. StoreError."""
+        ...
+
     def unkept(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""
         ...

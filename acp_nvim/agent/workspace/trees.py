@@ -45,7 +45,7 @@ class Trees:
         data = msgspec.msgpack.encode(_Stored(before, there, gone))
         try:
             if not (self._home / name).exists():
-                whole.write(self._home / name, zlib.compress(data, 1))
+                whole.write(self._home / name, zlib.compress(data, 1), sync=False)
         except OSError as error:
             raise StoreError(f"{self._home}: {error.strerror}") from error
         self._known[name] = dict(tree)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal
 
 from anyio import to_thread
 
-from acp_nvim.agent.fs import disk
+from acp_nvim.agent.fs import disk, nofollow
 from acp_nvim.agent.fs.decode import BinaryError, Decoded, Format, decode, encode
 from acp_nvim.agent.fs.fit import restored, unencodable
 from acp_nvim.agent.fs.live import BufferText, Change, Closed
+from acp_nvim.agent.fs.nofollow import Rights
 from acp_nvim.agent.fs.paths import Place
+from acp_nvim.agent.fs.refusals import why
 from acp_nvim.agent.workspace.snapshots import read, read_stamped
 from acp_nvim.editor.changes import text_of
 from acp_nvim.editor.review.edits import Edits
@@ -159,10 +159,17 @@ class Decide:
         try:
             await self._apply(step, entry)
         except (Refused, RequestError) as error:
-            notes.append(f"{name} was left as it is: {error}")
-            present = await self._edits.live(step.path)
+            notes.append(f"{name} was left as it is: {refused_why(error)}")
+            present = await self._present_text(step)
             self._ledger.reinstated(step.path, present, entry)
         return notes
+
+    async def _present_text(self, step: Restoration) -> Text | None:
+        """What the file holds that a decision could not be carried out on."""
+        try:
+            return await self._edits.live(step.path)
+        except RequestError:  # it leads elsewhere, or is no file any more
+            return step.before
 
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
         now = self._ledger.get(step.path)
@@ -181,9 +188,7 @@ class Decide:
             whole = entry is not None and entry.base == step.after and not laid
             agents = self._edits.layouts.agents.get(step.path) if laid and entry is None else None
             await self.put(step.path, step.before, step.after, whole, agents)
-            if step.before is None and step.path in self._edits.programs:
-                self._edits.programs.discard(step.path)
-                await to_thread.run_sync(_make_executable, step.path)
+            self._edits.rights.pop(step.path, None)
 
     async def _take_theirs(self, path: str, live: BufferText, theirs: Text) -> None:
         """The buffer becomes what the agent left on disk, or had left there before the user's own
@@ -193,8 +198,10 @@ class Decide:
             data, stamp = await to_thread.run_sync(read_stamped, path)
             now = text_of(data, live.format)
             without_crs = text_of(data, live.format.with_crs())
-        except (OSError, BinaryError) as error:
+        except BinaryError as error:
             raise Refused(str(error)) from error
+        except OSError as error:
+            raise Refused(error.strerror or str(error)) from error
         if now == live.text and not live.modified:
             await self.put(path, live.text, theirs)
             return
@@ -206,14 +213,13 @@ class Decide:
 
     async def _remove(self, path: str) -> None:
         """Delete the file; its buffer is emptied, and gone unless a window shows it."""
-        self._edits.programs.discard(path)
-        if os.access(path, os.X_OK):
-            self._edits.programs.add(path)
         self._edits.layouts.note(path, await self._present(path))
         try:
-            await to_thread.run_sync(lambda: Path(path).unlink(missing_ok=True))
+            was = await to_thread.run_sync(nofollow.remove, path)
         except OSError as error:
             raise Refused(f"it cannot be deleted, {error.strerror}") from error
+        if was is not None:
+            self._edits.rights[path] = Rights.of(was)
         self._edits.known[path] = None
         live = self._edits.mirrors.get(path)
         if live is not None:
@@ -238,7 +244,7 @@ class Decide:
         place = Place(path, path)
         for _ in range(ATTEMPTS):
             live, stored = await self._loaded(place)
-            there = await to_thread.run_sync(Path(path).exists)
+            there = await _is_there(path)
             known = live if isinstance(live, BufferText) else stored
             present = known.format if known and there else None
             layout = laid or self._edits.layouts.wanted(path, present, before, after, whole)
@@ -298,6 +304,7 @@ class Decide:
             autocmds=options.autocmds,
             fresh=fresh,
             synced=live.stale,
+            rights=None if there else self._edits.rights.get(self._edits.mirrors.path(live)),
         )
         written = await self._edits.mirrors.write(live, change)
         if written.outcome not in ("done", "moved", "busy"):
@@ -312,7 +319,8 @@ class Decide:
             data = encode(after, layout)
         except UnicodeEncodeError as error:
             raise Refused(f"it cannot be written: {error.reason}") from error
-        await to_thread.run_sync(disk.write, place, data)
+        rights = self._edits.rights.get(place.real)
+        await to_thread.run_sync(disk.write, place, data, rights)
         self._edits.known[place.real] = after
         self._edits.layouts.lies(place.real, after, layout)
 
@@ -329,8 +337,13 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def _make_executable(path: str) -> None:
-    """As `chmod +x` does; a file that is not there, since nothing is saved, stays away."""
-    with suppress(FileNotFoundError):
-        mode = Path(path).stat().st_mode
-        Path(path).chmod(mode | (mode & 0o444) >> 2)
+def refused_why(error: Refused | RequestError) -> str:
+    """The reason alone, in one line."""
+    return why(error) if isinstance(error, RequestError) else str(error)
+
+
+async def _is_there(path: str) -> bool:
+    try:
+        return await to_thread.run_sync(nofollow.info, path) is not None
+    except OSError as error:
+        raise Refused(error.strerror or str(error)) from error

@@ -255,8 +255,8 @@ class DiskEdits:
 
     async def _take_up(self, changes: Sequence[FileChange]) -> None:
         for change in changes:
-            if change.after is None and change.executable:
-                self._edits.programs.add(change.path)
+            if change.after is None:
+                self._edits.gone(change.path, change.rights, change.executable)
             turn, at = await self._authors.last(change.path)
             if turn is not None and self.before.concerns(turn):
                 turn.late.append(self.before.change(turn, change))

@@ -21,7 +21,9 @@ from acp_nvim.agent.fs import disk
 from acp_nvim.agent.fs.decode import clean
 from acp_nvim.agent.fs.fit import restored
 from acp_nvim.agent.fs.live import BufferText, Closed, FileOptions
+from acp_nvim.agent.fs.nofollow import Rights
 from acp_nvim.agent.fs.paths import Place
+from acp_nvim.agent.workspace.rights import usual
 from acp_nvim.agent.workspace.snapshots import stamp_of
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import Buffers
@@ -80,8 +82,8 @@ class Edits:
         self.rounds: Counter[str] = Counter()
         """How often agents have changed each file."""
         self.layouts = Layouts()
-        self.programs: set[str] = set()
-        """Files that are gone and could be executed: when they come back, they can again."""
+        self.rights: dict[str, Rights] = {}
+        """Of files that are gone: when they come back, they have them again."""
         self.push = push
         self.options = options
         self.at_work: Callable[[str], bool] = lambda _: False
@@ -176,6 +178,15 @@ class Edits:
         self.rounds[path] += 1
         self.changed(path)
         session.event("AcpEdit", path=path, kind=kind, source=source, conflict=conflict)
+
+    def gone(self, path: str, rights: Rights | None, executable: bool) -> None:
+        """A file was deleted that had these rights (None: those of any new file)."""
+        if rights is None and executable:
+            rights = usual(executable)
+        if rights is not None:
+            self.rights[path] = rights
+        else:
+            self.rights.pop(path, None)
 
     # ---- what the user did (Listener)
 

@@ -17,6 +17,7 @@ from anyio import to_thread
 from acp_nvim.agent.child.tree import true_within
 from acp_nvim.agent.fs import disk
 from acp_nvim.agent.fs.decode import Format
+from acp_nvim.agent.fs.nofollow import Rights
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.workspace import kept as checkpoints
@@ -28,11 +29,11 @@ from acp_nvim.editor.review.journal import Contents, Journal, Made
 from acp_nvim.editor.review.journal_file import JournalFile
 from acp_nvim.editor.review.rewind import Rewind
 from acp_nvim.edits import kept
-from acp_nvim.edits.records import Reader, Writer, decoded, encoded
+from acp_nvim.edits.records import Reader, Writer, decoded
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.session import Session
 
-LAYOUT, LAID, APART, PROGRAMS, HEAD = "layout", "laid", "apart", "programs", "head"
+LAYOUT, LAID, APART, RIGHTS, HEAD = "layout", "laid", "apart", "rights", "head"
 ORPHANED_S: Final = 0.2
 """How long after its pipes a Neovim that was killed may be there."""
 MOVING: Final = 3
@@ -98,8 +99,7 @@ class Outliving:
         others |= {(LAID, path): (laid, _plain) for path, laid in edits.layouts.agents.items()}
         others |= {(APART, path): (text, Writer.text) for path, text in edits.bases.items()}
         others |= {(HEAD, root): (head, _plain) for root, head in self._commits.heads.items()}
-        if edits.programs:
-            others[PROGRAMS, ""] = tuple(sorted(edits.programs)), _paths
+        others |= {(RIGHTS, path): (rights, _plain) for path, rights in edits.rights.items()}
         frozen: dict[int, Frozen] = {}
         lists = [
             {n: self._freeze(found, frozen) for n, found in all_of.items()}
@@ -134,8 +134,8 @@ class Outliving:
         edits.bases |= {
             decoded(key): text for key, text in kept.found(reader, APART, bytes, Reader.text)
         }
-        for _, paths in reader.of(PROGRAMS, list[bytes]):
-            edits.programs |= set(map(decoded, paths))
+        for path, rights in reader.of(RIGHTS, Rights):
+            edits.rights[decoded(path)] = rights
         for root, head in reader.of(HEAD, str):
             self._commits.heads[decoded(root)] = head
         self._rewind.checkpoints.take_over(
@@ -198,7 +198,3 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
 
 def _plain(_: Writer, path: str, value: Any) -> Any:
     return value
-
-
-def _paths(_: Writer, path: str, paths: tuple[str, ...]) -> Any:
-    return [encoded(one) for one in paths]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import stat
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,16 +10,18 @@ from typing import Any, Final
 
 from anyio import to_thread
 
-from acp_nvim.agent.fs import disk
+from acp_nvim.agent.fs import atomic_write, disk, nofollow
 from acp_nvim.agent.fs.decode import BinaryError, Format, decode, decode_as, encode
 from acp_nvim.agent.fs.live import BufferText
+from acp_nvim.agent.fs.nofollow import Rights, spot
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.workspace.checkpoints import Checkpoint, Checkpoints, Plan, Target
+from acp_nvim.agent.workspace.rights import usual
 from acp_nvim.agent.workspace.snapshots import Snapshots, below, stamp_of
 from acp_nvim.agent.workspace.store import StoreError, names
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.editor.review import since
-from acp_nvim.editor.review.decide import Decide, Refused
+from acp_nvim.editor.review.decide import Decide, Refused, refused_why
 from acp_nvim.editor.review.disk_edits import DiskEdits
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.laying import laid, lay
@@ -210,7 +212,8 @@ class Rewind:
             if await work:
                 done.add(path)
         except (Refused, RequestError, OSError) as error:
-            notes.append(f"{Path(path).name} was left as it is: {error}")
+            words = error.strerror if isinstance(error, OSError) else refused_why(error)
+            notes.append(f"{Path(path).name} was left as it is: {words}")
 
     def _format(self, path: str) -> Format:
         live = self._edits.mirrors.get(path)
@@ -219,7 +222,8 @@ class Rewind:
     async def _file(self, target: Target, checkpoint: Checkpoint) -> bool:
         """Bytes and mode on disk, then the buffer, then what was pending."""
         place = Place(target.path, target.path)
-        changed = await to_thread.run_sync(_put, place, target)
+        rights = self._snapshots.rights(target.path)
+        changed = await to_thread.run_sync(_put, place, target, rights)
         found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
         live = found if isinstance(found, BufferText) else None
         try:
@@ -278,28 +282,47 @@ class Rewind:
         return True
 
 
-def _put(place: Place, target: Target) -> bool:
-    """Make the file hold what it held; False when it does."""
-    path = Path(place.real)
+def _put(place: Place, target: Target, rights: Rights | None) -> bool:
+    """Make the file hold what it held; False when it does. A file that comes back has ``rights``.
+    RequestError, and OSError as of `spot`.
+    """
     if target.data is None:
-        there = os.path.lexists(path)
-        path.unlink(missing_ok=True)
-        return there
+        return _delete(place.real)
     if target.mode == 0o120000:
-        path.unlink(missing_ok=True)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.symlink_to(os.fsdecode(target.data))
+        nofollow.symlink(place.real, target.data)
         return True
-    if path.is_symlink():
-        path.unlink()
-    same = path.is_file() and path.read_bytes() == target.data
+    executable = bool(target.mode & 0o100)
+    rights = rights or usual(executable)
+    info = nofollow.info(place.real)
+    if info is not None and stat.S_ISLNK(info.st_mode):
+        atomic_write.replace(place.real, target.data, rights)
+        return True
+    same = info is not None and _holds(place.real, target.data)
     if not same:
-        disk.write(place, target.data)
-    mode = path.stat().st_mode
-    wanted = mode | 0o111 if target.mode & 0o100 else mode & ~0o111
-    if mode != wanted:
-        path.chmod(wanted)
+        disk.write(place, target.data, rights)
+    mode = Rights.of(info).mode if info else rights.mode
+    wanted = mode | 0o111 if executable else mode & ~0o111
+    if info is not None and mode != wanted:
+        nofollow.give(place.real, Rights(wanted, info.st_uid, info.st_gid))
     return not same or mode != wanted
+
+
+def _holds(path: str, data: bytes) -> bool:
+    with spot(path) as at, at.open() as file:
+        return file.read() == data
+
+
+def _delete(path: str) -> bool:
+    """Delete what is there, but for a directory; False when nothing is."""
+    try:
+        with spot(path) as at:
+            info = at.info()
+            if info is None:
+                return False
+            at.unlink()
+            return True
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _text(target: Target, layout: Format | None) -> Text | None:

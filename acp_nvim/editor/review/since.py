@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from acp_nvim.agent.fs.decode import BinaryError, decode
+from acp_nvim.agent.fs.nofollow import spot
 from acp_nvim.agent.workspace.checkpoints import Checkpoint, Plan
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.edits.unified import unified
@@ -39,10 +40,15 @@ def _now(path: str, unsaved: Mapping[str, Text]) -> Side:
 
 
 def _read(path: str) -> Side:
-    file = Path(path)
-    if file.is_symlink():
-        return os.fsencode(file.readlink())
-    return file.read_bytes() if file.is_file() else None
+    try:
+        with spot(path) as at:
+            info = at.info()
+            if info is not None and stat.S_ISLNK(info.st_mode):
+                return os.fsencode(os.readlink(at.name, dir_fd=at.folder))
+            with at.open() as file:
+                return file.read()
+    except OSError:
+        return None
 
 
 def _file(name: str, old: Side, new: Side) -> list[str]:

@@ -44,7 +44,7 @@ def _saved(host: Host, data: bytes) -> Path:
     suffix = (mime_of("", data) or "image/png").partition("/")[2]
     folder = host.cache("clipboard")
     path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns() % 1000:03}.{suffix}"
-    whole.write(path, data)
+    whole.write(path, data, sync=False)
     return path
 
 

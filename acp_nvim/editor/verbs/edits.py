@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from acp_nvim.agent.fs.decode import clean
 from acp_nvim.editor.host import Host
@@ -18,15 +18,23 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
 
+MOST: Final = 20
+"""Lines of an answer that are shown; of more the rest is counted."""
 
-def _real(args: Args) -> str:
-    return os.path.realpath(str(args["path"]))
+
+def _real(host: Host, args: Args) -> str:
+    """The file that is meant; one that is pending is meant also where its path is a link by now."""
+    path = str(args["path"])
+    return path if host.review.edits.ledger.get(path) else os.path.realpath(path)
 
 
 def _say(host: Host, notes: list[str]) -> None:
-    """Lines for the user; all of them at once when there are several."""
-    if notes:
-        host.echo("info", "; ".join(notes))
+    """Lines for the user; several of them go to |:messages|, the first one is shown."""
+    if len(notes) == 1:
+        host.echo("info", notes[0])
+    elif notes:
+        more = [f"and {len(notes) - MOST} more"] if len(notes) > MOST else []
+        host.screen.push("echo", "info", [*notes[:MOST], *more])
 
 
 def _session(host: Host, args: Args) -> int | None:
@@ -85,7 +93,7 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
     review = host.review
     scope = args.get("scope", "hunk")
     if scope == "hunk":
-        notes = await review.decide.hunk(verdict, _real(args), int(args.get("line", 1)) - 1)
+        notes = await review.decide.hunk(verdict, _real(host, args), int(args.get("line", 1)) - 1)
     else:
         entries = _meant(host, args)
         notes = await review.decide.files(verdict, entries) or [_decided(verdict, entries)]
@@ -98,7 +106,7 @@ def _meant(host: Host, args: Args) -> Sequence[Pending]:
     edits = host.review.edits
     if args["scope"] != "file":
         return edits.files(_session(host, args))
-    entry = edits.ledger.get(_real(args))
+    entry = edits.ledger.get(_real(host, args))
     return [entry] if entry else []
 
 
@@ -121,7 +129,7 @@ async def unreject(host: Host, args: Args) -> None:
 @verb("base_written")
 def base_written(host: Host, args: Args) -> None:
     """The user wrote the base side of the review: what equals the live text is accepted."""
-    path = _real(args)
+    path = _real(host, args)
     text = clean(Text(tuple(args.get("lines") or [""]), bool(args.get("eol", True))))
     host.review.edits.ledger.rebased(path, text)
     host.review.edits.changed(path)
@@ -147,7 +155,7 @@ async def review(host: Host, args: Args) -> None:
         await decide.propose(host, str(args["permission"]))
         return
     found = await _fresh(host)
-    wanted = _real(args) if args.get("path") else None
+    wanted = _real(host, args) if args.get("path") else None
     if wanted is not None and all(entry.path != wanted for entry in found):
         host.echo("info", f"nothing is pending in {Path(wanted).name}")
         return
@@ -172,7 +180,7 @@ def comment(host: Host, args: Args) -> None:
     """A remark on the hunk under the cursor, or on the line (`context`); it goes with the next
     prompt, also with one that is sent at once.
     """
-    path = _real(args)
+    path = _real(host, args)
     made = understood(args, path, host.review.edits.ledger.get(path))
     host.review.comments.add(made)
     conversation = host.conversation(_session(host, args))

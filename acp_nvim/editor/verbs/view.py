@@ -10,6 +10,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from acp_nvim.agent import whole
 from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.editor import contents, reports
 from acp_nvim.editor.host import Host
@@ -84,9 +85,10 @@ def private(path: str, flags: int) -> int:
 
 
 def _written(host: Host, path: Path, lines: list[str]) -> bool:
-    """Whether the lines are in the file; why not is said."""
+    """Whether the lines are in the file, a new one for the user alone; why not is said."""
     try:
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        with open(path, "w", encoding="utf-8", opener=whole.opener) as file:
+            file.write("\n".join(lines) + "\n")
     except OSError as error:
         host.echo("error", f"cannot write {path}: {error.strerror or error}")
         return False

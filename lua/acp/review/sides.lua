@@ -97,6 +97,11 @@ function M.right(file)
     local name = ('acp://deleted/%d//%s'):format(M.session(file.path), file.path)
     return M.scratch(name, {}, M.filetype(file)), 'deleted by the agent'
   end
+  local barred = require('acp.nofollow').barred(file.path)
+  if barred then
+    local name = ('acp://gone/%d//%s'):format(M.session(file.path), file.path)
+    return M.scratch(name, {}, M.filetype(file)), barred
+  end
   local bufnr = require('acp.review.live').buffer(file.path)
   if not bufnr then
     bufnr = require('acp.add')(file.path)

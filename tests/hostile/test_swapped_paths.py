@@ -1,0 +1,334 @@
+"""An agent swaps a path for something else after it was decided what may be done with it.
+
+To add a case: a function in `SWAPS`, or in `ACTS`. Each act is tried on a file of each swap, all in
+one editor, and on one that nobody swaps.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.editor import Editor
+from tests.until import until
+
+BEFORE, AFTER, OUTSIDE = "before\n", "after\n", "nothing of the agent's\n"
+
+Swap = Callable[[Path, Path], None]
+"""Makes something else of a way `d/e/x` below the first directory; the second is outside."""
+
+
+def _link(folder: Path, outside: Path, part: str) -> None:
+    (folder / part).rename(folder / "away")
+    (folder / part).symlink_to(outside / part)
+
+
+def _file(folder: Path, make: Callable[[Path], None]) -> None:
+    for path in (folder / "d/e").glob("*"):
+        path.unlink()
+        make(path)
+
+
+SWAPS: dict[str, Swap] = {
+    "its directory is a link": lambda folder, outside: _link(folder, outside, "d/e"),
+    "the directory above is a link": lambda folder, outside: _link(folder, outside, "d"),
+    "it is a link": lambda folder, outside: _file(
+        folder, lambda path: path.symlink_to(outside / path.relative_to(folder))
+    ),
+    "it is a pipe": lambda folder, _: _file(folder, os.mkfifo),
+    "it is a directory": lambda folder, _: _file(folder, Path.mkdir),
+}
+PLAIN = "nothing is swapped"
+
+
+class Stage:
+    """A folder for each swap, with a file that is there and one that the agent makes."""
+
+    def __init__(self, editor: Editor) -> None:
+        self.editor = editor
+        self.traffic = editor.agent("script")
+        self.folders = {name: f"case{n}" for n, name in enumerate([*SWAPS, PLAIN])}
+        for case in self.folders.values():
+            editor.write(f"{case}/d/e/{case}.txt", BEFORE)
+            for name in (case, f"{case}new"):
+                path = editor.home / "outside" / case / "d/e" / f"{name}.txt"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(OUTSIDE)
+        self._outside = self.outside()
+
+    def paths(self, name: str = "") -> list[Path]:
+        """The file of each case, by the end of its name."""
+        work = self.editor.work
+        return [work / f"{case}/d/e/{case}{name}.txt" for case in self.folders.values()]
+
+    def swap(self) -> None:
+        work = str(self.editor.work)
+        self.editor.wait("not require('acp.watch').at_work(...)", work + "/x")
+        for name, swap in SWAPS.items():
+            case = self.folders[name]
+            swap(self.editor.work / case, self.editor.home / "outside" / case)
+
+    def outside(self) -> dict[str, tuple[int, int, str]]:
+        """All that is outside: times, modes, texts."""
+        found: dict[str, tuple[int, int, str]] = {}
+        for path in sorted((self.editor.home / "outside").rglob("*")):
+            info = path.lstat()
+            text = path.read_text() if stat.S_ISREG(info.st_mode) else ""
+            found[str(path)] = info.st_mtime_ns, info.st_mode, text
+        return found
+
+    def write(self, name: str = "", text: str = AFTER) -> None:
+        """The agent writes the files through the editor."""
+        lines = [f"write {path} {json.dumps(text)}" for path in self.paths(name)]
+        self.editor.turn("\n".join(lines))
+
+    def write_on_disk(self, name: str = "") -> None:
+        """The agent writes the files by itself."""
+        lines = [f"edits_disk {path} {json.dumps(AFTER)}" for path in self.paths(name)]
+        self.editor.turn("\n".join(lines))
+        self.pending(len(self.folders))
+
+    def pending(self, count: int) -> None:
+        self.editor.wait("#require('acp').state().sessions[1].edits == ...", count)
+
+    def said(self, text: str) -> None:
+        self.editor.wait("vim.fn.execute('messages'):find(..., 1, true)", text)
+
+    def left(self, name: str = "") -> None:
+        """It is said of each file that was swapped, in one line, why nothing was done."""
+        for swap, path in zip(SWAPS, self.paths(name), strict=False):
+            self.said(f"{path.name} was left as it is: ")
+            said = self.editor.messages().split("\n")
+            line = next(line for line in said if f"{path.name} was left" in line)
+            words = {"it is a pipe": "not a regular file", "it is a directory": "a directory"}
+            assert words.get(swap, "has become a symbolic link") in line, (swap, line)
+
+    def refused(self, method: str, reasons: dict[str, str]) -> None:
+        """The last answers to the agent, one for each case."""
+        answers = self.traffic.answers(method)[-len(self.folders) :]
+        assert "result" in answers.pop()
+        found = [answer["error"]["data"]["reason"] for answer in answers]
+        assert dict(zip(SWAPS, found, strict=True)) == reasons
+        assert all("\n" not in answer["error"]["message"] for answer in answers)
+
+    def check(self) -> None:
+        """Nothing outside was read, changed or deleted, and the editor answers."""
+        assert self.outside() == self._outside
+        assert not self.editor.rpc.mode()["blocking"]
+        for buffer in self.editor.lua("return vim.api.nvim_list_bufs()"):
+            lines = self.editor.lua("return vim.api.nvim_buf_get_lines(..., 0, -1, false)", buffer)
+            assert OUTSIDE.strip() not in lines
+        assert OUTSIDE.strip() not in self.traffic.path.read_text()
+
+
+# ---- what users do
+
+
+def reject_all(stage: Stage) -> None:
+    stage.write()
+    stage.write("new")
+    stage.swap()
+    stage.editor.cmd("Acp reject all")
+    stage.left()
+    stage.left("new")
+    until(lambda: stage.paths()[-1].read_text() == BEFORE)
+    until(lambda: not stage.paths("new")[-1].exists())
+
+
+def reject_what_has_no_buffer(stage: Stage) -> None:
+    stage.write_on_disk()
+    stage.swap()
+    stage.editor.cmd("Acp reject all")
+    stage.left()
+    until(lambda: stage.paths()[-1].read_text() == BEFORE)
+
+
+def reject_new_files_without_buffers(stage: Stage) -> None:
+    stage.write_on_disk("new")
+    stage.swap()
+    stage.editor.cmd("Acp reject all")
+    stage.left("new")
+    until(lambda: not stage.paths("new")[-1].exists())
+
+
+def _in_each(stage: Stage, command: str) -> None:
+    """Run a command in the window of each file; the windows are there before the swap."""
+    windows: list[int] = []
+    for path in stage.paths():
+        stage.editor.cmd("tabnew")
+        stage.editor.open(path)
+        windows.append(stage.editor.lua("return vim.api.nvim_get_current_win()"))
+    stage.swap()
+    for window in windows:
+        stage.editor.lua("vim.api.nvim_set_current_win(...)", window)
+        stage.editor.cmd(command)
+
+
+def reject_file(stage: Stage) -> None:
+    stage.write()
+    _in_each(stage, "Acp reject file")
+    stage.left()
+    until(lambda: stage.paths()[-1].read_text() == BEFORE)
+
+
+def reject_hunk(stage: Stage) -> None:
+    stage.write()
+    _in_each(stage, "Acp reject hunk")
+    stage.left()
+    until(lambda: stage.paths()[-1].read_text() == BEFORE)
+
+
+def unreject(stage: Stage) -> None:
+    stage.write()
+    stage.editor.cmd("Acp reject all")
+    until(lambda: all(path.read_text() == BEFORE for path in stage.paths()))
+    stage.pending(0)
+    stage.swap()
+    stage.editor.cmd("Acp unreject")
+    for path in stage.paths()[:-1]:
+        stage.said(f"{path.name}")
+    until(lambda: stage.paths()[-1].read_text() == AFTER)
+
+
+def unreject_new_files(stage: Stage) -> None:
+    stage.write("new")
+    stage.editor.cmd("Acp reject all")
+    until(lambda: not any(path.exists() for path in stage.paths("new")))
+    stage.pending(0)
+    for path in stage.paths("new"):
+        path.touch()
+    stage.swap()
+    stage.paths("new")[-1].unlink()
+    stage.editor.cmd("Acp unreject")
+    until(stage.paths("new")[-1].exists)
+    assert stage.paths("new")[-1].read_text() == AFTER
+
+
+def accept_conflicts(stage: Stage) -> None:
+    for path in stage.paths():
+        stage.editor.open(path)
+        stage.editor.keys("ccmine<Esc>")
+    stage.editor.lua("vim.o.hidden = true")
+    stage.write_on_disk()
+    stage.swap()
+    stage.editor.cmd("Acp accept all")
+    stage.left()
+    stage.editor.wait("vim.fn.getbufline(..., 1)[1] == 'after'", str(stage.paths()[-1]))
+
+
+def restore(stage: Stage) -> None:
+    stage.write()
+    stage.write_on_disk("new")
+    stage.swap()
+    stage.editor.cmd("Acp restore 1")
+    stage.said("restored to before prompt 1")
+    until(lambda: stage.paths()[-1].read_text() == BEFORE)
+
+
+def undo_a_restore(stage: Stage) -> None:
+    stage.write()
+    stage.editor.cmd("Acp restore 1")
+    stage.said("restored to before prompt 1")
+    stage.swap()
+    stage.editor.cmd("Acp restore")
+    stage.said("the restore was undone")
+    until(lambda: stage.paths()[-1].read_text() == AFTER)
+
+
+# ---- what agents ask for
+
+INSIDE = {
+    "its directory is a link": "outside",
+    "the directory above is a link": "outside",
+    "it is a link": "outside",
+    "it is a pipe": "failed",
+    "it is a directory": "directory",
+}
+
+
+def read(stage: Stage) -> None:
+    stage.editor.setup({"files": {"outside": "deny"}})
+    stage.write()
+    stage.swap()
+    stage.editor.turn("\n".join(f"read {path}" for path in stage.paths()))
+    stage.refused("fs/read_text_file", INSIDE)
+
+
+def write(stage: Stage) -> None:
+    stage.editor.setup({"files": {"outside": "deny"}})
+    stage.write()
+    stage.swap()
+    stage.write(text="again\n")
+    stage.refused("fs/write_text_file", INSIDE)
+
+
+ACTS: list[Callable[[Stage], None]] = [
+    reject_all,
+    reject_what_has_no_buffer,
+    reject_new_files_without_buffers,
+    reject_file,
+    reject_hunk,
+    unreject,
+    unreject_new_files,
+    accept_conflicts,
+    restore,
+    undo_a_restore,
+    read,
+    write,
+]
+
+
+@pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
+def test_nothing_outside_is_touched(
+    edit: Callable[..., Editor], act: Callable[[Stage], None]
+) -> None:
+    stage = Stage(edit(init="vim.g.loaded_netrwPlugin = 1"))  # it takes the buffer of a directory
+    act(stage)
+    stage.check()
+
+
+ASKS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "a read outside": ("read {path}", "fs/read_text_file", {"files": {"outside": "ask"}}),
+    "a write outside": ("write {path} new", "fs/write_text_file", {"files": {"outside": "ask"}}),
+    "a read of a secret": ("read {path}", "fs/read_text_file", {"files": {"secret": ["*.txt"]}}),
+    "a write to a secret": (
+        "write {path} new",
+        "fs/write_text_file",
+        {"files": {"secret": ["*.txt"]}},
+    ),
+}
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["no buffer", "a buffer"])
+@pytest.mark.parametrize("ask", ASKS)
+def test_what_is_swapped_while_it_is_asked_about_is_refused(
+    edit: Callable[..., Editor], ask: str, loaded: bool
+) -> None:
+    order, method, options = ASKS[ask]
+    editor = edit()
+    stage = Stage(editor)
+    editor.setup(options)
+    if "outside" in ask:  # the project is another directory than that of the files
+        other = editor.home / "project"
+        other.mkdir()
+        editor.lua("vim.api.nvim_set_current_dir(...)", str(other))
+    if loaded:
+        for path in stage.paths():
+            editor.open(path)
+    for n, path in enumerate(stage.paths()):
+        editor.prompt(order.format(path=path))
+        editor.wait("#require('acp').state().sessions[1].permissions == 1")
+        name = [*SWAPS, PLAIN][n]
+        if name in SWAPS:
+            case = stage.folders[name]
+            SWAPS[name](editor.work / case, editor.home / "outside" / case)
+        editor.cmd("Acp allow")
+        editor.wait_event("AcpTurnEnd", n + 1)
+    stage.refused(method, dict.fromkeys(SWAPS, "failed") | {"it is a directory": "directory"})
+    stage.check()
