@@ -6,6 +6,7 @@ one editor, and on one that nobody swaps.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import stat
@@ -24,25 +25,38 @@ Swap = Callable[[Path, Path], None]
 """Makes something else of a way `d/e/x` below the first directory; the second is outside."""
 
 
+def exchange(one: Path, other: Path) -> None:
+    """Swap two names at once: whoever looks meanwhile finds the one or the other."""
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    here, at_once = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    names = os.fsencode(one), os.fsencode(other)
+    if renameat2 is None or renameat2(here, names[0], here, names[1], at_once) != 0:
+        aside = one.with_name("aside")
+        one.rename(aside)
+        other.rename(one)
+        aside.rename(other)
+
+
 def _link(folder: Path, outside: Path, part: str) -> None:
-    (folder / part).rename(folder / "away")
-    (folder / part).symlink_to(outside / part)
+    (folder / "away").symlink_to(outside / part)
+    exchange(folder / part, folder / "away")
 
 
-def _file(folder: Path, make: Callable[[Path], None]) -> None:
+def _file(folder: Path, make: Callable[[Path, Path], None]) -> None:
     for path in (folder / "d/e").glob("*"):
-        path.unlink()
-        make(path)
+        made = folder / f"was-{path.name}"
+        make(made, path)
+        exchange(path, made)
 
 
 SWAPS: dict[str, Swap] = {
     "its directory is a link": lambda folder, outside: _link(folder, outside, "d/e"),
     "the directory above is a link": lambda folder, outside: _link(folder, outside, "d"),
     "it is a link": lambda folder, outside: _file(
-        folder, lambda path: path.symlink_to(outside / path.relative_to(folder))
+        folder, lambda made, path: made.symlink_to(outside / path.relative_to(folder))
     ),
-    "it is a pipe": lambda folder, _: _file(folder, os.mkfifo),
-    "it is a directory": lambda folder, _: _file(folder, Path.mkdir),
+    "it is a pipe": lambda folder, _: _file(folder, lambda made, _: os.mkfifo(made)),
+    "it is a directory": lambda folder, _: _file(folder, lambda made, _: made.mkdir()),
 }
 PLAIN = "nothing is swapped"
 
@@ -158,30 +172,27 @@ def reject_new_files_without_buffers(stage: Stage) -> None:
 
 
 def _in_each(stage: Stage, command: str) -> None:
-    """Run a command in the window of each file; the windows are there before the swap."""
+    """Run a command in the window of each file, which is there before anything else."""
     windows: list[int] = []
     for path in stage.paths():
         stage.editor.cmd("tabnew")
         stage.editor.open(path)
         windows.append(stage.editor.lua("return vim.api.nvim_get_current_win()"))
+    stage.write()
     stage.swap()
     for window in windows:
         stage.editor.lua("vim.api.nvim_set_current_win(...)", window)
         stage.editor.cmd(command)
+    stage.left()
+    until(lambda: stage.paths()[-1].read_text() == BEFORE)
 
 
 def reject_file(stage: Stage) -> None:
-    stage.write()
     _in_each(stage, "Acp reject file")
-    stage.left()
-    until(lambda: stage.paths()[-1].read_text() == BEFORE)
 
 
 def reject_hunk(stage: Stage) -> None:
-    stage.write()
     _in_each(stage, "Acp reject hunk")
-    stage.left()
-    until(lambda: stage.paths()[-1].read_text() == BEFORE)
 
 
 def unreject(stage: Stage) -> None:
@@ -206,8 +217,8 @@ def unreject_new_files(stage: Stage) -> None:
     stage.swap()
     stage.paths("new")[-1].unlink()
     stage.editor.cmd("Acp unreject")
-    until(stage.paths("new")[-1].exists)
-    assert stage.paths("new")[-1].read_text() == AFTER
+    new = stage.paths("new")[-1]
+    until(lambda: new.exists() and new.read_text() == AFTER)
 
 
 def accept_conflicts(stage: Stage) -> None:
