@@ -441,17 +441,17 @@ end
 
 --- What became of the write; the file is put back where it failed. Returns whether it is done, and
 --- why not.
-local function outcome_of(bufnr, ok, err, real, before, copy)
+local function outcome_of(bufnr, ok, err, real, kept)
   local moved = nofollow.moved(bufnr, real)
   if moved then
-    spare.drop(copy)
+    spare.drop(kept)
     return false, moved
   end
   if not vim.bo[bufnr].modified and file_of(bufnr) then -- what failed, failed after it
-    spare.drop(copy)
+    spare.drop(kept)
     return true
   end
-  local left = spare.put_back(bufnr, copy, before)
+  local left = spare.put_back(bufnr, kept)
   err = ok and 'the buffer was not written' or err
   return false, left and ('%s; what the file held is in %s'):format(M.reason(err), left) or err
 end
@@ -464,21 +464,20 @@ function M.write(bufnr, autocmds, real, rights)
   local name = api.nvim_buf_get_name(bufnr)
   local by_others = autocmds and handlers.any(bufnr, 'BufWriteCmd')
   local stamped = by_others and M.stamp(name)
-  local before = file_of(bufnr)
-  local copy, err = spare.make(bufnr, before)
-  if err then
+  local kept, err = spare.make(bufnr, file_of(bufnr))
+  if not kept then
     return false, err
   end
-  if not before and rights then
+  if kept.new and rights then
     precreate(name, rights)
   end
   local ok, edited
   ok, err, edited = write(bufnr, autocmds, real)
   if not api.nvim_buf_is_valid(bufnr) then
-    spare.drop(copy)
+    spare.drop(kept)
     return false, err, edited
   end
-  ok, err = outcome_of(bufnr, ok, err, real, before, copy)
+  ok, err = outcome_of(bufnr, ok, err, real, kept)
   if not ok then
     return false, err, edited
   end

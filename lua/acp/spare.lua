@@ -36,47 +36,55 @@ local function is_overwritten(bufnr, name, stat)
     or not uv.fs_access(folder, 'W')
 end
 
---- Copy the file of a buffer where that is needed. Returns the copy's name, or nil and, where it
---- could not be made, why.
+---@class acp.Spare what there was before a write
+---@field new boolean there was no file
+---@field copy? string of a file that is overwritten
+---@field beside? string a backup of Neovim's that was not there: it leaves it where it puts it back
+
+--- Get ready for a write. Returns nil and why where a copy is needed and cannot be made.
 ---@param bufnr integer
 ---@param stat table|nil of the file, nil when there is none
----@return string|nil spare
+---@return acp.Spare|nil
 ---@return string|nil err
 function M.make(bufnr, stat)
   local name = api.nvim_buf_get_name(bufnr)
+  local found = { new = stat == nil } ---@type acp.Spare
   if not stat or not is_overwritten(bufnr, name, stat) then
-    return nil
+    return found
   end
-  local spare = fn.tempname() -- in a directory of this Neovim's alone
-  local ok, err = uv.fs_copyfile(name, spare, { excl = true })
+  local beside = name .. vim.go.backupext
+  found.beside = not vim.go.backup and not uv.fs_lstat(beside) and beside or nil
+  found.copy = fn.tempname() -- in a directory of this Neovim's alone
+  local ok, err = uv.fs_copyfile(name, found.copy, { excl = true })
   if not ok then
-    uv.fs_unlink(spare)
+    uv.fs_unlink(found.copy)
     return nil, err
   end
-  return spare
+  return found
 end
 
 --- The write failed: the file is to be as it was. Returns where the copy is when that cannot be.
 ---@param bufnr integer
----@param spare string|nil
----@param stat table|nil of the file before the write
+---@param spare acp.Spare
 ---@return string|nil
-function M.put_back(bufnr, spare, stat)
+function M.put_back(bufnr, spare)
   local name = api.nvim_buf_get_name(bufnr)
-  if not stat then
-    uv.fs_unlink(name) -- half a new file
-  elseif spare then
-    if not uv.fs_copyfile(spare, name) then
-      return spare
-    end
-    uv.fs_unlink(spare)
+  if spare.new then
+    uv.fs_unlink(name) -- half a file
+  end
+  if spare.copy and not uv.fs_copyfile(spare.copy, name) then
+    return spare.copy
+  end
+  M.drop(spare)
+  if spare.beside then
+    uv.fs_unlink(spare.beside)
   end
 end
 
----@param spare string|nil
+---@param spare acp.Spare
 function M.drop(spare)
-  if spare then
-    uv.fs_unlink(spare)
+  if spare.copy then
+    uv.fs_unlink(spare.copy)
   end
 end
 
