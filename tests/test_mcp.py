@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -137,6 +138,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: str, why: 
 def setup_of(agent: Traffic, method: str = "session/new") -> dict[str, Any]:
     params: dict[str, Any] = agent.wait(method)["params"]
     return params
+
+
+def test_a_pipe_in_the_files_place_is_named_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".mcp.json")
+    [line] = found(cwd=str(tmp_path)).left_out
+    assert line == f"{tmp_path / '.mcp.json'} was not read: is not a regular file"
 
 
 def test_a_session_gets_them_and_the_log_does_not(edit: Any) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from acp_nvim.agent import whole
 from tests.editor import Editor
 
 
@@ -58,3 +59,17 @@ def test_all_that_is_kept_is_for_the_user_alone(
     assert {"checkpoints", "journal"} <= names
     assert ("objects" if git else "blobs") in names
     assert len([path for path in paths if path.is_file()]) >= 4
+
+
+def test_a_directory_that_an_earlier_version_made_is_closed(tmp_path: Path) -> None:
+    (tmp_path / "acp").mkdir(mode=0o755)
+    whole.write(tmp_path / "acp/deep/file", b"text")
+    whole.directory(tmp_path / "acp")
+    assert open_to_others([tmp_path / "acp", *(tmp_path / "acp").rglob("*")]) == []
+
+
+def test_our_files_may_lie_behind_a_link_of_the_users(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    whole.write(tmp_path / "link/file", b"text")
+    assert (tmp_path / "real/file").read_bytes() == b"text"

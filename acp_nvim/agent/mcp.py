@@ -5,6 +5,7 @@ that can take it, with values from the environment put in at the last moment
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -18,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from acp_nvim.agent.consent import Project
+from acp_nvim.agent.fs import nofollow
 from acp_nvim.agent.project_servers import described
 from acp_nvim.agent.shown_values import PLACEHOLDER
 from acp_nvim.protocol import schema
@@ -264,9 +266,14 @@ def _foreign(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str 
 
 
 def _data(file: Path) -> bytes:
-    if file.stat().st_size > FILE_BYTES:
-        raise ValueError(f"it has more than {FILE_BYTES} bytes")
-    return file.read_bytes()
+    """The bytes of a file that may lie behind a link. OSError also for a pipe, which never ends."""
+    try:
+        data = nofollow.read(os.path.realpath(file), FILE_BYTES)
+    except nofollow.SizeError as error:
+        raise ValueError(f"it has more than {FILE_BYTES} bytes") from error
+    if data is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    return data
 
 
 def _listed(content: bytes) -> list[Mapping[str, Any]]:

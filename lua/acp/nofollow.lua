@@ -46,17 +46,23 @@ local function is_same(name, real)
   return not one and not other and vim.fn.resolve(name) == real
 end
 
---- The same for a buffer whose file the host resolved to `real`: its name may be a link to that.
+--- Why a buffer's name leads to another file than a resolved path; nil when it does not.
+---@param bufnr integer
+---@param real string
+---@return string|nil
+function M.parted(bufnr, real)
+  local name = api.nvim_buf_get_name(bufnr)
+  if name ~= real and not is_same(name, real) then
+    return ("its buffer's name %s leads elsewhere now"):format(vim.fs.basename(name))
+  end
+end
+
+--- Both for a buffer whose file the host resolved to `real`: its name may be a link to that.
 ---@param bufnr integer
 ---@param real string
 ---@return string|nil
 function M.moved(bufnr, real)
-  local why = M.why(real)
-  local name = api.nvim_buf_get_name(bufnr)
-  if not why and name ~= real and not is_same(name, real) then
-    why = name .. ' leads elsewhere now'
-  end
-  return why
+  return M.why(real) or M.parted(bufnr, real)
 end
 
 return M

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.editor import Editor
+from tests.orders import Orders
 from tests.until import until
 
 BEFORE, AFTER, OUTSIDE = "before\n", "after\n", "nothing of the agent's\n"
@@ -82,8 +83,11 @@ class Stage:
         return [work / f"{case}/d/e/{case}{name}.txt" for case in self.folders.values()]
 
     def swap(self) -> None:
-        work = str(self.editor.work)
-        self.editor.wait("not require('acp.watch').at_work(...)", work + "/x")
+        """Swap all when nothing is looked at any more."""
+        self.editor.wait("not require('acp.watch').at_work(...)", str(self.editor.work / "x"))
+        self.swap_now()
+
+    def swap_now(self) -> None:
         for name, swap in SWAPS.items():
             case = self.folders[name]
             swap(self.editor.work / case, self.editor.home / "outside" / case)
@@ -343,3 +347,51 @@ def test_what_is_swapped_while_it_is_asked_about_is_refused(
         editor.wait_event("AcpTurnEnd", n + 1)
     stage.refused(method, dict.fromkeys(SWAPS, "failed") | {"it is a directory": "directory"})
     stage.check()
+
+
+def test_what_is_swapped_while_a_formatter_runs_is_not_saved(edit: Callable[..., Editor]) -> None:
+    stage = Stage(edit())
+    path = stage.paths()[0]
+    stage.editor.open(path)
+    stage.editor.lua(
+        "local way, outside = ... vim.api.nvim_create_autocmd('BufWritePre', { callback = "
+        "function() vim.uv.fs_rename(way, way .. '.was') vim.uv.fs_symlink(outside, way) end })",
+        str(path.parent),
+        str(stage.editor.home / "outside/case0/d/e"),
+    )
+    stage.editor.turn(f"write {path} again")
+    [answer] = stage.traffic.answers("fs/write_text_file")
+    assert answer["error"]["data"]["reason"] == "failed"
+    assert answer["error"]["message"].endswith("the directory e has become a symbolic link")
+    assert stage.editor.lines(str(path)) == [BEFORE.strip()]
+    stage.check()
+
+
+def test_what_an_agent_swaps_in_its_turn_leads_no_decision_outside(editor: Editor) -> None:
+    stage = Stage(editor)
+    orders = Orders.at_work(editor)
+    for path in (*stage.paths(), *stage.paths("new")):
+        orders.ask("write", str(path), AFTER)
+    stage.swap_now()
+    orders.end()
+    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "x"))
+    for command in ("Acp reject all", "Acp unreject", "Acp accept all", "Acp restore 1"):
+        editor.cmd(command)
+        editor.turn("say hello")
+        stage.check()
+    stage.said("restored to before prompt 1")
+
+
+def test_a_location_that_is_a_pipe_is_not_waited_for(editor: Editor) -> None:
+    editor.agent("script")
+    pipe, text = editor.work / "pipe", editor.write("a.txt", "text\n")
+    os.mkfifo(pipe)
+    editor.turn("say hello")
+    editor.cmd("Acp follow")
+    for path in (pipe, text):
+        editor.turn(f"runs {path} true")
+    editor.wait("vim.api.nvim_buf_get_name(0):find('a.txt', 1, true)")
+    assert str(pipe) not in [
+        editor.lua("return vim.api.nvim_buf_get_name(...)", buffer)
+        for buffer in editor.lua("return vim.api.nvim_list_bufs()")
+    ]

@@ -17,7 +17,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -156,7 +155,7 @@ def spot(path: str, *, create: bool = False) -> Iterator[Spot]:
 
 def _descend(path: str, *, create: bool) -> int:
     handle = os.open(os.sep, _STEP)
-    for name in Path(path).parts[1:-1]:
+    for name in filter(None, os.path.dirname(path).split("/")):  # noqa: PTH120
         try:
             below = _step(handle, name, path, create=create)
         finally:
