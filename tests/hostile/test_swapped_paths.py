@@ -395,3 +395,46 @@ def test_a_location_that_is_a_pipe_is_not_waited_for(editor: Editor) -> None:
         editor.lua("return vim.api.nvim_buf_get_name(...)", buffer)
         for buffer in editor.lua("return vim.api.nvim_list_bufs()")
     ]
+
+
+def test_a_moved_file_that_cannot_go_back_is_not_deleted(editor: Editor) -> None:
+    editor.agent("script")
+    editor.write("d/x.txt", BEFORE * 9)
+    outside, moved = editor.home / "outside", editor.work / "d2/x.txt"
+    outside.mkdir()
+    editor.turn("say hello")
+    editor.turn("runs " + json.dumps(f"mv d d2; ln -s {outside} d"))
+    editor.wait("require('acp').state().sessions[1].edits[1].path == ...", str(moved))
+    editor.cmd("Acp reject all")
+    words = "x.txt was left as it is: the directory d has become a symbolic link"
+    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", words)
+    editor.turn("say hello")
+    assert moved.read_text() == BEFORE * 9
+    assert list(outside.iterdir()) == []
+    [edit] = editor.session()["edits"]
+    assert (edit["path"], edit["kind"]) == (str(moved), "modified")
+    (editor.work / "d").unlink()
+    editor.cmd("Acp reject all")
+    until(lambda: (editor.work / "d/x.txt").exists() and not moved.exists())
+    assert (editor.work / "d/x.txt").read_text() == BEFORE * 9
+
+
+def test_a_file_that_cannot_be_moved_again_stays_where_it_is(editor: Editor) -> None:
+    editor.agent("script")
+    editor.write("x.txt", BEFORE * 9)
+    outside, moved = editor.home / "outside", editor.work / "d/x.txt"
+    outside.mkdir()
+    editor.turn("say hello")
+    editor.turn("runs " + json.dumps("mkdir d; mv x.txt d"))
+    editor.wait("require('acp').state().sessions[1].edits[1].path == ...", str(moved))
+    editor.cmd("Acp reject all")
+    until(lambda: (editor.work / "x.txt").exists() and not moved.exists())
+    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    (editor.work / "d").rmdir()
+    (editor.work / "d").symlink_to(outside)
+    editor.cmd("Acp unreject")
+    editor.wait("vim.fn.execute('messages'):find('x.txt', 1, true)")
+    editor.turn("say hello")
+    assert (editor.work / "x.txt").read_text() == BEFORE * 9
+    assert list(outside.iterdir()) == []
+    assert not editor.session().get("edits")

@@ -145,24 +145,44 @@ class Decide:
         """Do what a decision asks for; where that cannot be, what was pending is so again."""
         before = {entry.path: entry for entry in entries}
         notes: list[str] = []
+        stays: set[str] = set()
         async with self._edits.carrying_out([step.path for step in steps], act):
             for step in steps:
-                notes += await self._step(step, before.get(step.path))
+                if step.path in stays:
+                    self._ledger.reinstated(step.path, step.before, before.get(step.path))
+                    continue
+                done, said = await self._step(step, before.get(step.path))
+                notes += said
+                if not done:
+                    stays |= self._other_end(step, entries)
+                    present = await self._present_text(step)
+                    self._ledger.reinstated(step.path, present, before.get(step.path))
         touched = {step.path for step in steps} | before.keys()
         self._edits.changed(*touched)
         return notes
 
-    async def _step(self, step: Restoration, entry: Pending | None) -> list[str]:
-        """Carry out one step; returns what the user is to know of it."""
+    async def _step(self, step: Restoration, entry: Pending | None) -> tuple[bool, list[str]]:
+        """Carry out one step; returns whether it is done, and what the user is to know of it."""
         name = Path(step.path).name
         notes = [f"{name}: {step.note}"] if step.note else []
         try:
             await self._apply(step, entry)
         except (Refused, RequestError) as error:
-            notes.append(f"{name} was left as it is: {refused_why(error)}")
-            present = await self._present_text(step)
-            self._ledger.reinstated(step.path, present, entry)
-        return notes
+            return False, [*notes, f"{name} was left as it is: {refused_why(error)}"]
+        return True, notes
+
+    def _other_end(self, step: Restoration, entries: Sequence[Pending]) -> set[str]:
+        """Where the file stays that could not be moved to this path. What a move that could not be
+        taken back has left pending is gone.
+        """
+        if step.before is not None:
+            return set()
+        rejected = {entry.path for entry in entries if entry.origin == step.path}
+        again = self._ledger.get(step.path)
+        if again is None or again.origin is None:
+            return rejected
+        self._ledger.restored(step.path, None, None)
+        return {again.origin}
 
     async def _present_text(self, step: Restoration) -> Text | None:
         """What the file holds that a decision could not be carried out on."""
