@@ -65,4 +65,16 @@ function M.moved(bufnr, real)
   return M.why(real) or M.parted(bufnr, real)
 end
 
+--- Whether the file of a buffer can be read by its name: it is a file, and no part of its name has
+--- become a link since the buffer was made (Neovim resolves directories in names). Where the name
+--- itself may have been one is known if the host knows the buffer.
+---@param bufnr integer
+---@return boolean
+function M.readable(bufnr)
+  local name = api.nvim_buf_get_name(bufnr)
+  local real = require('acp.watch').path(bufnr)
+  local stat = uv.fs_stat(name)
+  return stat ~= nil and stat.type == 'file' and not M.moved(bufnr, real or name)
+end
+
 return M

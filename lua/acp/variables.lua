@@ -111,7 +111,7 @@ function resolve.diff()
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     local path = vim.api.nvim_buf_is_loaded(bufnr) and require('acp.context').path(bufnr) or ''
     if path ~= '' and vim.bo[bufnr].modified then
-      local file = io.open(path, 'rb')
+      local file = require('acp.nofollow').readable(bufnr) and io.open(path, 'rb') or nil
       local before = file and file:read('*a') or ''
       if file then
         file:close()

@@ -349,6 +349,19 @@ def test_what_is_swapped_while_it_is_asked_about_is_refused(
     stage.check()
 
 
+def test_unsaved_changes_are_not_compared_with_what_is_outside(editor: Editor) -> None:
+    stage = Stage(editor)
+    for path in stage.paths():
+        editor.open(path)
+        editor.keys("ccmine<Esc>")
+    stage.swap_now()
+    editor.turn("say {diff}")
+    sent = json.dumps(stage.traffic.received("session/prompt"))
+    assert sent.count("+mine") == len(stage.folders)
+    assert sent.count("-before") == 1, "of the file that was not swapped"
+    stage.check()
+
+
 def test_what_is_swapped_while_a_formatter_runs_is_not_saved(edit: Callable[..., Editor]) -> None:
     stage = Stage(edit())
     path = stage.paths()[0]
