@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from acp_nvim.agent import whole
 from acp_nvim.agent.workspace import private_git
 from acp_nvim.agent.workspace.gitstore import GitStore
 from acp_nvim.agent.workspace.snapshots import Snapshots
@@ -147,7 +148,7 @@ async def test_a_disk_that_is_full_is_named_and_tried_again(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as broken:
-        broken.setattr(Path, "write_bytes", full)
+        broken.setattr(whole, "opener", full)
         assert await snapshots.look([str(root)]) == []
     assert notices == [
         "changes on disk are not seen, and there are no checkpoints: No space left on device"

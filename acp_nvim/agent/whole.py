@@ -17,9 +17,11 @@ FILE: Final = 0o600
 
 def directory(path: Path) -> Path:
     """Make a directory of ours, and those above it, for the user alone; returns it. OSError."""
-    for folder in (*reversed(path.parents), path):
-        if not folder.exists():
-            folder.mkdir(mode=DIRECTORY, exist_ok=True)
+    try:
+        path.mkdir(mode=DIRECTORY, exist_ok=True)
+    except FileNotFoundError:
+        directory(path.parent)
+        path.mkdir(mode=DIRECTORY, exist_ok=True)
     if path.stat().st_mode & 0o077:  # an earlier version made it
         path.chmod(DIRECTORY)
     return path

@@ -228,8 +228,7 @@ local function write(bufnr, tick, hunks, want)
   local options = vim.bo[bufnr]
   local due = want.save == 'always'
     or (want.save == 'auto' and (want.fresh or not options.modified))
-  local real = watch.path(bufnr) or api.nvim_buf_get_name(bufnr)
-  local outcome, why = save.check(bufnr, due, want.synced, real)
+  local outcome, why = save.check(bufnr, due, want.synced)
   if outcome then
     drop(bufnr, want.fresh and outcome ~= 'moved' and outcome ~= 'busy')
     return { outcome, why }
@@ -246,7 +245,7 @@ local function write(bufnr, tick, hunks, want)
   end
   local edited, stamp = false, nil
   if due then
-    ok, err, edited, stamp = save.write(bufnr, want.autocmds, real, want.rights)
+    ok, err, edited, stamp = save.write(bufnr, want.autocmds, want.rights)
     if not api.nvim_buf_is_loaded(bufnr) then
       return { 'moved' } -- an autocommand wiped it out; what became of the file is looked at anew
     elseif not ok then

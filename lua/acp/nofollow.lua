@@ -57,6 +57,14 @@ function M.parted(bufnr, real)
   end
 end
 
+--- The file of a buffer as the host resolved it; of a buffer that it does not know as it is now.
+---@param bufnr integer
+---@return string
+function M.real(bufnr)
+  local name = api.nvim_buf_get_name(bufnr)
+  return require('acp.watch').path(bufnr) or uv.fs_realpath(name) or name
+end
+
 --- Both for a buffer whose file the host resolved to `real`: its name may be a link to that.
 ---@param bufnr integer
 ---@param real string

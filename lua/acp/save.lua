@@ -337,8 +337,8 @@ local function check_disk(bufnr, stat, synced)
 end
 
 --- Whether the buffer can be edited and, with `due`, saved: an outcome and why when it can't.
---- `synced`: the caller has compared it with the file; `real`: the file that the host means.
-function M.check(bufnr, due, synced, real)
+--- `synced`: the caller has compared it with the file.
+function M.check(bufnr, due, synced)
   local options = vim.bo[bufnr]
   if options.buftype ~= '' then
     return 'failed', ("the buffer of this name has 'buftype' %s"):format(options.buftype)
@@ -349,7 +349,7 @@ function M.check(bufnr, due, synced, real)
   if not due then
     return
   end
-  local moved = nofollow.moved(bufnr, real)
+  local moved = nofollow.moved(bufnr, nofollow.real(bufnr))
   if moved then
     return 'failed', moved
   end
@@ -456,11 +456,11 @@ local function outcome_of(bufnr, ok, err, real, kept)
   return false, left and ('%s; what the file held is in %s'):format(M.reason(err), left) or err
 end
 
---- `:write!` after `M.check` found nothing against it. `real` is the file that the host means,
---- `rights` those of a file that is gone and comes back. Returns true, nil, whether autocommands
---- edited the text, and the file's stamp where its bytes must be the buffer's now; or false and the
---- error: then the file is as it was.
-function M.write(bufnr, autocmds, real, rights)
+--- `:write!` after `M.check` found nothing against it. `rights` are for a file that is gone and
+--- comes back. Returns true, nil, whether autocommands edited the text, and the file's stamp where
+--- its bytes must be the buffer's now; or false and the error: then the file is as it was.
+function M.write(bufnr, autocmds, rights)
+  local real = nofollow.real(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
   local by_others = autocmds and handlers.any(bufnr, 'BufWriteCmd')
   local stamped = by_others and M.stamp(name)
