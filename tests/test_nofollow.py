@@ -48,7 +48,7 @@ def test_a_directory_that_has_become_a_link_is_not_followed(
 ) -> None:
     (work / swapped).rename(work / "away")
     (work / swapped).symlink_to(work.parent / "outside" / swapped)
-    with pytest.raises(LinkError, match=f"{swapped} has become a symbolic link"):
+    with pytest.raises(LinkError, match=f"the directory {swapped[-1]} has become a symbolic link"):
         ACTS[act](str(work / "d/e" / name))
     assert outside_is_whole(work)
 
@@ -58,7 +58,7 @@ def test_a_file_that_has_become_a_link_is_not_followed(work: Path, act: str) -> 
     path = work / "d/e/x"
     path.unlink()
     path.symlink_to(work.parent / "outside/d/e/x")
-    with pytest.raises(LinkError, match="x has become a symbolic link"):
+    with pytest.raises(LinkError, match="it has become a symbolic link"):
         ACTS[act](str(path))
     assert path.is_symlink()
     assert outside_is_whole(work)

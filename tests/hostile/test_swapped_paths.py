@@ -317,6 +317,11 @@ ASKS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "fs/write_text_file",
         {"files": {"secret": ["*.txt"]}},
     ),
+    "a write that runs": (
+        "write {path} new",
+        "fs/write_text_file",
+        {"files": {"executed": ["*.txt"]}},
+    ),
 }
 
 
