@@ -48,11 +48,11 @@ def test_nothing_is_written_while_nothing_is_pending(editor: Editor) -> None:
     path = editor.write("a.txt", "one\ntwo\n")
     editor.agent("script")
     editor.turn("hello")
-    assert not journal(editor).parent.parent.exists()
+    assert not journal(editor).parent.exists()
     editor.turn(f'write {path} "one\\nTWO\\n"')
     until(journal(editor).exists)
     editor.cmd("Acp accept all")
-    until(lambda: not journal(editor).parent.parent.exists())
+    until(lambda: not journal(editor).parent.exists())
     editor.turn(f'write {path} "one\\nThree\\n"')
     until(journal(editor).exists)
 

@@ -129,6 +129,7 @@ class Host:
             for connection in self.agents.connections.values():
                 group.start_soon(connection.end)
                 group.start_soon(connection.terminals.close)
+        self.sent.tidy()
         await self.reaper.aclose()
 
     def _surroundings(self) -> Surroundings:

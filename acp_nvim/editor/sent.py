@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from acp_nvim.session.prompts import Prompt
@@ -37,6 +38,16 @@ class SentPrompts:
     def close(self) -> None:
         """Neovim has gone: nobody gets a prompt back while agents are ended."""
         self._closed = True
+
+    def tidy(self) -> None:
+        """The host ends: where no draft is kept the notes are of no use."""
+        path = self.path
+        if path is None or any(path.parent.glob(f"*.{path.stem}.*")):
+            return
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+            path.parent.rmdir()  # fails where others keep something
+            path.parent.parent.rmdir()
 
     def _note(self, sign: str, prompt: Prompt) -> None:
         if self.path is None or prompt.delivery is None:

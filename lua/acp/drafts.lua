@@ -1,6 +1,6 @@
 --- What the user wrote and no agent has got yet, kept on disk: texts in composers, prompts that
---- wait, comments. They are written when typing pauses, come back in the next Neovim that is used in the same
---- directory, and are gone when they are sent.
+--- wait, comments. They are written when typing pauses, come back in the next Neovim that is used
+--- in the same directory, and are gone when they are sent.
 ---
 --- A prompt has a number from its first draft on. The host notes the numbers that it sends beside
 --- the drafts (`acp_nvim/editor/sent.py`), so that a sent prompt does not come back, even where

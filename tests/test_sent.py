@@ -1,0 +1,83 @@
+"""The notes on which prompts were sent, beside the drafts of a Neovim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.editor.sent import SentPrompts
+from acp_nvim.session import queue
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+
+
+@pytest.fixture
+def problems() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def sent(tmp_path: Path, problems: list[str]) -> SentPrompts:
+    found = SentPrompts(problems.append)
+    found.path = tmp_path / "acp/drafts/1.2.host.sent"
+    return found
+
+
+def text(sent: SentPrompts) -> str:
+    assert sent.path is not None
+    return sent.path.read_text()
+
+
+def test_what_goes_and_comes_back_is_noted_for_the_user_alone(sent: SentPrompts) -> None:
+    sent.went(Prompt("a", delivery=7))
+    sent.went(Prompt("no number"))
+    sent.came_back(Prompt("a", delivery=7))
+    assert text(sent) == "+7\n-7\n"
+    assert sent.path is not None
+    assert sent.path.stat().st_mode & 0o777 == 0o600
+    assert sent.path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_once_neovim_has_gone_nothing_comes_back_but_what_goes_is_noted(sent: SentPrompts) -> None:
+    sent.went(Prompt("a", delivery=7))
+    sent.close()
+    sent.came_back(Prompt("a", delivery=7))
+    sent.went(Prompt("b", delivery=8))
+    assert text(sent) == "+7\n+8\n"
+
+
+def test_what_cannot_be_written_is_told_once(sent: SentPrompts, problems: list[str]) -> None:
+    assert sent.path is not None
+    sent.path.parent.parent.write_text("no directory")
+    sent.went(Prompt("a", delivery=7))
+    sent.went(Prompt("b", delivery=8))
+    assert len(problems) == 1
+    sent.tidy()
+
+
+def test_notes_go_with_the_host_unless_a_draft_needs_them(sent: SentPrompts) -> None:
+    assert sent.path is not None
+    sent.went(Prompt("a", delivery=7))
+    draft = sent.path.parent / "0123456789abcdef.1.2.host.json"
+    draft.write_text("{}")
+    sent.tidy()
+    assert sent.path.exists()
+    draft.unlink()
+    sent.tidy()
+    assert not sent.path.parent.parent.exists()
+
+
+def test_held_prompts_wait_while_what_went_by_itself_goes_on() -> None:
+    session = Session(1, "agent", "/")
+    going, held, later = Prompt("going"), Prompt("held"), Prompt("later")
+    queue.add(session, going)
+    queue.put_held(session, [held])
+    assert queue.add(session, later) == 1
+    assert [prompt.text for prompt in session.queue] == ["held", "going", "later"]
+    assert [queue.take(session), queue.take(session), queue.take(session)] == [going, later, None]
+    queue.put_held(session, [Prompt("more")])
+    assert queue.first(session) is None, "what a cancel holds is not let go"
+    queue.release(session)
+    assert queue.first(session) is not held
+    assert [prompt.text for prompt in session.queue] == ["more", "held"]
