@@ -102,9 +102,7 @@ class Calls:
                     entry = entries[call]
                     dirty[entry] = None
                     before, locations = call.status, call.locations
-                    call.merge(update)
-                    if before in FINISHED and call.status not in FINISHED:
-                        self.tool_calls.reopened(call)
+                    self.tool_calls.merge(call, update)
                 numbers.add(call.index)
                 status = call.status
                 if entry.told != status:

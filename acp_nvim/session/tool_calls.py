@@ -118,9 +118,11 @@ class ToolCalls:
         self._calls.append(call)
         return call
 
-    def reopened(self, call: ToolCall) -> None:
-        """A call that was finished goes on."""
-        self._closed = min(self._closed, call.index)
+    def merge(self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
+        """Take over what a message says; a call that was finished may go on."""
+        call.merge(update)
+        if call.index < self._closed and call.status not in FINISHED:
+            self._closed = call.index
 
     def open(self) -> list[ToolCall]:
         """Return those that are neither completed nor failed."""

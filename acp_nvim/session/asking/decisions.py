@@ -188,7 +188,7 @@ class Decisions:
             self._waiting[decision.listed] -= 1
             return
         del self._front[decision.id]
-        while self._behind and not self._ending:
+        while self._behind and len(self._front) < IN_FRONT and not self._ending:
             if self.bring(self._behind.popleft()):
                 break
 
