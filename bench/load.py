@@ -61,7 +61,7 @@ class Load:
         return self.editor.lua(code, *args)
 
     def host(self) -> int:
-        pid: int = self.lua("return vim.fn.jobpid(require('acp.host').channel())")
+        pid: int = self.lua("return vim.fn.jobpid(require('acp.base.host').channel())")
         return pid
 
     def watch(self, code: str, done: str, *args: Any, keys: bool = False) -> tuple[Watched, float]:
@@ -116,7 +116,7 @@ def rss_mb(pid: int) -> float:
 
 
 ASKED = """(function(name)
-  local session = require('acp.state').session()
+  local session = require('acp.base.state').session()
   return #(session[name] or {}) + ((session.more or {})[name] or 0)
 end)"""
 LISTS = ("permissions", "options", "diffs", "form", "forms")
@@ -195,7 +195,7 @@ def closed(count: int) -> None:
         load.editor.wait(partial(load.ended, n))
         load.lua(CLOSE)
         load.editor.wait(
-            lambda: load.lua("return require('acp.state').session().status") == "closed"
+            lambda: load.lua("return require('acp.base.state').session().status") == "closed"
         )
         if n in (1, 2, 10, 50) or n % 50 == 0:
             left = load.lua(LEFT)
@@ -230,7 +230,7 @@ LEFT = """
   return {
     buffers = #vim.api.nvim_list_bufs(), loaded = loaded, extmarks = marks,
     autocmds = #vim.api.nvim_get_autocmds({}), lua_kb = collectgarbage('count'),
-    sessions = vim.tbl_count(require('acp.state').get().sessions),
+    sessions = vim.tbl_count(require('acp.base.state').get().sessions),
   }
 """
 

@@ -46,7 +46,7 @@ START = {
     "floor": "require('bench.floor').prompt(...)",
 }
 CHANNEL = {
-    "product": "return require('acp.host').channel()",
+    "product": "return require('acp.base.host').channel()",
     "floor": "return require('bench.floor').channel()",
 }
 CHAT = {

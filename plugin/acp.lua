@@ -9,25 +9,32 @@ if vim.fn.has('nvim-0.10') == 0 then
   return
 end
 
+--- A module of ours, with all that hears of what it tells.
+---@param name string
+local function module(name)
+  require('acp.wiring')
+  return require(name)
+end
+
 local command = vim.api.nvim_create_user_command
 
 command('AcpPrompt', function(opts)
-  require('acp.command').prompt(opts)
+  module('acp.command.everyday').prompt(opts)
 end, { nargs = '*', range = true, bang = true, desc = 'Prompt the agent, or open the composer' })
 
 command('AcpCancel', function(opts)
-  require('acp.command').cancel(opts)
+  module('acp.command.everyday').cancel(opts)
 end, { bang = true, desc = 'Cancel the running turn (!: and empty the queue)' })
 
 command('Acp', function(opts)
-  require('acp.command').run(opts)
+  module('acp.command').run(opts)
 end, {
   nargs = '*',
   range = true,
   bang = true,
   desc = 'Agent Client Protocol',
   complete = function(lead, line, pos)
-    return require('acp.completion').command(lead, line, pos)
+    return module('acp.command.completion').command(lead, line, pos)
   end,
 })
 
@@ -51,17 +58,24 @@ local function plug(mode, name, rhs)
   )
 end
 
-local type_it = '<Cmd>lua require("acp.composer").type()<CR>'
+---@param name string of a module
+---@param call string
+---@return string
+local function lua(name, call)
+  return ('<Cmd>lua require("acp.wiring") require("%s").%s<CR>'):format(name, call)
+end
+
+local type_it = lua('acp.ui.composer', 'type()')
 plug('n', 'prompt', '<Cmd>AcpPrompt<CR>' .. type_it)
 plug('x', 'prompt', ':AcpPrompt<CR>' .. type_it)
 plug('n', 'cancel', '<Cmd>AcpCancel<CR>')
 plug('n', 'chat', '<Cmd>Acp chat<CR>')
 plug('n', 'allow', '<Cmd>Acp allow<CR>')
-plug('n', 'allow-always', '<Cmd>lua require("acp.decide").first("allow_always")<CR>')
+plug('n', 'allow-always', lua('acp.command.decide', 'first("allow_always")'))
 plug('n', 'deny', '<Cmd>Acp deny<CR>')
-plug('n', 'deny-always', '<Cmd>lua require("acp.decide").first("reject_always")<CR>')
-plug('n', 'next-hunk', '<Cmd>lua require("acp.hunk").jump(vim.v.count1)<CR>')
-plug('n', 'prev-hunk', '<Cmd>lua require("acp.hunk").jump(-vim.v.count1)<CR>')
+plug('n', 'deny-always', lua('acp.command.decide', 'first("reject_always")'))
+plug('n', 'next-hunk', lua('acp.review.hunk', 'jump(vim.v.count1)'))
+plug('n', 'prev-hunk', lua('acp.review.hunk', 'jump(-vim.v.count1)'))
 plug('n', 'accept-hunk', '<Cmd>Acp accept hunk<CR>')
 plug('n', 'reject-hunk', '<Cmd>Acp reject hunk<CR>')
 plug('n', 'follow', '<Cmd>Acp follow<CR>')

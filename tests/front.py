@@ -10,13 +10,19 @@ from tests.editor import Editor
 HOST = """
 _G.sent = {}
 _G.host = { running = true, takes = true }
-package.loaded['acp.host'] = {
+package.loaded['acp.base.host'] = {
   notify = function(verb, args)
     table.insert(_G.sent, { verb, args })
     return _G.host.takes
   end,
   running = function() return _G.host.running end,
+  setup = function()
+    if _G.host.running then
+      table.insert(_G.sent, { 'setup', require('acp.config').for_host() })
+    end
+  end,
 }
+require('acp.wiring')
 _G.told = {}
 """
 
@@ -75,8 +81,8 @@ def told(editor: Editor) -> list[str]:
 def session(editor: Editor, n: int = 1, **more: Any) -> None:
     """Put a session into the snapshot and make it current, as a frame would."""
     editor.lua(
-        "local n, s = ... require('acp.state').set({'sessions', n}, s)"
-        " require('acp.state').set({'current'}, n)",
+        "local n, s = ... require('acp.base.state').set({'sessions', n}, s)"
+        " require('acp.base.state').set({'current'}, n)",
         n,
         {**SESSION, **more},
     )
@@ -97,7 +103,7 @@ def cards(editor: Editor, *ids: int | str, n: int = 1) -> None:
         }
         for i in ids
     ]
-    editor.lua("require('acp.permission').set(...)", n, found)
+    editor.lua("require('acp.ui.question').set(...)", n, found)
 
 
 def float_lines(editor: Editor) -> list[str] | None:

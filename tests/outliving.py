@@ -16,12 +16,12 @@ from acp_nvim.edits.state import State
 from tests.editor import Editor
 from tests.until import until
 
-HOST = "return vim.fn.jobpid(require('acp.host').channel())"
+HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
 
 
 def journal(editor: Editor) -> Path:
     """Where the journal of this Neovim lies, if there is one."""
-    state, name = editor.lua("return { vim.fn.stdpath('state'), require('acp.journal').name }")
+    state, name = editor.lua("return { vim.fn.stdpath('state'), require('acp.base.journal').name }")
     return Path(state) / "acp" / "journal" / str(name)
 
 

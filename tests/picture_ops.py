@@ -1,4 +1,4 @@
-"""Frame operations applied to a list of rows, as `lua/acp/chat.lua` applies them to a buffer."""
+"""Frame operations applied to a list of rows, as `lua/acp/ui/chat` applies them to a buffer."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def lines(**changed: str) -> str:
 def over(editor: Editor, agent: Orders) -> None:
     """The turn has ended and all has been looked at."""
     agent.end()
-    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
 
 
 def test_what_the_user_types_meanwhile_is_his(project: Editor, agent: Orders) -> None:

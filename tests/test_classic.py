@@ -46,7 +46,7 @@ def test_a_turn_by_the_classic_host(classic: Editor) -> None:
     end = classic.turn("hello")
     assert end["stop_reason"] == "end_turn"
     assert any(line.startswith("word 0 word 1 word 2") for line in classic.chat())
-    channel = classic.lua("return require('acp.host').channel()")
+    channel = classic.lua("return require('acp.base.host').channel()")
     info = classic.lua("return vim.api.nvim_get_chan_info(...)", channel)
     assert info["client"]["type"] == "host", "the shared host of remote plugins, not one of our own"
 
@@ -83,7 +83,7 @@ def test_a_shared_host_that_was_killed_is_replaced_by_one_of_our_own(classic: Ed
     classic.wait("#require('acp').state().sessions[1].edits == 1")
     until(lambda: outliving.is_written(classic))
     classic.errors_expected = True
-    channel = classic.lua("return require('acp.host').channel()")
+    channel = classic.lua("return require('acp.base.host').channel()")
     os.kill(classic.lua(outliving.HOST), signal.SIGKILL)
     classic.wait("vim.api.nvim_get_chan_info(...).id == nil", channel)
     classic.keys(":Acp reject all<CR>")

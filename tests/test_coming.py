@@ -23,7 +23,7 @@ from tests.silence import answer, silent
 
 TOLD = """
 _G.told = {}
-local watch = require('acp.watch')
+local watch = require('acp.buffers.watch')
 local turns = watch.turns
 watch.turns = function(roots)
   table.insert(_G.told, #roots)

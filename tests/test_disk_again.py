@@ -82,7 +82,7 @@ def test_gone_before_it_was_taken_up(editor: Editor) -> None:
     (editor.home / "go").touch()
     wait_edits(editor, a="modified")
     agent.end()
-    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
     wait_edits(editor, a="modified")
     assert [event["data"]["path"] for event in editor.events("AcpEdit")] == [
         str(editor.work / "a.txt")
@@ -124,7 +124,7 @@ def test_on_disk_what_it_has_written_through_the_editor(project: Editor, agent: 
     wait_edits(project, a="modified")
     agent.ask("runs", path, "sed -i '/^line 8$/d' a.txt")
     agent.end()
-    project.wait("not require('acp.watch').at_work(...)", path)
+    project.wait("not require('acp.buffers.watch').at_work(...)", path)
     assert (edits(project)["a.txt"]["added"], edits(project)["a.txt"]["removed"]) == (0, 1)
     project.cmd("Acp reject all")
     wait_edits(project)
@@ -189,7 +189,7 @@ def test_the_hunk_that_the_user_saw_is_decided(project: Editor, agent: Orders, v
     project.cmd(f"10 | Acp {verb}")
     project.wait("vim.fn.getline(1) == '1'")
     agent.end()
-    project.wait("not require('acp.watch').at_work(...)", str(path))
+    project.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     project.wait("require('acp').state().sessions[1].edits[1].removed == 1")  # there were two
     assert edits(project)["a.txt"]["hunks"] == 2
     project.cmd("Acp reject all")
@@ -246,7 +246,7 @@ def test_a_reject_that_is_not_saved_is_given_up(
     agent.ask("runs", "sed -i 's/^line 4$/four/' a.txt")
     wait_edits(project, a="modified")
     agent.end()
-    project.wait("not require('acp.watch').at_work(...)", str(path))
+    project.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     project.cmd("Acp reject all")
     wait_edits(project)
     assert path.read_text() == LINES.replace("line 4\n", "four\n")

@@ -28,7 +28,7 @@ return {
   commands = vim.tbl_filter(function(name)
     return vim.startswith(name, 'Acp')
   end, vim.tbl_keys(vim.api.nvim_get_commands({}))),
-  subcommands = require('acp.subcommands').names(),
+  subcommands = require('acp.command.subcommands').names(),
   plugs = vim.tbl_map(function(map) return map.lhs end, plugs),
   functions = vim.tbl_keys(require('acp')),
   defaults = vim.json.encode(config.defaults),

@@ -84,7 +84,7 @@ def test_other_commands_bring_it_back_as_well(desk: Desk, command: str) -> None:
 
 def test_nothing_is_read_at_start_and_no_timer_runs_when_nothing_changes(desk: Desk) -> None:
     editor = desk.start()
-    assert not editor.lua("return package.loaded['acp.drafts'] ~= nil")
+    assert not editor.lua("return package.loaded['acp.command.drafts'] ~= nil")
     assert not desk.directory.exists()
     write(editor, "hello")
     desk.wait("hello")
@@ -128,7 +128,7 @@ def test_a_text_that_is_there_is_never_overwritten(desk: Desk) -> None:
     desk.wait("the draft")
     first.kill()
     second = desk.start()
-    second.lua("local c = require('acp.composer') c.give_back(1, 'already here')")
+    second.lua("local c = require('acp.ui.composer') c.give_back(1, 'already here')")
     run(second, "AcpPrompt")
     assert second.lines("acp://composer/1") == ["already here"]
     said(second, "an earlier draft is among the composer's earlier prompts")
@@ -394,7 +394,7 @@ def test_one_that_comes_back_from_its_agent_is_a_draft_again(desk: Desk) -> None
 
 def noted(desk: Desk, editor: Editor) -> Path:
     """What the host of an editor notes as sent, also once the notes are removed."""
-    path = Path(editor.lua("return require('acp.draft_file').sent_path()"))
+    path = Path(editor.lua("return require('acp.base.draft_file').sent_path()"))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(0o600)
     kept = desk.work.parent / "noted"
@@ -423,7 +423,7 @@ def outcome(desk: Desk, seed: int) -> str:
     until(lambda: not first.processes(), 15)
     second = desk.start()
     back = "\n".join(composer(second)).startswith(text)
-    held = second.lua("return require('acp.held').texts()")
+    held = second.lua("return require('acp.ui.composer.held_prompts').texts()")
     waits = any(one.startswith(text) for one in held)
     reached = any(one.startswith(text) for one in first.traffic[0].prompts())
     count = 2 if first.traffic[0].prompts()[:1] == ["say warm"] else 1

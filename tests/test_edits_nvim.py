@@ -150,7 +150,7 @@ def test_many_keys_and_undo_and_paste_keep_the_rows_right(project: Editor) -> No
     row = buffer(project).index("eighteen") + 1
     project.lua(
         "local path, line = ... "
-        "require('acp.host').notify('reject', { scope = 'hunk', path = path, line = line })",
+        "require('acp.base.host').notify('reject', { scope = 'hunk', path = path, line = line })",
         str(project.work / "a.txt"),
         row,
     )
@@ -204,7 +204,7 @@ def test_a_file_changed_elsewhere_keeps_that(project: Editor) -> None:
     path.write_text(TEXT)
     project.turn(f"replace {path} 'line 3' three")
     wait_hunks(project, 1)
-    project.wait("not require('acp.watch').at_work(...)", str(path))
+    project.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     project.cmd(f"bwipeout! {path}")
     path.write_text(path.read_text() + "by another program\n")
     project.cmd("Acp reject all")
@@ -277,7 +277,7 @@ def test_a_file_opened_later_is_followed(project: Editor) -> None:
     path = project.write("b.txt", TEXT)
     project.turn(f"replace {path} 'line 3' three")
     wait_hunks(project, 1)
-    project.wait("not require('acp.watch').at_work(...)", str(path))
+    project.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     project.cmd(f"bwipeout! {path}")
     project.open("b.txt")
     project.keys("ggOmine<Esc>")
@@ -306,7 +306,8 @@ def test_writing_the_base_accepts(project: Editor) -> None:
     base = [*LINES[:2], "three", *LINES[3:]]
     project.lua(
         "local path, lines = ... "
-        "require('acp.host').notify('base_written', { path = path, lines = lines, eol = true })",
+        "local args = { path = path, lines = lines, eol = true } "
+        "require('acp.base.host').notify('base_written', args)",
         str(project.work / "a.txt"),
         base,
     )

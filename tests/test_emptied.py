@@ -22,7 +22,7 @@ BOM = b"\xef\xbb\xbf"
 DOS = LINES.replace("\n", "\r\n").encode()
 CHANGED = LINES.replace("line 4\n", "four\n")
 MEANWHILE = """
-local outside, new, path = require('acp.outside'), ...
+local outside, new, path = require('acp.buffers.disk_changes'), ...
 local part = outside.part
 function outside.part(bufnr)
   outside.part = part
@@ -78,7 +78,7 @@ class Emptied:
     def over(self) -> None:
         """The turn has ended, and all is looked at."""
         self.agent.end()
-        self.editor.wait("not require('acp.watch').at_work(...)", str(self.path))
+        self.editor.wait("not require('acp.buffers.watch').at_work(...)", str(self.path))
 
     def wait_conflict(self) -> None:
         """Until its emptiness has been found to be no change that goes with the user's."""

@@ -107,7 +107,7 @@ def test_restart_goes_on_in_the_same_window(editor: Editor) -> None:
     window = editor.lua("return vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))")
     editor.cmd("Acp restart")
     editor.wait("require('acp').state().sessions[1].status == 'idle'")
-    editor.lua("require('acp.composer').open({ session = 1 })")
+    editor.lua("require('acp.ui.composer').open({ session = 1 })")
     editor.keys("<Esc><CR>")
     editor.wait_event("AcpTurnEnd", 2)
     assert window == editor.lua("return vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))")
@@ -195,7 +195,7 @@ def test_a_neovim_that_is_killed_leaves_nothing(edit: Callable[..., Editor]) -> 
 def test_a_host_that_is_killed_leaves_nothing_and_is_reported_in_one_line(editor: Editor) -> None:
     busy(editor)
     before = {process.pid for process in editor.processes()}
-    host = editor.lua("return vim.fn.jobpid(require('acp.host').channel())")
+    host = editor.lua("return vim.fn.jobpid(require('acp.base.host').channel())")
     os.kill(host, signal.SIGKILL)
     editor.wait("require('acp').state().host == 'failed'")
     until(lambda: {p.pid for p in editor.processes()} <= before - {host}, 10)

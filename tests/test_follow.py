@@ -10,9 +10,9 @@ from tests.editor import Editor
 from tests.front import HOST, RECORD_NOTIFY, Start, told
 from tests.review import apply
 
-STATUS = "return (require('acp.follow').status())"
+STATUS = "return (require('acp.ui.follow').status())"
 PLACE = """
-local _, win = require('acp.follow').status()
+local _, win = require('acp.ui.follow').status()
 local b = vim.api.nvim_win_get_buf(win)
 return vim.fs.basename(vim.api.nvim_buf_get_name(b)) .. ':' .. vim.api.nvim_win_get_cursor(win)[1]
 """

@@ -103,8 +103,8 @@ def saves(editor: Editor, line: int, text: str) -> None:
 
 def over(editor: Editor, agent: Orders) -> None:
     agent.end()
-    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
-    editor.wait("require('acp.outside').settled()")
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.wait("require('acp.buffers.disk_changes').settled()")
 
 
 def test_what_the_user_saves_meanwhile_is_his(project: Editor, agent: Orders) -> None:

@@ -235,7 +235,7 @@ def test_agents_to_choose_from_are_those_that_are_there_first(front: Editor) -> 
     front.cmd("Acp agent tutor")
     front.cmd("Acp agent")
     assert "* tutor" in front.lua("return _G.items")
-    assert front.lua("return require('acp.placeholder').text(1, false)").startswith(
+    assert front.lua("return require('acp.ui.composer.placeholder').text(1, false)").startswith(
         "prompt for a new session with "
     )
     front.setup({"agent": "there"})
@@ -254,12 +254,12 @@ def test_a_bare_acp_lists_what_each_subcommand_does(front: Editor) -> None:
     lines = front.lua("return _G.items")
     assert lines[1] == "cancel       stop the turn"
     names = sorted(line.split()[0] for line in lines)
-    assert names == front.lua("return require('acp.subcommands').names()")
+    assert names == front.lua("return require('acp.command.subcommands').names()")
     assert last(front)[0] == "cancel"
 
 
 def test_an_error_in_a_command_is_one_line(front: Editor) -> None:
-    front.lua("package.loaded['acp.host'].notify = function() error('broken\\nand more') end")
+    front.lua("package.loaded['acp.base.host'].notify = function() error('broken\\nand more') end")
     assert error_of(front, "AcpPrompt hello") == "acp: broken"
 
 

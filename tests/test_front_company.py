@@ -21,15 +21,15 @@ def front(edit: Start) -> Editor:
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
     editor.cmd("set number")
     session(editor)
-    editor.lua("require('acp.chat').open(1)")
-    editor.lua("require('acp.composer').open({ session = 1 })")
+    editor.lua("require('acp.ui.chat').open(1)")
+    editor.lua("require('acp.ui.composer').open({ session = 1 })")
     return editor
 
 
 def told(editor: Editor, **more: str) -> None:
     """A second session is known, as after a frame."""
     session(editor, 2, **more)
-    editor.lua("require('acp.state').changed()")
+    editor.lua("require('acp.base.state').changed()")
 
 
 def another(editor: Editor) -> None:
@@ -37,7 +37,7 @@ def another(editor: Editor) -> None:
     session(editor, 2)
     editor.cmd("wincmd p | wincmd t")
     editor.lua("vim.api.nvim_win_set_height(vim.fn.bufwinid('acp://composer/1'), 12)")
-    editor.lua("require('acp.chat').open(2)")
+    editor.lua("require('acp.ui.chat').open(2)")
 
 
 def test_a_chat_takes_the_window_of_another_and_its_composer_the_others(front: Editor) -> None:
@@ -59,7 +59,7 @@ def test_a_chat_takes_the_window_of_another_and_its_composer_the_others(front: E
 def test_a_composer_in_which_the_user_is_stays(front: Editor) -> None:
     told(front)
     front.lua("vim.api.nvim_win_set_height(0, 12)")
-    front.lua("require('acp.chat').open(2)")
+    front.lua("require('acp.ui.chat').open(2)")
     assert [name for name, *_ in front.lua(SHOWN)][1:] == ["acp://chat/2", "acp://composer/1"]
     front.wait_screen("prompt for claude, session 1: ")
 

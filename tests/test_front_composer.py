@@ -40,10 +40,10 @@ def test_a_prompt_that_the_host_does_not_take_stays(front: Editor) -> None:
 
 
 def test_a_prompt_that_died_with_the_host_comes_back(front: Editor) -> None:
-    front.lua("require('acp.state').set({'host'}, 'starting')")
+    front.lua("require('acp.base.state').set({'host'}, 'starting')")
     front.cmd("AcpPrompt")
     front.keys("ihello<C-s>more<Esc>")
-    front.lua("require('acp.state').host_gone('failed', 'no pynvim')")
+    front.lua("require('acp.base.state').host_gone('failed', 'no pynvim')")
     front.wait("#vim.api.nvim_buf_get_lines(0, 0, -1, false) == 2")
     assert composer(front) == ["hello", "more"]
 
@@ -52,7 +52,7 @@ def test_what_the_host_has_taken_does_not_come_back(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.keys("ihello<C-s><Esc>")
     front.lua("require('acp.frame').apply({ { 'taken', 1 } })")
-    front.lua("require('acp.state').host_gone('failed', 'crash')")
+    front.lua("require('acp.base.state').host_gone('failed', 'crash')")
     front.wait("#_G.acp_events == 1")
     assert composer(front) == [""]
 
@@ -60,7 +60,7 @@ def test_what_the_host_has_taken_does_not_come_back(front: Editor) -> None:
 def test_text_given_back_stands_in_front_and_typing_goes_on(front: Editor) -> None:
     front.cmd("AcpPrompt")
     front.keys("iabc")
-    front.lua("require('acp.composer').give_back(1, 'one\\ntwo')")
+    front.lua("require('acp.ui.composer').give_back(1, 'one\\ntwo')")
     front.keys("def")
     assert composer(front) == ["one", "two", "abcdef"]
 
@@ -138,7 +138,7 @@ def test_the_snapshot_learns_of_a_composer_that_was_there_first(front: Editor) -
     front.cmd("AcpPrompt")
     buffer = front.lua("return vim.api.nvim_get_current_buf()")
     session(front)
-    front.lua("require('acp.state').changed()")
+    front.lua("require('acp.base.state').changed()")
     front.wait("require('acp').state().sessions[1].composer_bufnr == ...", buffer)
 
 
@@ -146,7 +146,7 @@ def test_omni_completion_of_commands_and_files(front: Editor) -> None:
     front.write("src/alpha.py", "")
     session(front)
     front.cmd("AcpPrompt")
-    front.wait("#require('acp.files').list(vim.fn.getcwd()) == 1")
+    front.wait("#require('acp.ui.composer.files').list(vim.fn.getcwd()) == 1")
     front.keys("i/i<C-x><C-o><C-y>")
     assert composer(front) == ["/init "]
     front.keys("see @alp<C-x><C-o><C-y>")
@@ -184,7 +184,7 @@ def test_completion_says_what_a_variable_stands_for(front: Editor) -> None:
 def test_completion_after_an_at_begins_with_files(front: Editor) -> None:
     front.write("alpha.py", "")
     front.cmd("AcpPrompt")
-    front.wait("#require('acp.files').list(vim.fn.getcwd()) == 1")
+    front.wait("#require('acp.ui.composer.files').list(vim.fn.getcwd()) == 1")
     front.keys("i@<C-x><C-o>")
     front.wait("#vim.fn.complete_info({ 'items' }).items > 5")
     words = [item["word"] for item in front.lua("return vim.fn.complete_info().items")]
@@ -196,7 +196,7 @@ def test_completion_after_an_at_begins_with_files(front: Editor) -> None:
 def test_a_composer_leaves_half_of_its_chat(edit: Start, rows: int, height: int) -> None:
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, rows))
     session(editor)
-    editor.lua("require('acp.chat').open(1)")
+    editor.lua("require('acp.ui.chat').open(1)")
     editor.cmd("AcpPrompt")
     assert editor.lua("return { vim.bo.filetype, vim.fn.winheight(0) }") == ["acpcomposer", height]
 

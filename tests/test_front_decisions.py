@@ -118,13 +118,13 @@ def test_the_float_waits_for_the_command_line_window(front: Editor) -> None:
 
 def test_permission_keys_in_the_chat_act_only_on_a_card(front: Editor) -> None:
     session(front)
-    front.lua("require('acp.chat').begin(1) require('acp.chat').open(1)")
+    front.lua("require('acp.ui.chat').begin(1) require('acp.ui.chat').open(1)")
     front.lua(
-        "require('acp.chat').replace(1, 0, 1, {'one', 'card', 'three'},"
+        "require('acp.ui.chat').replace(1, 0, 1, {'one', 'card', 'three'},"
         " {{}, {}, {1, {decision = 'd1', kind = 'decision'}}})"
     )
     front.lua(
-        "require('acp.permission').set(1, ...)",
+        "require('acp.ui.question').set(1, ...)",
         [{"id": "d1", "lines": ["x"], "spans": [], "options": OPTIONS}],
     )
     front.cmd("wincmd l")

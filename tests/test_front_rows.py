@@ -15,8 +15,8 @@ def front(edit: Start) -> Editor:
     """An editor with a chat beside a file, and its composer below it."""
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(120, 40))
     session(editor)
-    editor.lua("require('acp.chat').open(1)")
-    editor.lua("require('acp.composer').open({ session = 1 })")
+    editor.lua("require('acp.ui.chat').open(1)")
+    editor.lua("require('acp.ui.composer').open({ session = 1 })")
     editor.wait(f"{HEIGHT} == 8")
     return editor
 

@@ -162,7 +162,7 @@ def test_a_line_that_comes_in_pieces_is_one(editor: Editor) -> None:
     )
     editor.setup({"python": program(editor.home / "slow", f"{words}; exit 1")})
     assert "No module named 'x', leave the option `python` out, run :Acp" in failure(editor)
-    assert editor.lua("return require('acp.host').stderr()") == [
+    assert editor.lua("return require('acp.base.host').stderr()") == [
         "one",
         "ModuleNotFoundError: No module named 'x'",
     ]
@@ -199,7 +199,7 @@ def test_one_whose_interpreter_is_gone(copy: tuple[Editor, Path]) -> None:
 STEPS = """
 return vim.tbl_map(function(step)
   return { step.argv, step.env or {} }
-end, (require('acp.install').steps()))
+end, (require('acp.base.install').steps()))
 """
 
 

@@ -14,7 +14,7 @@ from tests.editor import Editor
 from tests.rpc import EditorError
 from tests.until import until
 
-HOST = "return vim.fn.jobpid(require('acp.host').channel())"
+HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
 
 
 def test_nothing_of_python_runs_before_first_use(editor: Editor) -> None:
@@ -109,14 +109,14 @@ def test_an_interpreter_that_lacks_packages_says_so_and_the_prompt_is_not_lost(
 
 
 DEAD = """
-local id = require('acp.host').channel()
+local id = require('acp.base.host').channel()
 local pid = vim.fn.jobpid(id)
 vim.uv.kill(pid, 'sigkill')
 while not vim.fn.readfile(('/proc/%d/stat'):format(pid))[1]:find(') Z ', 1, true) do
 end
 vim.schedule(function()
   vim.fn.chanclose(id, 'rpc')
-  require('acp.host').notify('refresh', vim.empty_dict())
+  require('acp.base.host').notify('refresh', vim.empty_dict())
 end)
 """
 
@@ -146,7 +146,7 @@ def test_a_host_that_greets_is_ended_by_the_next_command(editor: Editor) -> None
     editor.errors_expected = True
     greeter(editor)
     editor.prompt("one")
-    editor.wait("not pcall(vim.rpcnotify, require('acp.host').channel() or 0, 'x')")
+    editor.wait("not pcall(vim.rpcnotify, require('acp.base.host').channel() or 0, 'x')")
     with pytest.raises(EditorError, match="did not take prompt"):
         editor.prompt("two")
     editor.wait("require('acp').state().host == 'failed'")
@@ -158,7 +158,7 @@ def test_a_host_that_greets_is_ended_by_the_next_command(editor: Editor) -> None
 def test_a_host_that_greets_is_ended_after_a_while(editor: Editor) -> None:
     editor.errors_expected = True
     greeter(editor)
-    editor.lua("require('acp.host').patience_ms = 200")
+    editor.lua("require('acp.base.host').patience_ms = 200")
     editor.prompt("one")
     editor.wait("require('acp').state().host == 'failed'")
     assert CLOSED in editor.messages()
@@ -170,7 +170,7 @@ def test_a_host_that_is_slow_to_start_is_named(editor: Editor) -> None:
     python.write_text("#!/bin/sh\nexec sleep 100\n")
     python.chmod(0o755)
     editor.setup({"python": str(python)})
-    editor.lua("require('acp.host').patience_ms = 200")
+    editor.lua("require('acp.base.host').patience_ms = 200")
     editor.prompt("one")
     editor.wait("vim.fn.execute('messages'):find('host is still starting after 0.2 s', 1, true)")
     assert editor.state()["host"] == "starting"

@@ -90,17 +90,81 @@ def test_imports_go_in_no_circle() -> None:
         name: {n for n in imports_of(path) if n in names and n != name and not name.startswith(n)}
         for name, path in names.items()
     }
+    assert not circle(graph)
+
+
+def circle(graph: dict[str, set[str]]) -> str:
+    """The first circle that is found, as one line; empty where there is none."""
     done: set[str] = set()
 
-    def visit(name: str, trail: tuple[str, ...]) -> None:
-        assert name not in trail, " -> ".join([*trail[trail.index(name) :], name])
+    def visit(name: str, trail: tuple[str, ...]) -> str:
+        if name in trail:
+            return " -> ".join([*trail[trail.index(name) :], name])
+        found = ""
         if name not in done:
             for other in sorted(graph[name]):
-                visit(other, (*trail, name))
+                found = found or visit(other, (*trail, name))
             done.add(name)
+        return found
 
-    for name in graph:
-        visit(name, ())
+    return next(filter(None, (visit(name, ()) for name in graph)), "")
+
+
+FLOORS = ("base", "buffers", "ui", "review", "command")
+"""The rooms of lua/acp, each of which may require itself and those before it."""
+BOTTOM = {"acp.config"}
+"""Beside the rooms: requires `base` only, and any room may require it."""
+WAYS_IN = {"acp", "acp.frame", "acp.wiring", "acp.health"}
+"""Beside the rooms: may require any of them, and none of them requires these."""
+
+
+def lua_modules() -> dict[str, Path]:
+    """Every module of lua/acp by the name that `require` has for it."""
+    found: dict[str, Path] = {}
+    for path in (ROOT / "lua").glob("**/*.lua"):
+        parts = path.relative_to(ROOT / "lua").with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "init" else parts)] = path
+    return found
+
+
+def required_by(path: Path) -> set[str]:
+    """Modules of ours that a file names, whether it requires them at once, later, or by a name that
+    it hands on. `acp` alone is a word that agents use, too.
+    """
+    code = re.sub(r"--.*", "", path.read_text(encoding="utf-8"))
+    assert not re.search(r"""require\(\s*['"]acp\.['"]\s*\.\.""", code), relative(path)
+    named = set(re.findall(r"""['"](acp(?:\.\w+)+)['"]""", code))
+    return named | set(re.findall(r"""require\(?\s*['"](acp)['"]""", code))
+
+
+def floor_of(module: str) -> int:
+    if module in BOTTOM:
+        return 0
+    room = module.split(".")[1] if "." in module else ""
+    return FLOORS.index(room) if room in FLOORS else len(FLOORS)
+
+
+def test_every_lua_module_stands_in_a_room() -> None:
+    beside = {name for name in lua_modules() if floor_of(name) == len(FLOORS)}
+    assert beside == {*WAYS_IN, "acp.types"}
+
+
+def test_a_lua_room_requires_only_itself_and_lower_ones() -> None:
+    modules = lua_modules()
+    upward = [
+        f"{name} -> {other}"
+        for name, path in modules.items()
+        if name not in WAYS_IN
+        for other in required_by(path) & modules.keys()
+        if floor_of(other) > floor_of(name)
+    ]
+    assert not upward
+
+
+def test_lua_modules_require_one_another_in_no_circle() -> None:
+    modules = lua_modules()
+    graph = {name: required_by(path) & modules.keys() - {name} for name, path in modules.items()}
+    assert not circle(graph)
 
 
 @pytest.mark.parametrize("path", [*MODULES, *LUA, *TESTS], ids=relative)

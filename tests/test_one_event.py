@@ -36,7 +36,7 @@ def test_a_write_is_one_event(editor: Editor, old: str | None, new: str) -> None
     agent.ask("write", path, json.dumps(new))
     agent.ask("runs", "true")
     agent.end()
-    editor.wait("not require('acp.watch').at_work(...)", path)
+    editor.wait("not require('acp.buffers.watch').at_work(...)", path)
     editor.turn("hello")  # all events until its end have come
     kind = "modified" if old else "created"
     told = {"session": 1, "path": path, "kind": kind, "source": "fs", "conflict": False}
@@ -64,7 +64,7 @@ def test_a_bom_that_was_written_is_one_and_what_the_agent_makes_of_it_is_told(
     agent.ask("runs", "printf 'A\\n' > a.txt")
     editor.wait("not vim.bo.bomb")
     agent.end()
-    editor.wait("not require('acp.watch').at_work(...)", path)
+    editor.wait("not require('acp.buffers.watch').at_work(...)", path)
     editor.turn("hello")
     told = [event["data"]["source"] for event in editor.events("AcpEdit")]
     assert told == ["fs", "disk"]

@@ -172,7 +172,7 @@ def test_what_is_not_on_offer_is_never_sent(
     editor: Editor, verb: str, args: dict[str, Any], told: str
 ) -> None:
     agent = opened(editor, modes=MODES, configOptions=[FLAT])
-    editor.lua("require('acp.host').notify(...)", verb, args)
+    editor.lua("require('acp.base.host').notify(...)", verb, args)
     editor.wait(f"vim.fn.execute('messages'):find('{told}', 1, true)")
     assert not agent.received("session/set_mode") + agent.received("session/set_config_option")
     editor.cmd("Acp info")

@@ -304,9 +304,11 @@ def test_an_open_review_goes_on(project: Editor) -> None:
 def test_a_turn_that_was_cut_holds_no_save_up(project: Editor) -> None:
     project.prompt("wait_for_cancel")
     project.wait("require('acp').state().sessions[1].status == 'running'")
-    project.wait("require('acp.watch').at_work(...)", str(project.work / "a.txt"))
+    project.wait("require('acp.buffers.watch').at_work(...)", str(project.work / "a.txt"))
     die(project)
-    assert not project.lua("return require('acp.watch').at_work(...)", str(project.work / "a.txt"))
+    assert not project.lua(
+        "return require('acp.buffers.watch').at_work(...)", str(project.work / "a.txt")
+    )
     project.keys("Amine<Esc>")
     project.cmd("write")
     assert disk(project).startswith("line 1mine\n")
@@ -350,7 +352,7 @@ def test_what_the_user_saves_under_the_next_host_is_his(project: Editor) -> None
     ready, path = project.home / "ready", project.work / "a.txt"
     command = f"sed -i s/line.15$/agents/ {path}"
     project.prompt(f"until_there {ready}\nsilently {json.dumps(command)}")
-    project.wait("require('acp.watch').at_work(...)", str(path))
+    project.wait("require('acp.buffers.watch').at_work(...)", str(path))
     until(lambda: len(project.session(1)["checkpoints"]) == 3 and is_written(project))
     project.cmd("5")
     project.keys("Cmine<Esc>:w<CR>")

@@ -141,7 +141,7 @@ def test_what_the_user_makes_right_after_a_turn_is_his(gate: Gate) -> None:
     gate.open()
     slow.wait_event("AcpTurnEnd", 3)
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
-    slow.wait("not require('acp.watch').at_work(...)", str(path))
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     edit = slow.session()["edits"][0]
     assert (edit["kind"], edit["added"], edit["removed"]) == ("modified", 1, 1)
     slow.cmd("Acp reject all")
@@ -200,13 +200,13 @@ def test_another_session_at_work_has_not_made_what_changes_meanwhile(
     slow.wait("#(require('acp').state().sessions[2].edits or {}) == 1", timeout=20.0)
     (slow.home / "end").touch()
     slow.wait_event("AcpTurnEnd", 3)
-    slow.wait("not require('acp.watch').at_work(...)", str(slow.work / "a.txt"))
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(slow.work / "a.txt"))
     assert [Path(it["path"]).name for it in slow.session(1)["edits"]] == ["a.txt"]
     assert [Path(it["path"]).name for it in slow.session(2)["edits"]] == ["b.txt"]
 
 
 SAVES = """
-local watch = require('acp.watch')
+local watch = require('acp.buffers.watch')
 local turns = watch.turns
 function watch.turns(roots)
   watch.turns = turns
@@ -223,7 +223,7 @@ def test_what_the_user_saves_as_the_prompt_goes_is_his(gate: Gate, first: str) -
     slow, path = gate.editor, gate.editor.work / "a.txt"
     gate.open()
     slow.turn("runs a.txt " + json.dumps(first))
-    slow.wait("not require('acp.watch').at_work(...)", str(path))
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     slow.cmd("Acp accept all")
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 0")
     slow.cmd("wincmd t | edit a.txt")
@@ -247,7 +247,7 @@ def test_how_the_file_lay_that_the_user_has_saved_before_the_prompt(gate: Gate) 
     gate.open()
     slow.open("a.txt")
     slow.turn("runs true")
-    slow.wait("not require('acp.watch').at_work(...)", str(path))
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     slow.cmd("set fileformat=dos | call setline(1, 'mine') | silent write")
     gate.close()
     slow.prompt(
@@ -296,7 +296,7 @@ def test_the_checkpoint_of_a_prompt_right_after_a_turn(gate: Gate) -> None:
     slow.turn("silently " + json.dumps("sed -i s/two/TWO/ a.txt"))
     gate.open()
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 2", timeout=20.0)
-    slow.wait("not require('acp.watch').at_work(...)", str(path), timeout=20.0)
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path), timeout=20.0)
     restore(slow, 2, "1 file")
     assert path.read_text() == "one\ntwo\n"
 
@@ -308,7 +308,7 @@ def test_the_checkpoint_knows_what_the_user_has_made_of_a_file_since_the_last_lo
     slow, path = gate.editor, gate.editor.work / "a.txt"
     gate.open()
     slow.turn("runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt"))
-    slow.wait("not require('acp.watch').at_work(...)", str(path))
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     slow.cmd("wincmd t | edit a.txt")
     if decided:
         slow.cmd("Acp reject all")
@@ -321,7 +321,7 @@ def test_the_checkpoint_knows_what_the_user_has_made_of_a_file_since_the_last_lo
     slow.turn("silently " + json.dumps("echo more >> a.txt"))
     until(lambda: gate.waits)
     gate.open()
-    slow.wait("not require('acp.watch').at_work(...)", str(path), timeout=20.0)
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path), timeout=20.0)
     restore(slow, 2, "1 file")
     assert path.read_text() == before
 

@@ -41,7 +41,7 @@ class Project:
     def open(self) -> None:
         tabs = self.editor.lua("return #vim.api.nvim_list_tabpages()")
         self.editor.cmd("Acp permissions")
-        self.editor.wait("require('acp.permission').is_current()")
+        self.editor.wait("require('acp.ui.question').is_current()")
         self.editor.keys("d")
         self.editor.wait(f"#vim.api.nvim_list_tabpages() == {tabs + 1}")
 
@@ -240,7 +240,7 @@ def test_a_permission_without_edits_says_so(editor: Editor) -> None:
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
     editor.cmd("Acp permissions")
-    editor.wait("require('acp.permission').is_current()")
+    editor.wait("require('acp.ui.question').is_current()")
     editor.keys("d")
     editor.wait("vim.fn.execute('messages'):find('this permission shows no edits')")
     editor.cmd("Acp allow")

@@ -51,7 +51,7 @@ class Changed:
     def over(self) -> None:
         """The turn has ended."""
         self.agent.end()
-        self.editor.wait("not require('acp.watch').at_work(...)", str(self.path))
+        self.editor.wait("not require('acp.buffers.watch').at_work(...)", str(self.path))
 
     def pending(self) -> dict[str, Any]:
         """Its edit."""

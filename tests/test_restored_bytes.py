@@ -53,7 +53,7 @@ def test_of_a_file_that_is_gone(project: Editor, command: str, opened: bool) -> 
     project.turn("silently " + json.dumps(command))
     count = len(CONTENTS) + (command.startswith("mkdir") and 1)
     wait_count(project, count)
-    project.wait("not require('acp.watch').at_work(...)", str(project.work / "x"))
+    project.wait("not require('acp.buffers.watch').at_work(...)", str(project.work / "x"))
     assert not found(project)
     project.cmd("Acp reject all")
     wait_count(project, 0)
@@ -73,7 +73,7 @@ def test_of_a_file_that_was_changed(project: Editor, opened: bool) -> None:
             project.open(f"{name}.txt")
     project.turn("silently 'sed -i 2d *.txt'")
     wait_count(project, len(CONTENTS) - 1)
-    project.wait("not require('acp.watch').at_work(...)", str(project.work / "x"))
+    project.wait("not require('acp.buffers.watch').at_work(...)", str(project.work / "x"))
     project.cmd("Acp reject all")
     wait_count(project, 0)
     assert found(project) == CONTENTS

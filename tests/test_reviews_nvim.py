@@ -104,7 +104,7 @@ def review(editor: Editor, path: Path, model: Model, rng: random.Random) -> None
         hunk = model.hunk_at(row)
         model.decide(verdict, hunk)
         editor.lua(
-            "local verb, path, line = ... require('acp.host').notify(verb, "
+            "local verb, path, line = ... require('acp.base.host').notify(verb, "
             "{ scope = 'hunk', path = path, line = line })",
             verdict,
             str(path),

@@ -11,7 +11,7 @@ from tests.editor import Editor
 from tests.picks import install
 from tests.test_sessions import MODES, agent
 
-HOST = "return vim.fn.jobpid(require('acp.host').channel())"
+HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
 IDLE = "require('acp').state().sessions[1].status == 'idle'"
 
 

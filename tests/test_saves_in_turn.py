@@ -134,7 +134,7 @@ def test_a_save_as_soon_as_the_agent_has_the_prompt(editor: Editor) -> None:
     editor.agent("script")
     editor.open("a.txt")
     editor.turn("say hello")
-    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
     editor.lua(SLOW_FRAMES)
     change = json.dumps("sed -i 's/^line 4$/four/' a.txt")
     editor.prompt(f"until_there {editor.home}/go\nsilently {change}")
@@ -181,8 +181,8 @@ def test_saved_after_the_turn_in_which_it_became_another_one_of_the_same_text(
     if first:
         editor.lua("vim.fn.setline(16, 'mine')")
     editor.turn("silently " + json.dumps(again))
-    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
-    editor.wait("require('acp.outside').settled()")
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.wait("require('acp.buffers.disk_changes').settled()")
     editor.lua("vim.fn.setline(16, 'mine')")
     save(editor, WRITTEN)
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
@@ -203,8 +203,8 @@ def test_a_file_that_no_store_keeps_is_not_written_over_unasked(editor: Editor, 
     until((home / "changed").exists)
     if over:
         end(editor)
-        editor.wait("not require('acp.watch').at_work(...)", str(path))
-        editor.wait("require('acp.outside').settled()")
+        editor.wait("not require('acp.buffers.watch').at_work(...)", str(path))
+        editor.wait("require('acp.buffers.disk_changes').settled()")
     editor.keys(":w<CR>")
     editor.wait_screen("Do you really want to write to it")
     editor.keys("n")
@@ -281,7 +281,7 @@ def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: boo
     editor.agent("script")
     editor.open("a.txt")
     editor.turn(f"read {editor.work}/a.txt" if watched else "say hello")
-    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
     text = "silently " + json.dumps(command)
     editor.lua(
         "vim.fn.setline(16, 'mine') vim.cmd('silent write') require('acp').prompt(...)", text

@@ -242,7 +242,8 @@ def test_what_was_written_while_no_window_showed_it_comes_with_the_next(editor: 
     editor.keys("<C-\\><C-n>q")
     editor.wait("vim.fn.bufwinid(...) == -1", name)
     editor.lua(
-        "require('acp.host').notify('terminal_input', { session = 1, id = ..., keys = 'two\\r' })",
+        "local args = { session = 1, id = ..., keys = 'two\\r' } "
+        "require('acp.base.host').notify('terminal_input', args)",
         name.rpartition("/")[2],
     )
     until(lambda: "  got two" in editor.chat())
@@ -336,7 +337,7 @@ def test_enter_on_its_line_opens_it_also_when_it_is_unknown(editor: Editor) -> N
 
 WRITTEN = """
 _G.longest, _G.total = 0, 0
-local terminal = require('acp.terminal')
+local terminal = require('acp.ui.terminal')
 local write = terminal.write
 terminal.write = function(n, id, text)
   _G.longest, _G.total = math.max(_G.longest, #text), _G.total + #text

@@ -43,7 +43,7 @@ def ended(editor: Editor) -> dict[int, list[str]]:
     """Names of the files with pending edits, by session, when both turns are over."""
     (editor.home / "end").touch()
     editor.wait_event("AcpTurnEnd", 3)
-    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
     return {
         n: sorted(Path(edit["path"]).name for edit in editor.session(n).get("edits", []))
         for n in (1, 2)

@@ -60,7 +60,7 @@ class Decisions(World):
             for step in steps
             if self.clean(step.path) or step.after is None or self.disk(step.path) is None
         }
-        self.editor.lua("require('acp.host').notify(...)", verb, args or {"all": True})
+        self.editor.lua("require('acp.base.host').notify(...)", verb, args or {"all": True})
         self.settle(lives, disks)
 
     def resolve(self, path: str) -> None:

@@ -105,7 +105,7 @@ class Returning(Wide):
         args = {"session": self.n} if n is None else {"session": self.n, "n": n}
         lives = self.follow(present, wanted)
         told = self.told()
-        self.editor.lua("require('acp.host').notify(...)", "restore", args)
+        self.editor.lua("require('acp.base.host').notify(...)", "restore", args)
         until(lambda: self.told() > told)
         self.settle(lives, {})
         assert {path: _read(path) for path in self.paths} == self.files(wanted)

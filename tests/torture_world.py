@@ -30,10 +30,10 @@ for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
   if vim.api.nvim_buf_is_loaded(bufnr) and name ~= '' and vim.bo[bufnr].buftype == '' then
     found[name] = {
       lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, true),
-      eol = require('acp.buffers').ends(bufnr),
+      eol = require('acp.buffers.text').ends(bufnr),
       modified = vim.bo[bufnr].modified,
       bufnr = bufnr,
-      conflict = require('acp.save').is_parted(bufnr),
+      conflict = require('acp.buffers.save').is_parted(bufnr),
     }
   end
 end
@@ -245,8 +245,8 @@ class World:
         """The turn ends."""
         self.agent.end()
         if self.over():
-            self.editor.wait("not require('acp.watch').at_work(...)", self.paths[0])
-        self.editor.wait("require('acp.outside').settled()")
+            self.editor.wait("not require('acp.buffers.watch').at_work(...)", self.paths[0])
+        self.editor.wait("require('acp.buffers.disk_changes').settled()")
         self.note("turn ends", self.n)
         self.settle({}, {})
 

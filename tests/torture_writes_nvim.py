@@ -161,7 +161,7 @@ class Real(History):
     def tell(self, verb: str, args: dict[str, Any]) -> None:
         """A decision; what became of it is said when it is carried out."""
         said = len(re.findall(SAID, self.editor.messages()))
-        self.editor.lua("require('acp.host').notify(...)", verb, args)
+        self.editor.lua("require('acp.base.host').notify(...)", verb, args)
         until(lambda: len(re.findall(SAID, self.editor.messages())) > said, what=verb)
 
     async def decide(self) -> None:
@@ -190,7 +190,7 @@ class Real(History):
         async def work() -> None:
             said = self.editor.messages()
             args = {"session": 1, "n": n}
-            self.editor.lua("require('acp.host').notify(...)", "restore", args)
+            self.editor.lua("require('acp.base.host').notify(...)", "restore", args)
             until(lambda: "restored to" in self.editor.messages()[len(said) :], what="restore")
 
         await self.act("restores", "", work)

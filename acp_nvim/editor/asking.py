@@ -14,7 +14,7 @@ CHOICES = 2000
 
 
 class Asking:
-    """Questions that are open, by id. `lua/acp/pick.lua` puts them one at a time."""
+    """Questions that are open, by id. `lua/acp/ui/pick.lua` puts them one at a time."""
 
     def __init__(self, push: Callable[..., None]) -> None:
         """`push` queues a frame operation."""

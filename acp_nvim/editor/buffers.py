@@ -20,8 +20,8 @@ from acp_nvim.agent.fs.verify import holds
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text, size
 
-MODULE: Final = "acp.buffers"
-OUTSIDE: Final = "acp.outside"
+MODULE: Final = "acp.buffers.live"
+OUTSIDE: Final = "acp.buffers.disk_changes"
 MAX_BYTES: Final = 64 * 1024 * 1024
 EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64, 128
 GONE, NEW = 256, 512

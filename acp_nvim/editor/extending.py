@@ -1,4 +1,4 @@
-"""Handlers in Lua of what agents ask and tell beyond the protocol (`lua/acp/extensions.lua`)."""
+"""Handlers in Lua of what agents ask and tell beyond the protocol (`acp.base.extensions`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def in_lua(
     async def ask(number: int, params: Any, context: Context) -> Any:
         given = plain(params), plain(context)
         try:
-            return await bridge.call("acp.extensions", "request", number, *given)
+            return await bridge.call("acp.base.extensions", "request", number, *given)
         except NvimError as error:
             raise RequestError(INTERNAL_ERROR, str(error)) from error
 

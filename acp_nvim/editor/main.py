@@ -42,7 +42,7 @@ def core(bridge: Bridge) -> tuple[Coroutine[Any, Any, None], Verb]:
 
 def main() -> None:
     """Entry point of `python -m acp_nvim`: serve the Neovim that started it
-    (`lua/acp/host.lua`).
+    (`lua/acp/base/host.lua`).
     """
     # What an agent sends is many small objects and hardly a cycle; Python would look for cycles
     # each 700 of them, through all modules as well: a tenth of a flood's time, in pauses. `frames`
@@ -86,7 +86,7 @@ class Classic:
 
 def _left(bridge: Bridge) -> None:
     """Neovim waits for this before it goes."""
-    bridge.notify("nvim_exec_lua", "require('acp.host').left()", [])
+    bridge.notify("nvim_exec_lua", "require('acp.base.host').left()", [])
 
 
 def _end_with_main() -> None:

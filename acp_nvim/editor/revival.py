@@ -26,7 +26,9 @@ GRACE_NS: Final = 1_500_000_000
 
 
 class Left(msgspec.Struct, frozen=True):
-    """What Neovim knows of a session that was there when its process went (`lua/acp/past.lua`)."""
+    """What Neovim knows of a session that was there when its process went
+    (`acp.command.session_restore`).
+    """
 
     n: int
     agent: str

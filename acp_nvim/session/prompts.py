@@ -97,7 +97,7 @@ class Prompt:
     late: Callable[[], Awaitable[Sequence[Attachment]]] | None = None
     """Finds further attachments at the moment of sending."""
     delivery: int | None = None
-    """Number of the prompt in Neovim (`lua/acp/delivery.lua`)."""
+    """Number of the prompt in Neovim (`lua/acp/ui/composer/delivery.lua`)."""
     free: bool = False
     """It goes although those that wait are held (`session/queue.py`)."""
     left_out: list[str] = field(default_factory=list)

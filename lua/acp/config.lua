@@ -5,7 +5,7 @@ local M = {}
 ---@type acp.Config
 M.defaults = {
   agent = 'tutor',
-  agents = require('acp.presets'),
+  agents = require('acp.base.presets'),
   agents_file = nil,
   python = nil,
   mcp_servers = {},
@@ -223,45 +223,24 @@ end
 
 --- Tell the user of all mistakes at once; before the first screen that would end in a prompt.
 local function report()
-  local list = M.mistakes
-  if #list == 0 then
-    return
-  end
   local function tell()
-    local what = #list == 1 and '1 mistake' or #list .. ' mistakes'
-    local summary = what .. ' in setup(), see :checkhealth acp'
-    require('acp.notify').list('warn', summary, list)
+    require('acp.base.signals').emit('options_wrong', M.mistakes)
   end
-  if vim.v.vim_did_enter == 1 then
+  if #M.mistakes == 0 then
+    return
+  elseif vim.v.vim_did_enter == 1 then
     tell()
   else
     vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = vim.schedule_wrap(tell) })
   end
 end
 
---- What is on the screen already is as the options say now.
-local function refresh()
-  for module, name in pairs({
-    ['acp.keymaps'] = 'refresh',
-    ['acp.review.inline'] = 'redraw',
-    ['acp.bar'] = 'update',
-  }) do
-    if package.loaded[module] then
-      package.loaded[module][name]()
-    end
-  end
-end
-
 --- Merge `opts` over the defaults. What is unknown or of the wrong kind is reported and ignored.
 ---@param opts? table
 function M.setup(opts)
-  options, M.mistakes = require('acp.check').merge(M.defaults, opts ~= vim.NIL and opts or {})
+  options, M.mistakes = require('acp.base.check').merge(M.defaults, opts ~= vim.NIL and opts or {})
   report()
-  refresh()
-  local host = package.loaded['acp.host']
-  if host and host.running() then
-    host.notify('setup', M.for_host())
-  end
+  require('acp.base.signals').emit('options_changed')
 end
 
 --- Names of the agents that are configured, sorted; with those of `agents_file`.
@@ -321,14 +300,12 @@ function M.for_host()
     agent.options = agent.options and map(agent.options)
   end
   args.agents, args.meta = map(args.agents), map(args.meta)
-  local extensions = package.loaded['acp.extensions']
-  args.extensions = extensions and extensions.names() or {}
   args.stdpath = {}
   for _, what in ipairs({ 'cache', 'data', 'log', 'state' }) do
     args.stdpath[what] = vim.fn.stdpath(what)
   end
   args.neovim = tostring(vim.version()):gsub('%+.*', '')
-  args.next_session = require('acp.state').next()
+  args.next_session = require('acp.base.state').next()
   return args
 end
 

@@ -1,52 +1,54 @@
 --- Frames: all changes since the last one, applied in one request of the host.
+require('acp.wiring')
+
 local M = {}
 
 --- Operation -> module and function; modules load when their first operation comes.
 ---@type table<string, {[1]: string, [2]: string}>
 M.ops = {
-  state = { 'acp.state', 'set' },
-  calls = { 'acp.state', 'set_calls' },
-  chat = { 'acp.chat', 'replace' },
-  text = { 'acp.chat', 'append' },
-  reset_chat = { 'acp.chat', 'reset' },
-  folds = { 'acp.chat', 'folds' },
-  fold_open = { 'acp.chat', 'fold_open' },
-  open_chat = { 'acp.chat', 'open' },
-  session = { 'acp.chat', 'begin' },
-  attached = { 'acp.media', 'add' },
-  open_file = { 'acp.media', 'open' },
-  extension = { 'acp.extensions', 'notified' },
-  echo = { 'acp.notify', 'echo' },
-  plan = { 'acp.plan', 'set' },
-  cards = { 'acp.permission', 'set' },
-  cards_more = { 'acp.permission', 'set_more' },
-  composer = { 'acp.composer', 'give_back' },
-  taken = { 'acp.delivery', 'taken' },
-  under_way = { 'acp.past', 'under_way' },
+  state = { 'acp.base.state', 'set' },
+  calls = { 'acp.base.state', 'set_calls' },
+  chat = { 'acp.ui.chat', 'replace' },
+  text = { 'acp.ui.chat', 'append' },
+  reset_chat = { 'acp.ui.chat', 'reset' },
+  folds = { 'acp.ui.chat', 'folds' },
+  fold_open = { 'acp.ui.chat', 'fold_open' },
+  open_chat = { 'acp.ui.chat', 'open' },
+  session = { 'acp.ui.chat', 'begin' },
+  attached = { 'acp.ui.attachments', 'add' },
+  open_file = { 'acp.ui.attachments', 'open' },
+  extension = { 'acp.base.extensions', 'notified' },
+  echo = { 'acp.base.notify', 'echo' },
+  plan = { 'acp.ui.plan', 'set' },
+  cards = { 'acp.ui.question', 'set' },
+  cards_more = { 'acp.ui.question', 'set_more' },
+  composer = { 'acp.ui.composer', 'give_back' },
+  taken = { 'acp.ui.composer.delivery', 'taken' },
+  under_way = { 'acp.command.session_restore', 'under_way' },
   remark = { 'acp.review.comment', 'understood' },
   remarked = { 'acp.review.comment', 'gone' },
   noted = { 'acp.review.comment', 'noted' },
-  show = { 'acp.show', 'open' },
-  select = { 'acp.pick', 'select' },
-  input = { 'acp.pick', 'input' },
-  login = { 'acp.login', 'open' },
-  form = { 'acp.form', 'open' },
-  form_problems = { 'acp.form', 'problems' },
-  form_review = { 'acp.form', 'review' },
-  form_closed = { 'acp.form', 'closed' },
-  open_url = { 'acp.consent', 'open' },
-  goto_file = { 'acp.jump', 'to' },
-  terminal = { 'acp.terminal', 'write' },
-  terminal_open = { 'acp.terminal', 'open' },
-  terminals = { 'acp.terminal', 'pick' },
+  show = { 'acp.ui.report', 'open' },
+  select = { 'acp.ui.pick', 'select' },
+  input = { 'acp.ui.pick', 'input' },
+  login = { 'acp.ui.login', 'open' },
+  form = { 'acp.ui.form', 'open' },
+  form_problems = { 'acp.ui.form', 'problems' },
+  form_review = { 'acp.ui.form', 'review' },
+  form_closed = { 'acp.ui.form', 'closed' },
+  open_url = { 'acp.ui.open_url', 'open' },
+  goto_file = { 'acp.ui.jump', 'to' },
+  terminal = { 'acp.ui.terminal', 'write' },
+  terminal_open = { 'acp.ui.terminal', 'open' },
+  terminals = { 'acp.ui.terminal', 'pick' },
   hunks = { 'acp.review.inline', 'set' },
-  next_hunk = { 'acp.review.inline', 'jumped' },
+  next_hunk = { 'acp.review.hunk', 'jumped' },
   review = { 'acp.review', 'open' },
   base = { 'acp.review', 'base' },
   propose = { 'acp.review.proposal', 'open' },
   quickfix = { 'acp.review.list', 'quickfix' },
-  location = { 'acp.follow', 'show' },
-  pending = { 'acp.watch', 'pending' },
+  location = { 'acp.ui.follow', 'show' },
+  pending = { 'acp.buffers.watch', 'pending' },
 }
 
 local functions = {}
@@ -60,42 +62,16 @@ local function resolve(name)
   return functions[name]
 end
 
---- Whether a handler's pattern takes an event: plain names are compared, anything else may match.
-local function takes(pattern, name)
-  return pattern == name or pattern:find('[^%w_]') ~= nil
-end
-
---- Whether anybody listens. To look costs more than one event to nobody, and less than many.
-local function listened(name)
-  for _, handler in ipairs(vim.api.nvim_get_autocmds({ event = 'User' })) do
-    if takes(handler.pattern, name) then
-      return true
-    end
-  end
-  return false
-end
-
---- A `User` autocommand; a handler's error is the user's to see, and must not lose the rest of
---- the frame.
-local function fire(name, data)
-  local ok, err = pcall(vim.api.nvim_exec_autocmds, 'User', {
-    pattern = name,
-    data = data,
-    modeline = false,
-  })
-  if not ok then
-    require('acp.notify').echo('error', ('%s handler: %s'):format(name, err))
-  end
-end
-functions.event = fire
+functions.event = require('acp.base.events').fire
 
 --- Many tool calls may change in one frame: tables are made for those who listen.
 ---@param n integer
 ---@param calls string[] id and status of each, one after the other
 function functions.called(n, calls)
-  if listened('AcpToolCall') then
+  local events = require('acp.base.events')
+  if events.listened('AcpToolCall') then
     for i = 1, #calls, 2 do
-      fire('AcpToolCall', { session = n, id = calls[i], status = calls[i + 1] })
+      events.fire('AcpToolCall', { session = n, id = calls[i], status = calls[i + 1] })
     end
   end
 end
@@ -116,7 +92,7 @@ function M.apply(ops)
     end
   end
   if changed then
-    require('acp.state').changed()
+    require('acp.base.state').changed()
   end
   return { us = math.floor((vim.uv.hrtime() - started) / 1000), errors = errors }
 end

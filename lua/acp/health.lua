@@ -36,7 +36,7 @@ end
 --- The packages that the host needs, by the least version of each.
 ---@return table<string, string>
 local function needed()
-  local file = assert(io.open(require('acp.python').root() .. '/pyproject.toml'))
+  local file = assert(io.open(require('acp.base.python').root() .. '/pyproject.toml'))
   local list = file:read('*a'):match('\ndependencies = (%b[])')
   file:close()
   local found = {}
@@ -54,7 +54,7 @@ end
 local function probe(python, names)
   local argv = vim.list_extend({ python, '-c', PROBE }, names)
   -- As the host is started: in the current directory a `json.py` of the project would be imported.
-  local opts = { text = true, cwd = require('acp.python').root() }
+  local opts = { text = true, cwd = require('acp.base.python').root() }
   local ok, job = pcall(vim.system, argv, opts)
   if not ok then
     return nil, tostring(job)
@@ -103,7 +103,7 @@ end
 
 local function python()
   health.start('acp: Python')
-  local it, wanted = require('acp.python'), needed()
+  local it, wanted = require('acp.base.python'), needed()
   local path, source = it.find()
   local advice = { it.way_out() }
   if it.broken() then
@@ -131,7 +131,7 @@ end
 ---@return number|nil ms nil when it does not answer
 local function ping()
   local started = vim.uv.hrtime()
-  local ok, answer = pcall(vim.rpcrequest, require('acp.host').channel(), 'ping')
+  local ok, answer = pcall(vim.rpcrequest, require('acp.base.host').channel(), 'ping')
   return ok and answer == 'pong' and (vim.uv.hrtime() - started) / 1e6 or nil
 end
 
@@ -140,13 +140,13 @@ end
 local function last_words()
   local lines = vim.tbl_filter(function(line)
     return not line:match('^[%s~^]*$')
-  end, require('acp.host').stderr())
+  end, require('acp.base.host').stderr())
   return #lines > 0 and vim.list_slice(lines, math.max(#lines - 4, 1)) or nil
 end
 
 local function host()
   health.start('acp: host')
-  local state, it = require('acp.state').get(), require('acp.host')
+  local state, it = require('acp.base.state').get(), require('acp.base.host')
   if not it.running() then
     local line = 'not running (' .. state.host .. ')'
     if state.host == 'failed' then
@@ -207,7 +207,8 @@ end
 ---@param all table<string, acp.AgentConfig>
 ---@return string[] names
 local function by_use(all)
-  local defaults, chosen = require('acp.config').defaults.agents, require('acp.known').agent()
+  local defaults, chosen =
+    require('acp.config').defaults.agents, require('acp.base.valid_names').agent()
   local names, rank = vim.tbl_keys(all), {} ---@type table<string, integer>
   for _, name in ipairs(names) do
     local program = vim.fn.expand((all[name].command or {})[1] or '')
@@ -227,7 +228,8 @@ local function agents()
   local names = by_use(config.agents)
   local missing = {}
   for _, name in ipairs(names) do
-    missing[name] = not one_agent(name, config.agents[name], name == require('acp.known').agent())
+    missing[name] =
+      not one_agent(name, config.agents[name], name == require('acp.base.valid_names').agent())
   end
   local entries, problem = require('acp.config').registry()
   if problem then
@@ -235,7 +237,7 @@ local function agents()
   elseif config.agents_file then
     health.ok(('agents_file: %d agents'):format(#entries))
   end
-  for name, agent in pairs(require('acp.state').get().agents) do
+  for name, agent in pairs(require('acp.base.state').get().agents) do
     if agent.error and not missing[name] then
       health.warn(('%s: %s: %s'):format(name, agent.status, agent.error))
     end

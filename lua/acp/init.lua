@@ -1,4 +1,6 @@
 --- What other plugins and a user's own configuration may call. Loads nothing else until used.
+require('acp.wiring')
+
 local M = {}
 
 --- What comes from outside, by RPC, spells nil as |vim.NIL|.
@@ -21,7 +23,7 @@ end
 ---@param opts? acp.PromptOpts
 function M.prompt(text_or_blocks, opts)
   if vim.in_fast_event() then
-    return require('acp.later')(M.prompt, text_or_blocks, opts)
+    return require('acp.base.later')(M.prompt, text_or_blocks, opts)
   end
   opts = given(opts)
   if type(opts) == 'table' then
@@ -30,21 +32,10 @@ function M.prompt(text_or_blocks, opts)
       return options
     end)
   end
-  if not require('acp.args').good('prompt', text_or_blocks, opts) then
+  if not require('acp.base.args').good('prompt', text_or_blocks, opts) then
     return
   end
-  opts = opts or {}
-  local context = require('acp.context')
-  local n = opts.session or require('acp.composer').default()
-  local blocks = type(text_or_blocks) == 'table'
-  local text = blocks and '' or text_or_blocks --[[@as string]]
-  local args = context.prompt(text, nil, n, context.absolute(opts.attach or {}))
-  args.session, args.new, args.agent, args.meta = opts.session, opts.new, opts.agent, opts.meta
-  if blocks then
-    local list = vim.islist(text_or_blocks) and text_or_blocks or { text_or_blocks }
-    args.text, args.blocks = nil, list
-  end
-  require('acp.delivery').prompt(n, args)
+  require('acp.ui.composer.delivery').write(text_or_blocks, opts or {})
 end
 
 --- Answer an agent's own requests and hear its own notifications, those whose name starts with
@@ -52,20 +43,20 @@ end
 ---@param name string
 ---@param handler acp.ExtensionHandler|nil
 function M.on_extension(name, handler)
-  require('acp.extensions').on(name, handler)
+  require('acp.base.extensions').on(name, handler)
 end
 
 --- Cancel the running turn of a session (default: the current one).
 ---@param session? integer
 function M.cancel(session)
   if vim.in_fast_event() then
-    return require('acp.later')(M.cancel, session)
+    return require('acp.base.later')(M.cancel, session)
   end
   session = given(session)
-  if not require('acp.args').good('cancel', session) then
+  if not require('acp.base.args').good('cancel', session) then
     return
   end
-  require('acp.command').cancel({ bang = false, session = session })
+  require('acp.command.everyday').cancel({ bang = false, session = session })
 end
 
 --- Answer a pending decision.
@@ -74,25 +65,25 @@ end
 ---@param content? table<string, any> an elicitation's form values by name
 function M.answer(id, choice, content)
   if vim.in_fast_event() then
-    return require('acp.later')(M.answer, id, choice, content)
+    return require('acp.base.later')(M.answer, id, choice, content)
   end
   choice, content = given(choice), given(content)
-  if not require('acp.args').good('answer', id, choice, content) then
+  if not require('acp.base.args').good('answer', id, choice, content) then
     return
   end
-  require('acp.host').notify('answer', { id = id, choice = choice, content = content })
+  require('acp.base.host').notify('answer', { id = id, choice = choice, content = content })
 end
 
 --- The snapshot of `:help acp-state`, from a cache: never blocks, never starts Python.
 ---@return acp.State
 function M.state()
-  return require('acp.state').snapshot()
+  return require('acp.base.state').snapshot()
 end
 
 --- Agent, state, pending permissions and context used, for a statusline. Never starts Python.
 ---@return string
 function M.statusline()
-  return require('acp.statusline').text()
+  return require('acp.ui.statusline').text()
 end
 
 return M

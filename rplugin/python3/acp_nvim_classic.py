@@ -31,5 +31,5 @@ class Acp:
 
     @pynvim.rpc_export("acp")
     def verb(self, name: str, args: Any = None) -> None:
-        """Take a verb from `lua/acp/host.lua`."""
+        """Take a verb from `lua/acp/base/host.lua`."""
         self._core.deliver(name, args)

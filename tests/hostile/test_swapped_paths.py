@@ -84,7 +84,7 @@ class Stage:
 
     def swap(self) -> None:
         """Swap all when nothing is looked at any more."""
-        self.editor.wait("not require('acp.watch').at_work(...)", str(self.editor.work / "x"))
+        self.editor.wait("not require('acp.buffers.watch').at_work(...)", str(self.editor.work / "x"))
         self.swap_now()
 
     def swap_now(self) -> None:
@@ -392,7 +392,7 @@ def test_what_an_agent_swaps_in_its_turn_leads_no_decision_outside(editor: Edito
         orders.ask("write", str(path), AFTER)
     stage.swap_now()
     orders.end()
-    editor.wait("not require('acp.watch').at_work(...)", str(editor.work / "x"))
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "x"))
     for command in ("Acp reject all", "Acp unreject", "Acp accept all", "Acp restore 1"):
         editor.cmd(command)
         editor.turn("say hello")

@@ -243,7 +243,7 @@ class Decide:
         self._edits.known[path] = None
         live = self._edits.mirrors.get(path)
         if live is not None:
-            await self._edits.bridge.call("acp.outside", "vacate", live.bufnr)
+            await self._edits.bridge.call("acp.buffers.disk_changes", "vacate", live.bufnr)
             self._edits.mirrors.forget(path)
             await self._edits.mirrors.read(Place(path, path))
 

@@ -81,7 +81,7 @@ class DiskEdits:
 
     async def _tell(self, roots: list[str]) -> None:
         with suppress(NvimError):  # Neovim is closing
-            await self._edits.bridge.call("acp.watch", "turns", roots)
+            await self._edits.bridge.call("acp.buffers.disk_changes", "turns", roots)
 
     def enter(self, session: Session) -> Turn:
         """A turn is about to start; `begin` comes next."""

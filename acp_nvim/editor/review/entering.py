@@ -83,7 +83,7 @@ async def _part(edits: Edits, step: Step, live: BufferText) -> str:
     one that has become another one since it was read is merged at once.
     """
     path = step.path
-    await edits.bridge.call("acp.outside", "part", live.bufnr)
+    await edits.bridge.call("acp.buffers.disk_changes", "part", live.bufnr)
     edits.ledger.conflicted(path, live.text, step.after, step.session.n)
     edits.told(step.session, path, step.kind, "disk", conflict=True)
     return "done" if await to_thread.run_sync(stamp_of, path) == step.stamp else "moved"

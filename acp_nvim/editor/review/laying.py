@@ -80,7 +80,7 @@ async def lay(bridge: Bridge, live: BufferText, layout: Format) -> None:
         "bomb": layout.bomb,
         "fileformat": layout.fileformat,
     }
-    await bridge.call("acp.outside", "lay", live.bufnr, options)
+    await bridge.call("acp.buffers.disk_changes", "lay", live.bufnr, options)
 
 
 def _are_dos(data: bytes) -> bool | None:

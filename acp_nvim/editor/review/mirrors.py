@@ -1,7 +1,7 @@
 """The text of every watched buffer as Neovim has it, kept current by regions.
 
 Stands between the files that agents use and `Buffers`: each text that passes is remembered, so a
-region that the user changed (`lua/acp/watch.lua`) is enough to know the whole. What cannot be told
+region that the user changed (`acp.buffers.watch`) is enough to know the whole. What cannot be told
 from regions is read again.
 """
 

@@ -101,7 +101,9 @@ class Rewind:
     async def _unsaved(self, roots: Sequence[str]) -> dict[str, Text]:
         """Buffers with unsaved edits below these directories."""
         try:
-            found: list[dict[str, Any]] = await self._edits.bridge.call("acp.outside", "unsaved")
+            found: list[dict[str, Any]] = await self._edits.bridge.call(
+                "acp.buffers.disk_changes", "unsaved"
+            )
         except NvimError:
             return {}  # Neovim is closing
         return {
@@ -235,7 +237,7 @@ class Rewind:
         self._edits.known[place.real] = text
         self._edits.layouts.lies(place.real, text, lies.new if lies else None)
         if live is not None and text is None:
-            await self._edits.bridge.call("acp.outside", "vacate", live.bufnr)
+            await self._edits.bridge.call("acp.buffers.disk_changes", "vacate", live.bufnr)
             await self._edits.mirrors.read(place)
         elif live is not None and text is not None:
             await self._follow(place, live, text)

@@ -65,7 +65,7 @@ async def disk_changed(host: Host, args: Args) -> None:
     try:
         same = await host.review.looked(path, shown)
     finally:
-        await host.bridge.call("acp.outside", "looked", path, same)
+        await host.bridge.call("acp.buffers.disk_changes", "looked", path, same)
 
 
 @verb("refresh")

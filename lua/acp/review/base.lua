@@ -48,7 +48,10 @@ function M.flush(bufnr)
     return
   end
   base.told, base.sent, base.held = lines, lines, nil
-  require('acp.host').notify('base_written', { path = base.path, lines = lines, eol = base.eol })
+  require('acp.base.host').notify(
+    'base_written',
+    { path = base.path, lines = lines, eol = base.eol }
+  )
   vim.defer_fn(function()
     if base.sent == lines then
       confirmed(base)
@@ -172,9 +175,9 @@ function M.ensure(n, file, filetype)
     return known.bufnr
   end
   local name = ('acp://base/%d//%s'):format(n, file.path)
-  local bufnr = require('acp.buffer').find(name) or api.nvim_create_buf(false, true)
+  local bufnr = require('acp.ui.scratch').find(name) or api.nvim_create_buf(false, true)
   api.nvim_buf_set_name(bufnr, name)
-  require('acp.buffer').set_options(bufnr, {
+  require('acp.ui.scratch').set_options(bufnr, {
     buftype = 'acwrite',
     bufhidden = 'hide',
     swapfile = false,
@@ -188,7 +191,7 @@ function M.ensure(n, file, filetype)
   bases[bufnr] = base
   watch(base)
   vim.bo[bufnr].filetype = filetype
-  require('acp.keymaps').attach('review', bufnr) -- after a filetype plugin's own
+  require('acp.ui.keymaps').attach('review', bufnr) -- after a filetype plugin's own
   return bufnr
 end
 

@@ -36,7 +36,7 @@ local made = 0
 ---@return integer bufnr
 ---@return integer row
 local function place(here)
-  local bufnr = require('acp.review.live').buffer(here.path) or here.bufnr
+  local bufnr = require('acp.buffers.loaded').buffer(here.path) or here.bufnr
   return bufnr, math.min(here.line, api.nvim_buf_line_count(bufnr)) - 1
 end
 
@@ -45,10 +45,10 @@ end
 ---@param bufnr integer
 ---@param row integer
 local function show(one, bufnr, row)
-  require('acp.highlights').define()
+  require('acp.ui.highlights').define()
   one.bufnr = bufnr
   one.mark = api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
-    virt_text = { { '» ' .. require('acp.notify').one_line(one.remark.text), 'AcpComment' } },
+    virt_text = { { '» ' .. require('acp.base.notify').one_line(one.remark.text), 'AcpComment' } },
     virt_text_pos = 'eol',
     invalidate = true,
     undo_restore = false,
@@ -58,22 +58,22 @@ end
 --- A remark on the hunk under the cursor, or on the line where there is none.
 ---@param text string
 function M.add(text)
-  local here = require('acp.hunk').here()
+  local here = require('acp.review.hunk').here()
   if here.path == '' then
-    require('acp.notify').error('this buffer has no file')
+    require('acp.base.notify').error('this buffer has no file')
     return
   end
   local bufnr, row = place(here)
   local context = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
   made = made + 1
   local remark = vim.tbl_extend('force', here, { id = made, text = text, context = context })
-  if not require('acp.host').notify('comment', remark) then
+  if not require('acp.base.host').notify('comment', remark) then
     return
   end
-  local one = { remark = remark, cwd = require('acp.context').cwd() }
+  local one = { remark = remark, cwd = require('acp.ui.composer.places').cwd() }
   show(one, bufnr, row)
   waiting[#waiting + 1] = one
-  require('acp.drafts').soon()
+  require('acp.base.signals').emit('draft_goes')
 end
 
 --- Frame operation: what a remark is about. It stays that, whatever becomes of these lines.
@@ -85,7 +85,7 @@ function M.understood(id, first, last, lines)
   for _, one in ipairs(waiting) do
     if one.remark.id == id then
       one.remark.first, one.remark.last, one.remark.lines = first, last, lines
-      require('acp.drafts').soon()
+      require('acp.base.signals').emit('draft_goes')
     end
   end
 end
@@ -111,7 +111,7 @@ function M.gone(n, ids)
     end
     return not goes
   end, waiting)
-  require('acp.drafts').soon()
+  require('acp.base.signals').emit('draft_goes')
 end
 
 --- The remarks that have not gone yet, in the order in which they were made.
@@ -136,14 +136,14 @@ end
 --- Show the remarks on files that have been opened meanwhile.
 local function show_missing()
   for _, one in ipairs(waiting) do
-    local bufnr = not one.mark and require('acp.review.live').buffer(one.remark.path)
+    local bufnr = not one.mark and require('acp.buffers.loaded').buffer(one.remark.path)
     if bufnr then
       show(one, bufnr, math.min(one.remark.line, api.nvim_buf_line_count(bufnr)) - 1)
     end
   end
 end
 
-local watch = require('acp.once')(function()
+local watch = require('acp.base.once')(function()
   api.nvim_create_autocmd('BufReadPost', {
     group = api.nvim_create_augroup('acp.comment', {}),
     callback = vim.schedule_wrap(show_missing),
@@ -157,7 +157,7 @@ function M.restore(cwd, remarks)
   if #remarks == 0 then
     return
   end
-  local host = require('acp.host')
+  local host = require('acp.base.host')
   for _, remark in ipairs(remarks) do
     made = made + 1
     remark.id = made

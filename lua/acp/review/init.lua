@@ -4,9 +4,9 @@ local M = {}
 local api = vim.api
 local tab = require('acp.review.tab')
 local sides = require('acp.review.sides')
+local position = require('acp.review.position')
+local request = require('acp.review.request')
 
-local asked ---@type { win: integer, buf: integer }|nil
-local wanted ---@type string|nil path to begin with
 local requested = {} ---@type table<string, true> asked for while the review was open
 
 ---@param value any
@@ -17,7 +17,7 @@ end
 ---@param action string
 ---@return string
 local function key(action)
-  for _, one in ipairs(require('acp.keymaps').list('review')) do
+  for _, one in ipairs(require('acp.ui.keymaps').list('review')) do
     if one.action == action then
       return one.key
     end
@@ -46,8 +46,8 @@ local edits = {
   right = sides.right,
   hint = hint,
   decide = function(verb, file)
-    require('acp.hunk').remember()
-    require('acp.host').notify(verb, { scope = 'file', path = file.path })
+    require('acp.review.hunk').remember()
+    require('acp.base.host').notify(verb, { scope = 'file', path = file.path })
   end,
   closed = function()
     requested = {}
@@ -60,7 +60,7 @@ local edits = {
       requested[path] = true
     end
     if #new > 0 then
-      require('acp.host').notify('review', vim.empty_dict())
+      require('acp.base.host').notify('review', vim.empty_dict())
     end
   end,
 }
@@ -77,49 +77,28 @@ local function known(file)
   return file
 end
 
---- The user has asked for the review: where he is now, for the answer takes a moment.
----@param path? string
-function M.expect(path)
-  asked = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
-  wanted = path or require('acp.review.inline').path(asked.buf)
-end
-
 --- `:Acp review`: the pending edits, or with the cursor on a pending permission what that would
 --- write.
 ---@param path? string to begin with
 function M.ask(path)
-  local id = not path and require('acp.decide').here()
+  local id = not path and require('acp.ui.question').here()
   if id then
     require('acp.review.proposal').ask(id)
   else
-    M.expect(path)
-    require('acp.host').notify('review', path and { path = path } or vim.empty_dict())
+    request.expect(path)
+    require('acp.base.host').notify('review', path and { path = path } or vim.empty_dict())
   end
-end
-
---- Whether what the user asked for may open now; where he went on meanwhile he is told instead.
----@return boolean
-function M.awaited()
-  local here = asked
-  asked = nil
-  local moved = here
-    and not (here.win == api.nvim_get_current_win() and here.buf == api.nvim_get_current_buf())
-  if moved or api.nvim_get_mode().mode:match('^[iRt]') then
-    require('acp.notify').echo('info', 'the review is ready, :Acp review opens it')
-    return false
-  end
-  return true
 end
 
 --- Open the review, or bring it up to date.
 ---@param files table[]
 function M.open(files)
-  if not asked and tab.state() then
+  if not request.open() and tab.state() then
     tab.update(vim.tbl_map(known, files))
   elseif #files == 0 then
-    require('acp.notify').echo('info', 'no pending edits')
-  elseif M.awaited() then
-    tab.present(vim.tbl_map(known, files), edits, wanted)
+    require('acp.base.notify').echo('info', 'no pending edits')
+  elseif request.awaited() then
+    tab.present(vim.tbl_map(known, files), edits, request.path())
   end
 end
 
@@ -170,13 +149,6 @@ end
 
 -- What keys do ------------------------------------------------------------------------------------
 
---- Whether the user looks at the review.
----@return boolean
-function M.current()
-  local review = tab.state()
-  return review ~= nil and api.nvim_get_current_tabpage() == review.tab
-end
-
 --- The file that is shown, or in the list the one under the cursor.
 ---@return acp.ReviewFile|nil
 function M.file()
@@ -188,71 +160,16 @@ function M.file()
   return review.files[win == review.list and api.nvim_win_get_cursor(win)[1] or review.at]
 end
 
---- Line of the live buffer that the cursor is at, seen from either side.
----@return integer|nil 1-based; nil outside of the review
-function M.line()
-  local review = tab.state()
-  if review and api.nvim_get_current_win() == review.base then
-    return api.nvim_win_get_cursor(review.live)[1]
-  end
-end
-
---- Go to a row of a file in the review, or to the next file of its list where nothing is left to
---- decide in the one that is shown. False when the user does not look at it.
----@param path string
----@param row integer 0-based
----@return boolean
-function M.visit(path, row)
-  if not M.current() then
-    return false
-  end
-  local state = tab.state() --[[@as acp.Review]]
-  local file = state.files[state.at]
-  sides.refresh(file)
-  if not sides.open(file) then
-    M.go(1)
-    return true
-  end
-  local i = tab.position(state.files, path)
-  if state.files[i].path ~= path then
-    M.expect(path) -- pending since the review was opened
-    require('acp.host').notify('review', vim.empty_dict())
-    return true
-  end
-  tab.show(i, row)
-  if api.nvim_get_current_win() ~= state.list then
-    api.nvim_set_current_win(state.live)
-  end
-  return true
-end
-
---- Show the file `step` places further, going round; those with something left come first.
----@param step integer
-function M.go(step)
-  local review = tab.state()
-  if not review then
-    return
-  end
-  local count = #review.files
-  local i = (review.at - 1 + step) % count + 1
-  for _ = 1, count - 1 do
-    if sides.open(review.files[i]) then
-      break
-    end
-    i = (i - 1 + (step > 0 and 1 or -1)) % count + 1
-  end
-  tab.show(i)
-end
-
 ---@param bufnr integer
 local function save(bufnr)
-  local outcome, why = require('acp.save').check(bufnr, true)
+  local outcome, why = require('acp.buffers.save').check(bufnr, true)
   if not outcome then
-    local ok, err = require('acp.save').write(bufnr, require('acp.config').get().files.autocmds)
+    local ok, err =
+      require('acp.buffers.save').write(bufnr, require('acp.config').get().files.autocmds)
     outcome, why = not ok and 'failed' or nil, err
   end
   if outcome then
-    require('acp.notify').echo('warn', 'not saved: ' .. tostring(why))
+    require('acp.base.notify').echo('warn', 'not saved: ' .. tostring(why))
   end
 end
 
@@ -269,7 +186,7 @@ local function diff_mode(command)
   local count = vim.v.count > 0 and vim.v.count or ''
   local ok, why = pcall(vim.cmd, ('normal! %s%s'):format(count, command))
   if not ok then
-    require('acp.notify').error(require('acp.save').reason(why))
+    require('acp.base.notify').error(require('acp.buffers.save').reason(why))
   end
 end
 
@@ -315,5 +232,7 @@ end
 
 --- Close the review.
 M.close = tab.close
+
+M.go = position.go
 
 return M

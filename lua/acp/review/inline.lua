@@ -4,7 +4,7 @@ local M = {}
 
 local api = vim.api
 local draw = require('acp.review.draw')
-local live = require('acp.review.live')
+local live = require('acp.buffers.loaded')
 
 --- Hunks that are drawn at once; of more, those on the screen first and the rest in slices.
 local AT_ONCE = 100
@@ -262,8 +262,8 @@ local function on_win(_, _, bufnr, top, bottom)
   end
 end
 
-local watch = require('acp.once')(function()
-  require('acp.highlights').define()
+local watch = require('acp.base.once')(function()
+  require('acp.ui.highlights').define()
   require('acp.review.top').watch()
   local group = api.nvim_create_augroup('acp.review.inline', {})
   local on = function(events, callback)
@@ -284,9 +284,8 @@ end
 ---@param bufnr integer|nil
 ---@param hunks acp.Hunk[]
 local function pass_on(path, bufnr, hunks)
-  local review = package.loaded['acp.review']
-  if review and bufnr then
-    review.told(path, bufnr, hunks)
+  if bufnr then
+    require('acp.base.signals').emit('hunks_told', path, bufnr, hunks)
   end
 end
 
@@ -350,7 +349,7 @@ function M.paths()
   for path, file in pairs(files) do
     seen[path] = #file.hunks > 0 and file.meta.kind ~= 'deleted' or nil
   end
-  for _, session in pairs(require('acp.state').get().sessions) do
+  for _, session in pairs(require('acp.base.state').get().sessions) do
     for _, edit in ipairs(session.edits or {}) do
       if edit.kind ~= 'deleted' and (edit.hunks > 0 or edit.conflict or edit.note) then
         seen[edit.path] = true
@@ -381,15 +380,6 @@ function M.rows(bufnr)
     end
   end
   return found
-end
-
---- After a decision by the user's key: on to the next hunk, if he is still where he decided.
----@param path string|userdata vim.NIL: nothing is left
----@param row integer|userdata 0-based
-function M.jumped(path, row)
-  if require('acp.hunk').still_there() and not absent(path) then
-    require('acp.hunk').visit(path --[[@as string]], absent(row) and 0 or row --[[@as integer]])
-  end
 end
 
 return M

@@ -30,7 +30,7 @@ end
 ---@param window string
 ---@param bufnr integer
 local function present(window, bufnr)
-  for _, key in ipairs(require('acp.keymaps').list(window)) do
+  for _, key in ipairs(require('acp.ui.keymaps').list(window)) do
     if not own(bufnr, key.modes[1], key.key) then
       return false
     end
@@ -47,7 +47,7 @@ function M.attach(window, bufnr)
     return
   end
   local list = {}
-  for _, key in ipairs(require('acp.keymaps').list(window)) do
+  for _, key in ipairs(require('acp.ui.keymaps').list(window)) do
     for _, mode in ipairs(key.modes) do
       local map = own(bufnr, mode, key.key)
       if map and not ours(map) then
@@ -57,7 +57,7 @@ function M.attach(window, bufnr)
   end
   of[window] = list
   kept[bufnr] = of
-  require('acp.keymaps').attach(window, bufnr)
+  require('acp.ui.keymaps').attach(window, bufnr)
 end
 
 --- Take them away, and put back what was there. A key that the user has mapped since stays his.
@@ -72,7 +72,7 @@ function M.detach(window, bufnr)
   if not vim.api.nvim_buf_is_loaded(bufnr) then
     return
   end
-  require('acp.keymaps').detach(window, bufnr)
+  require('acp.ui.keymaps').detach(window, bufnr)
   for _, old in ipairs(list) do
     if not own(bufnr, old.mode, old.key) then
       vim.api.nvim_buf_call(bufnr, function()

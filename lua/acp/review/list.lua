@@ -13,10 +13,10 @@ function M.quickfix(items, title)
   local mine = vim.fn.getqflist({ title = 0 }).title == title
   vim.fn.setqflist({}, mine and 'r' or ' ', { items = items, title = title })
   if #items == 0 then
-    require('acp.notify').echo('info', 'no pending edits')
+    require('acp.base.notify').echo('info', 'no pending edits')
     return
   end
-  require('acp.window').when_free(function()
+  require('acp.ui.window').when_free(function()
     local win = api.nvim_get_current_win()
     vim.cmd(('botright copen %d'):format(math.min(#items, 10)))
     if api.nvim_win_is_valid(win) then
@@ -59,15 +59,15 @@ function M.draw(bufnr, files, current)
       spans[#spans + 1] = span
     end
   end
-  require('acp.buffer').fill(bufnr, lines, spans, ns)
+  require('acp.ui.scratch').fill(bufnr, lines, spans, ns)
 end
 
 --- The buffer of that list.
 ---@return integer bufnr
 function M.buffer()
-  local bufnr, created = require('acp.buffer').ensure('acp://review', 'acpreview')
+  local bufnr, created = require('acp.ui.scratch').ensure('acp://review', 'acpreview')
   if created then
-    require('acp.keymaps').attach('review_files', bufnr)
+    require('acp.ui.keymaps').attach('review_files', bufnr)
   end
   return bufnr
 end

@@ -60,7 +60,7 @@ local function right(file)
       buffer = bufnr,
       callback = function()
         vim.bo[bufnr].modified = false
-        require('acp.notify').echo('info', 'sent with the answer, :Acp allow or the key of g?')
+        require('acp.base.notify').echo('info', 'sent with the answer, :Acp allow or the key of g?')
       end,
     })
   end
@@ -83,10 +83,10 @@ end
 local function decide(verb)
   local choice = option(verb == 'accept' and 'allow_once' or 'reject_once')
   if not open or not choice then
-    require('acp.notify').error('there is no such option, see :Acp permissions')
+    require('acp.base.notify').error('there is no such option, see :Acp permissions')
     return
   end
-  require('acp.host').notify('answer', {
+  require('acp.base.host').notify('answer', {
     id = open.id,
     choice = choice,
     amended = verb == 'accept' and amended() or nil,
@@ -100,7 +100,7 @@ local source = {
   right = right,
   hint = function()
     local words = { accept_file = 'allow', reject_file = 'deny', help = 'keys' }
-    return require('acp.keymaps').words('review', words)
+    return require('acp.ui.keymaps').words('review', words)
   end,
   words = {
     accept_file = 'allow the permission, with the right side as it is',
@@ -137,7 +137,7 @@ function M.told()
   return { id = M.shown(), proposal = texts and open and open.id, amended = texts }
 end
 
-local watch = require('acp.once')(function()
+local watch = require('acp.base.once')(function()
   api.nvim_create_autocmd('User', {
     group = api.nvim_create_augroup('acp.proposal', {}),
     pattern = 'AcpPermissionDone',
@@ -163,8 +163,8 @@ end
 --- Ask for the texts of a pending permission; the answer is the frame operation `propose`.
 ---@param id integer|string
 function M.ask(id)
-  require('acp.review').expect()
-  require('acp.host').notify('review', { permission = id })
+  require('acp.review.request').expect()
+  require('acp.base.host').notify('review', { permission = id })
 end
 
 --- Show what a permission would write.
@@ -172,11 +172,11 @@ end
 ---@param files table[] `{path, base, proposal, proposal_eol}`: lines; no base: no such file yet
 ---@param options acp.PermissionOption[]
 function M.open(id, files, options)
-  if not require('acp.review').awaited() then
+  if not require('acp.review.request').awaited() then
     return
   end
   if #files == 0 then
-    require('acp.notify').echo('info', 'this permission shows no edits')
+    require('acp.base.notify').echo('info', 'this permission shows no edits')
     return
   end
   watch()
@@ -184,5 +184,7 @@ function M.open(id, files, options)
   open = { id = id, files = vim.tbl_map(known, files), options = options }
   tab.present(open.files, source)
 end
+
+require('acp.ui.question.in_view').shown_by(M.shown)
 
 return M

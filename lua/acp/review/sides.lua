@@ -23,7 +23,7 @@ local made = {} ---@type table<integer, true> scratch buffers of ours
 ---@param path string
 ---@return integer session whose pending edit it is; 0 where none is known
 function M.session(path)
-  local state = require('acp.state').get()
+  local state = require('acp.base.state').get()
   for n, session in pairs(state.sessions) do
     for _, edit in ipairs(session.edits or {}) do
       if edit.path == path then
@@ -37,7 +37,7 @@ end
 ---@param file acp.ReviewFile
 ---@return string
 function M.filetype(file)
-  local bufnr = require('acp.review.live').buffer(file.path)
+  local bufnr = require('acp.buffers.loaded').buffer(file.path)
   local known = bufnr and vim.bo[bufnr].filetype or ''
   return known ~= '' and known
     or vim.filetype.match({ filename = file.path, contents = file.live or file.base })
@@ -51,9 +51,9 @@ end
 ---@param modifiable? boolean
 ---@return integer bufnr
 function M.scratch(name, lines, filetype, modifiable)
-  local bufnr = require('acp.buffer').find(name) or api.nvim_create_buf(false, true)
+  local bufnr = require('acp.ui.scratch').find(name) or api.nvim_create_buf(false, true)
   api.nvim_buf_set_name(bufnr, name)
-  require('acp.buffer').set_options(bufnr, {
+  require('acp.ui.scratch').set_options(bufnr, {
     buftype = modifiable and 'acwrite' or 'nofile',
     bufhidden = 'hide',
     swapfile = false,
@@ -67,7 +67,7 @@ function M.scratch(name, lines, filetype, modifiable)
     vim.bo[bufnr].filetype = filetype
   end
   if not made[bufnr] then
-    require('acp.keymaps').attach('review', bufnr)
+    require('acp.ui.keymaps').attach('review', bufnr)
   end
   made[bufnr] = true
   return bufnr
@@ -97,14 +97,14 @@ function M.right(file)
     local name = ('acp://deleted/%d//%s'):format(M.session(file.path), file.path)
     return M.scratch(name, {}, M.filetype(file)), 'deleted by the agent'
   end
-  local barred = require('acp.nofollow').barred(file.path)
+  local barred = require('acp.buffers.nofollow').barred(file.path)
   if barred then
     local name = ('acp://gone/%d//%s'):format(M.session(file.path), file.path)
     return M.scratch(name, {}, M.filetype(file)), barred
   end
-  local bufnr = require('acp.review.live').buffer(file.path)
+  local bufnr = require('acp.buffers.loaded').buffer(file.path)
   if not bufnr then
-    bufnr = require('acp.add')(file.path)
+    bufnr = require('acp.buffers.add')(file.path)
     vim.bo[bufnr].buflisted = true
   end
   local title = file.conflict and 'yours, not saved' or file.kind == 'created' and 'new' or ''
@@ -118,7 +118,7 @@ function M.refresh(file)
     return
   end
   local found
-  for _, session in pairs(require('acp.state').get().sessions) do
+  for _, session in pairs(require('acp.base.state').get().sessions) do
     for _, edit in ipairs(session.edits or {}) do
       found = edit.path == file.path and edit or found
     end
@@ -138,7 +138,7 @@ function M.unlisted(files)
   for _, file in ipairs(files) do
     seen[file.path] = true
   end
-  for _, session in pairs(require('acp.state').get().sessions) do
+  for _, session in pairs(require('acp.base.state').get().sessions) do
     for _, edit in ipairs(session.edits or {}) do
       if not seen[edit.path] then
         seen[edit.path] = true

@@ -147,9 +147,9 @@ local function refresh()
     left = left or sides.open(file)
   end
   if state.left and not left then
-    local how = require('acp.keymaps').words('review', { close = 'closes it' })
+    local how = require('acp.ui.keymaps').words('review', { close = 'closes it' })
     local hint = how ~= '' and (', %s'):format(how) or ''
-    require('acp.notify').echo('info', 'nothing is left to review' .. hint)
+    require('acp.base.notify').echo('info', 'nothing is left to review' .. hint)
   end
   state.left = left
   local others = sides.unlisted(state.files)
@@ -165,7 +165,7 @@ end
 
 ---@param open boolean
 local function announce(open)
-  require('acp.frame').apply({ { 'event', 'AcpReview', { open = open } } })
+  require('acp.base.events').fire('AcpReview', { open = open })
 end
 
 --- Windows that the user split off ours leave diff mode with them.
@@ -188,7 +188,7 @@ local function close_windows(state, keep)
     local valid = win ~= keep and api.nvim_win_is_valid(win)
     local alone = #api.nvim_list_tabpages() == 1 and #api.nvim_tabpage_list_wins(0) == 1
     if valid and not (alone and win == state.live) then
-      require('acp.window').close(win)
+      require('acp.ui.window').close(win)
     end
   end
   plain_others(state)
@@ -226,7 +226,7 @@ local function on_closed(args)
   local other = win == state.base and state.live or state.base
   vim.schedule(function()
     local keep = not quit and other == state.live and api.nvim_win_is_valid(other) and other or nil
-    require('acp.window').when_free(function()
+    require('acp.ui.window').when_free(function()
       finish(state, keep)
     end)
   end)
@@ -258,7 +258,10 @@ local function open_list(state)
     win = -1,
     height = list_height(state.files),
   })
-  require('acp.window').adopt(state.list, { winfixheight = true, cursorline = true, wrap = false })
+  require('acp.ui.window').adopt(
+    state.list,
+    { winfixheight = true, cursorline = true, wrap = false }
+  )
   draw_list(state)
 end
 
@@ -321,8 +324,8 @@ end
 ---@param source acp.ReviewSource
 ---@param path? string to begin with
 function M.present(files, source, path)
-  require('acp.highlights').define()
-  require('acp.window').when_free(function()
+  require('acp.ui.highlights').define()
+  require('acp.ui.window').when_free(function()
     if review and review.source ~= source then
       finish(review)
     end
@@ -379,7 +382,7 @@ end
 function M.close()
   local state = review
   if state then
-    require('acp.window').when_free(function()
+    require('acp.ui.window').when_free(function()
       finish(state)
     end)
   end

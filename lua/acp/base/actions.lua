@@ -1,0 +1,74 @@
+--- What the keys of our windows can do: window -> the name that option `keymaps` has for it -> what
+--- people read. What is run is in `acp.command.actions`.
+---@type table<string, table<string, string>>
+local M = {
+  composer = {
+    send = 'send',
+    finish = 'send and close',
+    complete = 'complete /command, @file',
+    cancel = 'cancel the turn',
+    earlier = 'earlier prompt',
+    later = 'later prompt',
+  },
+  chat = {
+    act = 'open, unfold or show what is under the cursor',
+    compose = 'go to the composer',
+    next_turn = 'next turn',
+    previous_turn = 'previous turn',
+    cancel = 'cancel the turn',
+  },
+  permission = {
+    allow_once = 'allow once',
+    allow_always = 'allow always',
+    reject_once = 'reject once',
+    reject_always = 'reject always',
+    open = 'show all of it, or its form',
+    review = 'show its edits side by side',
+    close = 'close the window',
+  },
+  edits = {
+    next_hunk = 'next hunk',
+    previous_hunk = 'previous hunk',
+    accept_hunk = 'accept the hunk',
+    reject_hunk = 'reject the hunk',
+  },
+  form = { choose = 'tick the box', review = 'review and send' },
+  queue = { apply = 'apply what is written here' },
+  checkpoints = {
+    changes = 'show what changed since',
+    restore = 'bring the files back',
+    undo = 'take the last restore back',
+    refresh = 'look again',
+    close = 'close the window',
+  },
+  view = { close = 'close the window' },
+  terminal = { close = 'close the window', stop = 'end what runs in the terminal' },
+  -- The two sides of the review, and the list of files below them.
+  review = {
+    next_file = 'next file',
+    previous_file = 'previous file',
+    accept_file = 'accept the file',
+    reject_file = 'reject the file',
+    close = 'close the review',
+    obtain = 'obtain the other side: in the live text, reject',
+    put = 'put into the other side: into the base, accept',
+  },
+  review_files = {
+    open = 'show the file',
+    next_file = 'next file',
+    previous_file = 'previous file',
+    accept_file = 'accept the file',
+    reject_file = 'reject the file',
+    close = 'close the review',
+  },
+}
+
+for i = 1, 9 do
+  M.permission['option_' .. i] = 'the option of that number'
+end
+
+for _, actions in pairs(M) do
+  actions.help = 'this list'
+end
+
+return M

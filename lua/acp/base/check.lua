@@ -1,0 +1,342 @@
+--- Validates the options of `setup()`: all mistakes at once, each with the nearest valid name.
+local M = {}
+
+---@alias acp.Check fun(value: any): string|nil  nil when the value will do, else what it should be
+
+local function is(kind)
+  return function(value)
+    return type(value) ~= kind and ('a ' .. kind) or nil
+  end
+end
+
+---@return acp.Check
+local function one_of(...)
+  local values = { ... }
+  return function(value)
+    if vim.tbl_contains(values, value) then
+      return nil
+    end
+    local words = type(value) == 'string' and type(values[1]) == 'string'
+    local near = words and require('acp.base.nearest').find(value, values)
+    local hint = near and (", did you mean '%s'?"):format(near) or ''
+    return ("one of '%s'%s"):format(table.concat(values, "', '"), hint)
+  end
+end
+
+---@param low number
+---@param whole? boolean
+---@return acp.Check
+local function number(low, whole)
+  return function(value)
+    local good = type(value) == 'number' and value >= low and value < math.huge
+    good = good and (not whole or value % 1 == 0)
+    return not good and ('a %s of %s or more'):format(whole and 'whole number' or 'number', low)
+      or nil
+  end
+end
+
+---@param check acp.Check
+---@return acp.Check
+local function list_of(check)
+  return function(value)
+    if type(value) ~= 'table' or not vim.islist(value) then
+      return 'a list'
+    end
+    for i, item in ipairs(value) do
+      local should = check(item)
+      if should then
+        return ('a list in which item %d is %s'):format(i, should)
+      end
+    end
+  end
+end
+
+---@param check acp.Check
+---@return acp.Check
+local function map_of(check)
+  return function(value)
+    if type(value) ~= 'table' or (vim.islist(value) and #value > 0) then
+      return 'a table of names'
+    end
+    for name, item in pairs(value) do
+      local should = check(item)
+      if should then
+        return ("a table in which '%s' is %s"):format(name, should)
+      end
+    end
+  end
+end
+
+---@param fields table<string, acp.Check>
+---@param required? string[]
+---@return acp.Check
+local function record(fields, required)
+  return function(value)
+    if type(value) ~= 'table' or (vim.islist(value) and #value > 0) then
+      return 'a table of names'
+    end
+    for name, item in pairs(value) do
+      local check = fields[name]
+      if not check then
+        local names = vim.tbl_keys(fields)
+        table.sort(names)
+        return 'without ' .. require('acp.base.nearest').message('name', tostring(name), names)
+      end
+      local should = check(item)
+      if should then
+        return ("a table in which '%s' is %s"):format(name, should)
+      end
+    end
+    for _, name in ipairs(required or {}) do
+      if value[name] == nil then
+        return ("a table with '%s'"):format(name)
+      end
+    end
+  end
+end
+
+---@param ... acp.Check
+---@return acp.Check
+local function either(...)
+  local checks = { ... }
+  return function(value)
+    local wanted = {}
+    for _, check in ipairs(checks) do
+      local should = check(value)
+      if not should then
+        return nil
+      end
+      wanted[#wanted + 1] = should
+    end
+    return table.concat(wanted, ' or ')
+  end
+end
+
+local text, flag = is('string'), is('boolean')
+local texts = list_of(text)
+
+local function non_empty(value)
+  return (texts(value) or #value == 0) and 'a list of strings, the program first' or nil
+end
+
+local function anything()
+  return nil
+end
+
+local function named(value)
+  return (type(value) ~= 'table' or type(value.name) ~= 'string') and "a table with 'name'" or nil
+end
+
+local agent_fields = {
+  command = non_empty,
+  env = map_of(either(text, number(-math.huge))),
+  cwd = text,
+  auth_method = text,
+  mode = text,
+  options = map_of(anything),
+  mcp_servers = list_of(named),
+  system_prompt = either(
+    text,
+    record({ text = text, mode = one_of('append', 'override') }, { 'text' })
+  ),
+  meta = map_of(anything),
+  protocol = one_of(1, 2),
+  title = text,
+  install = text,
+}
+
+local rule_fields = {
+  action = one_of('allow', 'deny', 'ask'),
+  kind = either(text, texts),
+  path = either(text, texts),
+  command = either(text, texts),
+  agent = either(text, texts),
+}
+
+--- All that is wrong with a table of names, each under its whole path.
+---@param value any
+---@param fields table<string, acp.Check>
+---@param required string[]
+---@param path string
+---@param say fun(message: string)
+---@return boolean good
+local function each_field(value, fields, required, path, say)
+  if type(value) ~= 'table' or (vim.islist(value) and #value > 0) then
+    say(("option '%s' should be a table of names"):format(path))
+    return false
+  end
+  local good, strange = true, false
+  for name, item in pairs(value) do
+    local at = path .. '.' .. tostring(name)
+    local should = fields[name] and fields[name](item)
+    if not fields[name] then
+      local valid = vim.tbl_map(function(one)
+        return path .. '.' .. one
+      end, vim.tbl_keys(fields))
+      table.sort(valid)
+      say(require('acp.base.nearest').message('option', at, valid))
+      good, strange = false, true
+    elseif should then
+      say(("option '%s' should be %s"):format(at, should))
+      good = false
+    end
+  end
+  for _, name in ipairs(required) do
+    if value[name] == nil and not strange then
+      say(("option '%s' should be a table with '%s'"):format(path, name))
+      good = false
+    end
+  end
+  return good
+end
+
+--- Check of each option; those of `agents` and `keymaps` have functions of their own below.
+---@type table<string, acp.Check>
+local checks = {
+  ['agent'] = text,
+  ['agents_file'] = text,
+  ['python'] = text,
+  ['mcp_servers'] = list_of(named),
+  ['meta'] = map_of(anything),
+  ['files.outside'] = one_of('ask', 'deny', 'allow'),
+  ['files.secret'] = texts,
+  ['files.executed'] = texts,
+  ['files.directories'] = texts,
+  ['files.save'] = one_of('auto', 'always', 'never'),
+  ['files.autocmds'] = flag,
+  ['permission.rules'] = list_of(anything),
+  ['terminal.enabled'] = flag,
+  ['terminal.output_limit'] = number(1, true),
+  ['chat.open'] = flag,
+  ['chat.layout'] = one_of('right', 'left', 'top', 'bottom', 'float'),
+  ['chat.size'] = number(0.05),
+  ['chat.bar'] = flag,
+  ['chat.thoughts'] = one_of('fold', 'show', 'hide'),
+  ['chat.tool_lines'] = number(0, true),
+  ['review.inline'] = flag,
+  ['review.signs'] = flag,
+  ['follow'] = flag,
+  ['checkpoints'] = flag,
+  ['notify'] = flag,
+  ['log.level'] = one_of('debug', 'info', 'warn', 'error', 'off'),
+  ['log.bytes'] = number(0, true),
+  ['log.redact'] = flag,
+  ['limits.message_bytes'] = number(1, true),
+  ['limits.pending_bytes'] = number(1, true),
+  ['limits.tool_output_bytes'] = number(1, true),
+  ['timeouts.cancel_s'] = number(0),
+  ['timeouts.kill_s'] = number(0),
+}
+
+--- Names that may stand at `prefix` ('' or 'files.'), as whole paths.
+---@param prefix string
+---@return string[]
+local function names_at(prefix)
+  local found = { ['agents'] = prefix == '' or nil, ['keymaps'] = prefix == '' or nil }
+  for path in pairs(checks) do
+    if vim.startswith(path, prefix) then
+      found[prefix .. path:sub(#prefix + 1):match('^[^.]+')] = true
+    end
+  end
+  local list = vim.tbl_keys(found)
+  table.sort(list)
+  return list
+end
+
+--- User's agents over the presets, field by field; `false` removes one.
+---@param base table<string, acp.AgentConfig>
+---@param value any
+---@param further boolean names without a command may stand in `agents_file`
+---@param say fun(message: string)
+---@return table<string, acp.AgentConfig>
+local function agents(base, value, further, say)
+  local result = vim.deepcopy(base)
+  local wrong = map_of(anything)(value)
+  if wrong then
+    say("option 'agents' should be " .. wrong)
+    return result
+  end
+  for name, entry in pairs(value) do
+    local known = result[name]
+    local required = not (known or further) and { 'command' } or {}
+    if entry == false then
+      result[name] = nil
+    elseif each_field(entry, agent_fields, required, 'agents.' .. tostring(name), say) then
+      result[name] = vim.tbl_extend('force', known or {}, vim.deepcopy(entry))
+      result[name].env = vim.tbl_extend('force', (known or {}).env or {}, entry.env or {})
+    end
+  end
+  return result
+end
+
+--- Whether every rule will do. A list with a mistake is ignored as a whole: without one of them
+--- the others might allow more.
+---@param list table[]
+---@param say fun(message: string)
+---@return boolean
+local function rules(list, say)
+  local good = true
+  for i, item in ipairs(list) do
+    local path = ('permission.rules[%d]'):format(i)
+    good = each_field(item, rule_fields, { 'action' }, path, say) and good
+  end
+  return good
+end
+
+---@param base table
+---@param given table
+---@param prefix string
+---@param say fun(message: string)
+---@return table
+local function level(base, given, prefix, say)
+  local result = vim.deepcopy(base)
+  for name, value in pairs(given) do
+    local path = prefix .. tostring(name)
+    if path == 'agents' then
+      result.agents = agents(base.agents, value, given.agents_file ~= nil, say)
+    elseif path == 'keymaps' then
+      result.keymaps = require('acp.base.keymaps_option').merge(base.keymaps, value, say)
+    elseif checks[path] then
+      local should = checks[path](value)
+      if should then
+        say(("option '%s' should be %s"):format(path, should))
+      elseif path ~= 'permission.rules' or rules(value, say) then
+        result[name] = vim.deepcopy(value)
+      end
+    elseif type(base[name]) ~= 'table' then
+      say(require('acp.base.nearest').message('option', path, names_at(prefix)))
+    elseif type(value) ~= 'table' then
+      say(("option '%s' should be a table"):format(path))
+    else
+      result[name] = level(base[name], value, path .. '.', say)
+    end
+  end
+  return result
+end
+
+--- `opts` over `defaults`, and one line for each mistake, sorted.
+---@param defaults acp.Config
+---@param opts any
+---@return acp.Config
+---@return string[] mistakes
+function M.merge(defaults, opts)
+  local mistakes = {}
+  local function say(message)
+    mistakes[#mistakes + 1] = (message:gsub('%c+', ' '))
+  end
+  if type(opts) ~= 'table' then
+    say('setup() takes a table')
+    opts = {}
+  end
+  local result = level(defaults, opts, '', say)
+  if not result.agents[result.agent] and not result.agents_file then
+    local names = vim.tbl_keys(result.agents)
+    table.sort(names)
+    say(require('acp.base.nearest').message('agent', result.agent, names))
+    result.agent = result.agents[defaults.agent] and defaults.agent or names[1]
+  end
+  table.sort(mistakes)
+  return result, mistakes
+end
+
+return M

@@ -1,0 +1,102 @@
+--- Handlers of agents' own requests and notifications, whose names start with `_`
+--- (v1/extensibility).
+local M = {}
+
+local handlers = {} ---@type table<string, acp.ExtensionHandler>
+
+--- Put or take away (nil) the handler of a name.
+---@param name string
+---@param handler acp.ExtensionHandler|nil
+function M.on(name, handler)
+  if type(name) ~= 'string' or name:sub(1, 1) ~= '_' then
+    error(("an extension's name starts with '_', not '%s'"):format(tostring(name)), 0)
+  elseif handler ~= nil and not vim.is_callable(handler) then
+    error(('the handler of %s is a function, not a %s'):format(name, type(handler)), 0)
+  end
+  handlers[name] = handler
+  local host = require('acp.base.host')
+  if host.running() then
+    host.notify('extensions', { names = M.names() })
+  end
+end
+
+--- Names that have a handler, sorted.
+---@return string[]
+function M.names()
+  local names = vim.tbl_keys(handlers)
+  table.sort(names)
+  return names
+end
+
+--- A refusal as the host takes it.
+---@param err any
+---@return { error: acp.ExtensionError }
+local function refusal(err)
+  if type(err) ~= 'table' then
+    err = { message = tostring(err) }
+  end
+  local message = (tostring(err.message or 'refused'):gsub('^[^\n]-:%d+: ', ''))
+  return {
+    error = { code = err.code or -32603, message = message:match('^[^\n]*'), data = err.data },
+  }
+end
+
+--- An answer as the host takes it. JSON wants an object where Lua has an empty table.
+---@param result any
+---@param err any
+---@return table
+local function answer(result, err)
+  if result == nil and err ~= nil then
+    return refusal(err)
+  end
+  local empty = result == nil or (type(result) == 'table' and next(result) == nil)
+  return { result = empty and vim.empty_dict() or result }
+end
+
+--- The host asks: answer a request of an agent, at once or by the verb `extension_reply`.
+---@param id integer what a later answer is known by
+---@param params any
+---@param context acp.ExtensionContext
+---@return table `{ result }`, `{ error }` or `{ later = true }`
+function M.request(id, params, context)
+  local handler = handlers[context.method]
+  if not handler then
+    return refusal({ code = -32601, message = 'method not found: ' .. context.method })
+  end
+  local ok, result, err = pcall(handler, params, context)
+  if not ok then
+    return refusal(result)
+  elseif type(result) ~= 'function' then
+    return answer(result, err)
+  end
+  local replied = false
+  local started, why = pcall(result, function(later, later_err)
+    if not replied then
+      replied = true
+      local args = answer(later, later_err)
+      args.id = id
+      require('acp.base.host').notify('extension_reply', args)
+    end
+  end)
+  if not started then
+    replied = true
+    return refusal(why)
+  end
+  return { later = true }
+end
+
+--- Frame operation: an agent tells something.
+---@param params any
+---@param context acp.ExtensionContext
+function M.notified(params, context)
+  local handler = handlers[context.method]
+  if not handler then
+    return
+  end
+  local ok, err = pcall(handler, params, context)
+  if not ok then
+    require('acp.base.notify').echo('error', ('%s handler: %s'):format(context.method, err))
+  end
+end
+
+return M

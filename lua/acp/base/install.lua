@@ -1,0 +1,188 @@
+--- `:Acp install`: the Python environment in the repository's `.venv`, built in the background.
+--- Also run by lazy.nvim through `build.lua`, before anything else is set up: nothing is required
+--- while this file loads.
+local M = {}
+
+---@class acp.Step
+---@field name string what the user reads
+---@field argv string[]
+---@field env? table<string, string>
+
+local busy = false
+
+--- The repository this file belongs to.
+---@return string
+local function root()
+  local here = vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p'))
+  return vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(here))))
+end
+
+---@return string
+local function venv_python()
+  local windows = vim.fn.has('win32') == 1
+  return vim.fs.joinpath(root(), '.venv', windows and 'Scripts/python.exe' or 'bin/python')
+end
+
+--- Whether an interpreter runs and is recent enough.
+---@param path string
+---@return boolean
+local function usable(path)
+  local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
+  local ok, job = pcall(vim.system, { path, '-c', code }, { cwd = root() })
+  return ok and job:wait(30000).code == 0
+end
+
+--- A Python of at least 3.11 to build with; `uv` finds or fetches one by itself.
+---@return string|nil
+local function base_python()
+  local names = { 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
+  if vim.g.python3_host_prog then
+    table.insert(names, 1, vim.g.python3_host_prog)
+  end
+  for _, name in ipairs(names) do
+    local path = vim.fn.exepath(vim.fn.expand(name))
+    if path ~= '' and usable(path) then
+      return path
+    end
+  end
+end
+
+--- How the environment is made, in place of one whose interpreter is gone or too old.
+---@return acp.Step|nil
+local function make()
+  local venv = vim.fs.joinpath(root(), '.venv')
+  if vim.fn.executable('uv') == 1 then
+    local argv = { 'uv', 'venv', '--python', '>=3.11', venv }
+    return { name = 'making .venv with uv', argv = argv, env = { UV_VENV_CLEAR = '1' } }
+  end
+  local python = base_python()
+  return python and { name = 'making .venv', argv = { python, '-m', 'venv', '--clear', venv } }
+end
+
+--- How the environment is filled. One that uv made holds no pip; ensurepip puts it there.
+---@param fresh boolean
+---@return acp.Step[]
+local function fill(fresh)
+  local python, here = venv_python(), root()
+  if vim.fn.executable('uv') == 1 then
+    local uv = { 'uv', 'pip', 'install', '--compile-bytecode', '--python', python }
+    return { { name = 'installing with uv', argv = vim.list_extend(uv, { '-e', here }) } }
+  end
+  local pip = { python, '-m', 'pip', 'install', '--disable-pip-version-check', '-e', here }
+  local ensure = { name = 'checking pip', argv = { python, '-m', 'ensurepip' } }
+  local install = { name = 'installing with pip', argv = pip }
+  return fresh and { install } or { ensure, install }
+end
+
+--- What is to be done, in order. An environment that works is repaired, not thrown away.
+---@return acp.Step[] steps
+---@return string|nil problem
+function M.steps()
+  local steps = {}
+  if not usable(venv_python()) then
+    steps[1] = make()
+    if not steps[1] then
+      return {}, 'no Python of 3.11 or later was found'
+    end
+  end
+  vim.list_extend(steps, fill(#steps > 0))
+  -- Otherwise the first prompt would wait for it.
+  local code = vim.fs.joinpath(root(), 'acp_nvim')
+  local compile = { venv_python(), '-m', 'compileall', '-q', code }
+  steps[#steps + 1] = { name = 'compiling', argv = compile }
+  return steps
+end
+
+--- The last line with something on it.
+---@param text string|nil
+---@return string
+local function last_line(text)
+  local lines = vim.split(vim.trim(text or ''), '\n', { trimempty = true })
+  return lines[#lines] or ''
+end
+
+---@param step acp.Step
+---@param result vim.SystemCompleted
+---@return string
+local function failure(step, result)
+  local why = last_line(result.stderr ~= '' and result.stderr or result.stdout)
+  return ('install: %s failed (%d): %s'):format(step.name, result.code, why)
+end
+
+---@param steps acp.Step[]
+---@param i integer
+---@param done fun(problem: string|nil)
+local function run_from(steps, i, done)
+  local step = steps[i]
+  if not step then
+    done(nil)
+    return
+  end
+  require('acp.base.notify').echo('info', ('install: %s (%d of %d)'):format(step.name, i, #steps))
+  local ok, why = pcall(
+    vim.system,
+    step.argv,
+    { cwd = root(), env = step.env, text = true },
+    function(result)
+      vim.schedule(function()
+        if result.code == 0 then
+          run_from(steps, i + 1, done)
+        else
+          done(failure(step, result))
+        end
+      end)
+    end
+  )
+  if not ok then
+    done(('install: %s: %s'):format(step.name, why))
+  end
+end
+
+--- Build or repair the environment; returns at once, says what it does in lines.
+---@param on_end? fun(problem: string|nil)
+function M.run(on_end)
+  local notify = require('acp.base.notify')
+  if busy then
+    notify.echo('info', 'install is running already')
+    return
+  end
+  local steps, problem = M.steps()
+  local function done(why)
+    busy = false
+    if why then
+      notify.error(why)
+    else
+      local python, source = require('acp.base.python').find()
+      local uses = source == 'option' and 'but option `python` goes first: ' .. python
+        or 'the next command uses ' .. python
+      notify.echo('info', 'install: done; ' .. uses)
+    end
+    if on_end then
+      on_end(why)
+    end
+  end
+  if problem then
+    done('install: ' .. problem)
+    return
+  end
+  busy = true
+  run_from(steps, 1, done)
+end
+
+--- The same, waited for: what a plugin manager's build hook runs. Raises when a step fails.
+---@param say fun(line: string)
+function M.build(say)
+  local steps, problem = M.steps()
+  if problem then
+    error('acp.nvim: ' .. problem, 0)
+  end
+  for _, step in ipairs(steps) do
+    say(step.name)
+    local result = vim.system(step.argv, { cwd = root(), env = step.env, text = true }):wait()
+    if result.code ~= 0 then
+      error('acp.nvim: ' .. failure(step, result), 0)
+    end
+  end
+end
+
+return M

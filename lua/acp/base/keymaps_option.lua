@@ -1,0 +1,116 @@
+--- Option `keymaps`: what is right in it, and the user's keys over the defaults.
+local M = {}
+
+local actions = require('acp.base.actions')
+
+--- Names of the windows that have keys, sorted.
+---@return string[]
+local function windows()
+  local names = vim.tbl_keys(actions)
+  table.sort(names)
+  return names
+end
+
+---@param value any
+---@return string|false|nil action nil when `value` is no key's value
+---@return string[] modes
+function M.parts(value)
+  if value == false or type(value) == 'string' then
+    return value, --[[@as string|false]]
+      { 'n' }
+  end
+  if type(value) ~= 'table' or type(value[1]) ~= 'string' then
+    return nil, {}
+  end
+  local mode = value.mode or 'n'
+  return value[1], type(mode) == 'table' and mode or { mode }
+end
+
+---@param known table<string, string>
+---@param path string
+---@param value any
+---@return string|nil mistake
+local function mistake(known, path, value)
+  local action, modes = M.parts(value)
+  if action == nil then
+    return ("option '%s' should be an action, { action, mode = … } or false"):format(path)
+  end
+  if action and not known[action] then
+    local names = vim.tbl_keys(known)
+    table.sort(names)
+    return require('acp.base.nearest').message("action of '" .. path .. "'", action, names)
+  end
+  for _, mode in ipairs(modes) do
+    if not vim.tbl_contains({ 'n', 'i', 'x', 'v', 's', 'o' }, mode) then
+      return ("option '%s': unknown mode '%s'"):format(path, tostring(mode))
+    end
+  end
+end
+
+--- Keys of one window over the defaults; a key counts as the same however it is spelled.
+---@param base table<string, any>
+---@param given table<string, any>
+---@param window string
+---@param say fun(message: string)
+---@return table<string, any>
+local function merge_window(base, given, window, say)
+  local result = vim.deepcopy(base)
+  local spelled = {}
+  for key in pairs(base) do
+    spelled[vim.keycode(key)] = key
+  end
+  for key, value in pairs(given) do
+    local path = ('keymaps.%s[%s]'):format(window, tostring(key))
+    local wrong = type(key) ~= 'string' and ("option '%s' should be named by a key"):format(path)
+      or mistake(actions[window], path, value)
+    if wrong then
+      say(wrong)
+    else
+      local same = spelled[vim.keycode(key)]
+      if same then
+        result[same] = nil
+      end
+      result[key] = value
+    end
+  end
+  return result
+end
+
+--- The user's `keymaps` over the defaults. `false` for one window, or for all, takes the keys
+--- away.
+---@param base table
+---@param given any
+---@param say fun(message: string)
+---@return table|false
+function M.merge(base, given, say)
+  if given == false then
+    return false
+  end
+  if type(given) ~= 'table' then
+    say("option 'keymaps' should be a table or false")
+    return vim.deepcopy(base)
+  end
+  local result = vim.deepcopy(base)
+  for window, keys in pairs(given) do
+    if not actions[window] then
+      say(
+        require('acp.base.nearest').message(
+          'option',
+          'keymaps.' .. tostring(window),
+          vim.tbl_map(function(name)
+            return 'keymaps.' .. name
+          end, windows())
+        )
+      )
+    elseif keys == false then
+      result[window] = false
+    elseif type(keys) ~= 'table' then
+      say(("option 'keymaps.%s' should be a table or false"):format(window))
+    else
+      result[window] = merge_window(base[window], keys, window, say)
+    end
+  end
+  return result
+end
+
+return M

@@ -1,0 +1,35 @@
+--- What lower rooms tell and higher ones hear: so the arrows between rooms run one way only.
+--- `acp.wiring` says who hears what. Each name has one listener at most.
+---
+--- key_pressed (window, action, bufnr, n)   a key of one of our windows
+--- setup (args)                             the host is told the options: listeners add theirs
+--- host_starts (args)                       arguments of the first `setup` of a host
+--- host_gone (message)                      the host has ended
+--- chat_replaced (old, new)                 chat `new` stands where chat `old` was
+--- draft_changed ()                         what the user writes is another
+--- draft_goes ()                            a prompt was sent, or waits
+--- composer_opens (n)                       returns whether a draft has come back to it
+--- attached (n)                             other files go with the next prompt of composer n
+--- prompt_comes_back (n, text)              a prompt could not be sent
+--- hunks_told (path, bufnr, hunks)          the pending hunks of a file in a buffer
+--- options_changed ()                       `setup()` was called
+--- options_wrong (mistakes)                 it had mistakes, one line each
+local M = {}
+
+local listeners = {} ---@type table<string, function>
+
+---@param name string
+---@param listener function
+function M.on(name, listener)
+  listeners[name] = listener
+end
+
+---@param name string
+---@param ... any
+---@return any what the listener returns
+function M.emit(name, ...)
+  local listener = listeners[name]
+  return listener and listener(...)
+end
+
+return M

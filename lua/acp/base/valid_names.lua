@@ -1,0 +1,229 @@
+--- Names that are valid now, from the state cache and the options: for completion, and for the
+--- nearest valid one. None of it starts Python.
+local M = {}
+
+---@param args table<string|integer, any>
+---@return string[]
+local function sorted(args)
+  local list = vim.tbl_keys(args)
+  table.sort(list)
+  return list
+end
+
+--- The session that commands mean: the current one, of a subagent the one above all.
+---@return acp.Session|nil
+function M.session()
+  local state = require('acp.base.state').get()
+  local session = state.current and state.sessions[state.current] or nil
+  while session and session.parent do
+    session = state.sessions[session.parent]
+  end
+  return session
+end
+
+--- Configured agents and those that run.
+---@return string[]
+function M.agents()
+  local names = {}
+  for _, name in ipairs(require('acp.config').agent_names()) do
+    names[name] = true
+  end
+  for name in pairs(require('acp.base.state').get().agents or {}) do
+    names[name] = true
+  end
+  return sorted(names)
+end
+
+local chosen ---@type { name: string, options: table }|nil by `:Acp agent`, since these options
+
+--- The user has chosen an agent for new sessions; other options by `setup()` outdo that.
+---@param name string
+function M.choose_agent(name)
+  chosen = { name = name, options = require('acp.config').get() }
+end
+
+--- The agent for new sessions.
+---@return string
+function M.agent()
+  local options = require('acp.config').get()
+  return chosen and chosen.options == options and chosen.name or options.agent
+end
+
+--- Agents that were started.
+---@return string[]
+function M.started()
+  return sorted(require('acp.base.state').get().agents or {})
+end
+
+--- Ids of all advertised ways to log in.
+---@return string[]
+function M.auth_methods()
+  local ids = {}
+  for _, agent in pairs(require('acp.base.state').get().agents or {}) do
+    for _, method in ipairs(agent.auth_methods or {}) do
+      ids[method.id] = true
+    end
+  end
+  return sorted(ids)
+end
+
+---@return string[]
+function M.modes()
+  local session = M.session()
+  return vim.tbl_map(function(mode)
+    return mode.id
+  end, session and session.modes and session.modes.available or {})
+end
+
+--- Config options of the current session, as on the wire.
+---@return table[]
+function M.config_options()
+  local session = M.session()
+  return session and session.options or {}
+end
+
+---@return string[]
+function M.option_ids()
+  return vim.tbl_map(function(option)
+    return option.id
+  end, M.config_options())
+end
+
+--- The config option that chooses the model, by its category.
+---@return string id 'model' where no option says so
+function M.model_option()
+  for _, option in ipairs(M.config_options()) do
+    if option.category == 'model' then
+      return option.id
+    end
+  end
+  return 'model'
+end
+
+--- Values of a config option, those in groups included; 'true' and 'false' for a boolean one.
+---@param id string
+---@return string[]
+function M.option_values(id)
+  local values = {}
+  for _, option in ipairs(M.config_options()) do
+    if option.id == id and option.type == 'boolean' then
+      return { 'true', 'false' }
+    elseif option.id == id then
+      for _, item in ipairs(option.options or {}) do
+        for _, one in ipairs(item.options or { item }) do
+          values[#values + 1] = one.value
+        end
+      end
+    end
+  end
+  return values
+end
+
+--- `value` as the wire wants it: a boolean for a boolean option.
+---@param id string
+---@param value string
+---@return string|boolean
+function M.option_value(id, value)
+  for _, option in ipairs(M.config_options()) do
+    if option.id == id and option.type == 'boolean' then
+      return value == 'true'
+    end
+  end
+  return value
+end
+
+--- Candidates that begin with `lead`; where none does, those that hold its letters in this order.
+---@param list string[]
+---@param lead string
+---@return string[]
+function M.matching(list, lead)
+  if lead == '' then
+    return list
+  end
+  local found = vim.tbl_filter(function(name)
+    return vim.startswith(name, lead)
+  end, list)
+  return #found > 0 and found or vim.fn.matchfuzzy(list, lead)
+end
+
+--- The oldest of one list: of the current session, else of any.
+---@param name 'permissions'|'questions'
+---@return acp.Permission|nil
+local function oldest_of(name)
+  local current = M.session()
+  if current and current[name] and current[name][1] then
+    return current[name][1]
+  end
+  local sessions = require('acp.base.state').get().sessions
+  local numbers = vim.tbl_keys(sessions)
+  table.sort(numbers)
+  for _, n in ipairs(numbers) do
+    local pending = sessions[n][name]
+    if pending and pending[1] then
+      return pending[1]
+    end
+  end
+end
+
+--- The oldest pending permission; without one, the oldest question that no agent waits for.
+---@return acp.Permission|nil
+function M.oldest()
+  return oldest_of('permissions') or oldest_of('questions')
+end
+
+--- Ids of the options of the oldest pending permission.
+---@return string[]
+function M.permission_options()
+  local permission = M.oldest()
+  return vim.tbl_map(function(option)
+    return option.id
+  end, permission and permission.options or {})
+end
+
+--- Numbers of the current session's checkpoints, the newest first.
+---@return string[]
+function M.checkpoints()
+  local session = M.session()
+  local numbers = {}
+  for _, checkpoint in ipairs(session and session.checkpoints or {}) do
+    table.insert(numbers, 1, tostring(checkpoint.n))
+  end
+  return numbers
+end
+
+--- Paths that begin with what was typed.
+---@param lead string
+---@return string[]
+function M.files(lead)
+  return vim.fn.getcompletion(lead, 'file')
+end
+
+--- Paths of all files with pending edits, absolute.
+---@return string[]
+function M.pending_paths()
+  local found = {} ---@type table<string, true>
+  for _, session in pairs(require('acp.base.state').get().sessions) do
+    for _, edit in ipairs(session.edits or {}) do
+      found[edit.path] = true
+    end
+  end
+  return sorted(found)
+end
+
+--- Files with pending edits that begin with what was typed, of all sessions; else any files.
+---@param lead string
+---@return string[]
+function M.pending_files(lead)
+  local found = {} ---@type table<string, true>
+  for _, path in ipairs(M.pending_paths()) do
+    local name = vim.fn.fnamemodify(path, ':.')
+    found[vim.startswith(name, lead) and name or path] = true
+  end
+  local names = vim.tbl_filter(function(name)
+    return vim.startswith(name, lead)
+  end, vim.tbl_keys(found))
+  table.sort(names)
+  return #names > 0 and names or M.files(lead)
+end
+
+return M

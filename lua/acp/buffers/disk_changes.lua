@@ -1,0 +1,289 @@
+--- Files that an agent changed on disk by itself, brought to their buffers by hunks. Neovim asks
+--- nothing about such files (W11, W12, W13, E211); the user's `:write` stays Neovim's own.
+local M = {}
+
+local api, uv = vim.api, vim.uv or vim.loop
+local buffers, save = require('acp.buffers.live'), require('acp.buffers.save')
+local watch = require('acp.buffers.watch')
+local amid, unheard = require('acp.buffers.user_busy'), require('acp.buffers.silent_saves')
+local nofollow = require('acp.buffers.nofollow')
+
+local PATIENCE_MS = 2000 -- how long a user's `:w` waits for a file's change to be merged
+
+local stamps = {} ---@type table<integer, string> the file as the buffer knows it, while turns run
+local looking = {} ---@type table<string, integer> files that the host looks at, and their buffers
+local hushed = api.nvim_create_augroup('acp.outside', {}) -- has autocommands while turns run
+
+--- The buffer of a file as it is, not brought up to date. Like `acp.buffers.read`; while turns run
+--- the file's stamp comes last, as it was when the buffer was read, written or brought up to date.
+function M.peek(path, real)
+  local answer = buffers.peek(path, real)
+  if answer[1] > 0 then
+    answer[6] = stamps[answer[1]]
+  end
+  return answer
+end
+
+--- Have the host look at a file that changed on disk: it is an agent's doing, or not.
+---@param bufnr integer
+---@param read? boolean Neovim has read it just now
+---@return string|nil path real; nil where there is no such file, or no host
+local function look(bufnr, read)
+  local path = uv.fs_realpath(api.nvim_buf_get_name(bufnr))
+  local host = require('acp.base.host')
+  if path and host.running() then
+    looking[path] = bufnr
+    local args = { path = path }
+    if read then
+      args.lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
+      args.eol = require('acp.buffers.text').ends(bufnr)
+    end
+    host.notify('disk_changed', args)
+    return path
+  end
+end
+
+--- The host has looked at it, and merged what could be.
+---@param path string
+---@param same string|userdata the file's stamp where its text has not changed, else vim.NIL
+function M.looked(path, same)
+  local bufnr = looking[path]
+  looking[path] = nil
+  if
+    bufnr
+    and api.nvim_buf_is_loaded(bufnr)
+    and require('acp.buffers.file_stamp').at(path) == same
+  then
+    save.same(bufnr)
+    stamps[bufnr] = stamps[bufnr] and same
+  end
+end
+
+--- The host is gone: nothing that it was asked to look at will be.
+function M.host_gone()
+  looking = {}
+  M.quiet(false)
+end
+
+--- Whether the host has looked at all that it was asked to.
+---@return boolean
+function M.settled()
+  return next(looking) == nil
+end
+
+--- The user saves a buffer whose file an agent has changed since: first both texts are made one.
+--- Where they are in conflict, this save is not its end.
+---@param args { buf: integer, match: string }
+local function settle(args)
+  local bufnr, name = args.buf, api.nvim_buf_get_name(args.buf)
+  local path, now = uv.fs_realpath(name), require('acp.buffers.file_stamp').at(name)
+  local own = args.match == name or (path ~= nil and uv.fs_realpath(args.match) == path)
+  if not own or watch.held(bufnr) or not now or not stamps[bufnr] then
+    return
+  end
+  local known = save.is_parted(bufnr)
+  if now ~= stamps[bufnr] then
+    look(bufnr)
+  end
+  if not looking[path] then
+    return
+  end
+  vim.wait(PATIENCE_MS, function()
+    return not looking[path]
+  end, 5)
+  if save.is_parted(bufnr) and not known then
+    watch.unaware(bufnr)
+    local text = vim.fs.basename(name) .. ': the agent changed the same lines on disk meanwhile'
+    require('acp.base.notify').echo('warn', text .. '; :Acp review shows its text')
+  end
+end
+
+--- Bring a buffer that is at `tick` to what its file's change made of it. `stamp` is the file's as
+--- the host read it (nil: it is gone). `want` has `eol`, `empty`, and `modified`: whether unsaved
+--- edits are left. Returns `{ outcome, why, snapshot? }` like `acp.buffers.write`.
+function M.take(bufnr, tick, hunks, want, stamp)
+  if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
+    return { 'moved' }
+  end
+  local name = api.nvim_buf_get_name(bufnr)
+  if require('acp.buffers.file_stamp').at(name) ~= (stamp ~= vim.NIL and stamp or nil) then
+    return { 'moved' }
+  end
+  local why_not = amid.busy(bufnr, hunks)
+  if why_not then
+    return { 'busy', why_not }
+  end
+  watch.flush(bufnr)
+  watch.hold(bufnr)
+  local modifiable = vim.bo[bufnr].modifiable
+  vim.bo[bufnr].modifiable = true -- a view of the file, as 'autoread' keeps it current
+  local ok, err = buffers.edit(bufnr, hunks, want)
+  vim.bo[bufnr].modifiable = modifiable
+  if ok then
+    buffers.part_undo(bufnr)
+    save.adopt(bufnr, want.modified)
+    stamps[bufnr] = stamps[bufnr] and require('acp.buffers.file_stamp').at(name)
+  end
+  watch.release(bufnr)
+  if not ok then
+    return { save.is_locked(err) and 'busy' or 'failed', save.reason(err) }
+  end
+  return { 'done', '', buffers.snapshot(bufnr) }
+end
+
+--- The file of a buffer with other unsaved edits changed: nothing is touched, nothing is asked.
+function M.part(bufnr)
+  if api.nvim_buf_is_loaded(bufnr) then
+    save.part(bufnr)
+    stamps[bufnr] = stamps[bufnr]
+      and require('acp.buffers.file_stamp').at(api.nvim_buf_get_name(bufnr))
+  end
+end
+
+--- A buffer whose file is no more: emptied, in one undo step, and gone unless a window shows it.
+function M.vacate(bufnr)
+  if not api.nvim_buf_is_loaded(bufnr) then
+    return
+  end
+  watch.flush(bufnr)
+  watch.hold(bufnr)
+  buffers.edit(bufnr, {}, { eol = true, empty = true })
+  save.adopt(bufnr, false)
+  watch.release(bufnr)
+  if #vim.fn.win_findbuf(bufnr) == 0 then
+    api.nvim_buf_delete(bufnr, { force = true })
+  end
+end
+
+--- How the file of a buffer is to be written from now on. Nothing of that is an unsaved edit.
+---@param bufnr integer
+---@param layout { fileencoding: string, bomb: boolean, fileformat: string }
+function M.lay(bufnr, layout)
+  local options = vim.bo[bufnr]
+  local modified, modifiable = options.modified, options.modifiable
+  options.modifiable = true
+  for name, value in pairs(layout) do
+    options[name] = value
+  end
+  options.modifiable, options.modified = modifiable, modified
+end
+
+--- Text of all loaded files with unsaved edits: `{ path, lines, eol }` each.
+function M.unsaved()
+  local found = {}
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
+    if name ~= '' and vim.bo[bufnr].buftype == '' and vim.bo[bufnr].modified then
+      found[#found + 1] = {
+        path = uv.fs_realpath(name) or vim.fs.normalize(name),
+        lines = api.nvim_buf_get_lines(bufnr, 0, -1, false),
+        eol = require('acp.buffers.text').ends(bufnr),
+      }
+    end
+  end
+  return found
+end
+
+--- Neovim finds a file changed by a turn that runs. A clean buffer is read again, in one with
+--- unsaved edits both texts stay until the host has merged them. What is no file any more, or leads
+--- elsewhere, is not read: a pipe would be waited for.
+local function changed(args, real)
+  if save.probing then
+    return
+  end
+  local clean = not vim.bo[args.buf].modified
+  local stat = uv.fs_stat(api.nvim_buf_get_name(args.buf))
+  local is_file = stat ~= nil and stat.type == 'file' and not nofollow.moved(args.buf, real)
+  vim.v.fcs_choice = clean and is_file and vim.v.fcs_reason ~= 'deleted' and 'reload' or ''
+  if not clean then
+    save.part(args.buf, true)
+    look(args.buf)
+  end
+end
+
+---@param bufnr integer
+---@param read? boolean it was read from its file just now
+local function hush(bufnr, read)
+  local name = api.nvim_buf_get_name(bufnr)
+  local real = uv.fs_realpath(name)
+  if vim.bo[bufnr].buftype ~= '' or name == '' or not watch.at_work(real) then
+    return
+  end
+  real = watch.path(bufnr) or real
+  api.nvim_clear_autocmds({ group = hushed, buffer = bufnr })
+  local known = stamps[bufnr]
+  stamps[bufnr] = require('acp.buffers.file_stamp').at(name)
+  if read and known and known ~= stamps[bufnr] then
+    look(bufnr, true)
+  end
+  local function on(event, callback)
+    api.nvim_create_autocmd(event, {
+      group = hushed,
+      buffer = bufnr,
+      nested = event == 'BufWritePre',
+      callback = callback,
+    })
+  end
+  on('BufWritePre', settle)
+  on('FileChangedShell', function(args)
+    changed(args, real)
+  end)
+  on('FileChangedShellPost', function()
+    if not save.probing and not vim.bo[bufnr].modified then
+      stamps[bufnr] = require('acp.buffers.file_stamp').at(name)
+      look(bufnr, true)
+    end
+  end)
+end
+
+unheard.listen(function(bufnr)
+  stamps[bufnr] = stamps[bufnr]
+    and require('acp.buffers.file_stamp').at(api.nvim_buf_get_name(bufnr))
+end)
+
+--- What turns changed has been brought to the buffers by now. Where a file is another one all the
+--- same it may be one of the same text, of which Neovim need not warn whoever saves his edits.
+local function leave()
+  for bufnr, known in pairs(stamps) do
+    local ours = api.nvim_buf_is_loaded(bufnr) and not save.is_parted(bufnr)
+    local now = ours and require('acp.buffers.file_stamp').at(api.nvim_buf_get_name(bufnr))
+    if now and now ~= known then
+      look(bufnr)
+    end
+  end
+end
+
+--- The directories in which turns run now: files saved there are told, and Neovim asks nothing
+--- about files there that change on disk.
+---@param roots string[]
+function M.turns(roots)
+  watch.turns(roots)
+  M.quiet(#roots > 0)
+end
+
+--- Answer for the user in buffers of directories where turns run, or leave all as it was.
+---@param on boolean
+function M.quiet(on)
+  api.nvim_clear_autocmds({ group = hushed })
+  if not on then
+    leave()
+    stamps = {}
+    return
+  end
+  local before = stamps
+  stamps = {}
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    if api.nvim_buf_is_loaded(bufnr) then
+      hush(bufnr)
+      stamps[bufnr] = stamps[bufnr] and (before[bufnr] or stamps[bufnr]) -- what it knows stays
+    end
+  end
+  api.nvim_create_autocmd({ 'BufReadPost', 'BufWritePost', 'BufFilePost' }, {
+    group = hushed,
+    callback = function(args)
+      hush(args.buf, args.event == 'BufReadPost')
+    end,
+  })
+end
+
+return M

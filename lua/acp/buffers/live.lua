@@ -1,0 +1,277 @@
+--- Live buffers for agents: their text, and hunks put into them. Nothing here prompts, opens a
+--- window or moves the focus. A snapshot is `{ bufnr, changedtick, flags, fileencoding, lines? }`;
+--- where no buffer serves a file it is `{ 0, fileencodings, fileformats, why?, taken? }`.
+local M = {}
+
+local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
+local save, watch = require('acp.buffers.save'), require('acp.buffers.watch')
+local amid = require('acp.buffers.user_busy')
+local unheard, put = require('acp.buffers.silent_saves'), require('acp.buffers.apply')
+local nofollow = require('acp.buffers.nofollow')
+local text = require('acp.buffers.text')
+
+local EOL, MODIFIED, BOMB, NO_BYTES, STALE, BINARY = 1, 2, 8, 16, 32, 128
+local ABSENT = { gone = 256, new = 256 + 512 }
+local ENDS = { unix = 0, dos = 4, mac = 64 }
+
+local function option(bufnr, name)
+  return api.nvim_get_option_value(name, { buf = bufnr })
+end
+
+--- Whether the buffer's text is that of the file of its name.
+local function serves(bufnr)
+  local buftype = option(bufnr, 'buftype')
+  return buftype == '' or buftype == 'acwrite' or buftype == 'help'
+end
+
+--- The buffer of exactly that name (or file id). Not `bufnr(name)`: that one takes patterns.
+local function named(name)
+  return fn.bufexists(name) == 1 and fn.bufadd(name) or nil
+end
+
+--- Neovim compares names and file ids, but an id is stale once the file was replaced on disk.
+local function resolved(real)
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
+    local other = name == '' or watch.path(bufnr) == name -- a real path itself, and not this one
+    if not other and serves(bufnr) and uv.fs_realpath(name) == real then
+      return bufnr
+    end
+  end
+end
+
+local function find(path, real, known)
+  if known > 0 and api.nvim_buf_is_loaded(known) and api.nvim_buf_get_name(known) == real then
+    return serves(known) and known or nil -- names are unique
+  end
+  for _, name in ipairs(path == real and { real } or { real, path }) do
+    local bufnr = named(name)
+    if bufnr and api.nvim_buf_is_loaded(bufnr) and serves(bufnr) then
+      return bufnr
+    end
+  end
+  return resolved(real)
+end
+
+--- Only the empty file has no byte; its buffer has one empty line all the same. Not asked of
+--- `nvim_buf_get_offset`, which goes by what was there before an undo.
+local function has_no_bytes(bufnr)
+  if api.nvim_buf_line_count(bufnr) > 1 or api.nvim_buf_get_lines(bufnr, 0, 1, true)[1] ~= '' then
+    return false
+  end
+  return api.nvim_buf_call(bufnr, fn.wordcount).bytes == 0
+end
+
+--- Whether the text of the buffer ends with a newline.
+function M.ends(bufnr)
+  return option(bufnr, 'endofline') and not has_no_bytes(bufnr)
+end
+
+local function snapshot(bufnr, known, stale, absent)
+  watch.flush(bufnr, true)
+  local tick = api.nvim_buf_get_changedtick(bufnr)
+  local flags = (option(bufnr, 'endofline') and EOL or 0)
+    + (option(bufnr, 'modified') and MODIFIED or 0)
+    + ENDS[option(bufnr, 'fileformat')]
+    + (option(bufnr, 'bomb') and BOMB or 0)
+    + (text.is_empty(bufnr) and NO_BYTES or 0)
+    + (stale and STALE or 0)
+    + (option(bufnr, 'binary') and BINARY or 0)
+    + (ABSENT[absent] or 0)
+  local lines = known ~= tick and api.nvim_buf_get_lines(bufnr, 0, -1, true) or nil
+  return { bufnr, tick, flags, option(bufnr, 'fileencoding'), lines }
+end
+
+local function closed(why, taken)
+  return { 0, vim.o.fileencodings, vim.o.fileformats, why, taken }
+end
+
+--- The buffer that serves a file; nil, and what is answered then: also where the path has come to
+--- lead elsewhere since the host resolved it, or the buffer's name has.
+local function serving(path, real, known)
+  local moved = nofollow.why(real)
+  if moved then
+    return nil, closed(moved, true)
+  end
+  local bufnr = find(path, real, known)
+  moved = bufnr and nofollow.parted(bufnr, real)
+  if not bufnr or moved then
+    return nil, closed(moved, moved ~= nil)
+  end
+  return bufnr
+end
+
+--- The text of the file's buffer; no lines when it is still `known_bufnr` at `known_tick`.
+function M.read(path, real, known_bufnr, known_tick)
+  local bufnr, none = serving(path, real, known_bufnr)
+  if not bufnr then
+    return none
+  end
+  unheard.check(bufnr)
+  local stale, absent = save.refresh(bufnr)
+  watch.attach(bufnr, real)
+  return snapshot(bufnr, bufnr == known_bufnr and known_tick or nil, stale, absent)
+end
+
+--- The same as it is, not brought up to date.
+function M.peek(path, real)
+  local bufnr, none = serving(path, real, 0)
+  if not bufnr then
+    return none
+  end
+  unheard.check(bufnr)
+  watch.attach(bufnr, real)
+  return snapshot(bufnr)
+end
+
+--- The same; where no buffer is loaded, the file is loaded into a hidden, listed one.
+function M.load(path, real, fileencodings)
+  local bufnr, none = serving(path, real, 0)
+  if bufnr then
+    unheard.check(bufnr)
+    local stale, absent = save.refresh(bufnr)
+    watch.attach(bufnr, real)
+    return snapshot(bufnr, nil, stale, absent)
+  elseif none[4] then
+    return none
+  end
+  bufnr = named(real)
+  if bufnr and api.nvim_buf_is_loaded(bufnr) then
+    return closed(("a buffer with 'buftype' %s has this name"):format(vim.bo[bufnr].buftype), true)
+  end
+  local ok, why = pcall(save.load, real, fileencodings)
+  local loaded = named(real)
+  if ok and loaded and api.nvim_buf_is_loaded(loaded) then
+    vim.bo[loaded].buflisted = true
+    watch.attach(loaded, real)
+    return snapshot(loaded)
+  end
+  if loaded then -- an autocommand's error may leave it half read
+    pcall(api.nvim_buf_delete, loaded, { force = true, unload = bufnr ~= nil })
+  end
+  return closed(ok and 'the buffer does not load' or save.reason(why))
+end
+
+local function apply(bufnr, hunks, want)
+  put.hunks(bufnr, hunks)
+  local options = vim.bo[bufnr]
+  if want.empty then
+    api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
+  end
+  if not want.eol then
+    options.endoffile = false
+  end
+  if not want.empty and options.endofline ~= want.eol then
+    options.endofline = want.eol
+    options.fixendofline = want.eol and options.fixendofline -- else the next `:w` adds it again
+  end
+end
+
+--- Close the undo step that is open, so that ours is one of its own also while the user types.
+local function part_undo(bufnr)
+  vim.bo[bufnr].undolevels = vim.bo[bufnr].undolevels
+end
+
+local function edit(bufnr, hunks, want)
+  local options = vim.bo[bufnr]
+  local readonly = options.readonly
+  if readonly then
+    options.readonly = false -- else a change waits a second, for the warning W10
+  end
+  part_undo(bufnr)
+  local selection = amid.selection(bufnr)
+  local ok, err = pcall(apply, bufnr, hunks, want)
+  amid.reselect(bufnr, selection)
+  if readonly then
+    options.readonly = true
+  end
+  return ok, err
+end
+
+local function take_back(bufnr, before)
+  local changed = api.nvim_buf_get_changedtick(bufnr) ~= before.tick
+  if changed then
+    pcall(api.nvim_buf_call, bufnr, function()
+      local view = fn.winsaveview()
+      vim.cmd('silent! undo!')
+      fn.winrestview(view)
+    end)
+  end
+  local options = vim.bo[bufnr]
+  options.endofline, options.fixendofline = before.endofline, before.fixendofline
+  options.modified = before.modified
+end
+
+--- A buffer that was loaded for a write only goes with it.
+local function drop(bufnr, fresh)
+  if fresh then
+    pcall(api.nvim_buf_delete, bufnr, { force = true })
+  end
+end
+
+local function failed(bufnr, before, err, fresh)
+  take_back(bufnr, before)
+  local busy = save.is_locked(err)
+  local now = snapshot(bufnr)
+  drop(bufnr, fresh and not busy)
+  return { busy and 'busy' or 'failed', save.reason(err), false, now }
+end
+
+M.edit, M.snapshot, M.part_undo = edit, snapshot, part_undo
+
+local function write(bufnr, tick, hunks, want)
+  if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
+    return { 'moved' }
+  end
+  local why_not = amid.busy(bufnr, hunks)
+  if why_not then
+    return { 'busy', why_not }
+  end
+  local options = vim.bo[bufnr]
+  local due = want.save == 'always'
+    or (want.save == 'auto' and (want.fresh or not options.modified))
+  local outcome, why = save.check(bufnr, due, want.synced)
+  if outcome then
+    drop(bufnr, want.fresh and outcome ~= 'moved' and outcome ~= 'busy')
+    return { outcome, why }
+  end
+  local before = {
+    tick = tick,
+    modified = options.modified,
+    endofline = options.endofline,
+    fixendofline = options.fixendofline,
+  }
+  local ok, err = edit(bufnr, hunks, want)
+  if not ok then
+    return failed(bufnr, before, err, want.fresh)
+  end
+  local edited, stamp = false, nil
+  if due then
+    ok, err, edited, stamp = save.write(bufnr, want.autocmds, want.rights)
+    if not api.nvim_buf_is_loaded(bufnr) then
+      return { 'moved' } -- an autocommand wiped it out; what became of the file is looked at anew
+    elseif not ok then
+      return failed(bufnr, before, err, want.fresh)
+    end
+  end
+  part_undo(bufnr)
+  if want.modified ~= nil then
+    options.modified = want.modified
+  end
+  local now = api.nvim_buf_get_changedtick(bufnr)
+  return { 'done', '', due, snapshot(bufnr, not edited and now or nil), stamp }
+end
+
+--- Put hunks `{ first, last, lines }` (by rows upwards) into a buffer that is at `tick` still,
+--- and save. `want` is a Change of acp_nvim.agent.fs.live.
+--- Returns `{ outcome, why, saved, snapshot?, stamp? }`; the snapshot has no lines when they are as
+--- asked; with the stamp (the file's) what was saved must be in the file.
+function M.write(bufnr, tick, hunks, want)
+  watch.flush(bufnr)
+  watch.hold(bufnr)
+  local answer = write(bufnr, tick, hunks, want)
+  watch.release(bufnr)
+  return answer
+end
+
+return M

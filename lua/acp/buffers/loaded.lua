@@ -1,0 +1,24 @@
+--- The loaded buffers of files.
+local M = {}
+
+local api = vim.api
+
+--- The loaded buffer of a file, however it is spelled.
+---@param path string
+---@return integer|nil
+function M.buffer(path)
+  if vim.fn.bufexists(path) == 1 then
+    local bufnr = vim.fn.bufadd(path)
+    if api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == '' then
+      return bufnr
+    end
+  end
+  for _, bufnr in ipairs(api.nvim_list_bufs()) do
+    local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
+    if name ~= '' and vim.bo[bufnr].buftype == '' and vim.uv.fs_realpath(name) == path then
+      return bufnr
+    end
+  end
+end
+
+return M

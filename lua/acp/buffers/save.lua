@@ -1,0 +1,484 @@
+--- Buffers and their files: loading, bringing up to date, saving, each without a prompt of Neovim's
+--- (W10, W11, W12, W13, E325, hit-enter) and without a modeline's options.
+local M = {
+  probing = false, -- what Neovim finds changed now it was asked for
+}
+
+local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
+local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
+local spare, file_stamp = require('acp.buffers.spare'), require('acp.buffers.file_stamp')
+local stamp = file_stamp.of
+
+local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
+local parted = {} ---@type table<integer, string> why buffer and file are two different texts
+
+local group = api.nvim_create_augroup('acp.save', {})
+
+api.nvim_create_autocmd('BufWipeout', {
+  group = group,
+  callback = function(args)
+    seen[args.buf], parted[args.buf] = nil, nil
+  end,
+})
+
+--- The user has the last word.
+local function saved(bufnr)
+  if not vim.bo[bufnr].modified then
+    parted[bufnr] = nil
+  end
+end
+
+api.nvim_create_autocmd('BufWritePost', {
+  group = group,
+  callback = function(args)
+    saved(args.buf)
+  end,
+})
+require('acp.buffers.silent_saves').listen(saved)
+
+--- Neovim's own words of an error, on one line.
+function M.reason(err)
+  local text = tostring(err):gsub('^.-(Vim%b():)', '%1'):gsub('^Vim%b():', '')
+  return (text:gsub('\n.*', ''))
+end
+
+local function file_of(bufnr)
+  return uv.fs_stat(api.nvim_buf_get_name(bufnr))
+end
+
+--- Run `action` with options set to other values; `scope` is `vim.go` or `vim.bo[bufnr]`.
+local function with(scope, values, action, ...)
+  local old = {}
+  for name, value in pairs(values) do
+    old[name] = scope[name]
+    scope[name] = value
+  end
+  local result = { pcall(action, ...) }
+  for name, value in pairs(old) do
+    pcall(function()
+      scope[name] = value
+    end)
+  end
+  return unpack(result, 1, 4)
+end
+
+--- Run an Ex command in the buffer. No message, no swap-file dialog, no modelines.
+local function run(bufnr, command)
+  local quiet = { shortmess = vim.go.shortmess .. 'A', confirm = false }
+  return with(vim.go, quiet, function()
+    local ok, err = with(vim.bo[bufnr], { modeline = false }, function()
+      api.nvim_buf_call(bufnr, function()
+        vim.cmd(command)
+      end)
+    end)
+    assert(ok, err)
+  end)
+end
+
+--- What `:file` says of the buffer, in the user's language: whether it is older than its file, and
+--- whether it was renamed to a file that it has not read.
+local function origin(bufnr)
+  local output = api.nvim_buf_call(bufnr, function()
+    return api.nvim_exec2('file', { output = true }).output
+  end)
+  local marks = output:sub(output:find('"', 2, true) or 1)
+  local function is(mark)
+    return marks:find(fn.gettext(mark), 1, true) ~= nil
+  end
+  return is('[New]'), is('[Not edited]')
+end
+
+--- Run `action` such that autocommands fire, also when it is called from within one of somebody's
+--- that waits for something (a formatter's BufWritePre).
+local function nested(action)
+  local result
+  local id = api.nvim_create_autocmd('User', {
+    group = group,
+    pattern = 'nested',
+    nested = true,
+    callback = function()
+      result = { action() }
+    end,
+  })
+  api.nvim_exec_autocmds('User', { group = group, pattern = 'nested', modeline = false })
+  api.nvim_del_autocmd(id)
+  return unpack(result, 1, 2)
+end
+
+--- Whether Neovim finds the file changed under the buffer; `choice` is taken, its dialog not shown.
+local function probe(bufnr, choice)
+  local found = false
+  M.probing = true
+  local id = api.nvim_create_autocmd('FileChangedShell', {
+    buffer = bufnr,
+    callback = function()
+      found = true
+      vim.v.fcs_choice = choice
+    end,
+  })
+  local needed = { user = true, filechangedshell = true }
+  local heard = { eventignore = require('acp.base.ignored').but(needed) }
+  local called, ok, err = with(vim.go, heard, nested, function()
+    return run(bufnr, 'silent checktime ' .. bufnr)
+  end)
+  assert(called, ok)
+  M.probing = false
+  pcall(api.nvim_del_autocmd, id)
+  return found, ok, err
+end
+
+--- Reload a clean buffer. One whose file was created after it would ask (W13): it is edited anew.
+local function reload(bufnr, now)
+  local tick = api.nvim_buf_get_changedtick(bufnr)
+  local new, renamed = origin(bufnr)
+  if new then
+    run(bufnr, 'silent keepalt keepjumps edit!')
+  elseif renamed then
+    parted[bufnr] = 'the buffer was renamed to a file that it has not read'
+  else
+    local old = seen[bufnr]
+    probe(bufnr, 'reload')
+    local untold = old and old:match('^%d+%.%d+') == now:match('^%d+%.%d+')
+    if untold and api.nvim_buf_get_changedtick(bufnr) == tick then
+      run(bufnr, 'silent keepalt keepjumps edit!') -- changed twice within the clock's grain
+    end
+  end
+end
+
+--- Bring a clean buffer up to date with its file. One with unsaved edits is never touched.
+---@return boolean stale it may be: Neovim reloads nothing in the command-line window or textlock,
+---  and we nothing that is no file
+---@return 'gone'|'new'|nil absent it is clean, and there is no file: any more, or not yet
+function M.refresh(bufnr)
+  local of = { buf = bufnr }
+  if
+    api.nvim_get_option_value('modified', of) or api.nvim_get_option_value('buftype', of) ~= ''
+  then
+    return false
+  end
+  local stat = file_of(bufnr)
+  local absent = not stat and (origin(bufnr) and 'new' or 'gone') or nil
+  if stat and stat.type ~= 'file' then
+    return true -- there is no text that the buffer could have
+  end
+  local now = stat and stamp(stat) or nil
+  if now == seen[bufnr] then
+    return false, absent
+  end
+  parted[bufnr] = nil
+  if now then
+    local ok, err = pcall(reload, bufnr, now)
+    if not ok and M.is_locked(err) then
+      return true
+    end
+  end
+  seen[bufnr] = now
+  return false, absent
+end
+
+--- Neovim takes the buffer for read from its file as that is now, and asks nothing about it (W11,
+--- W12, W13, E13): so it does after a write by a BufWriteCmd, be it one that writes nothing. And
+--- whoever undoes from here on comes to a text that the file has not: it is modified.
+---@param bufnr integer
+---@param modified boolean whether the present text holds unsaved edits
+local function touch(bufnr, modified)
+  vim.bo[bufnr].modified = true -- else 'autoread' reads it again
+  if handlers.any(bufnr, 'BufWriteCmd') then
+    probe(bufnr, '')
+    vim.bo[bufnr].modified = modified
+    return
+  end
+  local id = api.nvim_create_autocmd('BufWriteCmd', {
+    group = group,
+    buffer = bufnr,
+    callback = function()
+      vim.bo[bufnr].modified = false
+    end,
+  })
+  local ok = with(vim.go, { eventignore = '' }, nested, function()
+    return run(bufnr, 'silent keepalt lockmarks write!')
+  end)
+  api.nvim_del_autocmd(id)
+  if not ok then -- 'nowrite'
+    probe(bufnr, '')
+  end
+  vim.bo[bufnr].modified = modified
+end
+
+--- The file is another one, of the same text.
+---@param bufnr integer
+function M.same(bufnr)
+  touch(bufnr, vim.bo[bufnr].modified)
+end
+
+--- The buffer has taken over what changed in its file: Neovim is not to ask about it any more.
+---@param bufnr integer
+---@param modified boolean whether it holds unsaved edits
+function M.adopt(bufnr, modified)
+  touch(bufnr, modified)
+  parted[bufnr] = nil
+  seen[bufnr] = not modified and file_stamp.at(api.nvim_buf_get_name(bufnr)) or nil
+end
+
+--- The file changed under unsaved edits: nothing is saved over it but by the user.
+---@param bufnr integer
+---@param found? boolean Neovim is finding it changed just now
+function M.part(bufnr, found)
+  if not found then
+    touch(bufnr, vim.bo[bufnr].modified)
+  end
+  parted[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
+end
+
+--- Whether buffer and file are two different texts.
+---@param bufnr integer
+---@return boolean
+function M.is_parted(bufnr)
+  return parted[bufnr] ~= nil
+end
+
+--- Whether an error says that Neovim allows no such thing right now, but will again.
+function M.is_locked(err)
+  local text = tostring(err)
+  return (text:find('E565') or text:find('E523') or text:find('E11:')) ~= nil
+end
+
+--- Load a file, by its resolved path, into a buffer nobody sees. A swap file of somebody else's is
+--- no question. `fileencodings` is what to decode it by, nil for the user's.
+function M.load(name, fileencodings)
+  local quiet = {
+    shortmess = vim.go.shortmess .. 'A',
+    modeline = false,
+    fileencodings = fileencodings or vim.go.fileencodings,
+  }
+  local modeline = vim.go.modeline
+  local stat = uv.fs_lstat(name)
+  local moved = nofollow.why(name)
+  assert(not moved, moved)
+  assert(not stat or stat.type == 'file', 'is not a regular file') -- a pipe would be waited for
+  local bufnr
+  local ok, err = with(vim.go, quiet, function()
+    bufnr = require('acp.buffers.add')(name)
+    vim.bo[bufnr].modeline = false
+    vim.cmd('silent call bufload(' .. bufnr .. ')')
+  end)
+  if bufnr and api.nvim_buf_is_loaded(bufnr) then
+    vim.bo[bufnr].modeline = modeline
+    seen[bufnr] = stat and stat.type == 'file' and stamp(stat) or nil
+  end
+  assert(ok, err)
+  moved = nofollow.why(name)
+  assert(not moved, moved)
+end
+
+--- The nearest directory above a file that exists, as `fs_stat` gives it, and its path.
+local function existing_parent(name)
+  for parent in vim.fs.parents(name) do
+    local stat = uv.fs_stat(parent)
+    if stat then
+      return stat, parent
+    end
+  end
+end
+
+local function check_file(name, stat)
+  if stat and stat.type == 'directory' then
+    return 'directory', 'is a directory'
+  end
+  if stat and stat.type ~= 'file' then
+    return 'failed', 'is not a regular file'
+  end
+  if stat then
+    local writable = bit.band(stat.mode, 146) ~= 0 and uv.fs_access(name, 'W') -- 0222
+    return not writable and 'readonly' or nil, 'the file is write-protected'
+  end
+  local parent, path = existing_parent(name)
+  if parent and parent.type ~= 'directory' then
+    return 'failed', ('%s is not a directory'):format(path)
+  end
+  if parent and not uv.fs_access(path, 'W') then
+    return 'readonly', ('the directory %s is write-protected'):format(path)
+  end
+end
+
+--- Only Neovim knows whether the file is still the one that a buffer with edits was read from.
+local function check_dirty(bufnr)
+  local new, renamed = origin(bufnr)
+  if new or renamed or probe(bufnr, '') then
+    parted[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
+  end
+end
+
+local function check_disk(bufnr, stat, synced)
+  if vim.bo[bufnr].modified then
+    if stat and not parted[bufnr] then
+      local ok, err = pcall(check_dirty, bufnr)
+      if not ok then
+        return M.is_locked(err) and 'busy' or 'failed', M.reason(err)
+      end
+    end
+  elseif not synced and (stat and stamp(stat) or nil) ~= seen[bufnr] then
+    return 'moved'
+  end
+  if parted[bufnr] and stat then
+    return 'conflict', parted[bufnr]
+  end
+end
+
+--- Whether the buffer can be edited and, with `due`, saved: an outcome and why when it can't.
+--- `synced`: the caller has compared it with the file.
+function M.check(bufnr, due, synced)
+  local options = vim.bo[bufnr]
+  if options.buftype ~= '' then
+    return 'failed', ("the buffer of this name has 'buftype' %s"):format(options.buftype)
+  end
+  if not options.modifiable then
+    return 'readonly', "the buffer is not 'modifiable'"
+  end
+  if not due then
+    return
+  end
+  local moved = nofollow.moved(bufnr, nofollow.real(bufnr))
+  if moved then
+    return 'failed', moved
+  end
+  local stat = file_of(bufnr)
+  local outcome, why = check_file(api.nvim_buf_get_name(bufnr), stat)
+  if outcome then
+    return outcome, why
+  end
+  if options.readonly then
+    return 'readonly', "the buffer is 'readonly'"
+  end
+  return check_disk(bufnr, stat, synced)
+end
+
+--- Read a file again that is another one, whatever its time says.
+local function reread(bufnr)
+  local tick = api.nvim_buf_get_changedtick(bufnr)
+  probe(bufnr, 'reload')
+  if api.nvim_buf_get_changedtick(bufnr) == tick then
+    run(bufnr, 'silent keepalt keepjumps edit!')
+  end
+end
+
+--- Refuse the write, as the last of the BufWritePre autocommands, where one of them or an agent
+--- meanwhile has had the name lead elsewhere.
+local function guard(bufnr, real)
+  return api.nvim_create_autocmd('BufWritePre', {
+    group = group,
+    buffer = bufnr,
+    callback = function()
+      local moved = nofollow.moved(bufnr, real)
+      if moved then
+        error(moved, 0)
+      end
+    end,
+  })
+end
+
+--- Make the file with the rights that it had before it was deleted, for the write to fill.
+---@param rights { mode: integer, uid: integer, gid: integer }
+local function precreate(name, rights)
+  fn.mkdir(vim.fs.dirname(name), 'p')
+  local handle = uv.fs_open(name, 'wx', 384) -- 0600
+  if handle then
+    uv.fs_fchown(handle, rights.uid, rights.gid) -- root only
+    uv.fs_fchmod(handle, rights.mode)
+    uv.fs_close(handle)
+  end
+end
+
+--- Calls `action`; returns its results and whether the buffer's text was edited meanwhile.
+local function watched(bufnr, action)
+  local edited, over = false, false
+  local function changed()
+    edited = edited or not over
+  end
+  api.nvim_buf_attach(bufnr, false, {
+    on_lines = function()
+      changed()
+      return true
+    end,
+    on_reload = changed,
+    on_detach = changed, -- by `:edit` in an autocommand
+  })
+  local ok, err = action()
+  over = true
+  return ok, err, edited
+end
+
+local function write(bufnr, autocmds, real)
+  local options = vim.bo[bufnr]
+  local fixeol, backup = options.fixendofline, vim.go.writebackup
+  if not options.endofline or options.endoffile then
+    options.fixendofline = false -- the bytes are to be as the text says
+  end
+  vim.go.writebackup = true -- else a full disk leaves half a file, and nothing of the old one
+  local id = guard(bufnr, real)
+  local command = 'silent keepalt lockmarks %swrite! ++p'
+  local ok, err, edited = watched(bufnr, function()
+    return run(bufnr, command:format(autocmds and '' or 'noautocmd '))
+  end)
+  pcall(api.nvim_del_autocmd, id)
+  vim.go.writebackup = backup
+  if api.nvim_buf_is_valid(bufnr) then
+    options.fixendofline = fixeol
+  end
+  return ok, err, edited
+end
+
+--- What became of the write; the file is put back where it failed. Returns whether it is done, and
+--- why not.
+local function outcome_of(bufnr, ok, err, real, kept)
+  local moved = nofollow.moved(bufnr, real)
+  if moved then
+    spare.drop(kept)
+    return false, moved
+  end
+  if not vim.bo[bufnr].modified and file_of(bufnr) then -- what failed, failed after it
+    spare.drop(kept)
+    return true
+  end
+  local left = spare.put_back(bufnr, kept)
+  err = ok and 'the buffer was not written' or err
+  return false, left and ('%s; what the file held is in %s'):format(M.reason(err), left) or err
+end
+
+--- `:write!` after `M.check` found nothing against it. `rights` are for a file that is gone and
+--- comes back. Returns true, nil, whether autocommands edited the text, and the file's stamp where
+--- its bytes must be the buffer's now; or false and the error: then the file is as it was.
+function M.write(bufnr, autocmds, rights)
+  local real = nofollow.real(bufnr)
+  local name = api.nvim_buf_get_name(bufnr)
+  local by_others = autocmds and handlers.any(bufnr, 'BufWriteCmd')
+  local stamped = by_others and file_stamp.at(name)
+  local kept, err = spare.make(bufnr, file_of(bufnr))
+  if not kept then
+    return false, err
+  end
+  if kept.new and rights then
+    precreate(name, rights)
+  end
+  local ok, edited
+  ok, err, edited = write(bufnr, autocmds, real)
+  if not api.nvim_buf_is_valid(bufnr) then
+    spare.drop(kept)
+    return false, err, edited
+  end
+  ok, err = outcome_of(bufnr, ok, err, real, kept)
+  if not ok then
+    return false, err, edited
+  end
+  local rewritten = autocmds and handlers.rewrote(bufnr)
+  if rewritten then
+    edited = true
+    reread(bufnr)
+  end
+  seen[bufnr], parted[bufnr] = nil, nil -- asked anew: its stamp may be of a later change
+  local now = file_stamp.at(name)
+  local filtered = rewritten or vim.bo[bufnr].endoffile or (by_others and now ~= stamped)
+  return true, nil, edited, not filtered and now or nil
+end
+
+return M

@@ -1,0 +1,171 @@
+--- What a subcommand without its argument offers: agents, modes, models, options, ways to log in.
+--- Names come from the caches; only the choice goes to the host.
+local M = {}
+
+---@class acp.Choice
+---@field label string
+---@field value any
+---@field current? boolean
+
+local notify = require('acp.command.subcommands.spec').notify
+
+--- `name: description`, with a mark at the one in force.
+---@param choice acp.Choice
+---@return string
+local function line(choice)
+  return (choice.current and '* ' or '  ') .. choice.label
+end
+
+---@param prompt string
+---@param kind string
+---@param choices acp.Choice[]
+---@param then_ fun(value: any)
+local function choose(prompt, kind, choices, then_)
+  if #choices == 0 then
+    require('acp.base.notify').echo('info', 'no ' .. kind .. ' to choose from')
+    return
+  end
+  require('acp.ui.pick').choose(prompt, kind, vim.tbl_map(line, choices), function(index)
+    then_(choices[index].value)
+  end)
+end
+
+---@param name string
+---@param description string|nil
+---@return string
+local function label(name, description)
+  return description and description ~= '' and ('%s: %s'):format(name, description) or name
+end
+
+--- New sessions are of this agent.
+---@param name string
+function M.use(name)
+  require('acp.base.valid_names').choose_agent(name)
+  notify('agent', { name = name })
+end
+
+---@param command string[]|nil none: embedded, or known to the host alone
+---@return boolean
+local function installed(command)
+  return not command or vim.fn.executable(vim.fn.expand(command[1] or '')) == 1
+end
+
+--- The agent for new sessions: those that can be started first.
+function M.agent()
+  local config, current = require('acp.config').get(), require('acp.base.valid_names').agent()
+  local here, missing = {}, {}
+  for _, name in ipairs(require('acp.base.valid_names').agents()) do
+    local command = (config.agents[name] or {}).command
+    local there = installed(command)
+    local text = label(name, command and table.concat(command, ' '))
+    table.insert(there and here or missing, {
+      label = there and text or text .. ' (not installed)',
+      value = name,
+      current = name == current,
+    })
+  end
+  choose('Agent for new sessions', 'agent', vim.list_extend(here, missing), M.use)
+end
+
+--- The mode of the current session.
+function M.mode()
+  local session = require('acp.base.valid_names').session()
+  local modes = session and session.modes or { available = {} }
+  local choices = vim.tbl_map(function(mode)
+    return {
+      label = label(mode.name or mode.id, mode.description),
+      value = mode.id,
+      current = mode.id == modes.current,
+    }
+  end, modes.available)
+  choose('Mode', 'mode', choices, function(id)
+    notify('mode', { id = id })
+  end)
+end
+
+--- Values of a config option as choices; those in groups carry the group's name.
+---@param option table
+---@return acp.Choice[]
+local function values(option)
+  if option.type == 'boolean' then
+    return {
+      { label = 'on', value = true, current = option.currentValue == true },
+      { label = 'off', value = false, current = option.currentValue == false },
+    }
+  end
+  local choices = {}
+  for _, item in ipairs(option.options or {}) do
+    for _, one in ipairs(item.options or { item }) do
+      local name = item.options and ('%s / %s'):format(item.name, one.name) or one.name
+      choices[#choices + 1] = {
+        label = label(name or one.value, one.description),
+        value = one.value,
+        current = one.value == option.currentValue,
+      }
+    end
+  end
+  return choices
+end
+
+---@param id string
+---@return table|nil
+local function find_option(id)
+  for _, option in ipairs(require('acp.base.valid_names').config_options()) do
+    if option.id == id then
+      return option
+    end
+  end
+end
+
+--- A value of one config option of the current session.
+---@param id string
+function M.value(id)
+  local option = find_option(id)
+  choose(option and option.name or id, id, option and values(option) or {}, function(value)
+    notify('option', { id = id, value = value })
+  end)
+end
+
+--- A config option of the current session, then its value.
+function M.option()
+  local choices = vim.tbl_map(function(option)
+    local now = vim.tbl_filter(function(choice)
+      return choice.current
+    end, values(option))[1]
+    return { label = label(option.name or option.id, now and now.label), value = option.id }
+  end, require('acp.base.valid_names').config_options())
+  choose('Option', 'option', choices, M.value)
+end
+
+--- The agent that a login is for: the one that waits for it, else the current session's.
+---@return string|nil
+local function login_agent()
+  local state = require('acp.base.state').get()
+  for name, agent in pairs(state.agents) do
+    if agent.status == 'auth_required' then
+      return name
+    end
+  end
+  local session = require('acp.base.valid_names').session()
+  return session and session.agent or nil
+end
+
+--- A way to log in, of those that the agent has named; the only one needs no question.
+---@param method string|nil
+function M.login(method)
+  local name = login_agent()
+  local agent = name and require('acp.base.state').get().agents[name] or {}
+  local methods = agent.auth_methods or {}
+  if method or #methods < 2 then
+    notify('login', { agent = name, method = method or (methods[1] or {}).id })
+    return
+  end
+  local choices = vim.tbl_map(function(one)
+    return { label = label(one.name or one.id, one.description), value = one.id }
+  end, methods)
+  choose('Log in to ' .. name, 'login', choices, function(id)
+    notify('login', { agent = name, method = id })
+  end)
+end
+
+return M

@@ -1,0 +1,394 @@
+--- What the user wrote and no agent has got yet, kept on disk: texts in composers, prompts that
+--- wait, comments. They are written when typing pauses, come back in the next Neovim that is used
+--- in the same directory, and are gone when they are sent.
+---
+--- A prompt has a number from its first draft on. The host notes the numbers that it sends beside
+--- the drafts (`acp_nvim/editor/sent.py`), so that a sent prompt does not come back, even where
+--- Neovim was killed before it could say so here.
+local M = {}
+
+local VERSION = 1
+local PAUSE_MS, LONGEST_MS = 300, 2000
+
+local on_disk = {} ---@type table<string, string> path -> text
+local leftover = {} ---@type string[] files taken over, until this Neovim's own hold what is in them
+--- Drafts that went to the history, by directory.
+local earlier = {} ---@type table<string, acp.KeptPrompt[]>
+local recalled = {} ---@type table<string, true> directories
+local places = {} ---@type table<integer, string> last directory of each composer
+local busy, again = false, false
+local waits = false -- a timer runs
+local ended = false -- Neovim ends: that the host goes too changes nothing any more
+local first_change, last_change = 0, 0
+local told ---@type string|nil the last problem
+
+---@param why string
+local function problem(why)
+  if why ~= told then
+    told = why
+    require('acp.base.notify').echo('warn', 'drafts are not kept: ' .. why)
+  end
+end
+
+--- Where a composer's session works, or would.
+---@param n integer|nil
+---@return string
+local function place(n)
+  local session = n and require('acp.base.state').get().sessions[n]
+  local cwd = session and session.cwd or require('acp.ui.composer.places').cwd()
+  if cwd == '' then -- it was deleted
+    cwd = n and places[n] or ''
+  end
+  if n then
+    places[n] = cwd
+  end
+  return cwd
+end
+
+--- All that is to be kept, by directory.
+---@return table<string, acp.Kept>
+local function collect()
+  local found = {} ---@type table<string, acp.Kept>
+  local function of(cwd)
+    found[cwd] = found[cwd] or { cwd = cwd, drafts = {}, queue = {}, earlier = {}, remarks = {} }
+    return found[cwd]
+  end
+  for _, draft in ipairs(require('acp.ui.composer').contents()) do
+    table.insert(of(place(draft.n)).drafts, draft)
+  end
+  for _, prompt in ipairs(require('acp.ui.composer.delivery').waiting()) do
+    table.insert(of(place(prompt.n)).queue, prompt)
+  end
+  for _, prompt in ipairs(require('acp.ui.composer.held_prompts').list()) do
+    table.insert(of(prompt.cwd).queue, prompt)
+  end
+  for cwd, list in pairs(earlier) do
+    vim.list_extend(of(cwd).earlier, list)
+  end
+  local comment = package.loaded['acp.review.comment']
+  for cwd, remarks in pairs(comment and comment.by_directory() or {}) do
+    of(cwd).remarks = remarks
+  end
+  return found
+end
+
+---@return table<string, string> path -> text
+local function texts()
+  local file = require('acp.base.draft_file')
+  local found = {}
+  for cwd, kept in pairs(collect()) do
+    found[file.path(cwd)] = vim.json.encode({
+      version = VERSION,
+      cwd = cwd,
+      sent = vim.fs.basename(file.sent_path()),
+      current = require('acp.base.state').current(),
+      drafts = kept.drafts,
+      queue = kept.queue,
+      earlier = kept.earlier,
+      remarks = kept.remarks,
+    })
+  end
+  return found
+end
+
+--- What is to be done so that the disk has what it should.
+---@return acp.FileJob[]
+local function jobs()
+  local wanted, list = texts(), {}
+  for path, text in pairs(wanted) do
+    if on_disk[path] ~= text then
+      list[#list + 1] = { path = path, text = text }
+    end
+  end
+  for path in pairs(on_disk) do
+    if not wanted[path] then
+      list[#list + 1] = { path = path }
+    end
+  end
+  return list
+end
+
+--- Notes what is done; returns what hears of each job, and what is called after all of them.
+---@return fun(job: acp.FileJob, err: string|nil) done
+---@return fun() finish
+local function account()
+  local results = {}
+  local function done(job, err)
+    results[#results + 1] = { job = job, err = err }
+  end
+  local function finish()
+    local why
+    for _, one in ipairs(results) do
+      if not one.err then
+        on_disk[one.job.path] = one.job.text
+      end
+      why = why or one.err
+    end
+    if why then
+      problem(why)
+    else
+      told = nil
+    end
+  end
+  return done, finish
+end
+
+--- Files taken over go once this Neovim's own have what was in them.
+---@param list acp.FileJob[]
+local function with_leftover(list)
+  for _, path in ipairs(leftover) do
+    list[#list + 1] = { path = path }
+  end
+  leftover = {}
+  return list
+end
+
+local flush ---@type fun()
+
+---@param list acp.FileJob[]
+---@param after fun()
+local function start(list, after)
+  local done, finish = account()
+  require('acp.base.draft_file').start(
+    list,
+    done,
+    vim.schedule_wrap(function()
+      finish()
+      after()
+    end)
+  )
+end
+
+flush = function()
+  if ended then
+    return
+  elseif busy then
+    again = true
+    return
+  end
+  local list = jobs()
+  if #list == 0 and #leftover == 0 then
+    return
+  end
+  busy = true
+  if next(on_disk) == nil then
+    require('acp.base.draft_file').prepare()
+  end
+  start(list, function()
+    busy = false
+    if not told and #leftover > 0 then
+      start(with_leftover({}), function() end)
+    end
+    if again then
+      again = false
+      flush()
+    end
+  end)
+end
+
+--- Neovim ends, whatever is under way.
+local function leave()
+  ended = true
+  vim.wait(1000, function()
+    return not busy
+  end, 5)
+  local done, finish = account()
+  earlier = {} -- the user has had them
+  local list = jobs()
+  if #list > 0 and next(on_disk) == nil then
+    require('acp.base.draft_file').prepare()
+  end
+  require('acp.base.draft_file').run(list, done)
+  finish()
+  if not told then
+    require('acp.base.draft_file').run(with_leftover({}), function() end)
+  end
+  if next(on_disk) == nil then
+    vim.uv.fs_unlink(require('acp.base.draft_file').sent_path())
+    local directory = require('acp.base.draft_file').directory()
+    vim.uv.fs_rmdir(directory) -- does nothing where others have theirs
+    vim.uv.fs_rmdir(vim.fs.dirname(directory))
+  end
+end
+
+local queues = {} ---@type table<integer, string[]> those of the snapshot when they were last seen
+
+--- The snapshot has changed; its queues may have.
+local function look()
+  local changed, seen = false, {}
+  for n, session in pairs(require('acp.base.state').get().sessions) do
+    seen[n] = session.queue
+    changed = changed or session.queue ~= queues[n]
+  end
+  queues = seen
+  require('acp.ui.composer.held_prompts').hand_over()
+  if changed then
+    M.soon()
+  end
+end
+
+local watch = require('acp.base.once')(function()
+  local group = vim.api.nvim_create_augroup('acp.drafts', {})
+  vim.api.nvim_create_autocmd('VimLeavePre', { group = group, callback = leave })
+  vim.api.nvim_create_autocmd('User', { group = group, pattern = 'AcpState', callback = look })
+end)
+
+---@return number
+local function now()
+  return vim.uv.hrtime() / 1e6
+end
+
+---@param ms number
+local function later(ms)
+  waits = true
+  vim.defer_fn(function()
+    waits = false
+    local rest = math.min(last_change + PAUSE_MS, first_change + LONGEST_MS) - now()
+    if rest > 0 then
+      later(rest)
+    else
+      flush()
+    end
+  end, math.ceil(ms))
+end
+
+--- Something has changed that is to be kept: it is written when that pauses.
+function M.changed()
+  watch()
+  last_change = now()
+  if not waits then
+    first_change = last_change
+    later(PAUSE_MS)
+  end
+end
+
+--- The same without a pause: a prompt was sent, or waits.
+function M.soon()
+  watch()
+  vim.schedule(flush)
+end
+
+-- Coming back -------------------------------------------------------------------------------------
+
+--- The drafts of all files in the order in which they are offered: that of the current session,
+--- then the others, the newest file first.
+---@param found acp.Kept[] the oldest first
+---@return acp.KeptPrompt[]
+local function by_use(found)
+  local list = {}
+  for i = #found, 1, -1 do
+    local kept = found[i]
+    table.sort(kept.drafts, function(a, b)
+      local first, second = a.n == kept.current, b.n == kept.current
+      if first ~= second then
+        return first
+      end
+      return (a.n or 0) < (b.n or 0)
+    end)
+    vim.list_extend(list, kept.drafts)
+  end
+  return list
+end
+
+--- Earlier prompts for the composer, and for the file until this Neovim ends.
+---@param cwd string
+---@param list acp.KeptPrompt[] the first is the one that is found first
+local function to_history(cwd, list)
+  for i = #list, 1, -1 do
+    if list[i].text:match('%S') then
+      require('acp.ui.composer.history').add(list[i].text)
+      earlier[cwd] = earlier[cwd] or {}
+      table.insert(earlier[cwd], { text = list[i].text })
+    end
+  end
+end
+
+---@param count integer
+---@param one string
+---@param many string
+---@return string
+local function counted(count, one, many)
+  return count == 1 and one or ('%d %s'):format(count, many)
+end
+
+--- What came back, in one line.
+---@param back boolean whether a draft is in the composer
+---@param old integer drafts in the history
+---@param waiting integer prompts
+---@param remarks integer
+---@return string|nil
+local function summary(back, old, waiting, remarks)
+  local parts = {}
+  if back then
+    parts[1] = 'your draft is back in the composer'
+  end
+  if old > 0 then
+    parts[#parts + 1] = counted(old, 'an earlier draft is', 'earlier drafts are')
+      .. " among the composer's earlier prompts"
+  end
+  if waiting > 0 then
+    parts[#parts + 1] = counted(waiting, '1 prompt', 'prompts')
+      .. ' waited when Neovim ended: :Acp queue'
+  end
+  if remarks > 0 then
+    parts[#parts + 1] = counted(remarks, '1 comment goes', 'comments go') .. ' with the next prompt'
+  end
+  return #parts > 0 and table.concat(parts, '; ') or nil
+end
+
+---@param cwd string
+---@param n integer composer
+---@return boolean back whether a draft is in the composer
+local function take(cwd, n)
+  local found, paths, problems = require('acp.base.draft_file').take(cwd)
+  local drafts, queue, old, remarks = by_use(found), {}, {}, {}
+  for _, kept in ipairs(found) do
+    vim.list_extend(remarks, kept.remarks)
+    vim.list_extend(queue, kept.queue)
+    vim.list_extend(old, kept.earlier)
+  end
+  vim.list_extend(leftover, paths)
+  to_history(cwd, vim.iter(old):rev():totable())
+  local back = drafts[1] ~= nil and require('acp.ui.composer').restore(n, drafts[1])
+  if back then
+    table.remove(drafts, 1)
+  end
+  to_history(cwd, drafts)
+  require('acp.ui.composer.held_prompts').add(cwd, queue)
+  if #remarks > 0 then
+    require('acp.review.comment').restore(cwd, remarks)
+  end
+  if #paths > 0 then
+    M.soon()
+  end
+  for _, why in ipairs(problems) do
+    problem(why)
+  end
+  local words = summary(back, #drafts, #queue, #remarks)
+  if words then
+    require('acp.base.notify').echo('info', words)
+  end
+  return back
+end
+
+--- The plugin is used in the current directory: what Neovims that have ended kept for it comes
+--- back, the first time. A text in the composer stays as it is.
+---@param n? integer composer, by default the current session's
+---@return boolean back whether a draft is in the composer
+function M.recall(n)
+  local cwd = require('acp.ui.composer.places').cwd()
+  if cwd == '' or recalled[cwd] then
+    return false
+  end
+  recalled[cwd] = true
+  return take(cwd, n or require('acp.base.state').meant())
+end
+
+--- The same as soon as the command that the user gave is done.
+function M.recall_soon()
+  vim.schedule(function()
+    M.recall()
+  end)
+end
+
+return M

@@ -1,0 +1,77 @@
+--- The two everyday commands, `:AcpPrompt` and `:AcpCancel`.
+local M = {}
+
+local guard = require('acp.command.guard')
+
+--- Lines of the current buffer that a command's range stands for, nil without one.
+---@param opts { range?: integer, line1?: integer, line2?: integer }
+---@return { bufnr: integer, first: integer, last: integer }|nil
+local function range_of(opts)
+  if not opts.range or opts.range == 0 then
+    return nil
+  end
+  return { bufnr = vim.api.nvim_get_current_buf(), first = opts.line1, last = opts.line2 }
+end
+
+---@param opts table
+local function prompt(opts)
+  local range = range_of(opts)
+  local new = opts.bang or nil
+  if opts.args:match('^%s*$') then
+    require('acp.ui.composer').open({ new = new, range = range })
+    return
+  end
+  local context = require('acp.ui.composer.context')
+  local chips = range and { context.chip(range.bufnr, range.first, range.last) } or {}
+  local n = require('acp.base.state').meant()
+  local args = context.prompt(opts.args, chips, n)
+  args.new = new
+  require('acp.ui.composer.history').add(opts.args)
+  require('acp.ui.composer.delivery').prompt(n, args)
+  require('acp.command.drafts').recall_soon()
+end
+
+--- `:[range]AcpPrompt[!] [text]`. The text is taken as it was typed.
+---@param opts table as Neovim gives them to a command
+function M.prompt(opts)
+  guard(prompt, opts)
+end
+
+--- Whether a session has something that a cancel ends.
+---@param n integer|nil
+---@return boolean
+local function at_work(n)
+  local state = require('acp.base.state').get()
+  local session = state.sessions[n or state.current] or {}
+  return session.status == 'running' or #(session.queue or {}) > 0
+end
+
+---@param opts { bang?: boolean, session?: integer }
+local function cancel(opts)
+  local dropped = opts.bang and require('acp.ui.composer.held_prompts').clear()
+  local running = require('acp.base.host').running()
+  if dropped and not (running and at_work(opts.session)) then
+    require('acp.base.notify').echo('info', 'the queue is empty now')
+  elseif running then
+    require('acp.base.host').notify(
+      'cancel',
+      { session = opts.session, clear = opts.bang or false }
+    )
+  else
+    require('acp.base.notify').echo('info', 'nothing to cancel')
+  end
+end
+
+--- `:AcpCancel[!]`.
+---@param opts { bang?: boolean, session?: integer }
+function M.cancel(opts)
+  guard(cancel, opts)
+end
+
+--- Cancel the turn of one session: the key of its windows.
+---@param n integer|nil
+function M.cancel_session(n)
+  M.cancel({ bang = false, session = n })
+end
+
+return M

@@ -1,0 +1,105 @@
+--- `:Acp {subcommand}`. What is wrong with it is one line that names the nearest valid thing.
+local M = {}
+
+local guard = require('acp.command.guard')
+
+---@param message string
+local function fail(message)
+  require('acp.base.notify').error(message)
+end
+
+--- One argument that was typed as several words, an option's id say: whole where such a one is
+--- valid.
+---@param sub acp.Subcommand
+---@param args string[]
+---@param rest string
+---@return string[]
+local function whole(sub, args, rest)
+  local several = #args > 1 and sub.max == 1 and sub.values
+  rest = vim.trim(rest)
+  return several and vim.tbl_contains(sub.values({}, rest), rest) and { rest } or args
+end
+
+--- The first argument that is not among those that are valid in its place.
+---@param sub acp.Subcommand
+---@param name string
+---@param args string[]
+---@return string|nil mistake
+local function check(sub, name, args)
+  local max = sub.max or 0
+  if max >= 0 and #args > max then
+    local takes = max == 0 and 'no argument'
+      or ('at most %d argument%s'):format(max, max > 1 and 's' or '')
+    return ("%s takes %s, not '%s'"):format(name, takes, args[max + 1])
+  end
+  if sub.need and #args == 0 then
+    return ('%s needs %s'):format(name, sub.need)
+  end
+  for i, arg in ipairs(sub.strict and args or {}) do
+    local valid = sub.values(vim.list_slice(args, 1, i - 1), '')
+    if #valid > 0 and not vim.tbl_contains(valid, arg) then
+      local noun = (sub.nouns or {})[i] or 'argument of ' .. name
+      return require('acp.base.nearest').message(noun, arg, valid)
+    end
+  end
+end
+
+--- A word of the command line as it is meant: backslashes before spaces and backslashes taken
+--- out.
+---@param opts table
+---@return string[]
+local function words(opts)
+  return opts.fargs or vim.split(vim.trim(opts.args), '%s+', { trimempty = true })
+end
+
+--- All subcommands to choose from.
+local function menu()
+  local function line(entry)
+    return ('%-12s %s'):format(entry[1], entry[2])
+  end
+  local opts = { prompt = 'Acp', format_item = line }
+  vim.ui.select(require('acp.command.subcommands.about'), opts, function(entry)
+    local need = entry and require('acp.command.subcommands').list[entry[1]].need
+    if need then
+      vim.ui.input({ prompt = ('Acp %s: %s: '):format(entry[1], need) }, function(text)
+        if text and text ~= '' then
+          vim.cmd.Acp({ args = { entry[1], text } })
+        end
+      end)
+    elseif entry then
+      vim.cmd.Acp(entry[1])
+    end
+  end)
+end
+
+---@param opts table
+local function run(opts)
+  local args = words(opts)
+  local name = table.remove(args, 1)
+  local subcommands = require('acp.command.subcommands')
+  if not name then
+    menu()
+    return
+  end
+  local sub = subcommands.list[name]
+  if not sub then
+    fail(require('acp.base.nearest').message('subcommand', name, subcommands.names()))
+    return
+  end
+  local rest = opts.args:gsub('^%s*%S+%s?', '', 1)
+  args = whole(sub, args, rest)
+  local mistake = check(sub, name, args)
+  if mistake then
+    fail(mistake)
+    return
+  end
+  sub.run(args, vim.tbl_extend('force', opts, { rest = rest }))
+end
+
+--- `:Acp {subcommand} …`.
+---@param opts table as Neovim gives them to a command
+function M.run(opts)
+  guard(run, opts)
+end
+
+return M

@@ -1,0 +1,26 @@
+--- The subcommands of `:Acp`: what each takes and does, collected from their groups.
+local M = {}
+
+---@type table<string, acp.Subcommand>
+M.list = {}
+
+for _, group in ipairs({
+  require('acp.command.subcommands.talk'),
+  require('acp.command.subcommands.agent'),
+  require('acp.command.subcommands.decide'),
+  require('acp.command.subcommands.see'),
+}) do
+  for name, sub in pairs(group) do
+    M.list[name] = sub
+  end
+end
+
+--- Names of all subcommands, sorted.
+---@return string[]
+function M.names()
+  local names = vim.tbl_keys(M.list)
+  table.sort(names)
+  return names
+end
+
+return M

@@ -1,0 +1,119 @@
+--- Subcommands: prompts, their session and what goes along with them.
+local spec = require('acp.command.subcommands.spec')
+
+local notify, first, known = spec.notify, spec.first, spec.known
+
+---@type table<string, acp.Subcommand>
+local list = {}
+
+list.prompt = {
+  max = -1,
+  run = function(_, opts)
+    require('acp.command.everyday').prompt(vim.tbl_extend('force', opts, { args = opts.rest }))
+  end,
+}
+
+list.cancel = {
+  run = function(_, opts)
+    require('acp.command.everyday').cancel(opts)
+  end,
+}
+
+for view, module in pairs({ chat = 'acp.ui.chat', plan = 'acp.ui.plan' }) do
+  list[view] = {
+    run = function()
+      local n = require('acp.base.state').get().current
+      if view == 'chat' then
+        require('acp.command.drafts').recall_soon()
+      end
+      if n then
+        require(module).toggle(n)
+      else
+        require('acp.base.notify').echo('info', 'no session yet, :AcpPrompt starts one')
+      end
+    end,
+  }
+end
+
+list.new = {
+  max = 1,
+  nouns = { 'agent' },
+  values = known('agents'),
+  strict = true,
+  run = function(args)
+    local cwd = require('acp.ui.composer.places').place()
+    if cwd then
+      notify('new', { agent = args[1], cwd = cwd })
+    end
+  end,
+}
+
+list.queue = {
+  max = 1,
+  values = first({ 'edit', 'run', 'clear' }),
+  strict = true,
+  run = function(args)
+    require('acp.command.drafts').recall()
+    require('acp.ui.queue').run(args[1] or 'edit')
+  end,
+}
+
+list.sessions = {
+  run = function()
+    local cwd = require('acp.ui.composer.places').place()
+    if cwd then
+      notify('sessions', { cwd = cwd })
+    end
+  end,
+}
+
+--- Paths that can be read, and those that cannot.
+---@param args string[]
+---@return string[] paths
+---@return string[] missing
+local function readable(args)
+  local paths, missing = {}, {}
+  for i, path in ipairs(require('acp.ui.composer.places').absolute(args)) do
+    if vim.uv.fs_stat(path) then
+      paths[#paths + 1] = path
+    else
+      missing[#missing + 1] = args[i]
+    end
+  end
+  return paths, missing
+end
+
+list.attach = {
+  max = -1,
+  values = function(_, lead)
+    return vim.list_extend(
+      lead == '' and { '-' } or {},
+      require('acp.base.valid_names').files(lead)
+    )
+  end,
+  run = function(args)
+    local media = require('acp.ui.attachments')
+    if #args == 0 then
+      media.manage()
+      return
+    elseif #args == 1 and args[1] == '-' then
+      media.from_clipboard()
+      return
+    end
+    local paths, missing = readable(args)
+    if #missing > 0 then
+      local siblings =
+        require('acp.base.valid_names').files(vim.fn.fnamemodify(missing[1], ':h') .. '/')
+      siblings = vim.tbl_map(function(path)
+        return (path:gsub('^%./', ''):gsub('^//+', '/'))
+      end, siblings)
+      require('acp.base.notify').error(
+        require('acp.base.nearest').message('file', missing[1], siblings)
+      )
+      return
+    end
+    media.add(nil, paths)
+  end,
+}
+
+return list

@@ -1,0 +1,180 @@
+--- The pending hunk under the cursor: where it is, how to get to the next one, what to do with
+--- it. Hunks are the extmarks of namespace `acp.hunks`, each from its first to its last line.
+local M = {}
+
+local api = vim.api
+
+--- Index in `list` of the row `count` steps from `row`; outside of 1..#list past the ends.
+---@param list integer[] ascending
+---@param row integer
+---@param count integer not 0
+---@return integer
+local function index(list, row, count)
+  local before, at = 0, 0
+  for i, first in ipairs(list) do
+    before = first < row and i or before
+    at = first <= row and i or at
+  end
+  return (count > 0 and at or before + 1) + count
+end
+
+--- Cursor to a row of the current window, the jump list knowing where it was.
+---@param row integer 0-based
+local function go(row)
+  vim.cmd("normal! m'")
+  local last = api.nvim_buf_line_count(0)
+  api.nvim_win_set_cursor(0, { math.max(math.min(row + 1, last), 1), 0 })
+  vim.cmd('normal! ^zv')
+end
+
+--- Show a file in the current window, as the user asked; in another where this one takes no files.
+---@param path string
+---@return integer bufnr
+local function edit(path)
+  local bufnr = require('acp.buffers.loaded').buffer(path) or require('acp.buffers.add')(path)
+  if bufnr == api.nvim_get_current_buf() then
+    return bufnr
+  end
+  vim.bo[bufnr].buflisted = true
+  vim.cmd("normal! m'")
+  local fixed = vim.wo.winfixbuf or vim.w.acp or vim.bo.buftype ~= ''
+  if fixed or not pcall(api.nvim_win_set_buf, 0, bufnr) then
+    require('acp.ui.jump').to(path)
+  end
+  return bufnr
+end
+
+--- Go to a row of a file: in the review where that is what the user looks at, else here.
+---@param path string
+---@param row integer 0-based
+function M.visit(path, row)
+  local position = package.loaded['acp.review.position']
+  if position and position.visit(path, row) then
+    return
+  end
+  local barred = require('acp.buffers.nofollow').barred(path)
+  if barred then
+    require('acp.base.notify').echo('warn', ('%s: %s'):format(vim.fs.basename(path), barred))
+    return
+  end
+  edit(path)
+  go(row)
+end
+
+--- The path that comes `step` files after `here` in `paths`, going round.
+---@param paths string[] sorted
+---@param here string|nil
+---@param step 1|-1
+---@return string
+local function neighbour(paths, here, step)
+  local list = vim.list_extend({}, paths)
+  if not vim.list_contains(list, here) then
+    list[#list + 1] = here
+    table.sort(list)
+  end
+  for i, path in ipairs(list) do
+    if path == here then
+      return list[(i - 1 + step) % #list + 1]
+    end
+  end
+  return paths[1]
+end
+
+--- To the first hunk of the next file, or the last one of the file before.
+---@param step 1|-1
+---@param paths string[]
+local function cross(step, paths)
+  local inline = require('acp.review.inline')
+  local bufnr = api.nvim_get_current_buf()
+  local here = inline.path(bufnr) or require('acp.ui.composer.places').path(bufnr)
+  local path = neighbour(paths, here ~= '' and here or nil, step)
+  M.visit(path, 0)
+  local list = inline.rows(api.nvim_get_current_buf())
+  if list[1] then
+    go(list[step > 0 and 1 or #list])
+  end
+end
+
+--- Go to the next (`count` > 0) or previous pending hunk: of this buffer, past its last (or first)
+--- one of the next file with pending edits, going round at the end.
+---@param count integer
+function M.jump(count)
+  local inline = require('acp.review.inline')
+  local bufnr = api.nvim_get_current_buf()
+  local list, paths = inline.rows(bufnr), inline.paths()
+  local others = vim.tbl_filter(function(path)
+    return path ~= inline.path(bufnr)
+  end, paths)
+  if #list == 0 and #others == 0 then
+    require('acp.base.notify').echo('info', 'no pending hunk')
+    return
+  end
+  local at = #list > 0 and index(list, api.nvim_win_get_cursor(0)[1] - 1, count) or 0
+  if list[at] then
+    go(list[at])
+  elseif #others == 0 then
+    go(list[(at - 1) % #list + 1])
+  else
+    cross(count > 0 and 1 or -1, paths)
+  end
+end
+
+--- Path and line of the cursor, as the verbs `accept`, `reject` and `comment` take them.
+---@return { path: string, line: integer, bufnr: integer }
+function M.here()
+  local bufnr = api.nvim_get_current_buf()
+  local side = api.nvim_buf_get_name(bufnr):match('^acp://%a+/[^/]+//(.*)$')
+  local path = side and vim.fs.normalize(side)
+    or require('acp.review.inline').path(bufnr)
+    or require('acp.ui.composer.places').path(bufnr)
+  local position = package.loaded['acp.review.position']
+  local line = position and position.line() or api.nvim_win_get_cursor(0)[1]
+  return { path = path, line = line, bufnr = bufnr }
+end
+
+---@class acp.DecidedAt
+---@field win integer
+---@field buf integer
+
+local decided ---@type acp.DecidedAt|nil where the user decided last
+
+--- Whether the user is still where he decided, in Normal mode. True once for each decision.
+---@return boolean
+function M.still_there()
+  local at = decided
+  decided = nil
+  return at ~= nil
+    and api.nvim_get_mode().mode == 'n'
+    and at.win == api.nvim_get_current_win()
+    and at.buf == api.nvim_get_current_buf()
+end
+
+--- The user decides here: what comes next is shown to him, as long as he stays.
+function M.remember()
+  decided = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
+end
+
+--- Accept or reject the hunk under the cursor, the file's hunks or all.
+---@param verb 'accept'|'reject'
+---@param scope 'hunk'|'file'|'all'
+function M.decide(verb, scope)
+  local args = M.here()
+  args.scope = scope
+  if scope ~= 'all' and args.path == '' then
+    require('acp.base.notify').error('this buffer has no file')
+    return
+  end
+  M.remember()
+  require('acp.base.host').notify(verb, args)
+end
+
+--- After a decision by the user's key: on to the next hunk, if he is still where he decided.
+---@param path? string nothing is left without one
+---@param row? integer 0-based
+function M.jumped(path, row)
+  if M.still_there() and path then
+    M.visit(path, row or 0)
+  end
+end
+
+return M

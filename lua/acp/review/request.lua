@@ -1,0 +1,42 @@
+--- The review that the user has asked for and the host has not answered yet.
+local M = {}
+
+local api = vim.api
+
+local asked ---@type { win: integer, buf: integer }|nil
+local wanted ---@type string|nil path to begin with
+
+--- The user has asked for the review: where he is now, for the answer takes a moment.
+---@param path? string
+function M.expect(path)
+  asked = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
+  wanted = path or require('acp.review.inline').path(asked.buf)
+end
+
+--- Whether an answer is awaited.
+---@return boolean
+function M.open()
+  return asked ~= nil
+end
+
+--- The file to begin with.
+---@return string|nil
+function M.path()
+  return wanted
+end
+
+--- Whether what the user asked for may open now; where he went on meanwhile he is told instead.
+---@return boolean
+function M.awaited()
+  local here = asked
+  asked = nil
+  local moved = here
+    and not (here.win == api.nvim_get_current_win() and here.buf == api.nvim_get_current_buf())
+  if moved or api.nvim_get_mode().mode:match('^[iRt]') then
+    require('acp.base.notify').echo('info', 'the review is ready, :Acp review opens it')
+    return false
+  end
+  return true
+end
+
+return M

@@ -1,0 +1,131 @@
+--- Files and images that go with the next prompt (`:Acp attach`), by composer; and opening what
+--- an agent has sent.
+local M = {}
+
+local pending = {} ---@type table<integer, string[]> absolute paths
+
+---@param path string
+---@return string
+function M.label(path)
+  return vim.fn.fnamemodify(path, ':~:.')
+end
+
+---@param n integer
+local function changed(n)
+  require('acp.base.signals').emit('attached', n)
+  require('acp.base.signals').emit('draft_changed')
+end
+
+--- Composers for whose next prompt something waits.
+---@return integer[]
+function M.composers()
+  return vim.tbl_keys(pending)
+end
+
+--- What waits for the next prompt of composer `n`.
+---@param n integer
+---@return string[] paths
+function M.list(n)
+  return vim.list_slice(pending[n] or {})
+end
+
+---@param n integer
+---@param paths string[] absolute
+local function join(n, paths)
+  local list = M.list(n)
+  for _, path in ipairs(paths) do
+    if not vim.tbl_contains(list, path) then
+      list[#list + 1] = path
+    end
+  end
+  pending[n] = list
+  changed(n)
+end
+
+--- Attach files to the next prompt; a path counts once. Also the frame operation for what the
+--- host found (the image of the clipboard).
+---@param n integer|nil composer, the current session's by default
+---@param paths string[] absolute
+function M.add(n, paths)
+  join(n or require('acp.base.state').meant(), paths)
+  local names = table.concat(vim.tbl_map(M.label, paths), ', ')
+  require('acp.base.notify').echo('info', ('with the next prompt: %s'):format(names))
+end
+
+--- Attach again what came back with a prompt.
+---@param n integer
+---@param paths string[] absolute
+function M.restore(n, paths)
+  join(n, paths)
+end
+
+--- Take one path off the next prompt, or all.
+---@param n integer
+---@param path? string
+function M.remove(n, path)
+  if not pending[n] then
+    return
+  end
+  pending[n] = path and vim.tbl_filter(function(one)
+    return one ~= path
+  end, M.list(n)) or nil
+  changed(n)
+end
+
+--- Choose what shall not go along after all.
+function M.manage()
+  local n = require('acp.base.state').meant()
+  local paths = M.list(n)
+  if #paths == 0 then
+    require('acp.base.notify').error('attach needs a file, or - for the clipboard image')
+    return
+  end
+  local items = vim.list_extend({ 'all of them' }, vim.tbl_map(M.label, paths))
+  require('acp.ui.pick').choose('Take off the next prompt', 'attach', items, function(index)
+    M.remove(n, paths[index - 1])
+  end)
+end
+
+--- What the host made of the clipboard's image goes with the next prompt of composer `n`.
+function M.from_clipboard()
+  require('acp.base.host').notify(
+    'attach',
+    { clipboard = true, composer = require('acp.base.state').meant() }
+  )
+end
+
+--- Text of the buffer that shows a file, when it has changes that the file has not.
+---@param path string absolute
+---@return string|nil
+local function unsaved(path)
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(bufnr)
+    local live = vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].modified
+    if live and name ~= '' and (name == path or vim.uv.fs_realpath(name) == path) then
+      local text = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n')
+      return text .. (vim.bo[bufnr].endofline and '\n' or '')
+    end
+  end
+end
+
+--- Files as the verb `prompt` carries them: the path, with the text where a buffer has a newer
+--- one.
+---@param paths string[] absolute
+---@return (string|{ path: string, text: string })[]
+function M.carried(paths)
+  return vim.tbl_map(function(path)
+    local text = unsaved(path)
+    return text and { path = path, text = text } or path
+  end, paths)
+end
+
+--- Frame operation: open a file in the program that is there for it.
+---@param path string
+function M.open(path)
+  local _, why = vim.ui.open(path)
+  if why then
+    require('acp.base.notify').echo('warn', ('%s: it is in %s'):format(why, path))
+  end
+end
+
+return M

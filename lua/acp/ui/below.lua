@@ -1,0 +1,52 @@
+--- A float below another one, which gives up rows for as long as the lower one is there: a float
+--- cannot be split.
+local M = {}
+
+local FRAME = 2 -- rows of a border
+
+---@param win integer|nil
+---@return boolean
+function M.wanted(win)
+  return win ~= nil and vim.api.nvim_win_get_config(win).relative ~= ''
+end
+
+---@param win integer
+---@param rows integer
+local function grow(win, rows)
+  if vim.api.nvim_win_is_valid(win) then
+    vim.api.nvim_win_set_height(win, math.max(vim.api.nvim_win_get_height(win) + rows, 1))
+  end
+end
+
+--- Open `bufnr` below the float `upper`, as wide as that.
+---@param bufnr integer
+---@param upper integer
+---@param height integer rows, at most half of what there is
+---@param enter boolean
+---@return integer win
+function M.open(bufnr, upper, height, enter)
+  local above = vim.api.nvim_win_get_config(upper)
+  height = math.max(math.min(height, math.floor(above.height / 2)), 1)
+  local given = height + FRAME
+  local win = vim.api.nvim_open_win(bufnr, enter, {
+    relative = above.relative,
+    win = above.win,
+    row = above.row + above.height - height,
+    col = above.col,
+    width = above.width,
+    height = height,
+    border = require('acp.ui.border')(),
+    zindex = above.zindex + 1, -- the upper one may have been opened anew, as high as before
+  })
+  grow(upper, -given)
+  vim.api.nvim_create_autocmd('WinClosed', {
+    pattern = tostring(win),
+    once = true,
+    callback = function()
+      grow(upper, given)
+    end,
+  })
+  return win
+end
+
+return M

@@ -1,0 +1,204 @@
+--- The line above a chat: what its session is at, for how long, what waits; whose it is.
+local M = {}
+
+local api = vim.api
+
+local TICK_MS = 1000
+local MARGIN, LEAST_TITLE = 4, 8 -- cells
+local BUSY = { running = true, cancelling = true, starting = true }
+
+---@class acp.Turn milliseconds
+---@field from integer
+---@field took? integer when it is over
+
+local turns = {} ---@type table<integer, acp.Turn> the latest of each session
+local started = {} ---@type table<integer, integer> when a session began to start, ms
+local timer ---@type uv.uv_timer_t|nil
+local watching, due = false, false
+
+---@param ms integer
+---@return string such as `12 s`, `2:05`, `1:02:05`
+local function time(ms)
+  local s = math.floor(ms / 1000)
+  if s < 60 then
+    return s .. ' s'
+  elseif s < 3600 then
+    return ('%d:%02d'):format(s / 60, s % 60)
+  end
+  return ('%d:%02d:%02d'):format(s / 3600, s / 60 % 60, s % 60)
+end
+
+---@param count integer
+---@param word string
+---@return string|nil
+local function counted(count, word)
+  return count > 0 and ('%d %s'):format(count, word) or nil
+end
+
+---@param n integer
+---@param session table
+---@return string
+local function status(n, session)
+  local word, turn = session.status, turns[n]
+  started[n] = word == 'starting' and (started[n] or vim.uv.now()) or nil
+  if started[n] then
+    return word .. ' ' .. time(vim.uv.now() - started[n])
+  end
+  if BUSY[word] then
+    return turn and not turn.took and word .. ' ' .. time(vim.uv.now() - turn.from) or word
+  end
+  local reason = session.error and 'error' or session.stop_reason
+  if word == 'idle' and reason and turn and turn.took then
+    reason = reason == 'end_turn' and 'done' or reason:gsub('_', ' ')
+    return ('%s after %s'):format(reason, time(turn.took))
+  end
+  return word
+end
+
+--- Id of the mode, or its name.
+---@param modes table|nil
+---@return string|nil
+local function mode(modes)
+  for _, one in ipairs(modes and modes.available or {}) do
+    if one.id == modes.current then
+      return one.name
+    end
+  end
+end
+
+--- As a statusline has it: a `%` of an agent's own is one.
+---@param text string
+---@return string
+local function literal(text)
+  return (text:gsub('%%', '%%%%'))
+end
+
+---@param parts (string|nil)[]
+---@param first integer
+---@param last integer
+---@return string
+local function joined(parts, first, last)
+  local found = {}
+  for i = first, last do
+    found[#found + 1] = parts[i]
+  end
+  return require('acp.base.notify').one_line(table.concat(found, ' · '))
+end
+
+--- As much as there is room for: the title gives way first, and how much of the context is used
+--- last. Nothing is cut in its middle.
+---@param parts (string|nil)[] title, mode, usage
+---@param room integer cells
+---@return string
+local function fitting(parts, room)
+  for first = 1, 3 do
+    local text = joined(parts, first, 3)
+    local over = vim.fn.strdisplaywidth(text) - room
+    if over <= 0 then
+      return text
+    end
+    local left = first == 1 and vim.fn.strdisplaywidth(parts[1]) - over or 0
+    if left >= LEAST_TITLE then
+      return joined({ require('acp.base.notify').cut(parts[1], left), parts[2], parts[3] }, 1, 3)
+    end
+  end
+  return ''
+end
+
+--- What waits for the user stands out.
+---@param n integer
+---@param width integer cells
+---@return string
+local function text(n, width)
+  local session = require('acp.base.state').session(n)
+  if not session then
+    return ''
+  end
+  local asked = require('acp.ui.statusline').asked(session)
+  local questions = counted(asked, asked == 1 and 'question' or 'questions')
+  local now = { status(n, session) }
+  now[#now + 1] = counted(#(session.queue or {}), 'waiting')
+  now[#now + 1] = counted(require('acp.ui.statusline').hunks({ session }), 'to review')
+  local plain = joined(now, 1, #now)
+  local left = literal(plain)
+  if session.error then
+    left = '%#AcpError#' .. left .. '%*'
+  end
+  if questions then
+    left = left .. ' · %#AcpPermission#' .. questions .. '%*'
+    plain = plain .. ' · ' .. questions
+  end
+  local one_line = require('acp.base.notify').one_line
+  local title = one_line(session.title or session.agent)
+  local room = width - vim.fn.strdisplaywidth(plain) - MARGIN
+  local usage = require('acp.ui.statusline').usage(session)
+  local right = fitting({ title, mode(session.modes), usage }, room)
+  return (' %s %%<%%=%s '):format(left, literal(right))
+end
+
+---@return boolean busy whether a session that is shown is at something
+local function update()
+  local busy = false
+  local shown = require('acp.config').get().chat.bar
+  for _, win in ipairs(api.nvim_list_wins()) do
+    local n = require('acp.ui.chat.buffers').number(api.nvim_win_get_buf(win))
+    if n then
+      local value = shown and text(n, api.nvim_win_get_width(win)) or ''
+      if vim.w[win].acp_bar ~= value then
+        vim.w[win].acp_bar = value
+        api.nvim_set_option_value('winbar', value, { scope = 'local', win = win })
+      end
+      local session = require('acp.base.state').session(n)
+      busy = busy or shown and session ~= nil and BUSY[session.status] ~= nil
+    end
+  end
+  return busy
+end
+
+local function tick()
+  timer = nil
+  M.update()
+end
+
+--- Draw what has changed; once in a second while a session is at work that some window shows.
+function M.update()
+  if update() and not timer then
+    timer = vim.defer_fn(tick, TICK_MS)
+  end
+end
+
+--- The same when what happens now is over: much of it may change what the line says.
+function M.later()
+  if not due then
+    due = true
+    vim.schedule(function()
+      due = false
+      M.update()
+    end)
+  end
+end
+
+--- The windows that show a chat have their line, and keep it up to date.
+function M.watch()
+  if watching then
+    return
+  end
+  watching = true
+  local group = api.nvim_create_augroup('acp.bar', {})
+  api.nvim_create_autocmd('WinResized', { group = group, callback = M.later })
+  api.nvim_create_autocmd('User', {
+    group = group,
+    pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' },
+    callback = function(args)
+      local n = args.data.session
+      if args.match == 'AcpTurnStart' then
+        turns[n] = { from = vim.uv.now() }
+      elseif args.match == 'AcpTurnEnd' and turns[n] then
+        turns[n].took = vim.uv.now() - turns[n].from
+      end
+      M.later()
+    end,
+  })
+end
+
+return M

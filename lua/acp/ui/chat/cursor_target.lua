@@ -1,0 +1,76 @@
+--- What stands under the cursor in a chat.
+local M = {}
+
+local api = vim.api
+
+--- The target of the cursor's row.
+---@return table? data
+---@return acp.Chat? chat
+local function target()
+  local chat = require('acp.ui.chat.buffers').of(api.nvim_get_current_buf())
+  if not chat then
+    return
+  end
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  return require('acp.ui.chat.marks').at(chat, row), chat
+end
+
+--- Our id of the decision whose card the cursor is on.
+---@return string?
+function M.decision()
+  local found = target()
+  return found and found.decision
+end
+
+local function toggle_fold()
+  local line = vim.fn.line('.')
+  if vim.fn.foldlevel(line) > 0 then
+    vim.cmd(vim.fn.foldclosed(line) > 0 and 'foldopen' or 'foldclose')
+  end
+end
+
+--- Scroll until all of the lines can be seen, or where they are too many the first on top.
+---@param first integer the cursor's
+---@param last integer
+local function show(first, last)
+  if vim.fn.line('w$') >= last then
+    return
+  end
+  local rows = vim.fn.getwininfo(api.nvim_get_current_win())[1].height
+  local height = api.nvim_win_text_height(0, { start_row = first - 1, end_row = last - 1 }).all
+  if height >= rows then
+    vim.cmd('normal! zt')
+    return
+  end
+  local at = vim.fn.getcurpos()
+  vim.fn.cursor(last, 1)
+  vim.cmd('normal! zb')
+  vim.fn.setpos('.', at)
+end
+
+--- <CR>: act on what is under the cursor. A closed fold opens; a line within it that the cursor was
+--- put on is acted on as well.
+function M.act()
+  local folded, last = vim.fn.foldclosed('.'), vim.fn.foldclosedend('.')
+  if folded > 0 then
+    vim.cmd('foldopen')
+    show(folded, last)
+  end
+  local found, chat = target()
+  if folded == vim.fn.line('.') then
+    return
+  elseif not found or found.kind == 'fold' or found.kind == 'turn' then
+    if folded < 0 then
+      toggle_fold()
+    end
+  elseif found.kind == 'file' then
+    require('acp.ui.jump').to(found.path, found.line, chat.n)
+  elseif found.kind == 'url' then
+    vim.ui.open(found.url)
+  else
+    require('acp.ui.report').expect()
+    require('acp.base.host').notify('open', { session = chat.n, target = found })
+  end
+end
+
+return M

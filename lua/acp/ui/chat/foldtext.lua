@@ -1,0 +1,90 @@
+--- What a closed fold of a chat shows in its one line: its head, cut where the window ends, and of
+--- a thought how it begins.
+local M = {}
+
+local api = vim.api
+
+local FOLD = '▸ ' -- begins a head that says nothing of what is below it
+local CUT = '…' -- ends what is cut, by `acp.notify`
+local LOOKED_AT = 4 -- lines, for one that is not blank
+local MOST = 500 -- bytes that a screen may be wide, and folds that are remembered
+
+--- Chunks by width, head and what is added to it: a fold is drawn anew whenever its window scrolls.
+local known, count = {}, 0 ---@type table<string, { [1]: string, [2]: string? }[]>, integer
+
+--- How a thought begins, without the marks that agents put around a title.
+---@param first integer line of the head
+---@return string
+local function beginning(first)
+  for _, line in ipairs(api.nvim_buf_get_lines(0, first, first + LOOKED_AT, false)) do
+    local text = vim.trim(line:sub(1, MOST)):gsub('^#+%s+', ''):gsub('%*%*', '')
+    if text ~= '' then
+      return ' · ' .. text
+    end
+  end
+  return ''
+end
+
+--- A line as pieces with a group each.
+---@param row integer
+---@param text string the beginning of the line
+---@return { [1]: string, [2]: string? }[]
+local function pieces(row, text)
+  local chunks, at = {}, 0
+  local look = require('acp.ui.chat.marks').look(api.nvim_get_current_buf(), row)
+  local function add(last, group)
+    if last > at then
+      chunks[#chunks + 1] = { text:sub(at + 1, last), group }
+      at = last
+    end
+  end
+  for i = 1, #look, 3 do
+    add(math.min(look[i], #text))
+    add(math.min(look[i + 1], #text), look[i + 2])
+  end
+  add(#text)
+  return chunks
+end
+
+---@param first integer
+---@param head string
+---@param more string
+---@param width integer cells
+---@return { [1]: string, [2]: string? }[]
+local function drawn(first, head, more, width)
+  if vim.fn.strdisplaywidth(head) > width then -- the mark before a title says the status as well
+    head = head:match('^(.*) · [%l ]+$') or head
+  end
+  local whole = require('acp.base.notify').cut(head .. more, width)
+  local is_cut = whole ~= head .. more
+  local shown = is_cut and whole:sub(1, -1 - #CUT) or whole
+  local chunks = pieces(first - 1, shown:sub(1, #head))
+  if #shown > #head then
+    chunks[#chunks + 1] = { shown:sub(#head + 1), 'AcpThought' }
+  end
+  if is_cut then
+    chunks[#chunks + 1] = { CUT, (chunks[#chunks] or {})[2] }
+  end
+  return chunks
+end
+
+--- 'foldtext' of the window that is current: asked for each closed fold whenever it is drawn.
+---@param first integer line
+---@return { [1]: string, [2]: string? }[] chunks
+function M.of(first)
+  local width = require('acp.ui.chat.marks').columns(api.nvim_get_current_win())
+  local head = api.nvim_buf_get_lines(0, first - 1, first, false)[1]
+  local more = head:sub(1, #FOLD) == FOLD and beginning(first) or ''
+  local key = width .. ' ' .. head .. more
+  local chunks = known[key]
+  if not chunks then
+    if count >= MOST then
+      known, count = {}, 0
+    end
+    chunks = drawn(first, head, more, width)
+    known[key], count = chunks, count + 1
+  end
+  return chunks
+end
+
+return M

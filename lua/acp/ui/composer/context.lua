@@ -1,0 +1,110 @@
+--- What a prompt carries along: directory, lines of a buffer, mentioned files, named variables.
+local M = {}
+
+local places = require('acp.ui.composer.places')
+
+local ns = vim.api.nvim_create_namespace('acp.context')
+
+---@class acp.Chip
+---@field bufnr integer
+---@field mark integer
+---@field lost acp.Range what it was when it was made, for the case that the buffer goes away
+
+--- A range that follows the edits made to its buffer until it is sent.
+---@param bufnr integer
+---@param first integer
+---@param last integer
+---@return acp.Chip
+function M.chip(bufnr, first, last)
+  local range = places.range(bufnr, first, last)
+  local mark = vim.api.nvim_buf_set_extmark(bufnr, ns, first - 1, 0, {
+    end_row = math.min(last, vim.api.nvim_buf_line_count(bufnr)) - 1,
+    end_right_gravity = true,
+  })
+  return { bufnr = bufnr, mark = mark, lost = range }
+end
+
+--- Chips for lines of buffers that are still loaded.
+---@param ranges { path: string, first: integer, last: integer }[]
+---@return acp.Chip[]
+function M.chips(ranges)
+  local found = {}
+  for _, range in ipairs(ranges) do
+    local nameless = tonumber(range.path:match('^nvim://buffer/(%d+)$'))
+    local bufnr = nameless or vim.fn.bufexists(range.path) == 1 and vim.fn.bufadd(range.path) or -1
+    if vim.api.nvim_buf_is_loaded(bufnr) and range.first <= vim.api.nvim_buf_line_count(bufnr) then
+      found[#found + 1] = M.chip(bufnr, range.first, range.last)
+    end
+  end
+  return found
+end
+
+--- A range as it was in a Neovim that has ended.
+---@param range acp.Range
+---@return acp.Chip
+function M.fixed_chip(range)
+  return { bufnr = -1, mark = 0, lost = range }
+end
+
+--- The range a chip stands for now.
+---@param chip acp.Chip
+---@return acp.Range
+function M.resolve(chip)
+  if not vim.api.nvim_buf_is_loaded(chip.bufnr) then
+    return chip.lost
+  end
+  local at = vim.api.nvim_buf_get_extmark_by_id(chip.bufnr, ns, chip.mark, { details = true })
+  if not at[1] then
+    return chip.lost
+  end
+  return places.range(chip.bufnr, at[1] + 1, math.max(at[3].end_row, at[1]) + 1)
+end
+
+--- Files and directories named as `@path` in a text, absolute; only those that exist.
+---@param text string
+---@param cwd string
+---@return string[]
+function M.mentions(text, cwd)
+  local found, seen = {}, {}
+  for name in (' ' .. text):gmatch('%s@([^%s{]%S*)') do
+    -- "see @lua/acp.lua." ends in the sentence's mark, not the file's.
+    for _, try in ipairs({ name, (name:gsub('[.,:;!?)%]]+$', '')) }) do
+      local path = vim.fs.normalize(try:match('^[/~]') and try or cwd .. '/' .. try)
+      local stat = not seen[path] and vim.uv.fs_stat(path)
+      if stat and (stat.type == 'file' or stat.type == 'directory') then
+        seen[path] = true
+        found[#found + 1] = path
+        break
+      end
+    end
+  end
+  return found
+end
+
+--- Everything the verb `prompt` carries for a text, but the session.
+---@param text string
+---@param chips? acp.Chip[]
+---@param n? integer the composer whose attachments go along
+---@param more? string[] further files, absolute
+---@return table args
+function M.prompt(text, chips, n, more)
+  local cwd = places.cwd()
+  local ranges = vim.tbl_map(M.resolve, chips or {})
+  local paths = n and require('acp.ui.attachments').list(n) or {}
+  for _, path in ipairs(vim.list_extend(M.mentions(text, cwd), more or {})) do
+    if not vim.tbl_contains(paths, path) then
+      paths[#paths + 1] = path
+    end
+  end
+  local variables = require('acp.ui.composer.variables').used(text)
+  return {
+    text = text,
+    cwd = cwd,
+    range = ranges[#ranges],
+    ranges = #ranges > 1 and ranges or nil,
+    attach = #paths > 0 and require('acp.ui.attachments').carried(paths) or nil,
+    variables = #variables > 0 and variables or nil,
+  }
+end
+
+return M

@@ -1,0 +1,188 @@
+--- A prompt on its way to the host is not lost: until the host says that it has it, it can come
+--- back.
+local M = {}
+
+---@class acp.Delivered: acp.KeptPrompt
+---@field id integer
+---@field n integer
+
+local KNOWN = 200
+
+--- What was sent and the host has not said it has, oldest first.
+local unconfirmed = {} ---@type acp.Delivered[]
+--- What the host has taken, the last of it, oldest first.
+local taken = {} ---@type acp.Delivered[]
+local numbers = 0
+
+--- A number that no other prompt of this Neovim has.
+---@return integer
+function M.reserve()
+  numbers = numbers + 1
+  return numbers
+end
+
+--- The host is gone: what it never took goes back into the composers.
+function M.host_gone()
+  local lost = unconfirmed
+  unconfirmed = {}
+  for i = #lost, 1, -1 do
+    require('acp.base.signals').emit('prompt_comes_back', lost[i].n, lost[i].text)
+  end
+end
+
+--- Frame operation: the host has taken a prompt. What becomes of it is told as that of all others.
+---@param id integer
+function M.taken(id)
+  unconfirmed = vim.tbl_filter(function(one)
+    if one.id == id then
+      taken[#taken + 1] = one
+    end
+    return one.id ~= id
+  end, unconfirmed)
+  while #taken > KNOWN do
+    table.remove(taken, 1)
+  end
+  require('acp.base.signals').emit('draft_goes')
+end
+
+--- What is known of a prompt in the queue of session `n`; the host tells its words only.
+---@param n integer
+---@param text string
+---@param used table<integer, true> by number
+---@return acp.KeptPrompt|nil
+local function known(n, text, used)
+  for _, one in ipairs(taken) do
+    if one.text == text and not used[one.id] then
+      used[one.id] = true
+      return one
+    end
+  end
+  -- Names of attachments stand in brackets where a prompt has no words.
+  return not text:match('^%[.*%]$') and { n = n, text = text } or nil
+end
+
+--- The prompts that no agent has got yet: those in the queues, and those on their way to the host.
+---@return acp.KeptPrompt[]
+function M.waiting()
+  local found, used = {}, {}
+  local sessions = require('acp.base.state').get().sessions
+  local order = vim.tbl_keys(sessions)
+  table.sort(order)
+  for _, n in ipairs(order) do
+    for _, text in ipairs(sessions[n].queue or {}) do
+      found[#found + 1] = known(n, text, used)
+    end
+  end
+  return vim.list_extend(found, unconfirmed)
+end
+
+local function on_state()
+  local host = require('acp.base.state').get().host
+  if host ~= 'running' and host ~= 'starting' and #unconfirmed > 0 then
+    M.host_gone()
+  end
+end
+
+local watch = require('acp.base.once')(function()
+  vim.api.nvim_create_autocmd('User', {
+    group = vim.api.nvim_create_augroup('acp.delivery', {}),
+    pattern = 'AcpState',
+    callback = on_state,
+  })
+end)
+
+--- Whether a prompt goes to a session that is there already, in a directory of its own.
+---@param args table of the verb `prompt`
+---@return boolean
+local function housed(args)
+  local state = require('acp.base.state').get()
+  local n = args.session or state.current
+  local session = n and not args.new and state.sessions[n]
+  return session
+      and session.id
+      and session.status ~= 'closed'
+      and (args.agent == nil or args.agent == session.agent)
+    or false
+end
+
+--- Remember a prompt until the host says that it has it.
+---@param n integer
+---@param args table of the verb `prompt`
+local function track(n, args)
+  if not args.text then
+    return
+  end
+  watch()
+  unconfirmed[#unconfirmed + 1] = {
+    id = args.delivery,
+    n = n,
+    text = args.text,
+    ranges = args.ranges or (args.range and { args.range }) or nil,
+    paths = args.attach and vim.tbl_map(function(file)
+      return type(file) == 'table' and file.path or file
+    end, args.attach),
+  }
+  require('acp.base.signals').emit('draft_goes')
+end
+
+--- Hand over a prompt; its text comes to composer `n` unless the host takes it.
+---@param n integer
+---@param args table of the verb `prompt`
+---@return boolean sent
+function M.send(n, args)
+  if args.cwd == '' and not housed(args) and not require('acp.ui.composer.places').place() then
+    return false
+  end
+  args.delivery = args.delivery or M.reserve()
+  if require('acp.config').get().follow then
+    require('acp.ui.follow').begin()
+  end
+  if not require('acp.base.host').notify('prompt', args) then
+    return false
+  end
+  track(n, args)
+  require('acp.ui.attachments').remove(n)
+  return true
+end
+
+--- Let prompts wait in the queue of session `n` until the user lets them go.
+---@param n integer
+---@param prompts table[] as the verb `prompt` takes them
+function M.hold(n, prompts)
+  if
+    require('acp.base.host').notify('queue', { session = n, action = 'hold', prompts = prompts })
+  then
+    for _, args in ipairs(prompts) do
+      track(n, args)
+    end
+  end
+end
+
+--- The same for one that was not written in a composer; a text that cannot be sent goes there.
+---@param n integer
+---@param args table of the verb `prompt`
+function M.prompt(n, args)
+  if not M.send(n, args) and args.text then
+    require('acp.base.signals').emit('prompt_comes_back', n, args.text)
+  end
+end
+
+--- Send what no composer held: a text, or ACP content blocks.
+---@param text_or_blocks string|table[]
+---@param opts acp.PromptOpts
+function M.write(text_or_blocks, opts)
+  local context = require('acp.ui.composer.context')
+  local n = opts.session or require('acp.base.state').meant()
+  local blocks = type(text_or_blocks) == 'table'
+  local text = blocks and '' or text_or_blocks --[[@as string]]
+  local args =
+    context.prompt(text, nil, n, require('acp.ui.composer.places').absolute(opts.attach or {}))
+  args.session, args.new, args.agent, args.meta = opts.session, opts.new, opts.agent, opts.meta
+  if blocks then
+    local list = vim.islist(text_or_blocks) and text_or_blocks or { text_or_blocks }
+    args.text, args.blocks = nil, list
+  end
+  M.prompt(n, args)
+end
+
+return M

@@ -1,0 +1,113 @@
+--- Files below a directory, for `@file`. Listed in the background, cached, never waited for.
+local M = {}
+
+local FRESH_MS = 15000
+local LIMIT = 50000
+
+---@class acp.FileList
+---@field paths string[]
+---@field at integer when it was made, ms; -1 while there is none yet
+---@field busy boolean
+---@field waiting fun()[] called once when it is there
+
+local lists = {} ---@type table<string, acp.FileList>
+
+--- Programs that list files where git does not, best first; each prints paths relative to its
+--- directory, one a line.
+local LISTERS = {
+  { 'rg', '--no-config', '--files', '--hidden', '--glob', '!.git' },
+  { 'fd', '--type', 'f', '--hidden', '--exclude', '.git' },
+  { 'find', '.', '-name', '.git', '-prune', '-o', '-type', 'f', '-print' },
+}
+
+---@param output string
+---@return string[]
+local function parse(output)
+  local paths = {}
+  for line in output:gmatch('[^\r\n]+') do
+    paths[#paths + 1] = (line:gsub('^%./', ''))
+    if #paths == LIMIT then
+      break
+    end
+  end
+  table.sort(paths)
+  return paths
+end
+
+---@param list acp.FileList
+---@param paths string[]
+local function finish(list, paths)
+  list.paths, list.at, list.busy = paths, vim.uv.now(), false
+  local waiting = list.waiting
+  list.waiting = {}
+  for _, fn in ipairs(waiting) do
+    fn()
+  end
+end
+
+--- Try the listers in turn; the first that ends well is believed.
+---@param cwd string
+---@param list acp.FileList
+---@param i integer
+local function try(cwd, list, i)
+  local argv = LISTERS[i]
+  if not argv then
+    finish(list, {})
+    return
+  end
+  local env = require('acp.base.git').environment()
+  local opts = { cwd = cwd, text = true, timeout = 10000, env = env, clear_env = true }
+  local ok = pcall(vim.system, argv, opts, function(result)
+    vim.schedule(function()
+      if result.code == 0 then
+        finish(list, parse(result.stdout or ''))
+      else
+        try(cwd, list, i + 1)
+      end
+    end)
+  end)
+  if not ok then
+    try(cwd, list, i + 1)
+  end
+end
+
+--- See to it that there will be a fresh list. Returns at once.
+---@param cwd string
+function M.warm(cwd)
+  local list = lists[cwd] or { paths = {}, at = -1, busy = false, waiting = {} }
+  lists[cwd] = list
+  local fresh = list.at >= 0 and vim.uv.now() - list.at < FRESH_MS
+  if not list.busy and not fresh then
+    list.busy = true
+    require('acp.base.git').list(cwd, function(output)
+      if output then
+        finish(list, parse(output))
+      else
+        try(cwd, list, 1)
+      end
+    end)
+  end
+end
+
+--- Call `fn` when the first list of `cwd` is there.
+---@param cwd string
+---@param fn fun()
+function M.when_ready(cwd, fn)
+  M.warm(cwd)
+  if lists[cwd].at >= 0 then
+    fn()
+  else
+    table.insert(lists[cwd].waiting, fn)
+  end
+end
+
+--- What is known now, relative to `cwd`, sorted.
+---@param cwd string
+---@return string[] paths
+---@return boolean ready whether there is a list at all
+function M.list(cwd)
+  M.warm(cwd)
+  return lists[cwd].paths, lists[cwd].at >= 0
+end
+
+return M

@@ -1,0 +1,141 @@
+--- Prompts that waited in the queue when an earlier Neovim ended. They go when the user says so.
+--- Once the directory has a session they are in its queue, on hold; until then they are here.
+local M = {}
+
+---@class acp.HeldPrompt: acp.KeptPrompt
+---@field id integer
+---@field cwd string
+
+local list = {} ---@type acp.HeldPrompt[]
+
+local function changed()
+  require('acp.base.signals').emit('draft_goes')
+end
+
+--- Those that wait here.
+---@return acp.HeldPrompt[]
+function M.list()
+  return list
+end
+
+---@return boolean
+function M.any()
+  return #list > 0
+end
+
+---@param cwd string
+---@param prompt acp.KeptPrompt
+---@return acp.HeldPrompt
+local function record(cwd, prompt)
+  return {
+    id = require('acp.ui.composer.delivery').reserve(),
+    cwd = cwd,
+    text = prompt.text,
+    paths = prompt.paths,
+    ranges = prompt.ranges,
+  }
+end
+
+--- What the verbs `prompt` and `queue` take for one of them.
+---@param prompt acp.HeldPrompt
+---@return table
+local function args_of(prompt)
+  local context = require('acp.ui.composer.context')
+  local chips = vim.tbl_map(context.fixed_chip, prompt.ranges or {})
+  local args = context.prompt(prompt.text, chips, nil, prompt.paths)
+  args.cwd, args.delivery = prompt.cwd, prompt.id
+  return args
+end
+
+--- The session in a directory that can take them: the current one where it can.
+---@param cwd string
+---@return integer|nil n
+local function session_in(cwd)
+  local state = require('acp.base.state').get()
+  local function fits(n)
+    local session = state.sessions[n]
+    local open = session and (session.status == 'idle' or session.status == 'running')
+    return open and session.cwd == cwd and not session.parent
+  end
+  if state.host ~= 'running' or fits(state.current) then
+    return state.host == 'running' and state.current or nil
+  end
+  local numbers = vim.tbl_filter(fits, vim.tbl_keys(state.sessions))
+  table.sort(numbers)
+  return numbers[1]
+end
+
+--- Let a session have those of its directory, if there is one.
+function M.hand_over()
+  if #list == 0 then
+    return
+  end
+  local left, given = {}, {} ---@type acp.HeldPrompt[], table<integer, table[]>
+  for _, prompt in ipairs(list) do
+    local n = session_in(prompt.cwd)
+    if n then
+      given[n] = given[n] or {}
+      table.insert(given[n], prompt)
+    else
+      left[#left + 1] = prompt
+    end
+  end
+  list = left
+  for n, prompts in pairs(given) do
+    require('acp.ui.composer.delivery').hold(n, vim.tbl_map(args_of, prompts))
+  end
+end
+
+--- More of them wait.
+---@param cwd string
+---@param prompts acp.KeptPrompt[]
+function M.add(cwd, prompts)
+  for _, prompt in ipairs(prompts) do
+    list[#list + 1] = record(cwd, prompt)
+  end
+  M.hand_over()
+end
+
+---@return string[]
+function M.texts()
+  return vim.tbl_map(function(prompt)
+    return prompt.text
+  end, list)
+end
+
+--- Let these wait in their place, those whose words did not change with what goes along.
+---@param texts string[]
+function M.set(texts)
+  local before, cwd = list, list[1] and list[1].cwd or require('acp.ui.composer.places').cwd()
+  list = vim.tbl_map(function(text)
+    for i, prompt in ipairs(before) do
+      if vim.trim(prompt.text) == vim.trim(text) then
+        return table.remove(before, i)
+      end
+    end
+    return record(cwd, { text = text })
+  end, texts)
+  changed()
+end
+
+--- Drop them; false when there are none.
+---@return boolean
+function M.clear()
+  local any = #list > 0
+  list = {}
+  if any then
+    changed()
+  end
+  return any
+end
+
+--- Send them all.
+function M.run()
+  local prompts = list
+  list = {}
+  for _, prompt in ipairs(prompts) do
+    require('acp.ui.composer.delivery').prompt(require('acp.base.state').meant(), args_of(prompt))
+  end
+end
+
+return M

@@ -1,0 +1,445 @@
+--- The prompt composer `acp://composer/{n}`: an ordinary buffer, `:w` sends. Not one keystroke is
+--- lost: a text that was sent comes back unless the host took it; drafts outlive `:bdelete`,
+--- `:edit`.
+---
+--- The buffer never counts as modified: `:wall` must not send half a prompt, and `:qall` must
+--- not be stopped by one.
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('acp.composer')
+
+---@class acp.Composer
+---@field bufnr integer
+---@field walk acp.Walk
+---@field chips acp.Chip[]
+---@field new boolean the next prompt opens a new session
+
+local composers = {} ---@type table<integer, acp.Composer>
+local drafts = {} ---@type table<integer, string[]> of buffers that were unloaded
+local numbers = {} ---@type table<integer, integer> of the prompts that are being written
+
+---@param n integer
+---@return string
+local function name_of(n)
+  return 'acp://composer/' .. n
+end
+
+--- The composer's buffer, nil when it was never opened.
+---@param n integer
+---@return integer|nil
+function M.bufnr(n)
+  local it = composers[n]
+  return it and vim.api.nvim_buf_is_valid(it.bufnr) and it.bufnr or nil
+end
+
+---@param bufnr integer
+---@return string[]
+local function lines_of(bufnr)
+  return vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+end
+
+---@param lines string[]
+---@return boolean
+local function blank(lines)
+  return table.concat(lines):match('^%s*$') ~= nil
+end
+
+--- What stands under the text: the attached lines; and in an empty composer how to send.
+---@param n integer
+function M.decorate(n)
+  local it = composers[n]
+  if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then
+    return
+  end
+  vim.api.nvim_buf_clear_namespace(it.bufnr, ns, 0, -1)
+  local below = {}
+  for _, chip in ipairs(it.chips) do
+    local label =
+      require('acp.ui.composer.places').label(require('acp.ui.composer.context').resolve(chip))
+    below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } }
+  end
+  for _, path in ipairs(require('acp.ui.attachments').list(n)) do
+    below[#below + 1] = { { '  + ' .. require('acp.ui.attachments').label(path), 'AcpAttachment' } }
+  end
+  local count = vim.api.nvim_buf_line_count(it.bufnr)
+  if #below > 0 then
+    vim.api.nvim_buf_set_extmark(it.bufnr, ns, count - 1, 0, { virt_lines = below })
+  end
+  if count == 1 and lines_of(it.bufnr)[1] == '' then
+    vim.api.nvim_buf_set_extmark(it.bufnr, ns, 0, 0, {
+      virt_text = { { require('acp.ui.composer.placeholder').text(n, it.new), 'AcpPlaceholder' } },
+      virt_text_pos = 'overlay',
+    })
+  end
+end
+
+--- Keep decoration and the flag 'modified' right after every change, whoever made it.
+---@param n integer
+---@param bufnr integer
+local function watch(n, bufnr)
+  local due = false
+  vim.api.nvim_buf_attach(bufnr, false, {
+    on_lines = function()
+      vim.bo[bufnr].modified = false -- `:wa` may follow at once
+      require('acp.base.signals').emit('draft_changed')
+      if due then
+        return
+      end
+      due = true
+      vim.schedule(function()
+        due = false
+        if vim.api.nvim_buf_is_loaded(bufnr) then
+          vim.bo[bufnr].modified = false
+          M.decorate(n)
+        end
+      end)
+    end,
+  })
+end
+
+---@param n integer
+---@param bufnr integer
+local function dress(n, bufnr)
+  require('acp.ui.scratch').set_options(bufnr, {
+    buftype = 'acwrite',
+    modifiable = true, -- whatever that of files is
+    bufhidden = 'hide',
+    buflisted = false,
+    swapfile = false,
+    modeline = false,
+    filetype = 'acpcomposer',
+    omnifunc = "v:lua.require'acp.ui.composer.completion'.omni",
+    textwidth = 0,
+  })
+  local draft = drafts[n]
+  if draft then
+    drafts[n] = nil
+    vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, draft)
+  end
+  vim.bo[bufnr].modified = false
+  local group = vim.api.nvim_create_augroup('acp.composer.' .. n, {})
+  -- By buffer, not by name: `:w other` is a write of this buffer too.
+  vim.api.nvim_create_autocmd({ 'BufWriteCmd', 'FileWriteCmd' }, {
+    group = group,
+    buffer = bufnr,
+    callback = function(args)
+      M.write(n, args)
+    end,
+  })
+  watch(n, bufnr)
+  require('acp.ui.exits').watch(bufnr, group, function()
+    return not blank(lines_of(bufnr))
+  end)
+  require('acp.ui.keymaps').attach('composer', bufnr, n)
+end
+
+---@param bufnr integer
+---@return acp.Composer
+local function record(bufnr)
+  local walk = require('acp.ui.composer.history').walk()
+  return { bufnr = bufnr, walk = walk, chips = {}, new = false }
+end
+
+local announced = '' -- the sessions when this was last looked at
+
+--- A session that has just come to be learns of the composer that waited for it; what an empty
+--- one shows depends on how many there are.
+local function announce()
+  local state = require('acp.base.state')
+  local sessions = {}
+  for n, session in pairs(state.get().sessions) do
+    sessions[#sessions + 1] = n .. (session.status == 'closed' and '-' or '+')
+  end
+  table.sort(sessions)
+  local changed = table.concat(sessions) ~= announced
+  announced = table.concat(sessions)
+  for n, it in pairs(composers) do
+    local session = state.get().sessions[n]
+    local there = session and vim.api.nvim_buf_is_valid(it.bufnr)
+    local new = there and session.composer_bufnr ~= it.bufnr
+    if new then
+      state.set_buffer(n, 'composer_bufnr', it.bufnr)
+    end
+    if new or changed then
+      M.decorate(n)
+    end
+  end
+end
+
+--- Autocommands for all composers: unloading keeps the draft, reading brings it back.
+local function register()
+  local group = vim.api.nvim_create_augroup('acp.composer', {})
+  local function on(event, callback)
+    vim.api.nvim_create_autocmd(event, {
+      group = group,
+      pattern = 'acp://composer/*',
+      callback = function(args)
+        local n = tonumber(vim.api.nvim_buf_get_name(args.buf):match('^acp://composer/(%d+)$'))
+        if n then
+          callback(n, args)
+        end
+      end,
+    })
+  end
+  vim.api.nvim_create_autocmd('User', {
+    group = group,
+    pattern = 'AcpState',
+    callback = announce,
+  })
+  on('BufUnload', function(n, args)
+    local lines = lines_of(args.buf)
+    drafts[n] = not blank(lines) and lines or nil
+  end)
+  on('BufReadCmd', function(n, args)
+    composers[n] = composers[n] or record(args.buf)
+    composers[n].bufnr = args.buf
+    dress(n, args.buf)
+    M.decorate(n)
+  end)
+end
+
+--- The composer of session `n`, made when there is none. Before the first session it is that of
+--- the session to come.
+---@param n integer
+---@return integer bufnr
+function M.ensure(n)
+  require('acp.ui.highlights').define()
+  local it = composers[n]
+  if it and vim.api.nvim_buf_is_loaded(it.bufnr) then
+    return it.bufnr
+  end
+  if next(composers) == nil then
+    register()
+  end
+  local bufnr = vim.fn.bufadd(name_of(n))
+  composers[n] = it or record(bufnr)
+  composers[n].bufnr = bufnr
+  require('acp.ui.current').watch()
+  if vim.api.nvim_buf_is_loaded(bufnr) then -- as a session file leaves it
+    dress(n, bufnr)
+    M.decorate(n)
+  end
+  vim.fn.bufload(bufnr) -- BufReadCmd above dresses it
+  announce()
+  return bufnr
+end
+
+--- What the verb `prompt` says about the session: this one, or a new one where it does not exist
+--- yet.
+---@param n integer
+---@return table
+local function target(n)
+  local sessions = require('acp.base.state').get().sessions
+  if composers[n].new or not sessions[n] then
+    return { new = (composers[n].new or next(sessions) ~= nil) or nil }
+  end
+  return { session = n }
+end
+
+--- Send lines `first` to `last` (all by default) of composer `n` and take them out of it.
+---@param n integer
+---@param first? integer 1-based
+---@param last? integer 1-based, inclusive
+function M.send(n, first, last)
+  local it = composers[n]
+  local lines = vim.api.nvim_buf_get_lines(it.bufnr, (first or 1) - 1, last or -1, false)
+  if blank(lines) then
+    require('acp.base.notify').echo('info', 'nothing to send')
+    return
+  end
+  local text = table.concat(lines, '\n')
+  local args =
+    vim.tbl_extend('error', require('acp.ui.composer.context').prompt(text, it.chips, n), target(n))
+  args.composer = n
+  local whole = (first or 1) <= 1 and (last or #lines) >= vim.api.nvim_buf_line_count(it.bufnr)
+  args.delivery = whole and numbers[n] or nil
+  if not require('acp.ui.composer.delivery').send(n, args) then
+    return
+  end
+  numbers[n] = nil
+  require('acp.ui.chat').follow(n)
+  require('acp.ui.composer.history').add(text)
+  it.walk, it.chips, it.new = require('acp.ui.composer.history').walk(), {}, false
+  vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
+  vim.bo[it.bufnr].modified = false
+end
+
+--- Send, and close the window: what `ZZ` does with a file.
+---@param n integer
+function M.finish(n)
+  if not blank(lines_of(composers[n].bufnr)) then
+    M.send(n)
+  end
+  require('acp.ui.window').close(vim.api.nvim_get_current_win())
+end
+
+--- `:w` sends, `:2,3w!` sends these lines, `:w file` writes a file as everywhere else.
+---@param n integer
+---@param args { buf: integer, match: string, file: string }
+function M.write(n, args)
+  local first, last = vim.fn.line("'["), vim.fn.line("']")
+  if not vim.endswith(args.match, name_of(n)) then
+    local lines = vim.api.nvim_buf_get_lines(args.buf, first - 1, last, false)
+    vim.fn.writefile(lines, args.match)
+    return
+  end
+  if not require('acp.buffers.automatic_saves').saves() then -- else it is half written
+    M.send(n, first, last)
+  end
+end
+
+--- Put text in front of what is there: the host could not use it.
+---@param n integer
+---@param text string
+---@param paths? string[] files that were attached
+---@param ranges? { path: string, first: integer, last: integer }[] lines that were
+function M.give_back(n, text, paths, ranges)
+  local bufnr = M.ensure(n)
+  local lines = vim.split(text, '\n', { plain = true })
+  if blank(lines_of(bufnr)) then
+    vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
+  else
+    vim.api.nvim_buf_set_lines(bufnr, 0, 0, false, lines)
+  end
+  vim.bo[bufnr].modified = false
+  vim.list_extend(composers[n].chips, require('acp.ui.composer.context').chips(ranges or {}))
+  require('acp.ui.attachments').restore(n, paths or {})
+  -- Why the host is not there is said in one line as well, and counts more.
+  local quiet = require('acp.base.state').get().host == 'running'
+  if quiet and not require('acp.ui.window').showing(bufnr) then
+    require('acp.base.notify').echo(
+      'info',
+      'the prompt is back in the composer, :AcpPrompt goes there'
+    )
+  end
+end
+
+---@param n integer
+---@return string
+local function text_of(n)
+  local it = composers[n]
+  local there = it and vim.api.nvim_buf_is_loaded(it.bufnr)
+  return table.concat(there and lines_of(it.bufnr) or drafts[n] or {}, '\n')
+end
+
+--- What is written in composers and waits there, with what goes along.
+---@return acp.KeptPrompt[]
+function M.contents()
+  local media, context = require('acp.ui.attachments'), require('acp.ui.composer.context')
+  local found, order = {}, vim.list_extend(vim.tbl_keys(composers), media.composers())
+  table.sort(order)
+  for _, n in ipairs(vim.fn.uniq(order)) do
+    local text, paths = text_of(n), media.list(n)
+    local ranges = vim.tbl_map(context.resolve, composers[n] and composers[n].chips or {})
+    if text:match('%S') or #paths > 0 or #ranges > 0 then
+      numbers[n] = numbers[n] or require('acp.ui.composer.delivery').reserve()
+      local draft = { n = n, id = numbers[n], text = text, paths = paths, ranges = ranges }
+      found[#found + 1] = draft
+    end
+  end
+  return found
+end
+
+--- Put a draft of an earlier Neovim into composer `n`, unless something is written there.
+---@param n integer
+---@param draft acp.KeptPrompt
+---@return boolean
+function M.restore(n, draft)
+  local bufnr = M.ensure(n)
+  if not blank(lines_of(bufnr)) then
+    return false
+  end
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split(draft.text, '\n', { plain = true }))
+  vim.bo[bufnr].modified = false
+  local chips = vim.tbl_map(require('acp.ui.composer.context').fixed_chip, draft.ranges or {})
+  vim.list_extend(composers[n].chips, chips)
+  require('acp.ui.attachments').restore(n, draft.paths or {})
+  return true
+end
+
+--- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
+---@param by integer
+---@param n integer
+function M.browse(by, n)
+  local it = composers[n]
+  local present = table.concat(lines_of(it.bufnr), '\n')
+  local text = require('acp.ui.composer.history').step(it.walk, by * vim.v.count1, present)
+  if not text then
+    require('acp.base.notify').echo('info', by > 0 and 'no earlier prompt' or 'no later prompt')
+    return
+  end
+  vim.api.nvim_buf_set_lines(it.bufnr, 0, -1, false, vim.split(text, '\n', { plain = true }))
+  local win = require('acp.ui.window').showing(it.bufnr)
+  if win then
+    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 })
+  end
+end
+
+--- Below its chat, of which it leaves half to be read.
+---@param n integer
+---@return acp.OpenOpts
+local function place(n)
+  local chat = require('acp.ui.window').showing(require('acp.ui.chat.buffers').bufnr(n))
+  local half = chat and math.max(math.floor(vim.api.nvim_win_get_height(chat) / 2) - 1, 1) or 8
+  return { layout = 'bottom', size = math.min(half, 8), under = chat, enter = true }
+end
+
+---@class acp.ComposeOpts
+---@field session? integer
+---@field new? boolean
+---@field range? { bufnr: integer, first: integer, last: integer }
+---@field insert? boolean
+
+--- Go to the composer, opening its window below the chat or at the bottom. The user's own act.
+---@param opts? acp.ComposeOpts
+function M.open(opts)
+  opts = opts or {}
+  local n = opts.session
+    or (opts.new and require('acp.base.state').next())
+    or require('acp.base.state').meant()
+  local bufnr = M.ensure(n)
+  local it = composers[n]
+  it.new = it.new or opts.new or false
+  if opts.range then
+    local range = opts.range
+    it.chips[#it.chips + 1] =
+      require('acp.ui.composer.context').chip(range.bufnr, range.first, range.last)
+    require('acp.base.signals').emit('draft_changed')
+  end
+  local back = require('acp.base.signals').emit('composer_opens', n)
+  require('acp.ui.composer.files').warm(require('acp.ui.composer.places').cwd())
+  local window = require('acp.ui.window')
+  window.when_free(function()
+    local win = window.showing(bufnr)
+    if win then
+      vim.api.nvim_set_current_win(win)
+    else
+      win = window.open_beside(bufnr, place(n))
+    end
+    if back and win then
+      local lines = lines_of(bufnr)
+      vim.api.nvim_win_set_cursor(win, { #lines, #lines[#lines] })
+    end
+    M.decorate(n)
+    if opts.insert then
+      vim.cmd.startinsert({ bang = true })
+    end
+  end)
+end
+
+--- Insert mode at the end of the line, where the user is in a composer: his key led him there.
+function M.type()
+  if vim.bo.filetype == 'acpcomposer' then
+    vim.cmd.startinsert({ bang = true })
+  end
+end
+
+--- From the chat: go to its composer and type.
+---@param n? integer
+function M.open_insert(n)
+  local session = n and require('acp.base.state').get().sessions[n]
+  -- A subagent takes no prompts of ours; the session above it does.
+  M.open({ session = session and session.parent or n, insert = true })
+end
+
+return M

@@ -1,0 +1,174 @@
+--- `{name}` (or `@{name}`) in a prompt: what the editor knows, resolved when the prompt is sent.
+--- The text itself is never changed; each variable goes along as a text of its own.
+local M = {}
+
+---@class acp.Variable
+---@field name string
+---@field text string
+
+--- The window the user works in: the current one, or the one before when that is ours.
+---@return integer winid
+local function work_window()
+  local win = vim.api.nvim_get_current_win()
+  if vim.w[win].acp then
+    local last = vim.fn.win_getid(vim.fn.winnr('#'))
+    win = last ~= 0 and not vim.w[last].acp and last or win
+  end
+  return win
+end
+
+---@param bufnr integer
+---@return string
+local function name_of(bufnr)
+  local path = require('acp.ui.composer.places').path(bufnr)
+  return path ~= '' and path or ('buffer ' .. bufnr)
+end
+
+---@param item vim.Diagnostic
+---@return string
+local function diagnostic_line(item)
+  local severity = vim.diagnostic.severity[item.severity]
+  local where = ('%s:%d:%d'):format(name_of(item.bufnr), item.lnum + 1, item.col + 1)
+  return ('%s: %s: %s'):format(where, severity, (item.message:gsub('%s+', ' ')))
+end
+
+--- Tree-sitter nodes that are a function, by a part of their type's name.
+---@param bufnr integer
+---@param row integer 0-based
+---@param col integer
+---@return string|nil
+local function enclosing_function(bufnr, row, col)
+  local ok, node = pcall(vim.treesitter.get_node, { bufnr = bufnr, pos = { row, col } })
+  while ok and node do
+    if node:type():match('function') or node:type():match('method') then
+      local first, _, last = node:range()
+      return require('acp.ui.composer.places').range(bufnr, first + 1, last + 1).text
+    end
+    node = node:parent()
+  end
+end
+
+---@type table<string, fun(win: integer, bufnr: integer): string>
+local resolve = {}
+
+function resolve.this(win, bufnr)
+  local at = vim.api.nvim_win_get_cursor(win)
+  local line = vim.api.nvim_buf_get_lines(bufnr, at[1] - 1, at[1], false)[1] or ''
+  return ('%s:%d:%d: %s'):format(name_of(bufnr), at[1], at[2] + 1, line)
+end
+
+function resolve.buffer(_, bufnr)
+  local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+  return name_of(bufnr) .. '\n' .. table.concat(lines, '\n')
+end
+
+function resolve.selection(_, bufnr)
+  local first = vim.api.nvim_buf_get_mark(bufnr, '<')[1]
+  local last = vim.api.nvim_buf_get_mark(bufnr, '>')[1]
+  if first == 0 or last < first then
+    return ''
+  end
+  local places = require('acp.ui.composer.places')
+  local range = places.range(bufnr, first, last)
+  local text = vim.api.nvim_buf_call(bufnr, function()
+    local kind = vim.fn.visualmode()
+    local from, to = vim.fn.getpos("'<"), vim.fn.getpos("'>")
+    return kind ~= '' and table.concat(vim.fn.getregion(from, to, { type = kind }), '\n')
+  end)
+  return places.label(range) .. '\n' .. (text or range.text)
+end
+
+resolve['function'] = function(win, bufnr)
+  local at = vim.api.nvim_win_get_cursor(win)
+  return enclosing_function(bufnr, at[1] - 1, at[2]) or ''
+end
+
+function resolve.diagnostics(_, bufnr)
+  return table.concat(vim.tbl_map(diagnostic_line, vim.diagnostic.get(bufnr)), '\n')
+end
+
+function resolve.quickfix()
+  local lines = {}
+  for _, item in ipairs(vim.fn.getqflist()) do
+    local where = item.bufnr > 0 and name_of(item.bufnr) or ''
+    lines[#lines + 1] = ('%s:%d:%d: %s'):format(where, item.lnum, item.col, item.text)
+  end
+  return table.concat(lines, '\n')
+end
+
+function resolve.buffers()
+  local lines = {}
+  for _, info in ipairs(vim.fn.getbufinfo({ buflisted = 1 })) do
+    lines[#lines + 1] = name_of(info.bufnr) .. (info.changed == 1 and ' (unsaved changes)' or '')
+  end
+  return table.concat(lines, '\n')
+end
+
+--- What buffers have that their files have not: a unified diff each. What git knows of the files
+--- the host adds when it sends.
+function resolve.diff()
+  local found = {}
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    local path = vim.api.nvim_buf_is_loaded(bufnr) and require('acp.ui.composer.places').path(bufnr)
+      or ''
+    if path ~= '' and vim.bo[bufnr].modified then
+      local file = require('acp.buffers.nofollow').readable(bufnr) and io.open(path, 'rb') or nil
+      local before = file and file:read('*a') or ''
+      if file then
+        file:close()
+      end
+      local after = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
+      local diff = vim.diff(before, after, { ctxlen = 3 })
+      if diff ~= '' then
+        found[#found + 1] = ('unsaved: %s\n%s'):format(path, diff)
+      end
+    end
+  end
+  return table.concat(found, '\n')
+end
+
+--- Variables that the host knows more of.
+local late = { diff = true }
+
+--- What each stands for.
+---@type table<string, string>
+M.about = {
+  this = "the cursor's file and line",
+  selection = 'the last visual selection',
+  buffer = 'the current buffer',
+  diagnostics = 'diagnostics of the current buffer',
+  quickfix = 'the quickfix list',
+  diff = 'what git says of the working tree',
+  ['function'] = 'the function around the cursor',
+  buffers = 'names of all listed buffers',
+}
+
+--- Names of all variables, sorted.
+---@return string[]
+function M.names()
+  local names = vim.tbl_keys(resolve)
+  table.sort(names)
+  return names
+end
+
+--- The variables that a text names, each once, in the text's order; those that stand for nothing
+--- are left out.
+---@param text string
+---@return acp.Variable[]
+function M.used(text)
+  local found, seen = {}, {}
+  local win ---@type integer|nil
+  for name in text:gmatch('{(%l+)}') do
+    if resolve[name] and not seen[name] then
+      seen[name] = true
+      win = win or work_window()
+      local value = resolve[name](win, vim.api.nvim_win_get_buf(win))
+      if value ~= '' or late[name] then
+        found[#found + 1] = { name = name, text = value }
+      end
+    end
+  end
+  return found
+end
+
+return M

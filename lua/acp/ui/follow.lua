@@ -1,0 +1,368 @@
+--- Follow-along: the window that the user named shows where the agent works. No other window is
+--- ever taken, the focus never moves, and as soon as the user does something there it waits.
+local M = {}
+
+local api = vim.api
+local ns = api.nvim_create_namespace('acp.follow')
+
+local SETTLE_MS, FLASH_MS = 100, 800
+local LABEL = '%#AcpFollow# acp follows %*'
+local PAUSED = '%#AcpFollowPaused# acp waits, :Acp follow goes on %*'
+
+---@class acp.Followed
+---@field win integer
+---@field active boolean false: the user works there
+---@field winbar string the window's own, without our label
+---@field at? { buf: integer, lnum: integer, col: integer, topline: integer } where we put it
+---@field applying? boolean
+
+---@class acp.Location
+---@field path string
+---@field line? integer 1-based
+
+local followed ---@type acp.Followed|nil
+local waiting ---@type acp.Location|nil the last place told, not shown yet
+local timer ---@type uv.uv_timer_t|nil
+local typed = false -- a key of the user's is being worked on
+local begun = false -- option `follow` has had its one effect
+
+-- The label ---------------------------------------------------------------------------------------
+
+---@param win integer
+---@return string
+local function winbar(win)
+  return api.nvim_get_option_value('winbar', { scope = 'local', win = win })
+end
+
+---@param win integer
+---@param value string
+local function set_winbar(win, value)
+  api.nvim_set_option_value('winbar', value, { scope = 'local', win = win })
+end
+
+--- A window's own winbar: what is left when our label is taken out of it.
+---@param value string
+---@return string
+local function without_label(value)
+  return (value:gsub('%%#AcpFollow%a*#.-%%%*', ''))
+end
+
+--- Neovim keeps a window's options by buffer, and splits copy them: the label turns up again in
+--- windows that follow nothing.
+---@param win integer
+local function strip(win)
+  local value = winbar(win)
+  local own = without_label(value)
+  if own ~= value then
+    set_winbar(win, own)
+  end
+end
+
+---@param state acp.Followed
+local function label(state)
+  set_winbar(state.win, (state.active and LABEL or PAUSED) .. state.winbar)
+end
+
+-- Where the user is -------------------------------------------------------------------------------
+
+---@param win integer
+---@return { buf: integer, lnum: integer, col: integer, topline: integer }
+local function place(win)
+  local cursor = api.nvim_win_get_cursor(win)
+  return {
+    buf = api.nvim_win_get_buf(win),
+    lnum = cursor[1],
+    col = cursor[2],
+    topline = vim.fn.line('w0', win),
+  }
+end
+
+local function pause()
+  if followed and followed.active then
+    followed.active, waiting = false, nil
+    label(followed)
+  end
+end
+
+--- The cursor or the view of the followed window moved. The agent's edits move them as well, and so
+--- do we; only what a key of the user's did counts.
+---@param win integer
+---@param edited? boolean
+local function moved(win, edited)
+  if not followed or win ~= followed.win or followed.applying or not typed then
+    return
+  end
+  if edited or not vim.deep_equal(place(win), followed.at) then
+    pause()
+  end
+end
+
+---@param args { event: string, buf: integer, match: string }
+local function on_event(args)
+  local win = api.nvim_get_current_win()
+  if args.event == 'WinClosed' then
+    if followed and tonumber(args.match) == followed.win then
+      followed, waiting = nil, nil
+    end
+  elseif args.event == 'WinScrolled' then
+    for id in pairs(vim.v.event) do
+      moved(tonumber(id) or 0)
+    end
+  elseif args.event == 'InsertEnter' then
+    if followed and win == followed.win then
+      pause()
+    end
+  else
+    moved(win, args.event == 'TextChanged')
+  end
+end
+
+--- A window came to another buffer, or is new.
+---@param args { event: string, buf: integer }
+local function on_buffer(args)
+  local win = api.nvim_get_current_win()
+  if not followed or win ~= followed.win then
+    strip(win)
+  elseif args.event == 'BufWinEnter' and not followed.applying then
+    followed.winbar = without_label(winbar(win))
+    pause()
+    label(followed)
+  end
+end
+
+local watch = require('acp.base.once')(function()
+  require('acp.ui.highlights').define()
+  local group = api.nvim_create_augroup('acp.follow', {})
+  local on = function(events, callback)
+    api.nvim_create_autocmd(events, { group = group, callback = callback })
+  end
+  on({ 'CursorMoved', 'TextChanged', 'InsertEnter', 'WinScrolled', 'WinClosed' }, on_event)
+  on({ 'BufWinEnter', 'WinNew' }, on_buffer)
+  vim.on_key(function(_, keys)
+    typed = typed or (keys ~= nil and keys ~= '')
+  end, ns)
+  -- By then a key has had all its effects; what comes after is not the user's.
+  on('SafeState', function()
+    typed = false
+  end)
+end)
+
+-- Following ---------------------------------------------------------------------------------------
+
+---@param path string
+---@return boolean
+local function readable(path)
+  local stat = vim.uv.fs_stat(path)
+  if stat then
+    return stat.type == 'file' and vim.uv.fs_access(path, 'R') == true
+  end
+  return require('acp.buffers.loaded').buffer(path) ~= nil
+end
+
+--- Light the line for a moment.
+---@param bufnr integer
+---@param line integer
+local function flash(bufnr, line)
+  local id = api.nvim_buf_set_extmark(bufnr, ns, line - 1, 0, {
+    line_hl_group = 'AcpFlash',
+    priority = 200,
+  })
+  vim.defer_fn(function()
+    if api.nvim_buf_is_valid(bufnr) then
+      api.nvim_buf_del_extmark(bufnr, ns, id)
+    end
+  end, FLASH_MS)
+end
+
+--- Put the line on the window's screen, in the middle when it is not there yet.
+---@param line integer
+local function reveal(line)
+  api.nvim_win_set_cursor(0, { line, 0 })
+  vim.cmd('silent! .foldopen!')
+  if line < vim.fn.line('w0') or line > vim.fn.line('w$') then
+    local top = math.max(line - math.floor(api.nvim_win_get_height(0) / 2), 1)
+    vim.fn.winrestview({ topline = top })
+  end
+end
+
+--- Show the file in the followed window, which is the current one here. `:hide`: unsaved edits of
+--- the buffer that was there stay; 'A' in 'shortmess': somebody else's swap file is no question.
+---@param state acp.Followed
+---@param location acp.Location
+local function edit(state, location)
+  local bufnr = require('acp.buffers.loaded').buffer(location.path)
+    or require('acp.buffers.add')(location.path)
+  if bufnr ~= api.nvim_get_current_buf() or (location.line or 0) ~= vim.fn.line('.') then
+    vim.cmd("mark '")
+  end
+  if bufnr ~= api.nvim_get_current_buf() then
+    vim.bo[bufnr].buflisted = true
+    set_winbar(state.win, state.winbar)
+    local shortmess = vim.go.shortmess
+    vim.go.shortmess = shortmess .. 'A'
+    local ok, why = pcall(vim.cmd, ('silent keepalt hide buffer %d'):format(bufnr))
+    vim.go.shortmess = shortmess
+    if not ok then
+      label(state)
+      error(why, 0)
+    end
+    state.winbar = without_label(winbar(state.win))
+    label(state)
+  end
+  if location.line then
+    local line = math.min(math.max(location.line, 1), api.nvim_buf_line_count(bufnr))
+    reveal(line)
+    flash(bufnr, line)
+  end
+end
+
+local apply
+
+---@param ms integer
+local function later(ms)
+  if timer then
+    return
+  end
+  timer = vim.defer_fn(function()
+    timer = nil
+    apply()
+  end, ms)
+end
+
+--- Whether Neovim refuses other buffers just now, in the command-line window or an <expr> mapping.
+---@param why string
+local function refused(why)
+  return why:find('E565') or why:find('E11:') or why:find('E523')
+end
+
+function apply()
+  local state, location = followed, waiting
+  waiting = nil
+  if not state or not state.active or not location then
+    return
+  end
+  if not api.nvim_win_is_valid(state.win) or not readable(location.path) then
+    return
+  end
+  state.applying = true
+  local ok, why = pcall(api.nvim_win_call, state.win, function()
+    edit(state, location)
+  end)
+  state.applying = false
+  state.at = place(state.win)
+  if not ok and refused(tostring(why)) then
+    waiting = waiting or location
+    later(SETTLE_MS)
+  elseif not ok then
+    error(why, 0)
+  end
+end
+
+--- The agent works here. The last of several places within 100 ms is shown.
+---@param session integer only the current session's places are followed
+---@param path string
+---@param line? integer|userdata 1-based, vim.NIL when not known
+function M.show(session, path, line)
+  local current = require('acp.base.state').current()
+  if not followed or not followed.active or (current and session ~= current) then
+    return
+  end
+  local file = require('acp.ui.jump').file(path, session)
+  waiting = file and { path = file, line = type(line) == 'number' and line or nil } or waiting
+  later(SETTLE_MS)
+end
+
+-- The command -------------------------------------------------------------------------------------
+
+--- Follow no longer; the window keeps what it shows.
+function M.stop()
+  local state = followed
+  followed, waiting = nil, nil
+  if state and api.nvim_win_is_valid(state.win) then
+    vim.w[state.win].acp_follow = nil
+    set_winbar(state.win, state.winbar)
+  end
+end
+
+---@param win integer
+---@return string|nil why not
+local function unfit(win)
+  if vim.w[win].acp or vim.w[win].acp_review then
+    return 'a window of acp cannot follow'
+  elseif api.nvim_win_get_config(win).relative ~= '' then
+    return 'a floating window cannot follow'
+  elseif vim.wo[win].winfixbuf or vim.bo[api.nvim_win_get_buf(win)].buftype ~= '' then
+    return 'this window is no place for files'
+  end
+end
+
+---@param win integer
+local function start(win)
+  M.stop()
+  watch()
+  strip(win)
+  followed = { win = win, active = true, winbar = winbar(win), at = place(win) }
+  vim.w[win].acp_follow = true
+  label(followed)
+end
+
+--- The followed window waited for the user; now it follows again.
+---@param state acp.Followed
+local function resume(state)
+  state.active, state.at = true, place(state.win)
+  label(state)
+end
+
+--- `:Acp follow`: off while a window follows, whichever that is. One that waits for the user goes
+--- on by the command in it, or in a window that cannot follow; else the current window follows.
+function M.toggle()
+  local win = api.nvim_get_current_win()
+  if followed and not api.nvim_win_is_valid(followed.win) then -- closed without autocommands
+    followed = nil
+  end
+  if followed and followed.active then
+    local elsewhere = followed.win ~= win
+    M.stop()
+    if elsewhere then
+      require('acp.base.notify').echo('info', 'follow-along is off')
+    end
+    return
+  end
+  local why = unfit(win)
+  if followed and (followed.win == win or why) then
+    resume(followed)
+    return
+  end
+  if why then
+    require('acp.base.notify').error(why)
+  else
+    start(win)
+  end
+end
+
+--- The first prompt is on its way: with option `follow` the window that is current then follows,
+--- or the one before it where that is one of ours.
+function M.begin()
+  if begun or followed then
+    return
+  end
+  begun = true
+  local before = vim.fn.win_getid(vim.fn.winnr('#'))
+  for _, win in ipairs({ api.nvim_get_current_win(), before }) do
+    if win ~= 0 and not unfit(win) then
+      start(win)
+      return
+    end
+  end
+end
+
+--- What the followed window does: `'following'`, `'paused'`, or nil where none follows.
+---@return 'following'|'paused'|nil
+---@return integer|nil win
+function M.status()
+  if followed then
+    return followed.active and 'following' or 'paused', followed.win
+  end
+end
+
+return M

@@ -1,0 +1,247 @@
+--- Forms that agents ask to be filled in: `acp://form/{id}`, an ordinary buffer. `:w` lets the host
+--- check it, the user looks at what would be sent, and only then it is.
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('acp.form')
+local ns_review = vim.api.nvim_create_namespace('acp.form.review')
+
+--- What starts the head of a field and a line of help, as `session/form_page.py` has it.
+local HEAD, HELP = '━━ ', '│ '
+
+---@class acp.Form
+---@field lines string[]
+---@field cursor integer 0-based row of the first value
+
+---@param id string
+---@return string
+local function name_of(id)
+  return 'acp://form/' .. id
+end
+
+---@param id string
+---@return integer|nil
+local function buffer_of(id)
+  local bufnr = require('acp.ui.scratch').find(name_of(id))
+  return bufnr and vim.bo[bufnr].buftype == 'acwrite' and bufnr or nil
+end
+
+--- The question whose form the user is in.
+---@return string|nil id
+function M.current()
+  local name = vim.api.nvim_buf_get_name(0)
+  return vim.bo.filetype == 'acpform' and name:match('^acp://form/(.+)$') or nil
+end
+
+---@param bufnr integer
+local function paint(bufnr)
+  vim.api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)
+  for row, line in ipairs(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)) do
+    local group = vim.startswith(line, HEAD) and 'AcpTitle'
+      or vim.startswith(line, HELP) and 'AcpMuted'
+    if group then
+      vim.api.nvim_buf_set_extmark(bufnr, ns, row - 1, 0, { end_col = #line, hl_group = group })
+    end
+  end
+end
+
+--- What was said about the last version of the text holds no more.
+---@param bufnr integer
+local function forget(bufnr)
+  vim.api.nvim_buf_clear_namespace(bufnr, ns_review, 0, -1)
+  vim.diagnostic.reset(ns, bufnr)
+end
+
+---@param id string
+---@param bufnr integer
+local function watch(id, bufnr)
+  vim.api.nvim_create_autocmd('BufWriteCmd', {
+    buffer = bufnr,
+    callback = function()
+      if require('acp.buffers.automatic_saves').saves() then
+        return
+      end
+      require('acp.base.host').notify('form_write', {
+        id = id,
+        lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false),
+      })
+      vim.bo[bufnr].modified = false
+    end,
+  })
+  vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
+    buffer = bufnr,
+    callback = function()
+      forget(bufnr)
+      paint(bufnr)
+    end,
+  })
+end
+
+---@param id string
+---@param form acp.Form
+---@return integer bufnr
+local function create(id, form)
+  require('acp.ui.highlights').define()
+  local bufnr = require('acp.ui.scratch').claim(name_of(id))
+  require('acp.ui.scratch').set_options(bufnr, {
+    buftype = 'acwrite',
+    modifiable = true, -- whatever that of files is
+    bufhidden = 'hide',
+    buflisted = false,
+    swapfile = false,
+    modeline = false,
+    filetype = 'acpform',
+  })
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, form.lines)
+  vim.bo[bufnr].modified = false
+  paint(bufnr)
+  watch(id, bufnr)
+  require('acp.ui.keymaps').attach('form', bufnr)
+  return bufnr
+end
+
+--- Frame operation: show a form; one that is open already stays as it is.
+---@param id string
+---@param form acp.Form
+function M.open(id, form)
+  local known = buffer_of(id)
+  local bufnr = known or create(id, form)
+  local window = require('acp.ui.window')
+  local enter = require('acp.ui.report').waiting()
+  local win = window.showing(bufnr)
+  if not win then
+    local size = math.min(#form.lines + 1, math.floor(vim.o.lines * 0.6))
+    win = window.open_beside(bufnr, { layout = 'bottom', size = size, enter = enter })
+  elseif enter then
+    window.focus(win)
+  end
+  if win and not known then
+    vim.api.nvim_win_set_cursor(win, { form.cursor + 1, 0 })
+  end
+end
+
+--- Frame operation: what is wrong with a form, `{row, text}` each, 0-based.
+---@param id string
+---@param problems { [1]: integer, [2]: string }[]
+function M.problems(id, problems)
+  local bufnr = buffer_of(id)
+  if not bufnr then
+    return
+  end
+  forget(bufnr)
+  -- Our windows have no sign column, and an empty field nothing to underline.
+  vim.diagnostic.config({ virtual_text = true }, ns)
+  vim.diagnostic.set(
+    ns,
+    bufnr,
+    vim.tbl_map(function(problem)
+      return {
+        lnum = problem[1],
+        col = 0,
+        message = problem[2],
+        severity = vim.diagnostic.severity.ERROR,
+        source = 'acp',
+      }
+    end, problems)
+  )
+end
+
+---@param bufnr integer
+---@param lines string[]
+local function show_review(bufnr, lines)
+  forget(bufnr)
+  local shown = { { { 'Would be sent:', 'AcpTitle' } } }
+  for _, line in ipairs(lines) do
+    shown[#shown + 1] = { { '  ' .. line, 'AcpNotice' } }
+  end
+  local last = vim.api.nvim_buf_line_count(bufnr) - 1
+  vim.api.nvim_buf_set_extmark(bufnr, ns_review, last, 0, { virt_lines = shown })
+end
+
+--- Frame operation: a form is right; send it?
+---@param id string
+---@param lines string[] what would be sent, one line a field
+function M.review(id, lines)
+  local bufnr = buffer_of(id)
+  if bufnr then
+    show_review(bufnr, lines)
+  end
+  local prompt = 'Send this form? ' .. table.concat(lines, ' · ')
+  local items = { 'Send', 'Keep editing', 'Decline' }
+  require('acp.ui.pick').choose(prompt, 'form', items, function(index)
+    if index == 1 then
+      require('acp.base.host').notify('form_send', { id = id })
+    elseif index == 3 then
+      require('acp.base.host').notify('answer', { id = id, choice = 'decline' })
+    end
+  end)
+end
+
+--- Frame operation: the question is answered, or taken back: then what was typed stays to be read.
+---@param id string
+---@param outcome string
+---@param by string
+function M.closed(id, outcome, by)
+  local bufnr = buffer_of(id)
+  if not bufnr then
+    return
+  end
+  if by == 'user' or not vim.bo[bufnr].modified then
+    require('acp.ui.window').close_all(bufnr)
+    vim.api.nvim_buf_delete(bufnr, { force = true })
+    return
+  end
+  vim.bo[bufnr].modified = false
+  vim.bo[bufnr].bufhidden = 'wipe'
+  forget(bufnr)
+  local whose = by == 'cancel' and '' or (' (%s)'):format(by)
+  local why = ('nothing is sent: the question is %s%s'):format(outcome, whose)
+  vim.api.nvim_buf_set_extmark(bufnr, ns_review, 0, 0, { virt_text = { { why, 'AcpWarning' } } })
+  require('acp.base.notify').echo('warn', why)
+end
+
+---@param line string
+---@return string|nil bracket
+---@return string|nil indent
+---@return string|nil mark
+---@return string|nil rest
+local function box(line)
+  local indent, open, mark, rest = line:match('^(%s*)([%(%[])(.?)[%)%]](.*)$')
+  return open, indent, mark, rest
+end
+
+---@param row integer 1-based
+---@param ticked boolean
+local function tick(row, ticked)
+  local open, indent, _, rest = box(vim.fn.getline(row))
+  local close = open == '(' and ')' or ']'
+  local line = indent .. open .. (ticked and 'x' or ' ') .. close .. rest
+  vim.api.nvim_buf_set_lines(0, row - 1, row, false, { line })
+end
+
+--- Of choices that exclude each other the others are not ticked any more.
+---@param row integer 1-based
+local function untick_around(row)
+  for _, step in ipairs({ -1, 1 }) do
+    local at = row + step
+    while box(vim.fn.getline(at)) == '(' do
+      tick(at, false)
+      at = at + step
+    end
+  end
+end
+
+--- `<CR>`: tick the box of the cursor's line, or take the tick away.
+function M.choose()
+  local row = vim.api.nvim_win_get_cursor(0)[1]
+  local open, _, mark = box(vim.fn.getline(row))
+  if not open then
+    vim.cmd.normal({ '+', bang = true, mods = { emsg_silent = true } })
+    return
+  end
+  if open == '(' then
+    untick_around(row)
+  end
+  tick(row, mark ~= 'x')
+end
+
+return M

@@ -1,0 +1,140 @@
+--- `g?`: the keys of a window, in a float that goes away with the next key that closes it.
+local M = {}
+
+local key_names = require('acp.ui.key_names')
+
+local ns = vim.api.nvim_create_namespace('acp.help')
+
+---@param keys acp.Key[] sorted by what they do
+---@return acp.Key[]
+local function by_rank(keys)
+  local at = {}
+  for i, key in ipairs(keys) do
+    at[key] = key_names.rank(key.action) * 100 + i
+  end
+  table.sort(keys, function(a, b)
+    return at[a] < at[b]
+  end)
+  return keys
+end
+
+---@class acp.HelpRow
+---@field keys string[]
+---@field desc string
+
+--- One row for all keys that do the same in the same modes.
+---@param keys acp.Key[] in order
+---@return acp.HelpRow[]
+local function rows_of(keys)
+  local rows, last = {}, nil
+  for _, key in ipairs(keys) do
+    local modes = table.concat(key.modes, ', ')
+    local desc = key.desc .. (modes == 'n' and '' or (' (%s)'):format(modes))
+    if last and last.desc == desc then
+      table.insert(last.keys, key_names.spelled(key.key))
+    else
+      last = { keys = { key_names.spelled(key.key) }, desc = desc }
+      rows[#rows + 1] = last
+    end
+  end
+  return rows
+end
+
+--- Digits that follow one another are said by the first and the last.
+---@param keys string[]
+---@return string
+local function said(keys)
+  local text = table.concat(keys, ' ')
+  local digits = #keys > 2 and ('1 2 3 4 5 6 7 8 9'):find(text, 1, true)
+  return digits and keys[1] .. '…' .. keys[#keys] or text
+end
+
+---@param title string
+---@param keys acp.Key[]
+---@return string[] lines
+---@return acp.Span[] spans
+local function page(title, keys)
+  local lines, spans = { title }, { { 0, 0, #title, 'AcpTitle' } }
+  local rows, width = rows_of(by_rank(keys)), 0
+  for _, row in ipairs(rows) do
+    width = math.max(width, vim.fn.strdisplaywidth(said(row.keys)))
+  end
+  for _, row in ipairs(rows) do
+    local names = said(row.keys)
+    local pad = (' '):rep(width - vim.fn.strdisplaywidth(names))
+    spans[#spans + 1] = { #lines, 2, 2 + #names, 'AcpKey' }
+    lines[#lines + 1] = ('  %s%s  %s'):format(names, pad, row.desc)
+  end
+  return lines, spans
+end
+
+---@param window string
+---@param words? table<string, string>
+---@return string[] lines
+---@return acp.Span[] spans
+local function pages(window, words)
+  local keymaps = require('acp.ui.keymaps')
+  local keys = vim.deepcopy(keymaps.list(window))
+  for _, key in ipairs(keys) do
+    key.desc = words and words[key.action] or key.desc
+  end
+  local lines, spans = page(window, keys)
+  if window == 'chat' then
+    local more, marks = page('on a pending permission', keymaps.on_card())
+    lines[#lines + 1] = ''
+    for _, span in ipairs(marks) do
+      span[1] = span[1] + #lines
+    end
+    vim.list_extend(lines, more)
+    vim.list_extend(spans, marks)
+  end
+  return lines, spans
+end
+
+---@param lines string[]
+---@return vim.api.keyset.win_config
+local function placement(lines)
+  local width = 20
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.fn.strdisplaywidth(line) + 2)
+  end
+  width = math.min(width, vim.o.columns - 4)
+  local height = math.min(#lines, vim.o.lines - 6)
+  return {
+    relative = 'editor',
+    row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),
+    col = math.max(math.floor((vim.o.columns - width) / 2), 0),
+    width = width,
+    height = height,
+    style = 'minimal',
+    border = require('acp.ui.border')(),
+    title = ' keys ',
+    zindex = 60,
+  }
+end
+
+--- Show the keys of a window's kind; any of `q`, `<Esc>`, `g?` and leaving it closes it.
+---@param window string
+---@param words? table<string, string> by action: what it does just now, where that is another thing
+function M.open(window, words)
+  require('acp.ui.highlights').define()
+  local lines, spans = pages(window, words)
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  require('acp.ui.scratch').fill(bufnr, lines, spans, ns)
+  vim.bo[bufnr].bufhidden = 'wipe'
+  local win = vim.api.nvim_open_win(bufnr, true, placement(lines))
+  vim.w[win].acp = true
+  local function close()
+    require('acp.ui.window').close(win)
+  end
+  for _, key in ipairs({ 'q', '<Esc>', 'g?' }) do
+    vim.keymap.set('n', key, close, { buffer = bufnr, nowait = true, silent = true })
+  end
+  vim.api.nvim_create_autocmd('WinLeave', {
+    buffer = bufnr,
+    once = true,
+    callback = vim.schedule_wrap(close),
+  })
+end
+
+return M

@@ -1,0 +1,87 @@
+--- Highlight groups: each links to a standard one by default, so that any colour scheme fits.
+local M = {}
+
+--- Group -> what it links to.
+---@type table<string, string>
+M.groups = {
+  -- who speaks
+  AcpUser = 'Title',
+  AcpAgent = 'Normal',
+  AcpThought = 'Comment',
+  AcpThoughtHead = 'Comment',
+  AcpMuted = 'Comment',
+  AcpNotice = 'DiagnosticInfo',
+  AcpWarning = 'DiagnosticWarn',
+  AcpError = 'DiagnosticError',
+  -- Markdown
+  AcpHeading = 'Title',
+  AcpCode = 'String',
+  AcpCodeBlock = 'String',
+  AcpFence = 'Comment',
+  AcpListMarker = 'Special',
+  AcpStrong = '@markup.strong',
+  AcpEmphasis = '@markup.italic',
+  AcpQuote = 'Comment',
+  AcpRule = 'NonText',
+  AcpLink = 'Underlined',
+  -- tool calls
+  AcpToolTitle = 'Function',
+  AcpToolKind = 'Type',
+  AcpToolPending = 'DiagnosticHint',
+  AcpToolRunning = 'DiagnosticInfo',
+  AcpToolCompleted = 'DiagnosticOk',
+  AcpToolFailed = 'DiagnosticError',
+  AcpCommand = 'String',
+  AcpPath = 'Directory',
+  AcpResource = 'Directory',
+  AcpAttachment = 'DiagnosticHint',
+  -- diffs
+  AcpAdded = 'Added',
+  AcpRemoved = 'Removed',
+  -- pending hunks in a buffer
+  AcpHunkAdd = 'DiffAdd',
+  AcpHunkChange = 'DiffChange',
+  AcpHunkRemove = 'DiffDelete',
+  AcpHunkWord = 'DiffText',
+  AcpHunkRemoveWord = 'DiffText',
+  AcpSignAdd = 'Added',
+  AcpSignChange = 'Changed',
+  AcpSignRemove = 'Removed',
+  AcpConflict = 'DiagnosticError',
+  AcpComment = 'DiagnosticInfo',
+  -- where the agent works
+  AcpFlash = 'IncSearch',
+  AcpFollow = 'DiagnosticInfo',
+  AcpFollowPaused = 'Comment',
+  -- decisions
+  AcpPermission = 'DiagnosticWarn',
+  AcpPermissionTitle = 'Title',
+  AcpPermissionNormal = 'NormalFloat',
+  AcpPermissionBorder = 'FloatBorder',
+  AcpElicitation = 'DiagnosticWarn',
+  AcpKey = 'Special',
+  -- the plan
+  AcpPlanHead = 'Title',
+  AcpPlanDone = 'Comment',
+  AcpPlanCurrent = 'DiagnosticInfo',
+  -- windows of ours
+  AcpTitle = 'Title',
+  AcpPlaceholder = 'Comment',
+}
+
+--- Define every group that the colour scheme has not; again for each new scheme. Later calls are
+--- free.
+M.define = require('acp.base.once')(function()
+  local function set()
+    for group, link in pairs(M.groups) do
+      vim.api.nvim_set_hl(0, group, { link = link, default = true })
+    end
+  end
+  set()
+  vim.api.nvim_create_autocmd('ColorScheme', {
+    group = vim.api.nvim_create_augroup('acp.highlights', {}),
+    callback = set,
+  })
+end)
+
+return M

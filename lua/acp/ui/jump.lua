@@ -1,0 +1,76 @@
+--- Opening files from the chat: in a window of the user's own, by his own key.
+local M = {}
+
+local api = vim.api
+
+--- Whether a file may be shown in this window: an ordinary one that is nobody's tool.
+---@param win integer
+local function ordinary(win)
+  return api.nvim_win_get_config(win).relative == ''
+    and vim.bo[api.nvim_win_get_buf(win)].buftype == ''
+    and not vim.wo[win].previewwindow
+    and not vim.wo[win].winfixbuf
+end
+
+--- The window used before this one, else any ordinary one of the tab page.
+---@return integer? win
+local function candidate()
+  local previous = vim.fn.win_getid(vim.fn.winnr('#'))
+  if previous ~= 0 and ordinary(previous) then
+    return previous
+  end
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if ordinary(win) then
+      return win
+    end
+  end
+end
+
+--- Whether Neovim would wait for what comes out of it: a pipe, a device.
+local function is_stream(path)
+  local stat = (vim.uv or vim.loop).fs_stat(path)
+  return stat ~= nil and stat.type ~= 'file' and stat.type ~= 'directory'
+end
+
+--- The absolute path of a file that an agent names; nil where it names none. Every other name may
+--- be more than a name: to edit `term://{command}` is to run the command.
+---@param path string
+---@param session? integer whose directory a relative path is below
+---@return string?
+function M.file(path, session)
+  if path == '' or path:find('%z') then
+    return
+  end
+  local drive = vim.fn.has('win32') == 1 and path:match('^%a:[/\\]')
+  if path:sub(1, 1) ~= '/' and not drive then
+    local known = session and require('acp.base.state').session(session)
+    path = (known and known.cwd or vim.fn.getcwd()) .. '/' .. path
+  end
+  return not is_stream(path) and path or nil
+end
+
+--- Edit a file at a line and go there; where there is no ordinary window one is split off.
+---@param path string
+---@param line? integer 1-based
+---@param session? integer whose directory a relative path is below
+function M.to(path, line, session)
+  local file = M.file(path, session)
+  if not file then
+    require('acp.base.notify').echo('warn', ('%s is no path of a file'):format(vim.inspect(path)))
+    return
+  end
+  local win = candidate()
+  if win then
+    api.nvim_set_current_win(win)
+  else
+    vim.cmd('aboveleft vsplit')
+    vim.wo.winfixbuf = false
+  end
+  vim.cmd.edit(vim.fn.fnameescape(file))
+  if line then
+    api.nvim_win_set_cursor(0, { math.max(1, math.min(line, api.nvim_buf_line_count(0))), 0 })
+    vim.cmd('normal! zv')
+  end
+end
+
+return M

@@ -1,0 +1,178 @@
+--- Keys of our windows: what each can do, and which key does it (option `keymaps`).
+local M = {}
+
+local actions = require('acp.base.actions')
+local parts = require('acp.base.keymaps_option').parts
+local signals = require('acp.base.signals')
+
+---@class acp.Key
+---@field key string
+---@field modes string[]
+---@field action string
+---@field desc string
+
+local listed, source = {}, nil ---@type table<string, acp.Key[]>, table|nil by window; of which
+
+---@param keymaps table|false option `keymaps`
+---@param window string
+---@return acp.Key[]
+local function sorted(keymaps, window)
+  local keys = {}
+  for key, value in pairs(keymaps and keymaps[window] or {}) do
+    local action, modes = parts(value)
+    if action then
+      local desc = actions[window][action]
+      keys[#keys + 1] = { key = key, modes = modes, action = action, desc = desc }
+    end
+  end
+  table.sort(keys, function(a, b)
+    return a.desc == b.desc and a.key < b.key or a.desc < b.desc
+  end)
+  return keys
+end
+
+--- Keys in force in a window, sorted by what they do; the list is not to be changed.
+---@param window string
+---@return acp.Key[]
+function M.list(window)
+  local keymaps = require('acp.config').get().keymaps
+  if keymaps ~= source then
+    listed, source = {}, keymaps
+  end
+  listed[window] = listed[window] or sorted(keymaps, window)
+  return listed[window]
+end
+
+--- What keys of a window do, in a few words, for the line above it: `<C-s> applies · g? keys`.
+---@param window string
+---@param words table<string, string> by action
+---@return string
+function M.words(window, words)
+  local key_names, keys = require('acp.ui.key_names'), {} ---@type table<string, string> by action
+  for _, key in ipairs(M.list(window)) do
+    if words[key.action] then
+      keys[key.action] = keys[key.action] or key_names.spelled(key.key) .. ' ' .. words[key.action]
+    end
+  end
+  local actions_of = vim.tbl_keys(keys)
+  table.sort(actions_of, function(a, b)
+    return key_names.rank(a) < key_names.rank(b)
+  end)
+  local said = vim.tbl_map(function(action)
+    return keys[action]
+  end, actions_of)
+  return table.concat(said, ' · ')
+end
+
+---@class acp.Attached
+---@field n? integer session
+---@field on_card? fun(): any
+---@field keys { mode: string, key: string, desc: string }[]
+
+--- What was set, by buffer and window's kind.
+local attached = {} ---@type table<integer, table<string, acp.Attached>>
+
+--- `vim.keymap.set()` in a buffer, for half of what that takes: a new chat has many keys.
+---@param bufnr integer
+---@param modes string[]
+---@param key acp.Key
+---@param options vim.api.keyset.keymap
+local function set_key(bufnr, modes, key, options)
+  options.noremap, options.nowait, options.desc = true, true, 'acp: ' .. key.desc
+  for _, mode in ipairs(modes) do
+    vim.api.nvim_buf_set_keymap(bufnr, mode, key.key, '', options)
+  end
+end
+
+--- In the chat a permission's key is one only while the cursor is on a pending permission; else
+--- it does what it always does, counts, operators and registers included.
+---@param key acp.Key
+---@param bufnr integer
+---@param on_card fun(): any whether the cursor is on one
+local function map_on_card(key, bufnr, on_card)
+  local function run()
+    if not on_card() then
+      return key.key
+    end
+    return ('<Cmd>lua require("acp.ui.keymaps").run("permission", "%s")<CR>'):format(key.action)
+  end
+  set_key(bufnr, { 'n' }, key, { callback = run, expr = true, replace_keycodes = true })
+end
+
+--- Keys of pending permissions that a chat has while the cursor is on one.
+---@return acp.Key[]
+function M.on_card()
+  return vim.tbl_filter(function(key)
+    return not vim.list_contains({ 'help', 'open', 'close' }, key.action)
+  end, M.list('permission'))
+end
+
+--- Do an action of a window, as if its key had been pressed in the current buffer.
+---@param window string
+---@param action string
+---@param n? integer session
+function M.run(window, action, n)
+  signals.emit('key_pressed', window, action, vim.api.nvim_get_current_buf(), n)
+end
+
+--- Set the keys of a window's kind in a buffer.
+---@param window string
+---@param bufnr integer
+---@param n? integer session
+---@param on_card? fun(): any where pending permissions stand in it, whether the cursor is on one:
+---  it gets their keys as well
+function M.attach(window, bufnr, n, on_card)
+  M.detach(window, bufnr)
+  local it = { n = n, on_card = on_card, keys = {} }
+  attached[bufnr] = attached[bufnr] or {}
+  attached[bufnr][window] = it
+  local function note(key)
+    for _, mode in ipairs(key.modes) do
+      table.insert(it.keys, { mode = mode, key = key.key, desc = 'acp: ' .. key.desc })
+    end
+  end
+  for _, key in ipairs(M.list(window)) do
+    local function act()
+      signals.emit('key_pressed', window, key.action, bufnr, n)
+    end
+    set_key(bufnr, key.modes, key, { callback = act, silent = true })
+    note(key)
+  end
+  for _, key in ipairs(on_card and M.on_card() or {}) do
+    map_on_card(key, bufnr, on_card)
+    note(key)
+  end
+end
+
+--- Take the keys of a window's kind away from a buffer, where they are still ours.
+---@param window string
+---@param bufnr integer
+function M.detach(window, bufnr)
+  local it = (attached[bufnr] or {})[window]
+  for _, key in ipairs(it and it.keys or {}) do
+    local map = vim.api.nvim_buf_call(bufnr, function()
+      return vim.fn.maparg(key.key, key.mode, false, true)
+    end)
+    if map.buffer == 1 and map.desc == key.desc then
+      vim.keymap.del(key.mode, key.key, { buffer = bufnr })
+    end
+  end
+  if it then
+    attached[bufnr][window] = nil
+  end
+end
+
+--- Option `keymaps` has changed: windows that are there get their keys anew.
+function M.refresh()
+  for bufnr, windows_of in pairs(vim.deepcopy(attached)) do
+    if not vim.api.nvim_buf_is_valid(bufnr) then
+      attached[bufnr] = nil
+    else
+      for window, it in pairs(windows_of) do
+        M.attach(window, bufnr, it.n, it.on_card)
+      end
+    end
+  end
+end
+
+return M

@@ -1,0 +1,66 @@
+--- A login that an agent does in a terminal: its program talks to the user, its exit code says
+--- whether it went well.
+local M = {}
+
+---@class acp.Login
+---@field title string
+---@field cmd string[]
+---@field env table<string, string> laid over the environment
+---@field cwd string
+
+--- Run a program in the terminal of buffer `bufnr`.
+---@param bufnr integer
+---@param login acp.Login
+---@param on_exit fun(code: integer)
+---@return boolean started
+---@return string|nil why
+local function run(bufnr, login, on_exit)
+  local opts = {
+    cwd = login.cwd,
+    env = login.env,
+    on_exit = function(_, code)
+      on_exit(code)
+    end,
+  }
+  local start = vim.fn.jobstart
+  if vim.fn.has('nvim-0.11') == 1 then
+    opts.term = true
+  else
+    start = vim.fn.termopen
+  end
+  local ok, job = pcall(vim.api.nvim_buf_call, bufnr, function()
+    return start(login.cmd, opts)
+  end)
+  if ok and job > 0 then
+    return true
+  end
+  return false, ok and 'not executable' or tostring(job)
+end
+
+--- Frame operation: run the program beside; the answer is the verb `login_done {id, code}`.
+---@param id integer
+---@param login acp.Login
+function M.open(id, login)
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  local win
+  local function done(code)
+    require('acp.base.host').notify('login_done', { id = id, code = code })
+    if code == 0 then
+      require('acp.ui.window').close(win)
+    end
+  end
+  local enter = require('acp.ui.report').waiting()
+  win = require('acp.ui.window').open_beside(bufnr, { layout = 'bottom', enter = enter })
+  local started, why = run(bufnr, login, done)
+  if not started then
+    require('acp.base.notify').error(('cannot start %s: %s'):format(login.cmd[1], why))
+    require('acp.ui.window').close(win)
+    done(-1)
+  elseif enter and win == vim.api.nvim_get_current_win() then
+    vim.cmd.startinsert()
+  else
+    require('acp.base.notify').echo('info', ('log in below: %s'):format(login.title))
+  end
+end
+
+return M

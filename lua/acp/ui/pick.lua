@@ -1,0 +1,177 @@
+--- Choices and questions through vim.ui.select and vim.ui.input, one at a time: two would nest
+--- and the answer to the second would go to the first.
+local M = {}
+
+---@class acp.Question
+---@field put fun(done: fun()) asks; calls `done` once it is answered
+---@field drop fun() answers as cancelled
+
+local queue = {} ---@type acp.Question[]
+local active ---@type acp.Question|nil
+local watching = false
+
+--- Whether a dialog may come up without taking keys that were meant for something else.
+---@return boolean
+local function free()
+  -- nt: a terminal's window, where the user does not type into it.
+  return vim.api.nvim_get_mode().mode:match('^nt?$') ~= nil and vim.fn.getcmdwintype() == ''
+end
+
+local advance ---@type fun()
+
+local function wait()
+  if watching then
+    return
+  end
+  watching = true
+  vim.api.nvim_create_autocmd({ 'ModeChanged', 'CmdwinLeave' }, {
+    once = true,
+    callback = vim.schedule_wrap(function()
+      watching = false
+      advance()
+    end),
+  })
+end
+
+--- Some pickers never call back when they are closed. In an ordinary window nothing is open any
+--- more.
+local function abandon_closed()
+  local float = vim.api.nvim_win_get_config(0).relative ~= ''
+  if active and free() and not float then
+    local old = active
+    active = nil
+    old.drop()
+  end
+end
+
+advance = function()
+  if active or #queue == 0 then
+    return
+  end
+  if not free() then
+    wait()
+    return
+  end
+  local question = table.remove(queue, 1)
+  active = question
+  local function done()
+    if active == question then
+      active = nil
+    end
+    vim.schedule(advance)
+  end
+  -- An error that nobody takes ends in a prompt for a key, and holds everything up.
+  local ok, why = pcall(question.put, done)
+  if not ok then
+    require('acp.base.notify').error('the dialog failed: ' .. tostring(why))
+    question.drop()
+    done()
+  end
+end
+
+---@param question acp.Question
+local function ask(question)
+  abandon_closed()
+  queue[#queue + 1] = question
+  -- Not within the frame that brought it: the default dialogs wait for the user, and the host
+  -- for us.
+  vim.schedule(advance)
+end
+
+--- An answer goes to the host once, whatever a picker calls.
+---@param verb string
+---@param id integer|string
+---@param name string
+---@return fun(value: any)
+local function answer_once(verb, id, name)
+  local answered = false
+  return function(value)
+    if not answered then
+      answered = true
+      require('acp.base.host').notify(verb, { id = id, [name] = value })
+    end
+  end
+end
+
+---@param item string|{ label: string }
+---@return string
+local function label(item)
+  return require('acp.base.notify').one_line(
+    type(item) == 'table' and item.label or item --[[@as string]]
+  )
+end
+
+--- Ask by |vim.ui.select()|. Where a picker gives the item alone, its place is looked up.
+---@param prompt string
+---@param kind string
+---@param items (string|{ label: string })[]
+---@param on_index fun(index: integer|nil)
+---@param done fun()
+local function select(prompt, kind, items, on_index, done)
+  local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
+  vim.ui.select(items, opts, function(item, index)
+    if item ~= nil and not index then
+      index = vim.iter(ipairs(items)):find(function(_, one)
+        return rawequal(one, item)
+      end)
+    end
+    on_index(index)
+    done()
+  end)
+end
+
+--- Ask by |vim.ui.select()| and go on here; nothing happens when the user chooses nothing.
+---@param prompt string
+---@param kind string
+---@param items string[]
+---@param on_choice fun(index: integer)
+function M.choose(prompt, kind, items, on_choice)
+  local chosen = false
+  ask({
+    put = function(done)
+      select(prompt, kind, items, function(index)
+        if index and not chosen then
+          chosen = true
+          on_choice(index)
+        end
+      end, done)
+    end,
+    drop = function() end,
+  })
+end
+
+--- Ask by |vim.ui.select()|; the answer is the verb `picked {id, index}`, 1-based, without index
+--- when the user chose nothing.
+---@param id integer|string
+---@param prompt string
+---@param kind string
+---@param items (string|{ label: string })[]
+function M.select(id, prompt, kind, items)
+  local answer = answer_once('picked', id, 'index')
+  ask({
+    put = function(done)
+      select(prompt, kind, items, answer, done)
+    end,
+    drop = answer,
+  })
+end
+
+--- Ask by |vim.ui.input()|; the answer is the verb `typed {id, text}`, without text when
+--- cancelled.
+---@param id integer|string
+---@param prompt string
+---@param default string|nil
+function M.input(id, prompt, default)
+  local answer = answer_once('typed', id, 'text')
+  ask({
+    put = function(done)
+      vim.ui.input({ prompt = label(prompt), default = default }, function(text)
+        answer(text)
+        done()
+      end)
+    end,
+    drop = answer,
+  })
+end
+
+return M

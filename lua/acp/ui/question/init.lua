@@ -1,0 +1,511 @@
+--- The float of pending decisions, oldest first, those that no agent waits for last: top right, in
+--- whatever tab page is current, with or without a chat window. It is one line where a chat beside
+--- shows all of them, and hidden where the user has them before him. It never takes the focus;
+--- `:Acp permissions` or <C-w>w goes there.
+local M = {}
+
+local ns = vim.api.nvim_create_namespace('acp.permission')
+
+--- After a card under the user's cursor was answered elsewhere another moves there: keys wait
+--- this long.
+local GUARD_MS = 400
+local WIDTH, HEIGHT, HIGHEST = 72, 0.5, 0.8
+
+---@class acp.Card
+---@field id integer|string
+---@field subject? string 'permission', 'access', 'command', 'elicitation' or 'consent'
+---@field lines string[]
+---@field spans acp.Span[]
+---@field head? integer lines above its options
+---@field more? boolean whether it tells more than edits
+---@field diffs? boolean whether it asks for edits
+---@field options acp.PermissionOption[]
+---@field session integer
+---@field order integer arrival
+
+---@class acp.CardRow
+---@field first integer 0-based
+---@field last integer 0-based, inclusive
+---@field id integer|string
+
+local cards = {} ---@type acp.Card[] in the order of the float
+local rows = {} ---@type acp.CardRow[]
+local waiting = {} ---@type table<integer, integer> by session: how many wait behind its cards
+local arrivals = 0
+local bufnr ---@type integer|nil
+local win ---@type integer|nil
+local dismissed = false
+local left ---@type integer|nil tab page in which it has just been closed
+local guarded = 0
+local answered ---@type integer|string|nil the card that the user's own key resolved
+-- What the cards would take; how wide and how high is what says what the first one asks.
+local extent = { width = 1, rows = 1, head = 1, title = 1, first = 1 }
+local placed ---@type vim.api.keyset.win_config|nil
+local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } what it was cut for
+
+---@return boolean
+local function visible()
+  return win ~= nil and vim.api.nvim_win_is_valid(win)
+end
+
+--- Whether the cursor is in the float.
+---@return boolean
+function M.is_current()
+  return visible() and vim.api.nvim_get_current_win() == win
+end
+
+---@return acp.CardRow|nil
+local function row_at_cursor()
+  local at = vim.api.nvim_win_get_cursor(win --[[@as integer]])[1] - 1
+  for _, row in ipairs(rows) do
+    if at <= row.last then
+      return row
+    end
+  end
+  return rows[#rows]
+end
+
+--- Id of the card under the float's cursor. Nil for a moment after the cards moved under the
+--- cursor, so that a key meant for one is not taken by another.
+---@return integer|string|nil
+function M.card_at_cursor()
+  if vim.uv.now() < guarded then
+    require('acp.base.notify').echo('warn', 'the list has just changed, press again')
+    return nil
+  end
+  local row = row_at_cursor()
+  answered = row and row.id
+  return answered
+end
+
+--- Options of a card, nil when there is none with this id.
+---@param id integer|string
+---@return acp.PermissionOption[]|nil
+function M.options(id)
+  for _, card in ipairs(cards) do
+    if card.id == id then
+      return card.options
+    end
+  end
+end
+
+---@return integer
+local function sessions()
+  local seen = {}
+  for _, card in ipairs(cards) do
+    seen[card.session] = true
+  end
+  return vim.tbl_count(seen)
+end
+
+--- How many wait behind those that have cards.
+---@return integer
+local function behind()
+  local count = 0
+  for _, more in pairs(waiting) do
+    count = count + more
+  end
+  return count
+end
+
+--- What stands below the last card.
+---@return string
+local function rest()
+  return ('… and %d more'):format(behind())
+end
+
+--- All cards under one another, a blank line between; with several sessions each says whose it
+--- is. None takes more than `limit` screen rows: what is longer loses its middle.
+---@param limit? integer
+---@return string[] lines
+---@return acp.Span[] spans
+local function page(limit)
+  local lines, spans = {}, {}
+  local several = sessions() > 1
+  rows = {}
+  for i, card in ipairs(cards) do
+    if i > 1 then
+      lines[#lines + 1] = ''
+    end
+    local first = #lines
+    if several then
+      local label = card.session == 0 and 'no session' or 'session ' .. card.session
+      spans[#spans + 1] = { #lines, 0, #label, 'AcpMuted' }
+      lines[#lines + 1] = label
+    end
+    local shown = limit
+        and require('acp.ui.question.fitted').card(card, placed.width, limit, M.is_current())
+      or card
+    for _, span in ipairs(shown.spans or {}) do
+      spans[#spans + 1] = { span[1] + #lines, span[2], span[3], span[4] }
+    end
+    vim.list_extend(lines, shown.lines)
+    rows[#rows + 1] = { first = first, last = #lines - 1, id = card.id }
+  end
+  if behind() > 0 then
+    vim.list_extend(lines, { '', rest() })
+    spans[#spans + 1] = { #lines - 1, 0, #lines[#lines], 'AcpMuted' }
+  end
+  return lines, spans
+end
+
+---@return integer
+local function buffer()
+  if not bufnr or not vim.api.nvim_buf_is_valid(bufnr) then
+    bufnr = vim.api.nvim_create_buf(false, true)
+    require('acp.ui.scratch').set_options(bufnr, {
+      bufhidden = 'hide',
+      modeline = false,
+      modifiable = false,
+      undolevels = -1,
+      filetype = 'acppermission',
+    })
+    require('acp.ui.keymaps').attach('permission', bufnr)
+  end
+  return bufnr
+end
+
+---@return string
+local function title()
+  local count = #cards + behind()
+  return count == 1 and ' question ' or (' %d questions '):format(count)
+end
+
+--- What one can do, and how much there is that is not seen.
+---@param more integer rows
+---@return string
+local function footer(more)
+  local legend = require('acp.ui.question.legend')
+  return M.is_current() and legend.inside(cards) or legend.outside(cards, more)
+end
+
+--- Half the screen at most, more if that shows all that the first one would do; all of it while the
+--- user reads there.
+---@return integer rows
+local function most()
+  if M.is_current() then
+    return math.max(vim.o.lines, 3)
+  end
+  local first = extent.first <= math.floor(vim.o.lines * HIGHEST) and extent.first or 0
+  return math.max(math.floor(vim.o.lines * HEIGHT), first, 3)
+end
+
+--- Note how much the lines would take, as wide as the widest of them and what stands below them.
+---@param lines string[]
+local function measure(lines)
+  local function widen(width)
+    extent.width = math.max(math.min(width, WIDTH, vim.o.columns - 4), 1)
+    extent.rows = require('acp.ui.wrap').least(lines, extent.width)
+    local asks = (cards[1].head or 0) + #(cards[1].options or {}) + rows[1].first + extent.title - 1
+    extent.first = require('acp.ui.wrap').least(vim.list_slice(lines, 1, asks), extent.width)
+  end
+  local width = vim.fn.strdisplaywidth(footer(0)) + 2
+  extent.title = sessions() > 1 and 2 or 1
+  extent.head = math.max(vim.fn.strdisplaywidth(lines[extent.title]), width)
+  width =
+    math.max(width, vim.fn.strdisplaywidth(require('acp.ui.question.legend').inside(cards)) + 2)
+  for _, line in ipairs(lines) do
+    width = math.max(width, vim.fn.strdisplaywidth(line))
+  end
+  widen(width)
+  if extent.rows > most() then
+    widen(math.max(width, vim.fn.strdisplaywidth(footer(extent.rows)) + 2))
+  end
+end
+
+---@return vim.api.keyset.win_config
+local function placement()
+  local inside = M.is_current()
+  local seen = not inside and require('acp.ui.question.in_view').where(cards) or nil
+  local height = seen and extent.title or math.min(extent.rows, most())
+  local width = seen and math.min(extent.head, extent.width) or extent.width
+  local here = visible() and win or nil
+  local config = require('acp.ui.question.float_corner').place(width, height, here)
+  config.border = require('acp.ui.border')()
+  config.title = title()
+  config.footer = footer(seen and 0 or extent.rows - config.height)
+  config.footer_pos = 'right'
+  config.zindex = 45
+  config.hide = seen == 'here'
+  return config
+end
+
+local function close()
+  local old = win
+  win = nil
+  require('acp.ui.window').close(old)
+  require('acp.ui.question.float_corner').forget()
+end
+
+local function open()
+  placed = placement()
+  local config = vim.tbl_extend('force', placed, {})
+  config.style = 'minimal'
+  config.focusable = true
+  win = vim.api.nvim_open_win(buffer(), false, config)
+  require('acp.ui.window').adopt(win, {
+    wrap = true,
+    winhighlight = 'NormalFloat:AcpPermissionNormal,FloatBorder:AcpPermissionBorder',
+  })
+end
+
+--- Where the cursor stood goes on standing: the same card, the same line of it.
+---@param before acp.CardRow|nil
+---@param offset integer
+local function keep_place(before, offset)
+  if not before or not M.is_current() then
+    return
+  end
+  for _, row in ipairs(rows) do
+    if row.id == before.id then
+      local line = math.min(row.first + offset, row.last) + 1
+      vim.api.nvim_win_set_cursor(win --[[@as integer]], { line, 0 })
+      return
+    end
+  end
+  if before.id ~= answered then
+    guarded = vim.uv.now() + GUARD_MS
+  end
+  vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
+end
+
+--- Fill the float; what does not fit loses its middle. Lines break at words, so that they may take
+--- more rows than they have to: then it is cut further.
+---@param limit? integer rows of a card
+local function fill(limit)
+  local lines, spans = page(limit)
+  require('acp.ui.scratch').fill(buffer(), lines, spans, ns)
+  for _ = 1, limit and 4 or 0 do
+    local last = math.min(rows[1].last, vim.api.nvim_buf_line_count(buffer()) - 1)
+    local taken = require('acp.ui.wrap').there(win --[[@as integer]], last)
+    if taken <= placed.height or limit <= 4 then
+      return
+    end
+    limit = math.max(limit - (taken - placed.height), 4)
+    lines, spans = page(limit)
+    require('acp.ui.scratch').fill(buffer(), lines, spans, ns)
+  end
+end
+
+--- Where the cursor is in the float: on which card, and how far down.
+---@return acp.CardRow|nil
+---@return integer offset
+local function cursor_in_card()
+  local before = M.is_current() and row_at_cursor() or nil
+  local cursor = before and vim.api.nvim_win_get_cursor(win --[[@as integer]])[1] - 1 or 0
+  return before, before and cursor - before.first or 0
+end
+
+--- Cut the cards for the room that the float has now, unless they are.
+local function fit()
+  if not visible() or placed.height == extent.title and extent.title < extent.rows then
+    return
+  end
+  local inside = M.is_current()
+  local limit = placed.height < extent.rows and placed.height or nil
+  local now = { rows = limit, width = limit and placed.width, inside = limit and inside or nil }
+  if not vim.deep_equal(now, fitted) then
+    local before, offset = cursor_in_card()
+    fitted = now
+    fill(limit)
+    keep_place(before, offset)
+  end
+end
+
+--- Out of the way of the user, if it is.
+local function place()
+  if not visible() then
+    return
+  end
+  local config = placement()
+  if not vim.deep_equal(config, placed) then
+    placed = config
+    vim.api.nvim_win_set_config(win --[[@as integer]], config)
+    if config.height == extent.title then
+      vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
+    end
+  end
+end
+
+local function dodge()
+  place()
+  fit()
+end
+
+local function draw()
+  if #cards == 0 then
+    close()
+    dismissed = false
+    return
+  end
+  if dismissed then
+    return
+  end
+  local before, offset = cursor_in_card()
+  local lines, spans = page()
+  require('acp.ui.scratch').fill(buffer(), lines, spans, ns)
+  fitted = {}
+  measure(lines)
+  if visible() then
+    place()
+  else
+    open()
+  end
+  -- As wide as it is now the text may take more rows than it would at least.
+  local taken = placed.width == extent.width and require('acp.ui.wrap').there(win) or extent.rows
+  if taken ~= extent.rows then
+    extent.rows = taken
+    place()
+  end
+  fit()
+  keep_place(before, offset)
+end
+
+--- Draw now, or as soon as Neovim allows windows.
+local function redraw()
+  require('acp.ui.window').when_free(draw)
+end
+
+--- The user has closed it, :only included: it comes back with the next decision. Who closes the tab
+--- page that it stands in has not meant it: another one is entered then, by the same command.
+local function dismiss()
+  left = vim.api.nvim_get_current_tabpage()
+  win, dismissed = nil, true
+  vim.schedule(function()
+    left = nil
+  end)
+end
+
+---@param args { event: string, match: string }
+local function on_window(args)
+  if args.event == 'WinClosed' then
+    if win and tonumber(args.match) == win then
+      dismiss()
+    end
+  elseif args.event == 'TabEnter' and not M.is_current() then
+    dismissed = dismissed and not (left and not vim.api.nvim_tabpage_is_valid(left))
+    close()
+    redraw()
+  else
+    redraw()
+  end
+end
+
+local function register()
+  local group = vim.api.nvim_create_augroup('acp.permission', {})
+  vim.api.nvim_create_autocmd({ 'WinClosed', 'TabEnter', 'VimResized' }, {
+    group = group,
+    callback = on_window,
+  })
+  vim.api.nvim_create_autocmd(
+    { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' },
+    {
+      group = group,
+      callback = vim.schedule_wrap(dodge),
+    }
+  )
+  require('acp.ui.highlights').define()
+end
+
+---@param n integer
+---@return table<integer|string, integer> order of each known card of session n
+local function known(n)
+  local order = {}
+  for _, card in ipairs(cards) do
+    if card.session == n then
+      order[card.id] = card.order
+    end
+  end
+  return order
+end
+
+--- The order in which a bare `:Acp allow` takes them.
+---@param a acp.Card
+---@param b acp.Card
+---@return boolean
+local function comes_first(a, b)
+  local a_waits, b_waits = a.subject ~= 'consent', b.subject ~= 'consent'
+  if a_waits ~= b_waits then
+    return a_waits
+  end
+  return a.order < b.order
+end
+
+--- Pending decisions of session `n`, oldest first; an empty list takes them away.
+---@param n integer
+---@param list acp.Card[] as the host sends them: `id`, `lines`, `spans`, `options`
+---@param more? integer how many wait behind these
+function M.set(n, list, more)
+  waiting[n] = more ~= 0 and more or nil
+  if arrivals == 0 then
+    register()
+  end
+  local order = known(n)
+  if #list == 0 and not next(order) then
+    return
+  end
+  cards = vim.tbl_filter(function(card)
+    return card.session ~= n
+  end, cards)
+  for _, card in ipairs(list) do
+    if not order[card.id] then
+      arrivals = arrivals + 1
+      dismissed = false
+    end
+    local own = { session = n, order = order[card.id] or arrivals }
+    cards[#cards + 1] = vim.tbl_extend('force', card, own)
+  end
+  table.sort(cards, comes_first)
+  redraw()
+end
+
+--- Only how many wait behind the cards of session `n` has changed.
+---@param n integer
+---@param more integer
+function M.set_more(n, more)
+  local shown = behind() > 0
+  waiting[n] = more ~= 0 and more or nil
+  if not visible() or shown ~= (behind() > 0) then
+    redraw()
+    return
+  end
+  if shown then
+    local last = vim.api.nvim_buf_line_count(buffer()) - 1
+    require('acp.ui.scratch').replace(buffer(), last, last + 1, { rest() })
+  end
+  dodge()
+end
+
+--- Take all decisions away: the host is gone, and with it who asked.
+function M.clear()
+  cards, waiting = {}, {}
+  if arrivals > 0 then
+    redraw()
+  end
+end
+
+--- Go to the float. False when nothing is pending.
+---@return boolean
+function M.enter()
+  if #cards == 0 then
+    return false
+  end
+  dismissed = false
+  require('acp.ui.window').when_free(function()
+    draw()
+    vim.api.nvim_set_current_win(win --[[@as integer]])
+    dodge()
+  end)
+  return true
+end
+
+--- The decision whose card is under the cursor, in the float or in the chat.
+---@return integer|string|nil
+function M.here()
+  if M.is_current() then
+    return M.card_at_cursor()
+  end
+  return require('acp.ui.chat.cursor_target').decision()
+end
+
+return M

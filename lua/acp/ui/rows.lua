@@ -1,0 +1,99 @@
+--- The rows of our windows below a chat: as many as the user has left them when other windows come
+--- and go. Neovim gives what a window over the whole width had, or did not take in the end, to the
+--- lowest ones above it, 'winfixheight' or not.
+local M = {}
+
+local api = vim.api
+
+---@class acp.Rows
+---@field windows string those of the tab page, floats left out
+---@field wanted table<integer, integer> window of ours -> rows
+
+local pages = {} ---@type table<integer, acp.Rows> by tab page
+
+--- What stands in the same column as `win`, above and below, `win` included.
+---@param part any[] as `winlayout()` has it
+---@param win integer
+---@return any[]|nil parts
+local function column(part, win)
+  for _, inner in ipairs(part[1] ~= 'leaf' and part[2] or {}) do
+    if inner[1] == 'leaf' and inner[2] == win then
+      return part[1] == 'col' and part[2] or nil
+    end
+    local found = column(inner, win)
+    if found then
+      return found
+    end
+  end
+end
+
+--- Whether the rows that `win` gives up have somewhere to go.
+---@param win integer
+---@return boolean
+local function has_taker(win)
+  return vim.iter(column(vim.fn.winlayout(), win) or {}):any(function(part)
+    return part[1] ~= 'leaf' or not vim.wo[part[2]].winfixheight
+  end)
+end
+
+---@param tab integer
+---@return integer[]
+local function splits(tab)
+  return vim.tbl_filter(function(win)
+    return api.nvim_win_get_config(win).relative == ''
+  end, api.nvim_tabpage_list_wins(tab))
+end
+
+--- Sizes have changed. Where the windows are the same the user, or the screen, has said how high
+--- they shall be; else what has grown is made as low as it was.
+local function on_resized()
+  local tab = api.nvim_get_current_tabpage()
+  local known = pages[tab] or { windows = '', wanted = {} }
+  local open = splits(tab)
+  local windows, wanted = table.concat(open, ' '), {}
+  for _, win in ipairs(open) do
+    if vim.w[win].acp and vim.wo[win].winfixheight then
+      local rows, before = api.nvim_win_get_height(win), known.wanted[win]
+      local same = windows == known.windows or not before
+      wanted[win] = same and rows or before
+      if not same and rows > before and has_taker(win) then
+        api.nvim_win_set_height(win, before)
+      end
+    end
+  end
+  pages[tab] = next(wanted) and { windows = windows, wanted = wanted } or nil
+end
+
+--- A window goes: the same windows as before, with one between, are others too.
+---@param win integer
+local function on_closed(win)
+  local page = pages[api.nvim_win_get_tabpage(win)]
+  if page and api.nvim_win_get_config(win).relative == '' then
+    page.windows = ''
+  end
+end
+
+local watch = require('acp.base.once')(function()
+  local group = api.nvim_create_augroup('acp.rows', {})
+  api.nvim_create_autocmd('WinResized', { group = group, callback = on_resized })
+  api.nvim_create_autocmd('WinClosed', {
+    group = group,
+    callback = function(args)
+      on_closed(tonumber(args.match) --[[@as integer]])
+    end,
+  })
+end)
+
+--- Keep the rows that `win`, which has just been opened, has now.
+---@param win integer
+function M.keep(win)
+  if api.nvim_win_get_config(win).relative == '' then
+    local tab = api.nvim_win_get_tabpage(win)
+    pages[tab] = pages[tab] or { windows = '', wanted = {} }
+    pages[tab].windows = table.concat(splits(tab), ' ')
+    pages[tab].wanted[win] = api.nvim_win_get_height(win)
+    watch()
+  end
+end
+
+return M

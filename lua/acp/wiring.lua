@@ -1,0 +1,71 @@
+--- Who hears what lower rooms tell (`acp.base.signals`). Loaded by every way into the plugin:
+--- commands, <Plug> maps, `require('acp')`, and the host's frames.
+local on = require('acp.base.signals').on
+
+on('key_pressed', function(window, action, bufnr, n)
+  require('acp.command.actions').list[window][action](bufnr, n)
+end)
+
+on('setup', function(args)
+  local extensions = package.loaded['acp.base.extensions']
+  args.extensions = extensions and extensions.names() or {}
+end)
+
+on('host_starts', function(args)
+  args.past = require('acp.command.session_restore').left()
+end)
+
+on('host_gone', function(message)
+  require('acp.command.session_restore').host_gone(message)
+end)
+
+on('chat_replaced', function(old, new)
+  require('acp.ui.composer_swap').changed(old, new)
+end)
+
+on('draft_changed', function()
+  require('acp.command.drafts').changed()
+end)
+
+on('draft_goes', function()
+  require('acp.command.drafts').soon()
+end)
+
+on('composer_opens', function(n)
+  return require('acp.command.drafts').recall(n)
+end)
+
+on('attached', function(n)
+  require('acp.ui.composer').decorate(n)
+end)
+
+on('prompt_comes_back', function(n, text)
+  require('acp.ui.composer').give_back(n, text)
+end)
+
+on('hunks_told', function(path, bufnr, hunks)
+  local review = package.loaded['acp.review']
+  if review then
+    review.told(path, bufnr, hunks)
+  end
+end)
+
+on('options_changed', function()
+  -- What is on the screen already is as the options say now.
+  for module, name in pairs({
+    ['acp.ui.keymaps'] = 'refresh',
+    ['acp.review.inline'] = 'redraw',
+    ['acp.ui.chat.bar'] = 'update',
+    ['acp.base.host'] = 'setup',
+  }) do
+    if package.loaded[module] then
+      package.loaded[module][name]()
+    end
+  end
+end)
+
+on('options_wrong', function(mistakes)
+  local what = #mistakes == 1 and '1 mistake' or #mistakes .. ' mistakes'
+  local summary = what .. ' in setup(), see :checkhealth acp'
+  require('acp.base.notify').list('warn', summary, mistakes)
+end)
