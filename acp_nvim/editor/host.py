@@ -73,11 +73,7 @@ class Host:
             self.review.wrote,
             self.review.edits.seen,
         )
-        self.review.edits.exclusive = self.files.turn
-        self.files.amends = self.review.proposing
-        self.files.look_first = self.review.before_write
-        self.files.on_read = self.review.read
-        self.review.proposing.last_read = self.files.last_read
+        self._wire_files()
         self.reaper = Reaper()
         self.desk = Desk(self.screen.push, self.screen.state)
         self.family = Family(self.screen, self._number)
@@ -100,6 +96,14 @@ class Host:
         self.restarts: Restarts
         self._next = 1
         self._greeted: WeakSet[Connection] = WeakSet()
+
+    def _wire_files(self) -> None:
+        """Agents' reads and writes, and the review of them, know of each other."""
+        self.review.edits.exclusive = self.files.turn
+        self.files.amends = self.review.proposing
+        self.files.look_first = self.review.before_write
+        self.files.on_read = self.review.read
+        self.review.proposing.last_read = self.files.last_read
 
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""

@@ -1,6 +1,6 @@
 """Which prompts went to an agent, noted beside the drafts that Neovim keeps on disk
-(`lua/acp/ui/composer/drafts.lua`): where Neovim is killed before it has written that a prompt is sent, the next
-one must not give it back.
+(`acp.command.drafts`): where Neovim is killed before it has written that a prompt is sent, the
+next one must not give it back.
 
 A line is `+` and a prompt's number once it is on its way to the agent, `-` and the number where it
 came back.

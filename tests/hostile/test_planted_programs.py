@@ -113,7 +113,9 @@ def test_a_whole_session_runs_nothing(
     editor.agent("script", env=own)
     editor.cmd("AcpPrompt")
     editor.wait("select(2, require('acp.ui.composer.files').list(vim.fn.getcwd()))")
-    assert "sub/c.txt" in editor.lua("return (require('acp.ui.composer.files').list(vim.fn.getcwd()))")
+    assert "sub/c.txt" in editor.lua(
+        "return (require('acp.ui.composer.files').list(vim.fn.getcwd()))"
+    )
     editor.cmd("close")
     editor.turn("say hello {diff}")
     editor.turn("runs " + json.dumps("echo A > a.txt; rm b.txt; echo n > new.txt"))

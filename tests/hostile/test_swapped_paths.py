@@ -84,7 +84,9 @@ class Stage:
 
     def swap(self) -> None:
         """Swap all when nothing is looked at any more."""
-        self.editor.wait("not require('acp.buffers.watch').at_work(...)", str(self.editor.work / "x"))
+        self.editor.wait(
+            "not require('acp.buffers.watch').at_work(...)", str(self.editor.work / "x")
+        )
         self.swap_now()
 
     def swap_now(self) -> None:

@@ -84,8 +84,7 @@ class Edits:
         self.layouts = Layouts()
         self.rights: dict[str, Rights] = {}
         """Of files that are gone: when they come back, they have them again."""
-        self.push = push
-        self.options = options
+        self.push, self.options = push, options
         self.at_work: Callable[[str], bool] = lambda _: False
         """Whether an agent is at work that may change this file."""
         self.look_first: Callable[[str], Any] = lambda _: None
@@ -94,12 +93,10 @@ class Edits:
         """Holds off agents' requests for a file (`Files.turn`)."""
         self._lock = anyio.Lock()
         self._sessions = sessions
-        self._dirty: set[str] = set()
-        self._gathering = False
+        self._dirty, self._lost = set[str](), set[str]()
+        self._gathering, self._wake = False, anyio.Event()
         self._told: dict[int, list[Any]] = {}
         self._pending: list[str] = []
-        self._lost: set[str] = set()
-        self._wake = anyio.Event()
 
     async def run(self) -> None:
         """Follow the user's edits until cancelled."""
