@@ -55,6 +55,8 @@ def is_written(editor: Editor) -> bool:
             return False
         if any(not c.trees and not c.reasons for c in made.get(n, [])):
             return False
+        if session["status"] == "idle" and any(not c.ends for c in made.get(n, [])):
+            return False
     return True
 
 

@@ -27,6 +27,7 @@ async def test_what_changes_after_the_answer_is_the_users_from_the_first_moment(
         proposing=SimpleNamespace(ended=later),
         _briefly=later,
         _end=None,
+        _open={},
     )
     await Reviewing.turn_ended(cast(Any, review), session)
     assert closed[0] > turn.began

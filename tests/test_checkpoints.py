@@ -95,7 +95,7 @@ def test_unsaved_edits_come_back_as_they_were(project: Editor) -> None:
     project.keys("Gounsaved<Esc>")
     project.turn("hello")
     project.keys("ggOlater<Esc>")
-    project.cmd("Acp restore 1")
+    project.cmd("Acp restore! 1")
     said(project, "restored to before prompt 1")
     assert project.lines(str(project.work / "a.txt")) == ["one", "two", "three", "unsaved"]
     assert project.lua("return vim.bo.modified")

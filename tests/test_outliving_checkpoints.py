@@ -8,6 +8,7 @@ import pytest
 
 from tests.editor import Editor
 from tests.outliving import die, said
+from tests.picks import install, pick
 from tests.test_checkpoints import COMPLETED, FIRST, contents, run
 from tests.test_snapshots import repository
 from tests.until import until
@@ -84,7 +85,7 @@ def test_ignored_files_and_unsaved_text(project: Editor) -> None:
     project.turn(f'write {ignored} "two\\n"')
     project.keys("ggOlater<Esc>")
     die(project)
-    project.cmd("Acp restore 1")
+    project.cmd("Acp restore! 1")
     said(project, "restored to before prompt 1")
     until(lambda: ignored.read_text() == "one\n")
     assert project.lines(str(project.work / "a.txt")) == ["one", "two", "three", "unsaved"]
@@ -92,15 +93,20 @@ def test_ignored_files_and_unsaved_text(project: Editor) -> None:
     assert contents(project)["a.txt"] == FIRST
 
 
-def test_what_the_user_changed_while_no_host_ran_is_gone_and_comes_back(project: Editor) -> None:
+def test_what_the_user_changed_while_no_host_ran_stays_unless_all_is_asked_for(
+    project: Editor,
+) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt")
     die(project)
     project.write("b.txt", "mine\n")
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 2 files changed")
-    assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST}
+    said(project, "restored to before prompt 1: 1 file changed; 1 that only you changed stays")
+    assert contents(project) == {"a.txt": FIRST, "b.txt": "mine\n"}
+    project.cmd("Acp restore! 1")
+    said(project, "restored to before prompt 1: 1 file changed")
+    until(lambda: contents(project) == {"a.txt": FIRST, "b.txt": FIRST})
     project.cmd("Acp restore")
-    said(project, "the restore was undone: 2 files changed")
+    said(project, "the restore was undone: 1 file changed")
     assert contents(project)["b.txt"] == "mine\n"
 
 
@@ -111,6 +117,8 @@ def test_a_prompt_that_was_cut(project: Editor) -> None:
     project.prompt(f"silently {json.dumps(command)}\nuntil_there {project.work / 'never'}")
     until(there.exists)
     die(project)
-    project.cmd("Acp restore 1")
+    install(project)
+    (asked,) = pick(project, "Acp restore 1", "restore them too")
+    assert asked["prompt"] == "Since prompt 1 who changed a.txt, there is not known"
     said(project, "restored to before prompt 1")
     assert contents(project)["a.txt"] == FIRST

@@ -102,7 +102,7 @@ class Returning(Wide):
             n, wanted = at + 2, self.kept[self.n][at]  # the first prompt is the world's own
             replaced.append(present)
         self.note("restore", n or "undone", "of", self.n)
-        args = {"session": self.n} if n is None else {"session": self.n, "n": n}
+        args = {"session": self.n, "every": True} | ({} if n is None else {"n": n})
         lives = self.follow(present, wanted)
         told = self.told()
         self.editor.lua("require('acp.base.host').notify(...)", "restore", args)

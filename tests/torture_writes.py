@@ -449,7 +449,12 @@ class History:
         undo = rewind.checkpoints.lists()[1].get(session.n) and self.rng.random() < 0.4
         n = None if undo else self.rng.choice(kept).n
         kind = "back" if undo else "restores"
-        await self.act(kind, "", lambda: rewind.restore(session, n))
+        answer = self.rng.choice([0, 1])
+
+        async def ask(question: str, answers: Sequence[str]) -> int | None:
+            return answer
+
+        await self.act(kind, "", lambda: rewind.restore(session, n, ask))
 
     async def swap(self) -> None:
         """A folder becomes a link to another one, while an agent goes on; then it is as it was."""

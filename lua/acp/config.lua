@@ -186,6 +186,7 @@ M.defaults = {
     checkpoints = {
       ['<CR>'] = 'changes',
       ['r'] = 'restore',
+      ['!'] = 'restore_all',
       ['u'] = 'undo',
       ['R'] = 'refresh',
       ['q'] = 'close',

@@ -67,7 +67,7 @@ async def test_looks_and_checkpoints_run_nothing(
     await kept.committed(str(work), [str(work / "a.txt"), str(work / "lost.txt")], "")
     await kept.loose(roots, [str(work / "other.log")])
     plan = await checkpoints.plan(1, before, kept.trees(roots))
-    assert {target.path: target.data for target in plan.targets} == {
+    assert {step.target.path: step.target.data for step in plan.steps} == {
         str(work / "a.txt"): b"a\n",
         str(work / "b.txt"): b"b\n",
         str(work / "new.txt"): None,

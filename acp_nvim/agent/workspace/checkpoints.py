@@ -10,15 +10,18 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from acp_nvim.agent import runs
-from acp_nvim.agent.workspace.snapshots import FileChange, Snapshots
-from acp_nvim.agent.workspace.store import Blob, StoreError
+from acp_nvim.agent.workspace.doings import Content, Doing, add, joined, mark
+from acp_nvim.agent.workspace.leftout import was_there
+from acp_nvim.agent.workspace.snapshots import FileChange, Snapshots, below
+from acp_nvim.agent.workspace.store import UNKNOWN, Blob, Change, StoreError, Unkept, blob_mark
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 
@@ -28,10 +31,13 @@ MAX_AGE_S: Final = 14 * 24 * 3600
 """Runs of Neovim longer ago are forgotten."""
 MAX_KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
 """Of all runs together; the oldest go first."""
+LOST: Final = "it is not known what was there"
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What a file is to be again; no ``data``: not there. ``mode`` is git's."""
+    """What a file is to be again; no ``data``: not there. ``mode`` is git's; 0 where it is not
+    known what was there: such a file is left as it is.
+    """
 
     path: str
     data: bytes | None
@@ -57,14 +63,51 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """Files that the agent had changed when the directories were looked at: the prompt did not wait
     for that, and the trees have what the agent made of them.
     """
+    doings: dict[str, Doing] = msgspec.field(default_factory=dict)
+    """What agents did to files from then until the next checkpoint; of a restore: what that did."""
+    ends: list[float] = msgspec.field(default_factory=list)
+    """When the prompt's turn was over and all that its agent did was seen; empty before that, and
+    for ever where the host was killed first.
+    """
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One file of a restore. ``now`` is what the trees have of it at present."""
+
+    target: Target
+    then: Blob | None = None
+    now: Blob | None = None
+    in_trees: bool = True
+    """``then`` and ``now`` are known."""
+
+    @property
+    def why_not(self) -> str:
+        """Why the file has to be left as it is; empty when it can be brought back."""
+        if self.target.mode == 0:
+            why = self.then.why if self.then else ""
+            return f"it was not kept ({why}): it cannot be brought back" if why else LOST
+        if self.now is not None and self.now.why and not self.is_hidden:
+            return f"what is there now is not kept ({self.now.why}) and would be lost"
+        return ""
+
+    @property
+    def is_hidden(self) -> bool:
+        """The trees of now do not tell whether something is there."""
+        return self.now is not None and not self.now.kept and not self.now.id
+
+    def marks(self) -> tuple[set[str], set[str]]:
+        """The names of the contents of then and now, as the trees have them."""
+        return ({blob_mark(self.then)}, {blob_mark(self.now)}) if self.in_trees else (set(), set())
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What a restore does, and why it cannot do more."""
+    """What a restore of all files does, and why it cannot do more."""
 
-    targets: list[Target]
+    steps: list[Step]
     touched: dict[str, Text | None]
     reasons: list[str]
+    doings: dict[str, Doing]
+    """What agents did to files since."""
 
 
 class Checkpoints:
@@ -101,11 +144,22 @@ class Checkpoints:
         kept.append(checkpoint)
         del kept[:-MAX_CHECKPOINTS]
 
-    def touched(self, session: int, path: str, before: Text | None) -> None:
+    def touched(self, path: str, before: Text | None) -> None:
         """An agent is about to change a file, or has; it had this text."""
-        kept = self._kept.get(session)
-        if kept:
-            kept[-1].touched.setdefault(path, before)
+        for kept in self._kept.values():
+            if kept:
+                kept[-1].touched.setdefault(path, before)
+
+    def did(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
+        """An agent has changed a file; or a decision or a restore of the user's has."""
+        if any(self._kept.values()):
+            self.done(path, Doing(mark(before), mark(after), agent))
+
+    def done(self, path: str, doing: Doing) -> None:
+        """The same, of a change that is known by its marks."""
+        for kept in self._kept.values():
+            if kept:
+                add(kept[-1].doings, path, doing)
 
     def lists(self) -> tuple[dict[int, list[Checkpoint]], dict[int, list[Checkpoint]]]:
         """All that are kept, and what restores replaced, by session; both oldest first."""
@@ -130,8 +184,13 @@ class Checkpoints:
         self._undo.setdefault(session, []).append(present)
         del self._undo[session][:-MAX_CHECKPOINTS]
 
-    def take_undo(self, session: int) -> Checkpoint | None:
+    def last_undo(self, session: int) -> Checkpoint | None:
         """What the last restore replaced; None when there is none to undo."""
+        undo = self._undo.get(session)
+        return undo[-1] if undo else None
+
+    def take_undo(self, session: int) -> Checkpoint | None:
+        """The same; it is undone now."""
         undo = self._undo.get(session)
         return undo.pop() if undo else None
 
@@ -139,53 +198,112 @@ class Checkpoints:
         """The files that changed since, by the trees of now. StoreError."""
         paths: dict[str, None] = dict.fromkeys(checkpoint.late)
         for root, tree in checkpoint.trees.items():
-            found = await self._snapshots.differences(root, tree, now.get(root, tree))
+            found = await self._changes(checkpoint, root, now.get(root, tree), tree)
             paths |= dict.fromkeys(change.path for change in found)
         return list(paths)
 
-    async def plan(self, session: int, checkpoint: Checkpoint, now: Mapping[str, str]) -> Plan:
-        """What brings the files back to a checkpoint."""
-        targets: list[Target] = []
+    async def plan(
+        self, session: int, checkpoint: Checkpoint, now: Mapping[str, str], undo: bool = False
+    ) -> Plan:
+        """What brings the files back to a checkpoint; ``undo``: to before a restore."""
+        steps: list[Step] = []
         reasons = list(checkpoint.reasons)
-        for root, tree in checkpoint.trees.items():
+        if not checkpoint.trees and not reasons:
+            reasons.append("the files had not been looked at yet before that prompt")
+        for root in checkpoint.trees:
+            if root not in now:
+                reasons += self._snapshots.reasons([root]) or [f"{root} is not looked at any more"]
+                continue
             try:
-                targets += await self._targets(root, now.get(root, tree), tree, reasons)
+                steps += await self._steps(checkpoint, root, now[root], reasons)
             except StoreError as error:
                 reasons.append(str(error))
-        targets = [it for it in targets if it.path not in checkpoint.late]
-        targets += checkpoint.late.values()
-        held = {target.path for target in targets}
+        presents = {step.target.path: step.now for step in steps}
+        steps = [it for it in steps if it.target.path not in checkpoint.late]
+        steps += [
+            Step(late, None, presents.get(late.path), in_trees=False)
+            for late in checkpoint.late.values()
+        ]
+        later = [it for it in self._kept.get(session, []) if it.time >= checkpoint.time]
+        if undo:
+            return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.doings)
+        touched = await self._loose(checkpoint, later, {step.target.path for step in steps})
+        doings = joined(it.doings for it in later)
+        for path in await self._unseen(later, now):
+            add(doings, path, Doing(UNKNOWN, UNKNOWN))
+        return Plan(steps, touched, reasons, doings)
+
+    async def _unseen(self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]) -> list[str]:
+        """Files that have changed after prompts whose turns were cut before all was seen, by whom
+        is not known.
+        """
+        found: list[str] = []
+        ends: list[Mapping[str, str]] = [*(it.trees for it in checkpoints[1:]), now]
+        for one, then in zip(checkpoints, ends, strict=False):
+            for root, tree in one.trees.items() if not one.ends else ():
+                with suppress(StoreError):
+                    changes = await self._changes(one, root, then.get(root, tree), tree)
+                    found += [it.path for it in changes if it.path not in one.doings]
+        return found
+
+    async def _loose(
+        self, checkpoint: Checkpoint, later: Sequence[Checkpoint], held: Container[str]
+    ) -> dict[str, Text | None]:
+        """Files that no tree holds, as they were when an agent touched them first."""
         touched: dict[str, Text | None] = {}
-        for later in self._kept.get(session, []):
-            if later.time >= checkpoint.time:
-                for path, text in later.touched.items():
-                    touched.setdefault(path, text)
+        for one in later:
+            for path, text in one.touched.items():
+                touched.setdefault(path, text)
         rest = [path for path in touched if path not in held]
         loose = await self._snapshots.loose(list(checkpoint.trees), rest)
-        return Plan(targets, {path: touched[path] for path in loose}, reasons)
+        return {path: touched[path] for path in loose}
 
-    async def _targets(self, root: str, now: str, then: str, reasons: list[str]) -> list[Target]:
-        changes = await self._snapshots.differences(root, now, then)
-        wanted = [(change.path, change.after) for change in changes if change.after]
+    async def _changes(
+        self, checkpoint: Checkpoint, root: str, now: str, then: str
+    ) -> list[Change]:
+        """What differs between now and then in a directory, without what belongs to another one in
+        it or has only been taken in since.
+        """
+        inner = [other for other in checkpoint.trees if below(other, root)]
+        return [
+            it
+            for it in await self._snapshots.differences(root, now, then)
+            if not was_there(it.path, it.after, it.before)
+            and not any(below(it.path, other) for other in inner)
+        ]
+
+    async def _steps(
+        self, checkpoint: Checkpoint, root: str, now: str, reasons: list[str]
+    ) -> list[Step]:
+        changes = await self._changes(checkpoint, root, now, checkpoint.trees[root])
+        wanted = [(it.path, it.after) for it in changes if it.after and it.after.kept]
         contents = await self._snapshots.contents(root, wanted)
-        targets: list[Target] = []
+        steps: list[Step] = []
         for change in changes:
             blob: Blob | None = change.after
             if blob is None:
-                targets.append(Target(change.path, None))
+                target = Target(change.path, None)
+            elif not blob.kept:
+                target = Target(change.path, None, 0)
             elif change.path in contents:
-                targets.append(Target(change.path, contents[change.path], blob.mode))
+                target = Target(change.path, contents[change.path], blob.mode)
             else:
                 reasons.append(f"{Path(change.path).name}: its content is no longer kept")
-        return targets
+                continue
+            steps.append(Step(target, blob, change.before))
+        return steps
 
 
 def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
     """The files as they were before they changed, by path."""
-    return {
-        it.path: Target(it.path, it.before, 0o100755 if it.executable else 0o100644)
-        for it in changes
-    }
+    found: dict[str, Target] = {}
+    for it in changes:
+        if isinstance(it.before, Unkept):
+            found[it.path] = Target(it.path, None, 0)
+        else:
+            mode = 0o100755 if it.executable else 0o100644
+            found[it.path] = Target(it.path, it.before, mode)
+    return found
 
 
 def prune(home: Path, keep: Path) -> list[str]:

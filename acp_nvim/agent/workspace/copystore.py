@@ -5,19 +5,24 @@ from __future__ import annotations
 import os
 import stat
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 from acp_nvim.agent import whole
+from acp_nvim.agent.workspace import leftout
+from acp_nvim.agent.workspace.leftout import LeftOut, Marks
 from acp_nvim.agent.workspace.store import (
     MAX_FILES,
+    UNREADABLE,
     Blob,
     Change,
     LimitError,
     Room,
     Scan,
+    content,
+    is_beyond_link,
 )
 from acp_nvim.agent.workspace.trees import Tree, Trees
 
@@ -49,6 +54,10 @@ class CopyStore:
         self._stamps: dict[str, Stamp] = {}
         self._files: Tree = {}
         self._trees = Trees(home / "trees")
+        self._marks = Marks(home / "out")
+        self._out: dict[str, Blob] = {}
+        self._closed: set[str] = set()
+        """Directories that could not be read."""
         self._tree = ""
 
     @property
@@ -58,19 +67,20 @@ class CopyStore:
 
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
         """Look at everything, or at these files only. StoreError."""
-        room = Room()
         if paths is None or not self._tree:
+            self._closed = set()
             present = list(self._walk())
-            gone = self._files.keys() - set(present)
+            gone = sorted((self._files.keys() | self._out.keys()) - set(present))
         else:
-            stem = self._root.rstrip(os.sep) + os.sep
-            present = [path for path in paths if path.startswith(stem)]
-            gone = set()
-        for path in [*present, *gone]:
-            self._take(path, room)
-        before, self._tree = self._tree, self._named()
-        changes = self.differences(before, self._tree) if before else []
-        return Scan(self._tree, changes, room.left_out)
+            present, gone = self._direct(paths)
+        self._forget(path for path in gone if not self._is_closed(path))
+        room = Room()
+        room.sort(path for path in present if self._is_new(path))
+        self._take(room)
+        before, self._tree = self._tree, self._name()
+        changes = leftout.news(self.differences(before, self._tree)) if before else []
+        told = [path for path, blob in self._out.items() if not blob.kept]
+        return Scan(self._tree, changes, told)
 
     def rests(self) -> bool:
         """Whether the next look would find nothing. Reads no file; a tree of more than `FEW`
@@ -80,18 +90,18 @@ class CopyStore:
             return False
         waiting, left, files = [self._root], FEW, 0
         while waiting:
-            for entry in _entries(waiting.pop()):
+            for entry in self._listed(waiting.pop()):
                 left -= 1
                 if left < 0:
                     return False
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in SKIPPED and entry.path != self._own:
                         waiting.append(entry.path)
-                elif entry.is_symlink() or entry.is_file():
+                else:
                     files += 1
                     if self._stamps.get(entry.path) != _stamp(entry):
                         return False
-        return files == len(self._stamps)
+        return files == len(self._stamps) and not self._closed
 
     def held(self) -> list[str]:
         """The files (absolute paths) of the present tree."""
@@ -104,19 +114,23 @@ class CopyStore:
 
     def differences(self, old: str, new: str) -> list[Change]:
         """What differs between two trees. StoreError."""
-        before, after = self._trees.get(old), self._trees.get(new)
-        paths = sorted(before.keys() | after.keys())
-        return [
+        (old_tree, was_out), (new_tree, is_out) = self._marks.parts(old), self._marks.parts(new)
+        before, after = self._trees.get(old_tree), self._trees.get(new_tree)
+        found = (
             Change(path, before.get(path), after.get(path))
-            for path in paths
+            for path in before.keys() | after.keys()
             if before.get(path) != after.get(path)
-        ]
+        )
+        return leftout.differences(found, was_out, is_out)
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
         """The kept bytes by absolute path; those that are gone lack."""
         found: dict[str, bytes] = {}
         for path, blob in wanted:
             try:
+                if blob.fifo:
+                    found[path] = b""
+                    continue
                 found[path] = zlib.decompress(self._place(blob.id).read_bytes())
             except (FileNotFoundError, zlib.error):
                 continue
@@ -128,7 +142,8 @@ class CopyStore:
         waiting = [self._root]
         count = 0
         while waiting:
-            for entry in _entries(waiting.pop()):
+            directory = waiting.pop()
+            for entry in self._listed(directory):
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in SKIPPED and entry.path != self._own:
                         waiting.append(entry.path)
@@ -138,26 +153,64 @@ class CopyStore:
                     raise LimitError(f"{self._root} has more than {MAX_FILES} files and no git")
                 yield entry.path
 
-    def _take(self, path: str, room: Room) -> None:
-        """Bring one file up to date."""
+    def _listed(self, directory: str) -> list[os.DirEntry[str]]:
+        """What is in a directory. One that cannot be read is noted, unless it is gone."""
         try:
-            info = os.lstat(path)
+            return _entries(directory)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
         except OSError:
-            self._stamps.pop(path, None)
-            self._files.pop(path, None)
-            return
-        stamp = _stamp_of(info)
-        if self._stamps.get(path) == stamp or not room.fits(path):
-            return
+            self._closed.add(directory)
+            return []
+
+    def _is_closed(self, path: str) -> bool:
+        """Whether a file is in a directory that could not be read."""
+        return bool(self._closed) and any(str(up) in self._closed for up in Path(path).parents)
+
+    def _direct(self, paths: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Those of these files to look at, and those that are below the root no more: a directory
+        on the way is a link now.
+        """
+        stem = self._root.rstrip(os.sep) + os.sep
+        inside = [path for path in paths if path.startswith(stem)]
+        away = {path for path in inside if is_beyond_link(path)}
+        return [path for path in inside if path not in away], sorted(away)
+
+    def _is_new(self, path: str) -> bool:
+        """Whether a file is not as it was when it was taken in."""
+        known = self._stamps.get(path)
         try:
-            data = _read(path, info.st_mode)
+            return known is None or known != _stamp_of(os.lstat(path))
         except OSError:
-            room.left_out.append(path)
-            return
-        executable = 0o100755 if info.st_mode & 0o100 else 0o100644
-        mode = 0o120000 if stat.S_ISLNK(info.st_mode) else executable
-        self._files[path] = Blob(self._keep(data), mode)
-        self._stamps[path] = stamp
+            return True
+
+    def _take(self, room: Room) -> None:
+        """Bring what has changed up to date."""
+        for path, info in room.kept.items():
+            try:
+                data = content(path, info.st_mode)
+            except OSError:
+                self._leave_out(path, UNREADABLE)
+                continue
+            executable = 0o100755 if info.st_mode & 0o100 else 0o100644
+            mode = 0o120000 if stat.S_ISLNK(info.st_mode) else executable
+            self._out.pop(path, None)
+            self._files[path] = Blob(self._keep(data), mode)
+            self._stamps[path] = _stamp_of(info)
+        for path, blob in room.out.items():
+            self._leave_out(path, blob)
+        self._stamps |= {path: _stamp_of(info) for path, info in room.settled.items()}
+        self._forget(room.gone)
+
+    def _leave_out(self, path: str, blob: Blob) -> None:
+        self._files.pop(path, None)
+        self._stamps.pop(path, None)
+        self._out[path] = blob
+
+    def _forget(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            for known in (self._stamps, self._files, self._out):
+                known.pop(path, None)
 
     def _keep(self, data: bytes) -> str:
         name = blake2b(data, digest_size=20).hexdigest()
@@ -173,23 +226,20 @@ class CopyStore:
     def _place(self, name: str) -> Path:
         return self._blobs / name[:2] / name[2:]
 
-    def _named(self) -> str:
+    def _name(self) -> str:
         digest = blake2b(digest_size=20)
         for path in sorted(self._files):
             blob = self._files[path]
             digest.update(f"{path}\0{blob.id}{blob.mode}\0".encode(errors="surrogateescape"))
         name = digest.hexdigest()
-        self._trees.add(name, self._files, self._tree)
-        return name
+        self._trees.add(name, self._files, self._marks.parts(self._tree)[0])
+        return self._marks.marked(name, LeftOut(dict(self._out), frozenset(self._closed)))
 
 
 def _entries(directory: str) -> list[os.DirEntry[str]]:
-    """What is in a directory; one that cannot be read, or is gone, is empty."""
-    try:
-        with os.scandir(directory) as found:
-            return list(found)
-    except OSError:
-        return []
+    """What is in a directory. OSError."""
+    with os.scandir(directory) as found:
+        return list(found)
 
 
 def _stamp_of(info: os.stat_result) -> Stamp:
@@ -201,9 +251,3 @@ def _stamp(entry: os.DirEntry[str]) -> Stamp | None:
         return _stamp_of(entry.stat(follow_symlinks=False))
     except OSError:
         return None
-
-
-def _read(path: str, mode: int) -> bytes:
-    if stat.S_ISLNK(mode):
-        return os.fsencode(os.readlink(path))  # noqa: PTH115
-    return Path(path).read_bytes()

@@ -9,6 +9,7 @@ file is kept as its bytes are on disk (`PrivateGit`).
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 import tempfile
@@ -17,7 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-from acp_nvim.agent.workspace import private_git
+from acp_nvim.agent.workspace import leftout, private_git
+from acp_nvim.agent.workspace.leftout import LeftOut, Marks
 from acp_nvim.agent.workspace.private_git import ANY, GitError, PrivateGit
 from acp_nvim.agent.workspace.store import (
     MAX_INDEX,
@@ -26,6 +28,8 @@ from acp_nvim.agent.workspace.store import (
     LimitError,
     Room,
     Scan,
+    content,
+    is_beyond_link,
 )
 
 ATTEMPTS: Final = 5
@@ -37,6 +41,9 @@ _REWRITTEN: Final = ":(exclude,attr:!filter !working-tree-encoding)"
 """Leaves the files whose bytes are not their blob's by any means that git can be told."""
 _LINE_ENDS: Final = ":(exclude,attr:!text !crlf !eol !ident)"
 """Leaves the files whose bytes may be longer or shorter than their blob's."""
+_RULES: Final = ".gitignore"
+IGNORED: Final = Blob("", 0, "ignored by git")
+_UNREAD: Final = re.compile(rb"^warning: could not open directory '(.*)': ", re.MULTILINE)
 
 
 class GitStore:
@@ -57,6 +64,11 @@ class GitStore:
         self._spec = os.path.relpath(self._root, top)
         self._own = os.path.relpath(os.path.realpath(own or home), top) + os.sep
         self._tree = ""
+        self._marks = Marks(home / "out")
+        self._out: dict[str, Blob] = {}
+        """What our index lacks, by absolute path."""
+        self._closed: frozenset[str] = frozenset()
+        """Directories that git could not read."""
         self._nested: list[str] = []
         self._links: set[str] | None = None
         """Where submodules lie, once known."""
@@ -69,16 +81,14 @@ class GitStore:
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
         """Look at everything, or at these files only. StoreError."""
         otherwise = [] if self._tree else self._start()
+        whole = paths is None or not self._tree
         room = Room()
-        chosen = self._changed() if paths is None or not self._tree else self._inside(paths)
-        if otherwise:
-            chosen = sorted({*chosen, *otherwise})
-        kept = [name for name in chosen if room.fits(Path(self._top, name))]
-        self._take_in(kept)
-        tree = self._run(["write-tree", "--missing-ok"]).decode().strip()
-        before, self._tree = self._tree, tree
-        changes = self.differences(before, tree) if before else []
-        return Scan(tree, changes, room.left_out, self._nested)
+        room.sort(self._chosen(otherwise) if whole else map(self._path, self._inside(paths or ())))
+        self._take(room)
+        before, self._tree = self._tree, self._tree_name()
+        changes = leftout.news(self.differences(before, self._tree)) if before else []
+        told = [path for path, blob in self._out.items() if not blob.kept]
+        return Scan(self._tree, changes, told, self._nested)
 
     def held(self) -> list[str]:
         """The files (absolute paths) of the present tree. StoreError."""
@@ -99,6 +109,47 @@ class GitStore:
         """What differs between two trees. StoreError."""
         if old == new:
             return []
+        (old, was_out), (new, is_out) = self._marks.parts(old), self._marks.parts(new)
+        found = self._raw_differences(old, new)
+        if any(os.path.basename(it.path) == _RULES for it in found):  # noqa: PTH119
+            found = self._with_ignored(found, old, new)
+        return leftout.differences(found, was_out, is_out)
+
+    def _with_ignored(self, changes: Sequence[Change], old: str, new: str) -> list[Change]:
+        """Files that one tree lacks since its rules have git ignore them are not known in it."""
+        came = self._ignored(old, [it.path for it in changes if it.before is None])
+        went = self._ignored(new, [it.path for it in changes if it.after is None])
+        return [
+            Change(
+                it.path,
+                IGNORED if it.path in came else it.before,
+                IGNORED if it.path in went else it.after,
+            )
+            for it in changes
+        ]
+
+    def _ignored(self, tree: str, paths: Sequence[str]) -> set[str]:
+        """Those of these files that git ignores by the rules that are in a tree."""
+        folders = {folder for path in paths for folder in Path(self._name(path)).parents}
+        if not paths:
+            return set()
+        rules = [str(folder / _RULES) for folder in sorted(folders)]
+        listed = self._run(["ls-tree", "-z", "--full-tree", tree, "--", *rules], env=_LITERAL)
+        with tempfile.TemporaryDirectory(dir=self._home) as scratch:
+            for mode, kind, oid, name in _tree(listed):
+                if kind == "blob" and mode != "120000":
+                    place = Path(scratch, name)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_bytes(self._run(["cat-file", "blob", oid]))
+            asked = b"".join(os.fsencode(self._name(path)) + b"\0" for path in paths)
+            check = ["check-ignore", "--no-index", "-z", "--stdin"]
+            there = {"GIT_WORK_TREE": scratch}
+            found = self._run(check, asked, fine=(0, 1), env=there).split(b"\0")
+        return {self._path(os.fsdecode(name)) for name in found if name}
+
+    def _raw_differences(self, old: str, new: str) -> list[Change]:
+        if old == new:
+            return []
         found = self._run([*_DIFFER, old, new])
         return [
             Change(self._path(name), _blob(modes[0], ids[0]), _blob(modes[1], ids[1]))
@@ -107,12 +158,14 @@ class GitStore:
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
         """The kept bytes by absolute path, as the work tree had them; those that are gone lack."""
+        empty = {path: b"" for path, blob in wanted if blob.fifo}
+        wanted = [(path, blob) for path, blob in wanted if not blob.fifo]
         if not wanted:
-            return {}
+            return empty
         asked = "".join(f"{blob.id}\n" for _, blob in wanted).encode()
         answers = _batch(self._run(["cat-file", "--batch", "--buffer"], asked, fine=ANY))
         found = zip((path for path, _ in wanted), answers, strict=False)
-        return {path: data for path, data in found if data is not None}
+        return empty | {path: data for path, data in found if data is not None}
 
     def head(self) -> str:
         """The commit that HEAD names; empty before the first one."""
@@ -238,6 +291,42 @@ class GitStore:
                 found[name] = data
         return found
 
+    def _chosen(self, others: Iterable[str]) -> list[str]:
+        """What may have to be taken in, with what was left out so far."""
+        return sorted({*map(self._path, (*self._changed(), *others)), *self._out})
+
+    def _take(self, room: Room) -> None:
+        """Bring the index up to date with these files."""
+        links: dict[str, bool] = {}
+        away = [path for path in [*room.kept, *room.out, *room.gone] if self._is_away(path, links)]
+        for path in [*room.kept, *room.gone, *away]:
+            self._out.pop(path, None)
+        held = [path for path in room.out if path not in self._out and path not in away]
+        self._out |= {path: out for path, out in room.out.items() if path not in away}
+        folders = [path for path in room.gone if os.path.lexists(path)]
+        lost = {*away, *held, *folders}
+        self._drop(sorted(lost))
+        self._take_in(sorted(self._name(path) for path in {*room.kept, *room.gone} - lost))
+
+    def _is_away(self, path: str, links: dict[str, bool]) -> bool:
+        """Whether a file is not in the work tree any more, since a directory is a link now."""
+        parent = os.path.dirname(path)  # noqa: PTH120
+        if parent not in links:
+            links[parent] = is_beyond_link(path)
+        return links[parent]
+
+    def _drop(self, paths: Sequence[str]) -> None:
+        """Take files out of the index, whatever stands there."""
+        if paths:
+            given = b"".join(os.fsencode(self._name(path)) + b"\0" for path in paths)
+            self._run(["update-index", "--force-remove", "-z", "--stdin"], given)
+
+    def _tree_name(self) -> str:
+        """The name of the present tree."""
+        tree = self._run(["write-tree", "--missing-ok"]).decode().strip()
+        folders = self._closed.union(self._nested)
+        return self._marks.marked(tree, LeftOut(dict(self._out), folders))
+
     def _take_in(self, names: Sequence[str], attempts: int = ATTEMPTS) -> None:
         """Enter files (relative to the top) into the index as they are.
 
@@ -273,8 +362,15 @@ class GitStore:
         return sorted(name for name in names if not name.endswith("/"))
 
     def _listed(self, args: Sequence[str]) -> list[str]:
-        found = self._run([*args, *self._where()], env=_LITERAL).split(b"\0")
-        return [os.fsdecode(name) for name in found if name]
+        found, said = self._git.heard([*args, *self._where()], env=_LITERAL)
+        if "--others" in args:
+            self._closed = self._unread(said)
+        return [os.fsdecode(name) for name in found.split(b"\0") if name]
+
+    def _unread(self, said: bytes) -> frozenset[str]:
+        """The directories that git says it cannot read; the root for one whose name it changes."""
+        found = [self._path(os.fsdecode(name).rstrip("/")) for name in _UNREAD.findall(said)]
+        return frozenset(path if os.path.lexists(path) else self._root for path in found)
 
     def _where(self) -> list[str]:
         return [] if self._spec == "." else ["--", self._spec]
@@ -310,8 +406,8 @@ def _entries(index: Path) -> int:
 def _content(path: Path) -> bytes | None:
     """The bytes of a file, or where a link points to; None where there is neither."""
     try:
-        return os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
-    except FileNotFoundError:
+        return content(str(path), path.lstat().st_mode)
+    except OSError:
         return None
 
 
@@ -345,6 +441,15 @@ def _raw(found: bytes) -> Iterable[tuple[tuple[str, str], tuple[str, str], str]]
         if meta.startswith(b":"):
             old_mode, new_mode, old, new, _ = meta[1:].decode().split(" ")
             yield (old_mode, new_mode), (old, new), os.fsdecode(next(parts))
+
+
+def _tree(listed: bytes) -> Iterable[tuple[str, str, str, str]]:
+    """Mode, kind, object name and path of each entry that `ls-tree -z` gives."""
+    for entry in listed.split(b"\0"):
+        if entry:
+            meta, name = entry.split(b"\t", 1)
+            mode, kind, oid = meta.decode().split()
+            yield mode, kind, oid, os.fsdecode(name)
 
 
 def _blob(mode: str, oid: str) -> Blob | None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from acp_nvim.agent.workspace.checkpoints import Checkpoint, Target
+from acp_nvim.agent.workspace.doings import Doing
 from acp_nvim.edits.kept import Entry, entry, found, pending
 from acp_nvim.edits.records import Reader, Series, Writer, decoded, encoded, group_of
 
@@ -31,6 +32,8 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     reasons: list[str]
     touched: list[tuple[bytes, bytes]]
     late: list[tuple[bytes, bytes, int]]
+    doings: list[tuple[bytes, str, str, bool, bool]] = []
+    ends: list[float] = []
 
 
 class Kept:
@@ -60,6 +63,11 @@ class Kept:
             made.reasons,
             [(encoded(path), writer.text(path, text)) for path, text in made.touched.items()],
             [(encoded(it.path), writer.data(it.data), it.mode) for it in made.late.values()],
+            [
+                (encoded(path), it.before, it.after, it.agent, it.gap)
+                for path, it in made.doings.items()
+            ],
+            made.ends,
         )
 
 
@@ -85,4 +93,9 @@ def _checkpoint(reader: Reader, record: Record) -> Checkpoint:
         record.reasons,
         {decoded(path): reader.text(name) for path, name in record.touched},
         {target.path: target for target in late},
+        {
+            decoded(path): Doing(before, after, agent, gap)
+            for path, before, after, agent, gap in record.doings
+        },
+        record.ends,
     )

@@ -54,6 +54,7 @@ _OURS: Final = {
     "core.untrackedCache": "false",
     "core.splitIndex": "false",
     "core.safecrlf": "false",
+    "core.loosecompression": "1",
     "gc.auto": "0",
     "maintenance.auto": "false",
     "protocol.allow": "never",
@@ -235,15 +236,28 @@ class PrivateGit:
         converting: bool = False,
     ) -> bytes:
         """What git prints, run at the top of the work tree. StoreError."""
+        return self.heard(args, given, fine=fine, env=env, converting=converting)[0]
+
+    def heard(
+        self,
+        args: Sequence[str],
+        given: bytes = b"",
+        *,
+        fine: Container[int] = (0,),
+        env: Mapping[str, str] | None = None,
+        converting: bool = False,
+    ) -> tuple[bytes, bytes]:
+        """The same, with its warnings."""
         folder = self._converting if converting else self._plain
-        return call(
-            args,
-            self.repository.top,
-            {**self._env, "GIT_DIR": str(folder), **(env or {})},
-            given,
-            fine,
-            self._timeout,
-        )
+        env = {**self._env, "GIT_DIR": str(folder), **(env or {})}
+        try:
+            done = _done(args, self.repository.top, env, given, fine, self._timeout)
+        except GitError:
+            raise
+        except StoreError:  # it was killed, and its lock would keep the next one out
+            Path(f"{env['GIT_INDEX_FILE']}.lock").unlink(missing_ok=True)
+            raise
+        return done.stdout, done.stderr
 
     def filtered(self, names: Sequence[str]) -> set[str]:
         """Those of these files (relative to the top) that are under a filter."""
@@ -268,6 +282,17 @@ def call(
     timeout: float = TIMEOUT_S,
 ) -> bytes:
     """What `git` prints. StoreError where it does not run, GitError where it fails."""
+    return _done(args, cwd, env, given, fine, timeout).stdout
+
+
+def _done(
+    args: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    given: bytes,
+    fine: Container[int],
+    timeout: float,
+) -> subprocess.CompletedProcess[bytes]:
     name = next(arg for arg in args if not arg.startswith("-") and "=" not in arg)
     try:
         done = subprocess.run(
@@ -285,7 +310,7 @@ def call(
     if done.returncode not in fine:
         words = done.stderr.decode(errors="replace").strip().split("\n")[0]
         raise GitError(f"git {name}: {words or done.returncode}")
-    return done.stdout
+    return done
 
 
 def _put(path: Path, data: bytes) -> None:

@@ -18,22 +18,25 @@ from anyio import to_thread
 
 from acp_nvim.agent import whole
 from acp_nvim.agent.fs import nofollow
-from acp_nvim.agent.fs.nofollow import LinkError, Rights
+from acp_nvim.agent.fs.nofollow import LinkError, NotRegularError, Rights, SizeError
+from acp_nvim.agent.workspace import store as limits
 from acp_nvim.agent.workspace.copystore import CopyStore
 from acp_nvim.agent.workspace.gitstore import GitStore
 from acp_nvim.agent.workspace.rights import Unusual
 from acp_nvim.agent.workspace.store import (
-    MAX_FILE_BYTES,
+    UNREADABLE,
     Blob,
     Change,
     LimitError,
+    Scan,
     Store,
     StoreError,
+    Unkept,
+    blob_mark,
     names,
+    too_large,
 )
 
-MAX_CHANGES: Final = 1000
-"""Files that one look takes up for review; of more, the first by name."""
 MAX_NESTED: Final = 20
 """Repositories within one work tree (submodules too) that are looked at."""
 MAX_SINGLE: Final = 500
@@ -41,6 +44,10 @@ MAX_SINGLE: Final = 500
 
 P = TypeVar("P")
 R = TypeVar("R")
+
+
+Side = bytes | Unkept | None
+"""A path at one time; None: no file was there."""
 
 
 class FileChange(msgspec.Struct, frozen=True):
@@ -51,8 +58,8 @@ class FileChange(msgspec.Struct, frozen=True):
     """
 
     path: str
-    before: bytes | None
-    after: bytes | None
+    before: Side
+    after: Side
     executable: bool = False
     rights: Rights | None = None
 
@@ -75,6 +82,8 @@ class Snapshots:
         """Those of `_single` that can be executed."""
         self._unusual = Unusual()
         self._told: set[str] = set()
+        self._left_out: dict[str, set[str]] = {}
+        """Files that were left out of the last look, by directory."""
         self._nested: dict[str, list[str]] = {}
         self._real: dict[str, str] = {}
         """Where the directories were at the last `retry`."""
@@ -110,26 +119,34 @@ class Snapshots:
         return all(root in self._trees or root in self._reasons for root in self.within(roots))
 
     async def look(
-        self, roots: Sequence[str], paths: Sequence[str] | None = None
+        self,
+        roots: Sequence[str],
+        paths: Sequence[str] | None = None,
+        rest: list[Change] | None = None,
     ) -> list[FileChange]:
-        """What changed since the last look: below these directories, or of these files only."""
+        """What changed since the last look: below these directories, or of these files only.
+        ``rest`` gets what is not to be reviewed: modes, links, files beyond the limit.
+        """
+        others: list[Change] = []
         changes: list[FileChange] = []
         if paths is None:
             done: set[str] = set()
             while fresh := [root for root in self.within(roots) if root not in done]:
                 for root in fresh:
                     if not self._rests(root):
-                        changes += await self._locked(root, self._look, None)
+                        found, left = await self._locked(root, self._look, None)
+                        changes, others = [*changes, *found], [*others, *left]
                 done.update(fresh)
         else:
             for root, inside in self.parted(roots, paths)[0].items():
-                changes += await self._locked(root, self._look, inside)
+                found, left = await self._locked(root, self._look, inside)
+                changes, others = [*changes, *found], [*others, *left]
         chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
         if chosen:
             changes += await to_thread.run_sync(self._look_single, chosen)
-        if len(changes) > MAX_CHANGES:
-            self._tell(f"{len(changes)} files changed on disk; {MAX_CHANGES} of them are reviewed")
-        return changes[:MAX_CHANGES]
+        if rest is not None:
+            rest += others
+        return changes
 
     async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
         """A tool call names these files: keep those that no store keeps, as they are now."""
@@ -152,7 +169,11 @@ class Snapshots:
         if not any(root in self._stores for root in self.parted(roots, [path])[0]):
             return False
         size = await to_thread.run_sync(_size, path)
-        return size <= MAX_FILE_BYTES and not await self.loose(roots, [path])
+        return size <= limits.MAX_FILE_BYTES and not await self.loose(roots, [path])
+
+    def is_single(self, path: str) -> bool:
+        """Whether a file is read by name, since no store keeps it."""
+        return path in self._single
 
     def single(self, path: str) -> bytes | None:
         """What a file that no store keeps holds as far as is known; None also for any other."""
@@ -220,38 +241,60 @@ class Snapshots:
 
     # ---- in a worker thread
 
-    def _look(self, root: str, paths: Sequence[str] | None) -> list[FileChange]:
+    def _look(
+        self, root: str, paths: Sequence[str] | None
+    ) -> tuple[list[FileChange], list[Change]]:
         try:
             store = self._open(root)
             if store is None:
-                return []
+                return [], []
             if paths is not None:
                 inside = [path for path in paths if path not in self._single]
                 unkept = set(store.unkept(inside))
                 self._read_single(unkept)
                 paths = [path for path in inside if path not in unkept]
                 if not paths:
-                    return []
+                    return [], []
             learnt = root in self._trees
             scan = store.scan(paths)
             self._trees[root] = scan.tree
             self._nested[root] = scan.nested[:MAX_NESTED]
-            if len(scan.nested) > MAX_NESTED:
-                left = names(scan.nested[MAX_NESTED:], root)
-                limit = f"more than {MAX_NESTED} repositories"
-                self._tell(f"changes on disk are not seen in {limit}: {left}")
-            if scan.left_out:
-                limit = f"{MAX_FILE_BYTES >> 20} MiB a file"
-                self._tell(f"not kept, over the limits ({limit}): {names(scan.left_out, root)}")
-            changes = [self._with_rights(change) for change in _loaded(store, scan.changes)]
+            self._tell_limits(root, scan)
+            changes = [change for change in scan.changes if change.path not in self._single]
+            found = self._parted_changes(store, changes)
             self._unusual.learn([it.path for it in scan.changes] if learnt else store.held())
-            return changes
+            return found
         except StoreError as error:
             self._give_up(root, error)
         except OSError as error:  # the disk is full, or no directory of ours can be made
             where = f": {error.filename}" if error.filename else ""
             self._give_up(root, StoreError(f"{error.strerror or error}{where}"))
-        return []
+        return [], []
+
+    def _parted_changes(
+        self, store: Store, changes: Sequence[Change]
+    ) -> tuple[list[FileChange], list[Change]]:
+        """What is reviewed, and the rest."""
+        files = [it for it in changes if _is_file(it.before) or _is_file(it.after)]
+        if len(files) > limits.MAX_CHANGES:
+            self._tell(
+                f"{len(files)} files changed on disk; {limits.MAX_CHANGES} of them are reviewed"
+            )
+        loaded = list(map(self._with_rights, _loaded(store, files[: limits.MAX_CHANGES])))
+        reviewed = {change.path for change in loaded}
+        return loaded, [it for it in changes if it.path not in reviewed]
+
+    def _tell_limits(self, root: str, scan: Scan) -> None:
+        if len(scan.nested) > MAX_NESTED:
+            left = names(scan.nested[MAX_NESTED:], root)
+            limit = f"more than {MAX_NESTED} repositories"
+            self._tell(f"changes on disk are not seen in {limit}: {left}")
+        known = self._left_out.get(root, set())
+        fresh = [path for path in scan.left_out if path not in known]
+        self._left_out[root] = set(scan.left_out)
+        if fresh:
+            most = f"{limits.MAX_FILE_BYTES >> 20} MiB a file"
+            self._tell(f"not kept, over the limits ({most}): {names(fresh, root)}")
 
     def _open(self, root: str) -> Store | None:
         if root in self._stores or root in self._reasons:
@@ -332,15 +375,14 @@ def below(path: str, root: str) -> bool:
 
 
 def read(path: str) -> bytes | None:
-    """A regular file's bytes, None when there is none: also where a directory above it has become a
-    link, which leads to another file. OSError also for what is too large, and no file.
+    """A regular file's bytes, None when there is none: also where a folder, a link or a FIFO is, or
+    a directory above it has become a link, which leads to another file. OSError also for what is
+    too large.
     """
     try:
-        return nofollow.read(path, MAX_FILE_BYTES)
-    except LinkError as error:
-        if error.above:
-            return None
-        raise
+        return nofollow.read(path, limits.MAX_FILE_BYTES)
+    except (LinkError, NotRegularError, IsADirectoryError):
+        return None
 
 
 def _size(path: str) -> int:
@@ -370,20 +412,38 @@ def read_stamped(path: str) -> tuple[bytes | None, str | None]:
     return read(path), stamp
 
 
+def _is_file(blob: Blob | None) -> bool:
+    """Whether this is a file, of a content that is kept or not."""
+    return blob is not None and not blob.link and not blob.fifo
+
+
 def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
-    """The contents on both sides; links and what has become too large are no texts to review."""
-    plain = [c for c in changes if not any(blob and blob.link for blob in (c.before, c.after))]
-    kept = store.contents([(c.path, c.before) for c in plain[: MAX_CHANGES + 1] if c.before])
+    """The contents on both sides of what is a file on one of them."""
+    wanted = [(it.path, it.before) for it in changes if it.before and it.before.kept]
+    kept = store.contents(wanted)
     found: list[FileChange] = []
-    for change in plain:
-        before = kept.get(change.path)
+    for change in changes:
+        before = _before(change.before, kept.get(change.path))
         if change.before is not None and before is None:
             continue
-        try:
-            after = read(change.path)
-        except OSError:
-            continue
+        after = present(change.path)
         if before != after or not change.same_bytes:  # else it has changed back since
             executable = change.before is not None and bool(change.before.mode & 0o100)
             found.append(FileChange(change.path, before, after, executable))
     return found
+
+
+def _before(blob: Blob | None, data: bytes | None) -> Side:
+    if blob is None or _is_file(blob):
+        return Unkept(blob.why) if blob and not blob.kept else data
+    return Unkept("a symbolic link" if blob.link else "a FIFO", blob_mark(blob))
+
+
+def present(path: str) -> bytes | Unkept | None:
+    """A file as it is; None where there is none."""
+    try:
+        return read(path)
+    except SizeError:
+        return Unkept(too_large())
+    except OSError:
+        return Unkept(UNREADABLE.why)

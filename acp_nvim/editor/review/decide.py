@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final, Literal
 
@@ -15,10 +16,12 @@ from acp_nvim.agent.fs.live import BufferText, Change, Closed
 from acp_nvim.agent.fs.nofollow import Rights
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.fs.refusals import why
-from acp_nvim.agent.workspace.snapshots import read, read_stamped
+from acp_nvim.agent.fs.standing import Blocked
+from acp_nvim.agent.workspace.snapshots import below, read, read_stamped
 from acp_nvim.editor.changes import text_of
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.laying import lay
+from acp_nvim.editor.review.replacing import Replaced, in_order, inside, not_the_agents
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.seen import Act
@@ -44,11 +47,14 @@ class Decide:
     def __init__(self, edits: Edits) -> None:
         self._edits = edits
         self._ledger = edits.ledger
+        self._replaced = Replaced()
 
     async def hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
         """Decide the hunk at a 0-based row of the live text."""
         async with self._edits.alone(path):
             seen, rounds = await self._seen(path)
+        if verdict == "reject" and seen is not None and inside(self._ledger, [seen]):
+            return await self.files(verdict, [seen])
         await self._edits.look(path)
         async with self._edits.alone(path):
             await self._edits.sync(path)
@@ -80,6 +86,9 @@ class Decide:
 
     async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
         """Decide all that is pending in these files."""
+        scope = {entry.path for entry in entries}
+        if verdict == "reject":
+            entries = [*entries, *inside(self._ledger, entries)]
         paths = [path for entry in entries for path in (entry.path, entry.origin) if path]
         async with self._edits.alone(*paths):
             seen = [(entry.path, *await self._seen(entry.path)) for entry in entries]
@@ -90,7 +99,29 @@ class Decide:
                 await self._edits.sync(entry.path)
             rounds = self._edits.rounds
             changed = {path: then for path, then, count in seen if rounds[path] != count}
-            return await self._files(verdict, [entry.path for entry in entries], changed)
+            paths, notes = self._free([entry.path for entry in entries], scope, verdict)
+            return [*notes, *(await self._files(verdict, paths, changed) if paths else ())]
+
+    def _free(
+        self, paths: Sequence[str], scope: AbstractSet[str], verdict: Verdict
+    ) -> tuple[list[str], list[str]]:
+        """Without the files that cannot be rejected, as something of the user's is in a folder that
+        stands there; and lines that say so.
+        """
+        if verdict == "accept":
+            return list(paths), []
+        notes: list[str] = []
+        blocked: list[str] = []
+        for path in paths:
+            entry = self._ledger.get(path)
+            name = not_the_agents(self._ledger, entry) if entry is not None else ""
+            if name:
+                blocked.append(path)
+                why = f"a folder is there now that holds {name}"
+                notes.append(f"{Path(path).name} was left as it is: {why}")
+        free = [path for path in paths if path not in blocked]
+        kept = {path for path in free if any(below(path, folder) for folder in blocked)} - scope
+        return [path for path in free if path not in kept], notes
 
     async def _files(
         self, verdict: Verdict, paths: Sequence[str], seen: Mapping[str, Pending | None]
@@ -147,7 +178,7 @@ class Decide:
         notes: list[str] = []
         stays: set[str] = set()
         async with self._edits.carrying_out([step.path for step in steps], act):
-            for step in steps:
+            for step in in_order(steps):
                 if step.path in stays:
                     self._ledger.reinstated(step.path, step.before, before.get(step.path))
                     continue
@@ -167,6 +198,7 @@ class Decide:
         notes = [f"{name}: {step.note}"] if step.note else []
         try:
             await self._apply(step, entry)
+            self._note(step)
         except (Refused, RequestError) as error:
             return False, [*notes, f"{name} was left as it is: {refused_why(error)}"]
         return True, notes
@@ -191,6 +223,13 @@ class Decide:
         except RequestError:  # it leads elsewhere, or is no file any more
             return step.before
 
+    def _note(self, step: Restoration) -> None:
+        """What a decision made of an agent's file is no change of the user's own."""
+        if step.before != step.after:
+            live = self._edits.mirrors.get(step.path)
+            after = live.text if live and step.after is not None else step.after
+            self._edits.checkpoints.did(step.path, step.before, after, agent=False)
+
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
         now = self._ledger.get(step.path)
         laid = now is not None and now.relaid != ""
@@ -207,8 +246,23 @@ class Decide:
         else:
             whole = entry is not None and entry.base == step.after and not laid
             agents = self._edits.layouts.agents.get(step.path) if laid and entry is None else None
-            await self.put(step.path, step.before, step.after, whole, agents)
+            await self._give_way(step)
+            try:
+                await self.put(step.path, step.before, step.after, whole, agents)
+            except (Refused, RequestError):
+                await to_thread.run_sync(self._replaced.come_back, step.path)
+                raise
             self._edits.rights.pop(step.path, None)
+
+    async def _give_way(self, step: Restoration) -> None:
+        """Nothing stands where a file comes back. Refused."""
+        if step.before is None:
+            try:
+                await to_thread.run_sync(self._replaced.give_way, step.path)
+            except Blocked as error:
+                raise Refused(str(error)) from error
+            except OSError as error:
+                raise Refused(error.strerror or str(error)) from error
 
     async def _take_theirs(self, path: str, live: BufferText, theirs: Text) -> None:
         """The buffer becomes what the agent left on disk, or had left there before the user's own
@@ -240,6 +294,7 @@ class Decide:
             raise Refused(f"it cannot be deleted, {error.strerror}") from error
         if was is not None:
             self._edits.rights[path] = Rights.of(was)
+        await to_thread.run_sync(self._replaced.come_back, path)
         self._edits.known[path] = None
         live = self._edits.mirrors.get(path)
         if live is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import anyio
@@ -20,12 +21,14 @@ from acp_nvim.agent.fs.decode import BinaryError
 from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.tasks import Tasks
+from acp_nvim.agent.workspace.doings import SAME, Doing
 from acp_nvim.agent.workspace.snapshots import (
     FileChange,
     Snapshots,
     read,
     stamp_of,
 )
+from acp_nvim.agent.workspace.store import UNKNOWN, Change, Unkept, blob_mark
 from acp_nvim.editor.at_work import GRAIN_NS, Turn, Turns
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.editor.changes import (
@@ -72,6 +75,7 @@ class DiskEdits:
         """Whose changes could not be brought to the files' buffers yet, and when they were made, in
         nanoseconds.
         """
+        self._told: set[str] = set()
         self._moves = Moves()
         self._lock = anyio.Lock(fast_acquire=True)
         edits.at_work = self.turns.concern
@@ -202,10 +206,13 @@ class DiskEdits:
             return set()
         async with self._lock:
             looked = await to_thread.run_sync(stamps, paths) if paths else {}
-            changes = await self._snapshots.look(roots, paths)
+            rest: list[Change] = []
+            changes = await self._snapshots.look(roots, paths, rest)
+            if rest:
+                await self._note(rest)
             seen, known = {change.path for change in changes}, self._edits.known
-            rest = [path for path in known if path not in seen]
-            asked = {path: known[path] for path in rest if paths is None or path in paths}
+            unseen = [path for path in known if path not in seen]
+            asked = {path: known[path] for path in unseen if paths is None or path in paths}
             changes += await to_thread.run_sync(self._rewritten, asked) if asked else ()
             for path in asked.keys() - {change.path for change in changes}:
                 self._late.pop(path, None)  # it is as it was
@@ -215,6 +222,16 @@ class DiskEdits:
                         await self._take_up(changes)
             self._edits.looked.update(looked)
         return {change.path for change in changes}
+
+    async def _note(self, changes: Sequence[Change]) -> None:
+        """What agents made of files that are not reviewed: modes, links, more than can be shown."""
+        paths = [change.path for change in changes]
+        dates = await to_thread.run_sync(lambda: list(map(changed_at, paths)))
+        for change, at in zip(changes, dates, strict=True):
+            if self._authors.of(change.path, at) is not None:
+                marks = blob_mark(change.before), blob_mark(change.after)
+                doing = Doing(SAME, SAME) if change.same_bytes else Doing(*marks)
+                self._edits.checkpoints.done(change.path, doing)
 
     async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor. What it made of it by itself just
@@ -265,10 +282,16 @@ class DiskEdits:
                 session = turn.session
             if session is None:
                 await self._foreign(change)
+            elif isinstance(change.after, Unkept) or (
+                isinstance(change.before, Unkept) and change.path not in self._edits.known
+            ):
+                self._tell_unkept(session, change)
             else:
                 was = self._edits.ledger.get(change.path)
                 taken = await self._take(session, at, change)
                 if taken is not None:
+                    if self._snapshots.is_single(change.path):
+                        self._edits.checkpoints.touched(change.path, taken[1])
                     self._join(taken[0], self._moves.noted(change.path, *taken[1:], was))
 
     def _join(self, session: Session, move: Move | None) -> None:
@@ -314,7 +337,8 @@ class DiskEdits:
             except BinaryError:
                 self._tell_binary(session, change, data)
                 return None
-            if self._edits.stamps.get(place.real, "") == stamp and self._users(place.real, after):
+            saved = after is not None and self._edits.stamps.get(place.real, "") == stamp
+            if saved and self._users(place.real, after):
                 self._seen(place.real, after, laid)
                 await self._foreign(change)
                 return None
@@ -359,7 +383,19 @@ class DiskEdits:
         """What is no text has no hunks."""
         kind, path = kind_of(change.before, change.after), change.path
         if not self._has(path, data):
+            self._edits.checkpoints.did(path, change.before, data)
             session.event("AcpEdit", path=path, kind=kind, source="disk", conflict=False)
+
+    def _tell_unkept(self, session: Session, change: FileChange) -> None:
+        """One side of it is not known: there is nothing to compare, and nothing to take back."""
+        path, name = change.path, Path(change.path).name
+        self._edits.checkpoints.did(path, change.before, change.after)
+        kind = kind_of(change.before, change.after)
+        session.event("AcpEdit", path=path, kind=kind, source="disk", conflict=False)
+        text = _unreviewed(name, change)
+        if text not in self._told:
+            self._told.add(text)
+            session.aside("warning", text)
 
     def _seen(self, path: str, after: Text | None, laid: Laid | None) -> None:
         """The file has been looked at."""
@@ -395,3 +431,15 @@ class DiskEdits:
         while self._late:
             await anyio.sleep(LATE_S)
             await self.look([], list(self._late))
+
+
+def _unreviewed(name: str, change: FileChange) -> str:
+    """Why a change of a file is not reviewed, and whether it can be taken back."""
+    before, after = change.before, change.after
+    if isinstance(before, Unkept) and before.mark != UNKNOWN:
+        return f"{name} was {before.why}: its change is not reviewed, :Acp restore brings it back"
+    if isinstance(before, Unkept):
+        lost = "its change is not reviewed, and it cannot be brought back"
+        return f"{name} was not kept before the change ({before.why}): {lost}"
+    why = after.why if isinstance(after, Unkept) else ""
+    return f"{name} is not kept any more ({why}): its changes are not reviewed"

@@ -11,18 +11,18 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
-from pathlib import Path
 from typing import Any, Final
 
 import anyio
 from anyio import to_thread
 
-from acp_nvim.agent.fs import disk
+from acp_nvim.agent.fs import disk, standing
 from acp_nvim.agent.fs.decode import clean
 from acp_nvim.agent.fs.fit import restored
 from acp_nvim.agent.fs.live import BufferText, Closed, FileOptions
 from acp_nvim.agent.fs.nofollow import Rights
 from acp_nvim.agent.fs.paths import Place
+from acp_nvim.agent.workspace.checkpoints import Checkpoints
 from acp_nvim.agent.workspace.rights import usual
 from acp_nvim.agent.workspace.snapshots import stamp_of
 from acp_nvim.editor.bridge import Bridge
@@ -54,9 +54,10 @@ class Edits:
         push: Push,
         options: Callable[[], FileOptions],
         sessions: Callable[[], Iterable[Session]],
+        checkpoints: Checkpoints,
     ) -> None:
-        self.bridge = bridge
-        self.buffers = Buffers(bridge)
+        self.bridge, self.buffers = bridge, Buffers(bridge)
+        self.checkpoints = checkpoints
         self.mirrors = Mirrors(self.buffers, lambda: self)
         self.ledger = Ledger()
         self.seen = Seen()
@@ -166,6 +167,7 @@ class Edits:
         if saving is None or saving.saved:
             self.known[path] = after
             self.layouts.lies(path, after, as_written(after, live.format if live else None))
+        self.checkpoints.did(path, before, after if agents is None else agents)
         self.told(session, path, "created" if before is None else "modified", "fs")
 
     def told(
@@ -295,13 +297,15 @@ class Edits:
         found = await self.mirrors.read(place)
         if isinstance(found, BufferText):
             return await self._text(path, found)
+        if await to_thread.run_sync(standing.words, path):
+            return None  # a folder, a link, a FIFO: no file any more
         limit, layout = self.options().message_bytes, (found.fileencodings, found.fileformats)
         stored = await to_thread.run_sync(disk.stored, place, limit, *layout)
         return stored.text if stored else None
 
     async def _text(self, path: str, found: BufferText) -> Text | None:
         """What a buffer shows; a clean one of a file that is gone shows none."""
-        there = found.modified or await to_thread.run_sync(Path(path).exists)
+        there = found.modified or await to_thread.run_sync(standing.is_file, path)
         now = self.mirrors.get(path) or found  # the user may have typed meanwhile
         return now.text if there else None
 

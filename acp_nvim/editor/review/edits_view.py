@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from acp_nvim.agent.fs import standing
 from acp_nvim.edits.hunks import Hunk, words
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import EMPTY, Text
@@ -39,8 +40,12 @@ def _words(hunk: Hunk, removed: tuple[str, ...]) -> list[Any]:
 
 
 def note(entry: Pending) -> str:
-    """What the lines do not show: line ends, a BOM, the newline at the end."""
+    """What the lines do not show: line ends, a BOM, the newline at the end, what took the place of
+    the file.
+    """
     found = [entry.relaid] if entry.relaid else []
+    if entry.live is None and (instead := standing.words(entry.path)):
+        found.append(f"{instead} is there now")
     if entry.base and entry.live and entry.base.eol != entry.live.eol and entry.base != EMPTY:
         found.append("final newline added" if entry.live.eol else "final newline removed")
     return ", ".join(found)
@@ -74,7 +79,9 @@ def quickfix(entry: Pending) -> list[Table]:
         text = "conflict: changed on disk while the buffer has unsaved edits"
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]
     if entry.live is None:
-        return [{"filename": entry.path, "lnum": 1, "text": "deleted", "type": "I"}]
+        instead = standing.words(entry.path)
+        text = f"deleted: {instead} is there now" if instead else "deleted"
+        return [{"filename": entry.path, "lnum": 1, "text": text, "type": "I"}]
     found = [_item(entry, hunk) for hunk in entry.hunks]
     if note(entry) or not found:
         empty = f"renamed from {entry.origin}" if entry.origin else "created, empty"

@@ -85,6 +85,7 @@ async def _part(edits: Edits, step: Step, live: BufferText) -> str:
     path = step.path
     await edits.bridge.call("acp.buffers.disk_changes", "part", live.bufnr)
     edits.ledger.conflicted(path, live.text, step.after, step.session.n)
+    edits.checkpoints.did(path, step.before, step.after)
     edits.told(step.session, path, step.kind, "disk", conflict=True)
     return "done" if await to_thread.run_sync(stamp_of, path) == step.stamp else "moved"
 
@@ -164,6 +165,7 @@ async def _lay_buffer(edits: Edits, path: str, layout: Format) -> None:
 def _record(edits: Edits, step: Step, base: Text | None, text: Text | None) -> None:
     ledger, n = edits.ledger, step.session.n
     edits.seen.changed(step.path, text, Act.REPLACED)
+    edits.checkpoints.did(step.path, base, text)
     if text is None and base is not None:
         ledger.agent_deleted(step.path, base, n)
     elif text is not None:

@@ -181,9 +181,11 @@ class Outliving:
 
 
 def _is_same(present: Checkpoint, then: Checkpoint) -> bool:
-    """Whether nothing has come to it: it only grows, but for its trees."""
+    """Whether nothing has come to it: it only grows, but for its trees and what agents did."""
     grown = len(present.touched) != len(then.touched) or len(present.late) != len(then.late)
-    return not grown and present.trees == then.trees and present.reasons == then.reasons
+    same = present.trees == then.trees and present.doings == then.doings
+    same = same and present.ends == then.ends
+    return not grown and same and present.reasons == then.reasons
 
 
 def _copy(checkpoint: Checkpoint) -> Checkpoint:
@@ -193,6 +195,8 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
         reasons=list(checkpoint.reasons),
         touched=dict(checkpoint.touched),
         late=dict(checkpoint.late),
+        doings=dict(checkpoint.doings),
+        ends=list(checkpoint.ends),
     )
 
 

@@ -15,7 +15,7 @@ from acp_nvim.agent.fs.decode import Format
 from acp_nvim.agent.fs.live import FileOptions
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.tasks import Tasks
-from acp_nvim.agent.workspace.checkpoints import Checkpoint, prune, targets
+from acp_nvim.agent.workspace.checkpoints import Checkpoint, Checkpoints, prune, targets
 from acp_nvim.agent.workspace.snapshots import Snapshots, stamp_of
 from acp_nvim.editor.at_work import Turn
 from acp_nvim.editor.bridge import Bridge
@@ -59,8 +59,9 @@ class Reviewing:
         """`stdpath('data')/acp`, once Lua has told it."""
         self.checkpoints = True
         self._sessions = sessions
-        self.edits = Edits(bridge, self._push, options, sessions)
         self.snapshots = Snapshots(self._home, notice)
+        self._made = Checkpoints(self.snapshots)
+        self.edits = Edits(bridge, self._push, options, sessions, self._made)
         self.decide = Decide(self.edits)
         self.commits = Commits(self.edits, self.snapshots, self._by_agent)
         self.comments = Comments(push)
@@ -74,6 +75,8 @@ class Reviewing:
         self._notice = notice
         self._pushed = push
         self._pruned = False
+        self._open: dict[int, Checkpoint | None] = {}
+        """Those of the turns that run, by our number of the session."""
         self._read: dict[str, Text] = {}
         self._kept: set[str] = set()
         """Of files that agents have read, those that stores keep."""
@@ -84,7 +87,7 @@ class Reviewing:
         self.disk = DiskEdits(self.edits, self.snapshots, tasks)
         self.calling = Calling(self.disk, self.snapshots, tasks)
         self.coming = Coming(self.disk, tasks)
-        self.rewind = Rewind(self.edits, self.decide, self.disk, self.snapshots)
+        self.rewind = Rewind(self.edits, self._made, self.disk, self.snapshots)
         self.outliving = Outliving(self.edits, self.rewind, self.commits, tasks, self._notice)
         tasks.start_soon(self.edits.run)
 
@@ -173,7 +176,7 @@ class Reviewing:
         self, session: Session, path: str, before: Text | None, after: Text, kind: str
     ) -> None:
         """A write through the editor has landed (`OnWrite`)."""
-        self.rewind.checkpoints.touched(session.n, path, before)
+        self._made.touched(path, before)
         self.edits.wrote(session, path, before, after, self.proposing.agents(session, path))
 
     def prepare(self, session: Session) -> None:
@@ -201,6 +204,7 @@ class Reviewing:
         n = self.rewind.number(session, prompt)
         label = clean_text(prompt.text)
         kept = await self.rewind.keep(session, n, label) if self.checkpoints else None
+        self._open[session.n] = kept
         self.outliving.touch()
         turn = self.disk.enter(session)
         with anyio.move_on_after(ANNOUNCED_S):
@@ -280,11 +284,14 @@ class Reviewing:
         if turn is not None:
             turn.answered()  # the user may know of the end before the next line is done
         await self.proposing.ended(session)
-        await self._briefly(self._end, session)
+        await self._briefly(self._end, session, self._open.pop(session.n, None))
 
-    async def _end(self, session: Session) -> None:
+    async def _end(self, session: Session, kept: Checkpoint | None) -> None:
         try:
             await self.disk.end(session)
+            if kept is not None:
+                kept.ends.append(time.time())
+                self.outliving.touch()
             await self.commits.check(Place(root, root).real for root in session.roots)
         finally:
             self.disk.leave(session)

@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-import stat
 import time
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from anyio import to_thread
 
-from acp_nvim.agent.fs import atomic_write, disk, nofollow
-from acp_nvim.agent.fs.decode import BinaryError, Format, decode, decode_as, encode
-from acp_nvim.agent.fs.live import BufferText
-from acp_nvim.agent.fs.nofollow import Rights, spot
 from acp_nvim.agent.fs.paths import Place
-from acp_nvim.agent.workspace.checkpoints import Checkpoint, Checkpoints, Plan, Target
-from acp_nvim.agent.workspace.rights import usual
-from acp_nvim.agent.workspace.snapshots import Snapshots, below, stamp_of
+from acp_nvim.agent.workspace.checkpoints import Checkpoint, Checkpoints
+from acp_nvim.agent.workspace.snapshots import Snapshots, below
 from acp_nvim.agent.workspace.store import StoreError, names
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.editor.review import since
-from acp_nvim.editor.review.decide import Decide, Refused, refused_why
+from acp_nvim.editor.review.choosing import Choice, choose, question
 from acp_nvim.editor.review.disk_edits import DiskEdits
 from acp_nvim.editor.review.edits import Edits
-from acp_nvim.editor.review.laying import laid, lay
-from acp_nvim.edits.hunks import diff
+from acp_nvim.editor.review.restoring import Restoring, expected
 from acp_nvim.edits.seen import Act
 from acp_nvim.edits.text import Text
-from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 
 LABEL: Final = 60
 """Characters of a prompt that a checkpoint is called by."""
-ATTEMPTS: Final = 5
 NONE: Final = (
     "no checkpoints yet: one is made before each prompt, and they are known as long as the Neovim "
     "lives that made them"
 )
+ANSWERS: Final = ("restore them too", "leave them as they are")
+Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
+"""Puts a question with its answers; returns the number of the one that was chosen."""
 NOTHING: Final = "no restore to undo; :Acp checkpoints lists what there is"
 
 
@@ -46,11 +39,11 @@ class Rewind:
     """Makes and restores the checkpoints of all sessions."""
 
     def __init__(
-        self, edits: Edits, decide: Decide, disk_edits: DiskEdits, snapshots: Snapshots
+        self, edits: Edits, checkpoints: Checkpoints, disk_edits: DiskEdits, snapshots: Snapshots
     ) -> None:
-        self.checkpoints = Checkpoints(snapshots)
+        self.checkpoints = checkpoints
         self._edits = edits
-        self._decide = decide
+        self._restoring = Restoring(edits, snapshots)
         self._disk = disk_edits
         self._snapshots = snapshots
         self._prompts: dict[int, tuple[Prompt | None, int]] = {}
@@ -152,35 +145,72 @@ class Rewind:
 
     # ---- bringing back
 
-    async def restore(self, session: Session, n: int | None) -> list[str]:
-        """Bring files and buffers back to before prompt ``n``; None: undo the last restore."""
-        if session.status in ("running", "cancelling"):
-            return ["a turn is running: cancel it before files are restored"]
-        await self._disk.over(session)
-        await self._disk.look(session.roots)
-        async with self._edits.alone():
-            return await self._restore(session, n)
+    async def restore(
+        self, session: Session, n: int | None, ask: Ask, *, every: bool = False
+    ) -> list[str]:
+        """Bring what agents changed back to before prompt ``n``, with ``every`` what the user
+        changed, too; None: undo the last restore. ``ask`` names the files that both changed.
+        """
+        spared: set[str] = set()
+        agreed: set[str] = set()
+        while True:
+            if session.status in ("running", "cancelling"):
+                return ["a turn is running: cancel it before files are restored"]
+            await self._disk.over(session)
+            await self._disk.look(session.roots)
+            async with self._edits.alone():
+                then = self._then(session, n)
+                if then is None:
+                    return [NOTHING if n is None else self._missing(session, n)]
+                await self._snapshots.look(session.roots)
+                present, choice = await self._chosen(session, then, every=every, undo=n is None)
+                open_ = [path for path in choice.both if path not in spared | agreed]
+                if not open_:
+                    return await self._restore(session, n, then, present, choice.without(spared))
+            since_then = "the restore" if n is None else f"prompt {n}"
+            words = question(open_, choice.unknown, session.cwd, since_then)
+            answer = await ask(words, ANSWERS)
+            if answer is None:
+                return ["nothing was restored"]
+            (agreed if answer == 0 else spared).update(open_)
 
-    async def _restore(self, session: Session, n: int | None) -> list[str]:
-        undone = self.checkpoints.take_undo(session.n) if n is None else None
-        checkpoint = undone if n is None else self.checkpoints.get(session.n, n)
-        if checkpoint is None:
-            return [NOTHING if n is None else self._missing(session, n)]
-        await self._snapshots.look(session.roots)
-        present = await self._present(session, checkpoint.n, f"before restore {checkpoint.n}")
-        plan = await self.checkpoints.plan(session.n, checkpoint, present.trees)
+    def _then(self, session: Session, n: int | None) -> Checkpoint | None:
+        if n is None:
+            return self.checkpoints.last_undo(session.n)
+        return self.checkpoints.get(session.n, n)
+
+    async def _chosen(
+        self, session: Session, then: Checkpoint, *, every: bool, undo: bool
+    ) -> tuple[Checkpoint, Choice]:
+        """The present state, and what the restore does to it."""
+        present = await self._present(session, then.n, f"before restore {then.n}")
+        plan = await self.checkpoints.plan(session.n, then, present.trees, undo)
         for path in plan.touched:
             present.touched[path] = await self._edits.sync(path)
-        plan.touched.update(checkpoint.touched if undone is not None else {})
-        if undone is None:
+        choice = await to_thread.run_sync(
+            lambda: choose(plan, then, present, every=every, undo=undo)
+        )
+        choice.notes.extend(plan.reasons)
+        return present, choice
+
+    async def _restore(
+        self, session: Session, n: int | None, then: Checkpoint, present: Checkpoint, choice: Choice
+    ) -> list[str]:
+        present.doings.update(await to_thread.run_sync(expected, choice, then))
+        if n is not None:  # before anything is done: a restore that is cut can be undone
             self.checkpoints.restored(session.n, present)
-        act = Act.DECIDED if undone is None else Act.RETURNED
-        paths = {*(it.path for it in plan.targets), *plan.touched}
-        paths |= checkpoint.unsaved.keys() | present.unsaved.keys()
-        async with self._edits.carrying_out(paths, act):
-            notes, count = await self._carry_out(plan, checkpoint, present)
-        what = "the restore was undone" if undone else f"restored to before prompt {checkpoint.n}"
-        return [f"{what}: {count} file{'' if count == 1 else 's'} changed", *notes, *plan.reasons]
+        act = Act.DECIDED if n is not None else Act.RETURNED
+        async with self._edits.carrying_out(choice.found, act):
+            notes, count = await self._restoring.carry_out(choice, then, present)
+        if n is None:
+            self.checkpoints.take_undo(session.n)
+        await self._snapshots.look(list(then.trees))  # what changed now is no agent's
+        what = "the restore was undone" if n is None else f"restored to before prompt {then.n}"
+        said = f"{what}: {count} file{'' if count == 1 else 's'} changed"
+        if choice.stay and n is not None:
+            stay = len(choice.stay)
+            said += f"; {stay} that only you changed stay{'s' if stay == 1 else ''}"
+        return [said, *notes, *choice.notes]
 
     def _missing(self, session: Session, n: int) -> str:
         kept = self.checkpoints.kept(session.n)
@@ -192,143 +222,3 @@ class Rewind:
             else f"there is only {kept[0].n}"
         )
         return f"no checkpoint {n}; {there}"
-
-    async def _carry_out(
-        self, plan: Plan, checkpoint: Checkpoint, present: Checkpoint
-    ) -> tuple[list[str], int]:
-        notes: list[str] = []
-        done: set[str] = set()
-        for target in plan.targets:
-            await self._try(self._file(target, checkpoint), target.path, done, notes)
-        for path, text in plan.touched.items():
-            data = None if text is None else encode(text, self._format(path))
-            await self._try(self._file(Target(path, data), checkpoint), path, done, notes)
-        for path in checkpoint.unsaved.keys() | present.unsaved.keys():
-            await self._try(self._buffer(path, checkpoint), path, done, notes)
-        self._edits.changed(*done)
-        await self._snapshots.look(list(checkpoint.trees))  # what changed now is no agent's
-        return notes, len(done)
-
-    async def _try(self, work: Any, path: str, done: set[str], notes: list[str]) -> None:
-        try:
-            if await work:
-                done.add(path)
-        except (Refused, RequestError, OSError) as error:
-            words = error.strerror if isinstance(error, OSError) else refused_why(error)
-            notes.append(f"{Path(path).name} was left as it is: {words}")
-
-    def _format(self, path: str) -> Format:
-        live = self._edits.mirrors.get(path)
-        return live.format if live else self._edits.layouts.get(path) or Format()
-
-    async def _file(self, target: Target, checkpoint: Checkpoint) -> bool:
-        """Bytes and mode on disk, then the buffer, then what was pending."""
-        place = Place(target.path, target.path)
-        rights = self._snapshots.rights(target.path)
-        changed = await to_thread.run_sync(_put, place, target, rights)
-        found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
-        live = found if isinstance(found, BufferText) else None
-        try:
-            lies = laid(live.format if live else None, target.data, target.data)
-            layout = lies.over(live.format)[1] if lies and live else None
-            text = _text(target, layout)
-        except BinaryError:
-            return changed
-        self._edits.known[place.real] = text
-        self._edits.layouts.lies(place.real, text, lies.new if lies else None)
-        if live is not None and text is None:
-            await self._edits.bridge.call("acp.buffers.disk_changes", "vacate", live.bufnr)
-            await self._edits.mirrors.read(place)
-        elif live is not None and text is not None:
-            await self._follow(place, live, text)
-            if layout is not None and layout != live.format:
-                await lay(self._edits.bridge, live, layout)
-                await self._edits.mirrors.read(place)
-        self._edits.ledger.restored(place.real, text, checkpoint.pending.get(place.real))
-        return changed
-
-    async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
-        """The buffer shows what the file holds."""
-        for _ in range(ATTEMPTS):
-            stamp = await to_thread.run_sync(stamp_of, place.real)
-            outcome = await self._edits.bring(live, text, modified=False, stamp=stamp)
-            if outcome == "done":
-                return
-            found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
-            if not isinstance(found, BufferText):
-                return
-            live = found
-        raise Refused("its buffer could not follow")
-
-    async def _buffer(self, path: str, checkpoint: Checkpoint) -> bool:
-        """Unsaved edits as they were; where there were none, the buffer is as its file."""
-        place = Place(path, path)
-        live = await self._edits.mirrors.load(place)
-        if not isinstance(live, BufferText):
-            raise Refused(live.why or "its buffer does not load")
-        stamp = await to_thread.run_sync(stamp_of, path)
-        text = checkpoint.unsaved.get(path)
-        if text is None:
-            if not live.modified:
-                return False
-            text = await to_thread.run_sync(
-                disk.saved, place, self._edits.options().message_bytes, live.format
-            )
-        if not diff(live.text.lines, text.lines) and live.text.eol == text.eol:
-            return False
-        unsaved = path in checkpoint.unsaved
-        outcome = await self._edits.bring(live, text, modified=unsaved, stamp=stamp)
-        if outcome != "done":
-            raise Refused(f"its buffer has {outcome}")
-        self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
-        return True
-
-
-def _put(place: Place, target: Target, rights: Rights | None) -> bool:
-    """Make the file hold what it held; False when it does. A file that comes back has ``rights``.
-    RequestError, and OSError as of `spot`.
-    """
-    if target.data is None:
-        return _delete(place.real)
-    if target.mode == 0o120000:
-        nofollow.symlink(place.real, target.data)
-        return True
-    executable = bool(target.mode & 0o100)
-    rights = rights or usual(executable)
-    info = nofollow.info(place.real)
-    if info is not None and stat.S_ISLNK(info.st_mode):
-        atomic_write.replace(place.real, target.data, rights)
-        return True
-    same = info is not None and _holds(place.real, target.data)
-    if not same:
-        disk.write(place, target.data, rights)
-    mode = Rights.of(info).mode if info else rights.mode
-    wanted = mode | 0o111 if executable else mode & ~0o111
-    if info is not None and mode != wanted:
-        nofollow.give(place.real, Rights(wanted, info.st_uid, info.st_gid))
-    return not same or mode != wanted
-
-
-def _holds(path: str, data: bytes) -> bool:
-    with spot(path) as at, at.open() as file:
-        return file.read() == data
-
-
-def _delete(path: str) -> bool:
-    """Delete what is there, but for a directory; False when nothing is."""
-    try:
-        with spot(path) as at:
-            info = at.info()
-            if info is None:
-                return False
-            at.unlink()
-            return True
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
-def _text(target: Target, layout: Format | None) -> Text | None:
-    """The text that the file has now; BinaryError where it is none."""
-    if target.data is None:
-        return None
-    return (decode_as(target.data, layout) if layout else decode(target.data)).text

@@ -8,6 +8,7 @@ from typing import Final
 from acp_nvim.agent.fs.decode import Format
 from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.workspace.snapshots import FileChange
+from acp_nvim.agent.workspace.store import Unkept
 from acp_nvim.editor.changes import changed_at, decoded, text_of
 from acp_nvim.editor.review.edits import Edits
 from acp_nvim.editor.review.laying import Laid, laid
@@ -25,15 +26,16 @@ def texts(
     what became of its layout. BinaryError.
     """
     path, known = change.path, edits.known
+    found = None if isinstance(change.before, Unkept) else change.before
     was = edits.layouts.of(path, known.get(path))
     told = path not in known or was is not None
-    relaid = laid(was, change.before if told else after, after)
+    relaid = laid(was, found if told else after, after)
     entry = edits.ledger.followed(path)
     shown = known.get(path) or (entry.live if entry else None)
     layout = _layout(live, relaid, shown) if live else None
     then, now = relaid.over(layout) if relaid else (layout, layout)
     new = text_of(after, now)
-    old = None if change.before is None else decoded(change.before, then)
+    old = None if found is None else decoded(found, then)
     if edits.ledger.get(path) is None:
         noted = live.format if live else None
         edits.layouts.note(path, noted if path in known or not old else old.format)

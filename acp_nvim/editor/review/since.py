@@ -25,14 +25,17 @@ def rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> l
     """Return the diff from ``checkpoint`` to ``present``; ``plan`` is what would bring it back.
     Reads the files.
     """
-    then: dict[str, Side] = {target.path: target.data for target in plan.targets}
+    then: dict[str, Side] = {
+        step.target.path: step.target.data for step in plan.steps if step.target.mode
+    }
     then.update(plan.touched)
     then.update(checkpoint.unsaved)
     found: list[str] = []
     for path in sorted(then.keys() | present.unsaved.keys()):
         now = _now(path, present.unsaved)
         found += _file(shown_path(path, cwd), then[path] if path in then else _read(path), now)
-    return [*(f"# {visible(reason)}" for reason in plan.reasons), *found]
+    lost = [f"{shown_path(it.target.path, cwd)}: {it.why_not}" for it in plan.steps if it.why_not]
+    return [*(f"# {visible(reason)}" for reason in (*plan.reasons, *lost)), *found]
 
 
 def _now(path: str, unsaved: Mapping[str, Text]) -> Side:

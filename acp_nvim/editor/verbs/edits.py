@@ -229,14 +229,20 @@ async def changes(host: Host, args: Args) -> None:
 
 @verb("restore")
 async def restore(host: Host, args: Args) -> None:
-    """Files and buffers as they were before prompt n; without n the last restore is undone. With
-    `list` the window that lists the checkpoints is brought up to date.
+    """What agents changed as it was before prompt n, with `every` what the user changed, too;
+    without n the last restore is undone. With `list` the window that lists the checkpoints is
+    brought up to date.
     """
     session = _whose(host, args)
     if session is None:
         return
     wanted: Any = args.get("n")
-    notes = await host.review.rewind.restore(session, int(wanted) if wanted else None)
+    rewind, every = host.review.rewind, bool(args.get("every"))
+
+    async def ask(question: str, answers: Sequence[str]) -> int | None:
+        return await host.choose(question, answers, "restore")
+
+    notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
     if len(notes) > 1:
         session.aside("warning", notes[0], notes[1:])
     _say(host, notes)

@@ -36,7 +36,8 @@ local M = {
   queue = { apply = 'apply what is written here' },
   checkpoints = {
     changes = 'show what changed since',
-    restore = 'bring the files back',
+    restore = 'bring back what agents changed',
+    restore_all = 'bring all files back, yours too',
     undo = 'take the last restore back',
     refresh = 'look again',
     close = 'close the window',

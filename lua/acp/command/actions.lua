@@ -100,6 +100,7 @@ M.list = {
   checkpoints = {
     changes = on_buffer('acp.ui.checkpoints', 'changes'),
     restore = on_buffer('acp.ui.checkpoints', 'restore'),
+    restore_all = on_buffer('acp.ui.checkpoints', 'restore_all'),
     undo = on_buffer('acp.ui.checkpoints', 'undo'),
     refresh = on_buffer('acp.ui.checkpoints', 'refresh'),
     close = close,

@@ -28,7 +28,7 @@ function M.command(lead, line, pos)
   if not name then
     return valid_names.matching(subcommands.names(), lead)
   end
-  local sub = subcommands.list[name]
+  local sub = subcommands.list[name] or subcommands.list[name:match('^(.+)!$')]
   local max = sub and sub.max or 0
   if not sub or not sub.values or (max >= 0 and #words >= max) then
     return {}

@@ -81,6 +81,14 @@ local function run(opts)
     menu()
     return
   end
+  local plain = name:match('^(.+)!$')
+  if plain and subcommands.list[plain] then
+    if not subcommands.list[plain].bang then
+      fail(('%s takes no !'):format(plain))
+      return
+    end
+    name, opts = plain, vim.tbl_extend('force', opts, { bang = true })
+  end
   local sub = subcommands.list[name]
   if not sub then
     fail(require('acp.base.nearest').message('subcommand', name, subcommands.names()))

@@ -38,12 +38,21 @@ function M.changes(bufnr)
   end
 end
 
---- Bring the files back.
+--- Bring back what agents changed.
 ---@param bufnr integer
 function M.restore(bufnr)
   local n = number()
   if n then
     ask('restore', bufnr, { n = n, list = true })
+  end
+end
+
+--- Bring all files back, those that only the user changed too.
+---@param bufnr integer
+function M.restore_all(bufnr)
+  local n = number()
+  if n then
+    ask('restore', bufnr, { n = n, every = true, list = true })
   end
 end
 

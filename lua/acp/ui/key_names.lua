@@ -18,6 +18,7 @@ local ORDER = {
   'open',
   'changes',
   'restore',
+  'restore_all',
   'undo',
   'obtain',
   'put',

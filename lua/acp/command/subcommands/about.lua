@@ -14,7 +14,7 @@ return {
   { 'edits', 'pending hunks into the quickfix list' },
   { 'comment', 'a remark on the hunk under the cursor' },
   { 'checkpoints', 'the files before each prompt, and what changed since' },
-  { 'restore', 'the files as they were before a prompt' },
+  { 'restore', 'what agents changed as it was before a prompt' },
   { 'follow', 'this window follows the agent; while one does: off' },
   { 'plan', "show or hide the agent's plan" },
   { 'queue', 'prompts that wait' },

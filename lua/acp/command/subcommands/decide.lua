@@ -101,8 +101,9 @@ list.checkpoints = {
 
 list.restore = {
   max = 1,
+  bang = true,
   values = known('checkpoints'),
-  run = when_kept('no checkpoints', function(args)
+  run = when_kept('no checkpoints', function(args, opts)
     local n = args[1] and tonumber(args[1])
     if args[1] and (not n or n < 1 or n % 1 ~= 0) then
       local message = ("restore takes the number of a prompt, not '%s'"):format(args[1])
@@ -112,7 +113,7 @@ list.restore = {
       require('acp.base.notify').error(message .. hint)
       return
     end
-    notify('restore', { n = n })
+    notify('restore', { n = n, every = opts.bang or nil })
   end),
 }
 

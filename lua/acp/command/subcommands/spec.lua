@@ -6,6 +6,7 @@ local M = {}
 ---@field values? fun(args: string[], lead: string): string[] what may stand next, after `args`
 ---@field strict? boolean a value that is not among them is an error (when any is known)
 ---@field nouns? string[] what its arguments name, for that error
+---@field bang? boolean it may be followed by `!`
 ---@field max? integer most arguments, 0 by default; -1: any
 ---@field need? string what is missing when there is no argument
 
