@@ -11,7 +11,7 @@ from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.protocol.errors import RequestError
 
 
-def read(place: Place, limit: int) -> bytes | None:
+def read(place: Place, limit: int | None) -> bytes | None:
     """The bytes of a file, None when there is none.
 
     RequestError for a directory, for what is no regular file (reading a pipe would never end), for

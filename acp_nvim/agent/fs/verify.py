@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from acp_nvim.agent.fs import disk
 from acp_nvim.agent.fs.decode import BinaryError, codec_of, decode_as, encode
 from acp_nvim.agent.fs.live import BufferText
@@ -22,7 +20,7 @@ def holds(place: Place, live: BufferText, saved: str) -> bool:
     if codec_of(live.format.encoding) is None:
         return True
     try:
-        data = disk.read(place, sys.maxsize)
+        data = disk.read(place, None)
     except RequestError:
         return True
     return stamp_of(place.real) != saved or (data is not None and _same(data, live))

@@ -7,7 +7,6 @@ file as saved. The whole change is made or nothing is; every way out that is no 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -232,7 +231,7 @@ class Write:
         except UnicodeEncodeError as error:
             raise self._refuse("failed", f"cannot be written: {error.reason}") from error
         await to_thread.run_sync(disk.write, self._where, data)
-        if disk.read(self._where, sys.maxsize) != data:
+        if disk.read(self._where, None) != data:
             raise self._refuse("failed", "the file does not hold what was written")
         return self._made(None if self._created else stored.text, merged.text, merged)
 
