@@ -44,6 +44,11 @@ STEPS = 30
 AGENTS = 2
 
 
+async def agreed(question: str, answers: Sequence[str]) -> int:
+    """The user says yes to all that is asked."""
+    return 0
+
+
 class Mind:
     """What one agent knows of one file, line by line."""
 
@@ -449,12 +454,7 @@ class History:
         undo = rewind.checkpoints.lists()[1].get(session.n) and self.rng.random() < 0.4
         n = None if undo else self.rng.choice(kept).n
         kind = "back" if undo else "restores"
-        answer = self.rng.choice([0, 1])
-
-        async def ask(question: str, answers: Sequence[str]) -> int | None:
-            return answer
-
-        await self.act(kind, "", lambda: rewind.restore(session, n, ask))
+        await self.act(kind, "", lambda: rewind.restore(session, n, agreed, every=True))
 
     async def swap(self) -> None:
         """A folder becomes a link to another one, while an agent goes on; then it is as it was."""

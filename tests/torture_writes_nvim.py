@@ -189,7 +189,7 @@ class Real(History):
 
         async def work() -> None:
             said = self.editor.messages()
-            args = {"session": 1, "n": n}
+            args = {"every": True, "session": 1, "n": n}
             self.editor.lua("require('acp.base.host').notify(...)", "restore", args)
             until(lambda: "restored to" in self.editor.messages()[len(said) :], what="restore")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from acp_nvim.agent.fs import disk
+from acp_nvim.agent.fs import nofollow
 from acp_nvim.agent.fs.decode import BinaryError, codec_of, decode_as, encode
 from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.workspace.snapshots import stamp_of
-from acp_nvim.protocol.errors import RequestError
 
 
 def holds(place: Place, live: BufferText, saved: str) -> bool:
@@ -17,13 +16,21 @@ def holds(place: Place, live: BufferText, saved: str) -> bool:
     doing and no failure of the write. Where it cannot be read, or no codec is known, nothing can be
     told.
     """
-    if codec_of(live.format.encoding) is None:
+    if codec_of(live.format.encoding) is None or stamp_of(place.real) != saved:
         return True
     try:
-        data = disk.read(place, None)
-    except RequestError:
+        data = nofollow.read(place.real)
+    except OSError:
         return True
     return stamp_of(place.real) != saved or (data is not None and _same(data, live))
+
+
+def has(place: Place, data: bytes) -> bool:
+    """Whether the file holds just these bytes; blocks."""
+    try:
+        return nofollow.read(place.real) == data
+    except OSError:
+        return False
 
 
 def _same(data: bytes, live: BufferText) -> bool:

@@ -219,7 +219,7 @@ class Decide:
     async def _present_text(self, step: Restoration) -> Text | None:
         """What the file holds that a decision could not be carried out on."""
         try:
-            return await self._edits.live(step.path)
+            return await self._edits.live(step.path, gone=step.before is None)
         except RequestError:  # it leads elsewhere, or is no file any more
             return step.before
 
@@ -235,7 +235,8 @@ class Decide:
         laid = now is not None and now.relaid != ""
         if step.before == step.after and not (laid or (entry is not None and entry.relaid)):
             return
-        present = await self._edits.live(step.path)
+        gone = entry is not None and entry.live is None
+        present = await self._edits.live(step.path, gone=gone)
         if present != step.before:
             raise Refused("it has changed meanwhile")
         live = self._edits.mirrors.get(step.path)
@@ -246,7 +247,8 @@ class Decide:
         else:
             whole = entry is not None and entry.base == step.after and not laid
             agents = self._edits.layouts.agents.get(step.path) if laid and entry is None else None
-            await self._give_way(step)
+            if gone:
+                await self._give_way(step)
             try:
                 await self.put(step.path, step.before, step.after, whole, agents)
             except (Refused, RequestError):
@@ -256,13 +258,12 @@ class Decide:
 
     async def _give_way(self, step: Restoration) -> None:
         """Nothing stands where a file comes back. Refused."""
-        if step.before is None:
-            try:
-                await to_thread.run_sync(self._replaced.give_way, step.path)
-            except Blocked as error:
-                raise Refused(str(error)) from error
-            except OSError as error:
-                raise Refused(error.strerror or str(error)) from error
+        try:
+            await to_thread.run_sync(self._replaced.give_way, step.path)
+        except Blocked as error:
+            raise Refused(str(error)) from error
+        except OSError as error:
+            raise Refused(error.strerror or str(error)) from error
 
     async def _take_theirs(self, path: str, live: BufferText, theirs: Text) -> None:
         """The buffer becomes what the agent left on disk, or had left there before the user's own
@@ -270,6 +271,8 @@ class Decide:
         """
         try:
             data, stamp = await to_thread.run_sync(read_stamped, path)
+            if data is None:  # what is no file is refused by its kind
+                data = await to_thread.run_sync(nofollow.read, path)
             now = text_of(data, live.format)
             without_crs = text_of(data, live.format.with_crs())
         except BinaryError as error:

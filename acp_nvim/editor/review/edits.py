@@ -11,6 +11,7 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
+from pathlib import Path
 from typing import Any, Final
 
 import anyio
@@ -291,23 +292,32 @@ class Edits:
         """Whether the file has changed since it was looked at: perhaps by an agent."""
         return self.looked.get(path, "") != await to_thread.run_sync(stamp_of, path)
 
-    async def live(self, path: str) -> Text | None:
-        """The text of a file as buffer or disk have it; None where there is none. RequestError."""
+    async def live(self, path: str, *, gone: bool = False) -> Text | None:
+        """The text of a file as buffer or disk have it; None where there is none. RequestError.
+        Where the agent has removed the file (``gone``), what it has put there is none.
+        """
         place = Place(path, path)
         found = await self.mirrors.read(place)
         if isinstance(found, BufferText):
-            return await self._text(path, found)
-        if await to_thread.run_sync(standing.words, path):
-            return None  # a folder, a link, a FIFO: no file any more
+            return await self._text(path, found, gone=gone)
+        if (gone or self._is_gone(path)) and await to_thread.run_sync(_is_replaced, path):
+            return None
         limit, layout = self.options().message_bytes, (found.fileencodings, found.fileformats)
         stored = await to_thread.run_sync(disk.stored, place, limit, *layout)
         return stored.text if stored else None
 
-    async def _text(self, path: str, found: BufferText) -> Text | None:
+    async def _text(self, path: str, found: BufferText, *, gone: bool = False) -> Text | None:
         """What a buffer shows; a clean one of a file that is gone shows none."""
-        there = found.modified or await to_thread.run_sync(standing.is_file, path)
+        there = found.modified or await to_thread.run_sync(Path(path).exists)
+        if there and (gone or self._is_gone(path)) and not found.modified:
+            there = await to_thread.run_sync(standing.is_file, path)
         now = self.mirrors.get(path) or found  # the user may have typed meanwhile
         return now.text if there else None
+
+    def _is_gone(self, path: str) -> bool:
+        """Whether an agent has removed the file, and nobody has decided that."""
+        entry = self.ledger.get(path)
+        return entry is not None and entry.live is None
 
     async def bring(self, live: BufferText, after: Text, modified: bool, stamp: str | None) -> str:
         """Bring a buffer to what became of its file on disk, by hunks; nothing is saved.
@@ -413,3 +423,8 @@ class Edits:
             if entry.hunks:
                 return entry.path, entry.hunks[0].new_start
         return None
+
+
+def _is_replaced(path: str) -> bool:
+    """Whether a folder, a link or a FIFO is where a file was."""
+    return standing.words(path) != ""
