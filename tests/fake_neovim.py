@@ -127,7 +127,7 @@ class FakeNeovim:
         if buffer is None or buffer.tick != tick or stamp_of(buffer.path) != stamp:
             return ["moved"]
         self._edit(buffer, rows, want)
-        buffer.modified, buffer.parted = want["modified"], False
+        buffer.modified, buffer.parted, buffer.is_new = want["modified"], False, False
         buffer.stamp = stamp
         return ["done", "", self._snapshot(buffer, True, 0)]
 

@@ -38,7 +38,7 @@ class Session:
     """A session as files see one."""
 
     def __init__(self, *roots: str, session_id: str = "s1") -> None:
-        self.id = session_id
+        self.id = self.key = session_id
         self.roots = roots
 
 

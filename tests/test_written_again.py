@@ -379,3 +379,92 @@ def test_a_new_file_is_created_in_a_buffer_that_the_user_has_opened(project: Pro
     project.editor.wait("#require('acp').state().sessions[1].edits == 1")
     assert [event["data"]["kind"] for event in project.editor.events("AcpEdit")] == ["created"]
     assert project.editor.session(1)["edits"][0]["kind"] == "created"
+
+
+LAID = {
+    "dos": OLD.replace("\n", "\r\n").encode(),
+    "bom": b"\xef\xbb\xbf" + OLD.encode(),
+    "latin1": OLD.replace("line 5", "é").encode("latin-1"),
+    "no end": OLD[:-1].encode(),
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("laid", LAID)
+def test_files_of_all_kinds_are_written_again_as_they_lie(
+    project: Project, laid: str, is_open: bool
+) -> None:
+    project.path.write_bytes(LAID[laid])
+    if is_open:
+        project.editor.open("a.txt")
+    project.begin()
+    assert project.read() == "ok"
+    old = project.agent.traffic.answers("fs/read_text_file")[-1]["result"]["content"]
+    new = old.replace("line 3\n", "line 3\nagent\n") if old else "agent\n"
+    assert project.write(new) == "ok"
+    written = project.path.read_bytes()
+    assert written != LAID[laid]
+    project.decide("Acp reject all")
+    until(lambda: project.path.read_bytes() == LAID[laid])
+    assert project.write(new) == "ok"
+    assert project.path.read_bytes() == written
+    project.editor.wait("#require('acp').state().sessions[1].edits == 1")
+
+
+def test_a_file_that_the_agent_moved_is_written_at_both_places(project: Project) -> None:
+    moved = project.editor.work / "moved.txt"
+    project.editor.open("a.txt")
+    project.begin()
+    assert project.write(NEW) == "ok"
+    project.agent.ask("runs", str(project.path), str(moved), f"mv {project.path} {moved}")
+    assert project.read().startswith("error -32002")
+    assert project.write(MORE, moved) == "ok"
+    project.holds(MORE, moved)
+    assert project.write(NEW) == "ok"
+    project.holds(NEW)
+
+
+@pytest.mark.parametrize("verb", ["accept", "reject"])
+def test_a_write_after_a_conflict_is_against_the_side_that_was_chosen(
+    shown: Project, verb: str
+) -> None:
+    assert shown.read() == "ok"
+    shown.type((3, "mine"))
+    shown.agent.ask("runs", str(shown.path), f"sed -i 's/line 3$/its/' {shown.path}")
+    shown.editor.wait("((require('acp').state().sessions[1].edits or {})[1] or {}).conflict")
+    shown.editor.cmd(f"Acp {verb} file")
+    shown.editor.wait("not ((require('acp').state().sessions[1].edits or {})[1] or {}).conflict")
+    if verb == "accept":
+        until(lambda: shown.shown() == OLD.replace("line 3\n", "its\n"))
+        assert shown.write(OLD.replace("line 3\n", "its again\n")) == "ok"
+        shown.holds(OLD.replace("line 3\n", "its again\n"))
+    else:
+        mine = OLD.replace("line 3\n", "mine\n")
+        assert "conflict" in shown.write(OLD.replace("line 3\n", "its again\n"))
+        assert shown.shown() == mine
+
+
+def test_two_agents_write_again_what_the_user_rejected_of_both(project: Project) -> None:
+    editor = project.editor
+    editor.open("a.txt")
+    editor.turn("say hello")
+    first = Orders(editor, "first", 1)
+    editor.agent("script", name="other")
+    editor.cmd("Acp new")
+    editor.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
+    second = Orders(editor, "second", 2)
+    first.begin()
+    second.begin()
+    project.agent = first
+    assert project.write(NEW) == "ok"
+    project.agent = second
+    assert project.read() == "ok"
+    assert project.write(MORE) == "ok"
+    project.editor.cmd("Acp reject file")
+    until(lambda: project.path.read_text() == OLD)
+    assert project.write(MORE) == "ok"
+    project.holds(MORE)
+    project.agent = first
+    assert project.write(NEW) == "ok"
+    project.holds(MORE)

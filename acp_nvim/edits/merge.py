@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acp_nvim.edits.hunks import Hunk, apply, diff
-from acp_nvim.edits.text import Text, from_lines
+from acp_nvim.edits.text import EMPTY, Text, from_lines, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,15 +62,16 @@ def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
     taken: list[Hunk] = []
     conflicts: list[Range] = []
     shift = 0  # what the user's changes so far add to a row of the base
-    for users, agents in _regions(diff(base.lines, live.lines), diff(base.lines, theirs.lines)):
+    lines = rows(base)
+    for users, agents in _regions(diff(lines, rows(live)), diff(lines, rows(theirs))):
         if not users:
             taken += [_moved(hunk, shift) for hunk in agents]
-        elif agents and not _same(base.lines, users, agents):
+        elif agents and not _same(lines, users, agents):
             conflicts.append(_range([*users, *agents], users, shift, len(live.lines)))
         shift += sum(hunk.growth for hunk in users)
     if conflicts:
         return Conflict(conflicts)
-    eol = theirs.eol if live.eol == base.eol else live.eol
+    eol = theirs.eol if live == EMPTY or (live.eol == base.eol and theirs != EMPTY) else live.eol
     return _result(live, taken, eol)
 
 
@@ -81,10 +82,11 @@ def overlaid(base: Text, ours: Text, theirs: Text) -> Text:
     if theirs == base:
         return ours
     chosen: list[Hunk] = []
-    for mine, others in _regions(diff(base.lines, ours.lines), diff(base.lines, theirs.lines)):
-        chosen += [_blended(base.lines, mine, others)] if mine and others else mine or others
-    eol = ours.eol if theirs.eol == base.eol else theirs.eol
-    return from_lines(apply(base.lines, chosen), eol)
+    lines = rows(base)
+    for mine, others in _regions(diff(lines, rows(ours)), diff(lines, rows(theirs)), True):
+        chosen += [_blended(lines, mine, others)] if mine and others else mine or others
+    eol = ours.eol if theirs == EMPTY or (theirs.eol == base.eol and ours != EMPTY) else theirs.eol
+    return from_lines(apply(lines, chosen), eol)
 
 
 def _blended(base: Sequence[str], mine: list[Hunk], others: list[Hunk]) -> Hunk:
@@ -94,6 +96,8 @@ def _blended(base: Sequence[str], mine: list[Hunk], others: list[Hunk]) -> Hunk:
     ours, theirs = (
         apply(part, [_moved(hunk, -start) for hunk in hunks]) for hunks in (mine, others)
     )
+    if all((line in ours) == (line in part) for line in theirs):
+        return Hunk(start, end, tuple(theirs), start)  # all of it is known, or has come just now
     lines: list[str] = []
     row = 0
     for hunk in diff(ours, theirs):
@@ -104,20 +108,25 @@ def _blended(base: Sequence[str], mine: list[Hunk], others: list[Hunk]) -> Hunk:
 
 
 def _result(live: Text, taken: list[Hunk], eol: bool) -> Merged:
-    lines = apply(live.lines, taken)
-    if lines:
+    lines = apply(rows(live), taken)
+    if lines and live != EMPTY:
         return Merged(taken, Text(tuple(lines), eol))
-    text = from_lines(lines)  # the two sides together took every line
+    text = from_lines(lines, eol)  # from no line to some, or the two sides took every line
     return Merged(diff(live.lines, text.lines), text)
 
 
-def _regions(users: list[Hunk], agents: list[Hunk]) -> Iterator[tuple[list[Hunk], list[Hunk]]]:
-    """Hunks in groups, by base rows upwards: one side's hunk alone, or both sides' entangled."""
+def _regions(
+    users: list[Hunk], agents: list[Hunk], touching: bool = False
+) -> Iterator[tuple[list[Hunk], list[Hunk]]]:
+    """Hunks in groups, by base rows upwards: one side's hunk alone, or both sides' entangled, or
+    only ``touching``.
+    """
     sides: tuple[list[Hunk], list[Hunk]] = ([], [])
     tagged = [(hunk, 0) for hunk in users] + [(hunk, 1) for hunk in agents]
     for hunk, side in sorted(tagged, key=lambda item: (item[0].start, item[0].end)):
         other = sides[1 - side]
-        if (sides[0] or sides[1]) and not (other and _entangled(other[-1], hunk)):
+        near = other and (_entangled(other[-1], hunk) or (touching and hunk.start <= other[-1].end))
+        if (sides[0] or sides[1]) and not near:
             yield sides
             sides = ([], [])
         sides[side].append(hunk)

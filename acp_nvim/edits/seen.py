@@ -38,7 +38,7 @@ from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.merge import overlaid
-from acp_nvim.edits.text import EMPTY, Text, digest, from_lines, size
+from acp_nvim.edits.text import EMPTY, Text, digest, from_lines, rows, size
 
 MAX_BYTES = 64 * 1024 * 1024
 """Of texts, all sessions together."""
@@ -113,14 +113,16 @@ class Belief(msgspec.Struct, frozen=True):
 
     def _retraced(self, before: Text, after: Text) -> Belief:
         """The agent's own lines are others now: so they are in the base."""
+        if after == self.read or after in self.earlier:
+            return Belief(after, self.read, self.earlier)
         if not self.earlier:
             return self
         apart = self.earlier[0]
-        steps = diff(before.lines, after.lines)
-        spans = [span for _, span in self._there(apart, before)]
+        steps = diff(rows(before), rows(after))
+        spans = [span for text in self.earlier for _, span in self._there(text, before)]
         taken = [s for s in steps if any(s.start <= end and first <= s.end for first, end in spans)]
         eol = after.eol if apart.eol != self.base.eol else before.eol
-        partly = from_lines(apply(before.lines, taken), eol)
+        partly = from_lines(apply(rows(before), taken), eol)
         if partly == before:
             return self
         return Belief(overlaid(before, self.base, partly), self.read, self.earlier)
@@ -129,16 +131,16 @@ class Belief(msgspec.Struct, frozen=True):
         """What was taken out of the base is there again."""
         if self.read is self.base:
             return self
-        had = diff(self.read.lines, before.lines)
-        has = diff(self.read.lines, after.lines)
+        had = diff(rows(self.read), rows(before))
+        has = diff(rows(self.read), rows(after))
         back = [
             hunk
-            for hunk in diff(self.base.lines, self.read.lines)
+            for hunk in diff(rows(self.base), rows(self.read))
             if _touch(had, hunk.new_start, hunk.new_end)
             and not _touch(has, hunk.new_start, hunk.new_end)
         ]
         eol = self.read.eol if after.eol == self.read.eol else self.base.eol
-        base = from_lines(apply(self.base.lines, back), eol)
+        base = from_lines(apply(rows(self.base), back), eol)
         return Belief(self.read if base == self.read else base, self.read, self.earlier)
 
     def _without_own(self, before: Text, after: Text) -> Belief:
@@ -150,23 +152,23 @@ class Belief(msgspec.Struct, frozen=True):
 
     def _back_to(self, apart: Text, before: Text, after: Text) -> Belief:
         """The same, where they are as they were before one of its writes."""
-        left = diff(apart.lines, after.lines)
+        left = diff(rows(apart), rows(after))
         gone = [
-            Hunk(own.new_start, own.new_end, apart.lines[own.start : own.end], own.start)
+            Hunk(own.new_start, own.new_end, rows(apart)[own.start : own.end], own.start)
             for own, _ in self._there(apart, before)
             if not _touch(left, own.start, own.end)
         ]
         ended = self.base.eol == before.eol and apart.eol == after.eol
         eol = apart.eol if ended else self.base.eol
-        base = from_lines(apply(self.base.lines, gone), eol)
+        base = from_lines(apply(rows(self.base), gone), eol)
         return self if base == self.base else Belief(base, self.read, self.earlier)
 
     def _there(self, apart: Text, before: Text) -> list[tuple[Hunk, tuple[int, int]]]:
         """The agent's own hunks that nobody has touched in a text, and their rows there."""
-        typed = diff(self.base.lines, before.lines)
+        typed = diff(rows(self.base), rows(before))
         return [
             (own, _span(typed, own))
-            for own in diff(apart.lines, self.base.lines)
+            for own in diff(rows(apart), rows(self.base))
             if not _touch(typed, own.new_start, own.new_end)
         ]
 
@@ -190,7 +192,7 @@ def _span(typed: list[Hunk], own: Hunk) -> tuple[int, int]:
 
 
 class Seen:
-    """The beliefs by real path and session (its id on the wire)."""
+    """The beliefs by real path and session (its key)."""
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_digests: int = MAX_DIGESTS) -> None:
         self._files: dict[str, dict[str, Belief]] = {}

@@ -44,6 +44,11 @@ def from_lines(lines: Iterable[str], eol: bool = True) -> Text:
     return Text(kept, eol) if kept else EMPTY
 
 
+def rows(text: Text) -> tuple[str, ...]:
+    """The lines of a text; none of the empty file, which has a place for one only."""
+    return () if text == EMPTY else text.lines
+
+
 def digest(text: Text) -> str:
     """A name for the content: 32 hex digits, equal exactly when the texts are."""
     return blake2b(str(text).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

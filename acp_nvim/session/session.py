@@ -86,6 +86,11 @@ class Session(Calls):
         self.terminals.watch(self._terminal_output, self._terminal_status)
 
     @property
+    def key(self) -> str:
+        """Names it among the sessions of all agents, whose ids may be the same."""
+        return str(self.n)
+
+    @property
     def roots(self) -> list[str]:
         """Directories that belong to the session: `cwd` and `additionalDirectories`."""
         return [self.cwd, *self.directories]

@@ -43,8 +43,8 @@ class FileSession(Protocol):
     """What files need to know of a session."""
 
     @property
-    def id(self) -> str:
-        """The session's id on the wire."""
+    def key(self) -> str:
+        """Names the session among those of all agents, whose ids on the wire may be the same."""
         ...
 
     @property
@@ -144,7 +144,7 @@ class Files(Generic[S]):
             content = excerpt(text, line, limit)
         if len(content) > self.options.message_bytes:
             raise refusal("too_large", where.path, f"{len(content)} characters")
-        self.seen.note(session.id, where.real, text)
+        self.seen.note(session.key, where.real, text)
         self.on_read(where.real, text)
         self._on_location(session, where.real, line)
         return schema.ReadTextFileResponse(content)
@@ -168,9 +168,9 @@ class Files(Generic[S]):
             async with self.turn(where.real):
                 text, amend = parse(params.content), self._amend(session)
                 seen, options = self.seen, self.options
-                work = Write(self._buffers, options, where, text, seen, session.id, amend)
+                work = Write(self._buffers, options, where, text, seen, session.key, amend)
                 made = await work.run()
-                seen.wrote(session.id, where.real, work.base, work.believed, work.present)
+                seen.wrote(session.key, where.real, work.base, work.believed, work.present)
         done = schema.WriteTextFileResponse()
         failed = made is not None and made.unsaved
         if not failed:
@@ -188,13 +188,13 @@ class Files(Generic[S]):
     def _amend(self, session: S) -> Amend | None:
         return partial(self.amends.amend, session) if self.amends is not None else None
 
-    def last_read(self, session_id: str, real: str) -> Text | None:
+    def last_read(self, session_key: str, real: str) -> Text | None:
         """What a session believes a file to hold; None when that is not known."""
-        return self.seen.last(session_id, real)
+        return self.seen.last(session_key, real)
 
-    def forget(self, session_id: str) -> None:
+    def forget(self, session_key: str) -> None:
         """Drop what is remembered of a session that has ended."""
-        self.seen.forget(session_id)
+        self.seen.forget(session_key)
 
     # ---- who may
 

@@ -62,7 +62,6 @@ class Edits:
         self.mirrors = Mirrors(self.buffers, lambda: self)
         self.ledger = Ledger()
         self.seen = Seen()
-        """What agents believe files to hold, the base of their next writes."""
         self.known: dict[str, Text | None] = {}
         """What a file holds on disk by the hand of the user or the editor, since the last look."""
         self.bases: dict[str, Text | None] = {}
@@ -74,9 +73,7 @@ class Edits:
         self.coded: set[str] = set()
         """Those of them whose bytes do not tell what was saved: encodings, parts of a text."""
         self.rereads: set[str] = set()
-        """Files that Neovim has read again and nobody has looked at since: an agent's change may be
-        in their buffers.
-        """
+        """Files read again that nobody has looked at since: an agent's change may be in them."""
         self.reads: dict[str, Text] = {}
         """What Neovim has read by itself of files at which nobody has looked since."""
         self.looked: dict[str, str | None] = {}

@@ -56,7 +56,7 @@ class Proposing:
 
     def __init__(self, edits: Edits, comments: Comments) -> None:
         self.last_read: Callable[[str, str], Text | None] = lambda *_: None
-        """What a session, by its id, read of a file last (`Files.last_read`)."""
+        """What a session, by its key, read of a file last (`Files.last_read`)."""
         self._edits = edits
         self._comments = comments
         self._shown: dict[str, dict[str, Proposal]] = {}
@@ -82,7 +82,7 @@ class Proposing:
     async def _proposal(self, session: Session, path: str, changes: list[Change]) -> Proposal:
         try:
             live = await self._edits.live(path)
-            known = [self.last_read(session.id, path), await self._saved(path)]
+            known = [self.last_read(session.key, path), await self._saved(path)]
         except RequestError:
             return pieces(path, changes)  # no text
         return propose(path, live, changes, [text for text in known if text is not None])
