@@ -409,7 +409,8 @@ class History:
         for _ in range(2):
             self.put(path, old)
             await self.ask_write(session, path, new)
-            assert self.disk(path) == self.live(path) == new, "taken out and not written again"
+            found = self.disk(path), self.live(path)
+            assert found == (new, new), f"taken out and not written again: {new} {found} {old}"
         mind.own |= _lines(new) - _lines(old)
         mind.text = new
         mind.wrote.append(new)

@@ -60,7 +60,7 @@ class RealNeovim:
         return {path: Buffer(item) for path, item in items}
 
     def open(self, path: str) -> None:
-        self.editor.cmd(f"silent hide edit {path}")
+        self.editor.lua("vim.cmd('silent hide buffer ' .. vim.fn.bufadd(...))", path)
 
     def refresh(self, path: str) -> None:
         self.editor.cmd("silent! checktime")

@@ -128,19 +128,20 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(overlaid(before, self.base, partly), self.read, self.earlier)
 
     def _returned(self, before: Text, after: Text) -> Belief:
-        """What was taken out of the base is there again."""
-        if self.read is self.base:
+        """Lines that the agent knows and that had been taken out of its base are there again, or
+        lines that it had taken out are gone again.
+        """
+        if self.read is self.base or self.base == self.read:
             return self
-        had = diff(rows(self.read), rows(before))
-        has = diff(rows(self.read), rows(after))
-        back = [
-            hunk
-            for hunk in diff(rows(self.base), rows(self.read))
-            if _touch(had, hunk.new_start, hunk.new_end)
-            and not _touch(has, hunk.new_start, hunk.new_end)
+        known = set(rows(self.read))
+        taken = [
+            step
+            for step in diff(rows(before), rows(after))
+            if known.issuperset(step.lines)
+            and known.isdisjoint(rows(before)[step.start : step.end])
         ]
-        eol = self.read.eol if after.eol == self.read.eol else self.base.eol
-        base = from_lines(apply(rows(self.base), back), eol)
+        partly = from_lines(apply(rows(before), taken), after.eol if taken else before.eol)
+        base = overlaid(before, self.base, partly)
         return Belief(self.read if base == self.read else base, self.read, self.earlier)
 
     def _without_own(self, before: Text, after: Text) -> Belief:

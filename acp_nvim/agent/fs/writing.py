@@ -241,6 +241,7 @@ class Write:
             known = merge(merged.text, after, self.believed)
             self.believed = known.text if isinstance(known, Merged) else self.believed
         self.present = after
+        self.base = EMPTY if self._created else self.base
         line = merged.hunks[0].new_start + 1 if merged.hunks else 1
         return Made(before, after, line)
 

@@ -89,7 +89,8 @@ function M.flush(bufnr, asked)
   watch.unread = not asked and (watch.unread or args.reloaded) or nil
   local newest, last = watch.newest, watch.change
   known(watch, bufnr)
-  args.undone = watch.change ~= last and watch.change <= newest or nil -- undo or redo
+  local forgot = args.reloaded and watch.change == 0 -- a long file has no history ('undoreload')
+  args.undone = watch.change ~= last and watch.change <= newest and not forgot or nil
   args.tick = watch.tick
   if args.lines or args.reloaded then
     tell('edited', args)
