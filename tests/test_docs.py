@@ -101,3 +101,19 @@ def test_the_help_names_nothing_that_is_not_there(names: dict[str, Any]) -> None
     strange |= {t for t in told if t.startswith("acp-option-") and t[11:] not in options}
     strange |= {t for t in told if t.startswith("<Plug>(acp-") and t not in names["plugs"]}
     assert not strange
+
+
+def test_the_map_lists_every_frame_operation() -> None:
+    lua = (ROOT / "lua/acp/frame.lua").read_text(encoding="utf-8")
+    known = set(re.findall(r"^  (\w+) = \{ 'acp\.", lua, re.MULTILINE)) | {"event", "called"}
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## Frame operations")[2]
+    told = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\|([^|]*)\|", table, re.MULTILINE))))
+    assert told == known
+
+
+def test_the_page_on_security_names_tests_that_are_there() -> None:
+    page = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tests/[\w/]+\.py)`", page))
+    assert len(named) > 15
+    assert not [name for name in named if not (ROOT / name).exists()]

@@ -130,23 +130,6 @@ function M.told(path, bufnr, hunks)
   end
 end
 
---- The base of a file changed at the host.
----@param path string
----@param lines string[]
----@param eol? boolean
-function M.base(path, lines, eol)
-  local review = tab.state()
-  if not review then
-    return
-  end
-  for _, file in ipairs(review.files) do
-    if file.path == path then
-      file.base, file.base_eol = lines, eol ~= false
-      require('acp.review.base').set(path, lines, file.base_eol)
-    end
-  end
-end
-
 -- What keys do ------------------------------------------------------------------------------------
 
 --- The file that is shown, or in the list the one under the cursor.
