@@ -243,7 +243,7 @@ def restore(stage: Stage) -> None:
     stage.write()
     stage.write_on_disk("new")
     stage.swap()
-    stage.editor.cmd("Acp restore 1")
+    stage.editor.cmd("Acp restore! 1")
     stage.said("restored to before prompt 1")
     until(lambda: stage.paths()[-1].read_text() == BEFORE)
 
@@ -253,7 +253,7 @@ def undo_a_restore(stage: Stage) -> None:
     stage.editor.cmd("Acp restore 1")
     stage.said("restored to before prompt 1")
     stage.swap()
-    stage.editor.cmd("Acp restore")
+    stage.editor.cmd("Acp restore!")
     stage.said("the restore was undone")
     until(lambda: stage.paths()[-1].read_text() == AFTER)
 
