@@ -1,6 +1,6 @@
-"""Neovim's buffers without a Neovim: what `acp.buffers` and `acp.outside` answer, and what
-`acp.watch` tells, by plain objects over real files. For random histories by the thousand; what it
-leaves out (windows, options, autocommands) the tests with an editor have.
+"""Neovim's buffers without a Neovim: what `acp.buffers.live` and `acp.buffers.disk_changes` answer,
+and what `acp.buffers.watch` tells, by plain objects over real files. For random histories by the
+thousand; what it leaves out (windows, options, autocommands) the tests with an editor have.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from acp_nvim.agent.workspace.snapshots import stamp_of
 from acp_nvim.editor.buffers import EOL, GONE, MODIFIED, NEW, NO_BYTES
 from acp_nvim.edits.hunks import Hunk, apply
 from acp_nvim.edits.text import EMPTY, Text, from_lines
+
+LEFT_OUT = ("turns", "lay", "looked")
+"""What matters to nobody here."""
 
 Tell = Callable[[str, dict[str, Any]], None]
 
@@ -55,11 +58,13 @@ class FakeNeovim:
 
     async def call(self, module: str, function: str, *args: Any) -> Any:
         """Run one of the functions below, by its name in Lua."""
-        return getattr(self, f"{module.removeprefix('acp.')}_{function}", _nothing)(*args)
+        if function in LEFT_OUT:
+            return None
+        return getattr(self, f"{module.removeprefix('acp.buffers.')}_{function}")(*args)
 
-    # ---- acp.buffers
+    # ---- acp.buffers.live
 
-    def buffers_read(self, _path: str, real: str, known: int = 0, tick: int = 0) -> list[Any]:
+    def live_read(self, _path: str, real: str, known: int = 0, tick: int = 0) -> list[Any]:
         """The text of a buffer, brought up to date."""
         buffer = self.buffers.get(real)
         if buffer is None:
@@ -67,16 +72,14 @@ class FakeNeovim:
         absent = self._refresh(buffer)
         return self._snapshot(buffer, (known, tick) != (buffer.bufnr, buffer.tick), absent)
 
-    def buffers_load(self, path: str, real: str, *_: Any) -> list[Any]:
+    def live_load(self, path: str, real: str, *_: Any) -> list[Any]:
         """The same, loading the file."""
         if real not in self.buffers:
             self.open(real, shown=False)
             return self._snapshot(self.buffers[real], True, 0)
-        return self.buffers_read(path, real)
+        return self.live_read(path, real)
 
-    def buffers_write(
-        self, bufnr: int, tick: int, rows: list[Any], want: dict[str, Any]
-    ) -> list[Any]:
+    def live_write(self, bufnr: int, tick: int, rows: list[Any], want: dict[str, Any]) -> list[Any]:
         """Hunks, and a save."""
         buffer = self._numbered(bufnr)
         if buffer is None or buffer.tick != tick:
@@ -110,16 +113,16 @@ class FakeNeovim:
             buffer.put(text, True)
         self._known(buffer)
 
-    # ---- acp.outside
+    # ---- acp.buffers.disk_changes
 
-    def outside_peek(self, _path: str, real: str) -> list[Any]:
+    def disk_changes_peek(self, _path: str, real: str) -> list[Any]:
         """A buffer as it is."""
         buffer = self.buffers.get(real)
         if buffer is None:
             return [0, "ucs-bom,utf-8,default,latin1", "unix,dos"]
         return [*self._snapshot(buffer, True, 0), None]
 
-    def outside_take(
+    def disk_changes_take(
         self, bufnr: int, tick: int, rows: list[Any], want: dict[str, Any], stamp: str | None
     ) -> list[Any]:
         """What became of a file, into its buffer."""
@@ -131,13 +134,13 @@ class FakeNeovim:
         buffer.stamp = stamp
         return ["done", "", self._snapshot(buffer, True, 0)]
 
-    def outside_part(self, bufnr: int) -> None:
+    def disk_changes_part(self, bufnr: int) -> None:
         """Buffer and file are two texts."""
         buffer = self._numbered(bufnr)
         if buffer is not None:
             buffer.parted = True
 
-    def outside_vacate(self, bufnr: int) -> None:
+    def disk_changes_vacate(self, bufnr: int) -> None:
         """The file is gone by a decision."""
         buffer = self._numbered(bufnr)
         if buffer is None:
@@ -148,7 +151,7 @@ class FakeNeovim:
         if not buffer.shown:
             self._leave(buffer)
 
-    def outside_unsaved(self) -> list[dict[str, Any]]:
+    def disk_changes_unsaved(self) -> list[dict[str, Any]]:
         """Buffers with unsaved text."""
         return [
             {"path": it.path, "lines": list(it.text.lines), "eol": it.text.eol}
@@ -169,7 +172,7 @@ class FakeNeovim:
 
     def refresh(self, path: str) -> None:
         """`:checktime`."""
-        self.buffers_read(path, path)
+        self.live_read(path, path)
 
     def type(self, path: str, text: Text) -> None:
         """The user makes this of a buffer."""
@@ -268,7 +271,3 @@ class FakeNeovim:
         args |= {"first": 0, "last": count, "lines": list(buffer.text.lines)}
         args |= {"eol": buffer.text.eol, "modified": buffer.modified, "undone": undone or None}
         self.tell("edited", args)
-
-
-def _nothing(*_: Any) -> None:
-    """A function of Neovim's that matters to nobody here."""

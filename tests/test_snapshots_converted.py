@@ -97,7 +97,9 @@ def test_a_file_under_a_filter_that_is_too_large_is_not_mistaken_for_its_pointer
     kept = GitStore(str(work), tmp_path / "home")
     assert kept.scan().left_out == [str(work / "big.bin")]
     (work / "big.bin").unlink()
-    assert kept.scan().changes == []
+    [gone] = kept.scan().changes
+    assert gone.before is not None
+    assert (gone.before.kept, gone.after) == (False, None), "that it is gone is known, not its text"
 
 
 @pytest.mark.parametrize(
