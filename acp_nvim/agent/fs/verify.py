@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from acp_nvim.agent.fs import nofollow
+from contextlib import suppress
+
+from acp_nvim.agent.fs import disk
 from acp_nvim.agent.fs.decode import BinaryError, codec_of, decode_as, encode
 from acp_nvim.agent.fs.live import BufferText
 from acp_nvim.agent.fs.paths import Place
 from acp_nvim.agent.workspace.snapshots import stamp_of
+from acp_nvim.protocol.errors import RequestError
 
 
 def holds(place: Place, live: BufferText, saved: str) -> bool:
@@ -19,28 +22,18 @@ def holds(place: Place, live: BufferText, saved: str) -> bool:
     if codec_of(live.format.encoding) is None or stamp_of(place.real) != saved:
         return True
     try:
-        data = nofollow.read(place.real)
-    except OSError:
+        data = disk.read(place, None)
+    except RequestError:
         return True
     return stamp_of(place.real) != saved or (data is not None and _same(data, live))
 
 
-def has(place: Place, data: bytes) -> bool:
-    """Whether the file holds just these bytes; blocks."""
-    try:
-        return nofollow.read(place.real) == data
-    except OSError:
-        return False
-
-
 def _same(data: bytes, live: BufferText) -> bool:
     """A text may have several forms in bytes, and a form may be no text: either will do."""
-    try:
-        if decode_as(data, live.format).text == live.text:
+    with suppress(UnicodeEncodeError):
+        if encode(live.raw, live.format) == data:
             return True
-    except BinaryError:
-        pass
     try:
-        return encode(live.raw, live.format) == data
-    except UnicodeEncodeError:
+        return decode_as(data, live.format).text == live.text
+    except BinaryError:
         return False
