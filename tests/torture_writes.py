@@ -302,7 +302,8 @@ class History:
         assert new <= result, f"not written: {new - result}"
         if mind.text is None:
             return
-        decided = {line for line, kind in mind.away.items() if kind in ("decides", "restores")}
+        decided = {it for it, kind in mind.away.items() if kind in ("decides", "restores")}
+        decided |= {it for it, kind in mind.away.items() if kind == "gives up"} & mind.own
         again = wanted & known & decided
         assert again <= result, f"not written again: {again - result}"
         if live is not None:
@@ -359,7 +360,7 @@ class History:
         async def work() -> None:
             leave(path)
 
-        await self.act("decides" if unsaved else "looks", path, work)
+        await self.act("gives up" if unsaved else "looks", path, work)
 
     async def decide(self) -> None:
         """Accept or reject a hunk, a file, all; take a reject back."""

@@ -39,8 +39,12 @@ def parse(content: str) -> Text:
 
 
 def from_lines(lines: Iterable[str], eol: bool = True) -> Text:
-    """A text of these lines; no line at all is the empty file, which has no newline to end it."""
+    """A text of these lines; no line at all is the empty file, which has no newline to end it. An
+    empty last line without newline is none: it is the newline of the one before it.
+    """
     kept = tuple(lines)
+    if len(kept) > 1 and not (eol or kept[-1]):
+        return Text(kept[:-1])
     return Text(kept, eol) if kept else EMPTY
 
 
@@ -79,4 +83,4 @@ def from_keys(found: Sequence[str]) -> Text | None:
     if not found:
         return None
     eol = not found[-1].endswith("\n")
-    return Text(tuple(line.removesuffix("\n") for line in found), eol)
+    return from_lines((line.removesuffix("\n") for line in found), eol)
