@@ -125,8 +125,8 @@ def test_no_width_cuts_a_character_in_two(editor: Editor) -> None:
       local row = vim.fn.search('^' .. head)
       for width = 4, 60 do
         vim.api.nvim_win_set_width(0, width)
-        local found = require('acp.ui.chat.foldtext').of(row)
-        local texts = vim.tbl_map(function(c) return c[1] end, found)
+        local chunks = require('acp.ui.chat.foldtext').of(row)
+        local texts = vim.tbl_map(function(c) return c[1] end, chunks)
         for _, text in ipairs(texts) do
           if vim.fn.strtrans(text) ~= text then
             return { width, texts }

@@ -14,7 +14,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from acp_nvim.agent.fs import disk, verify
+from acp_nvim.agent.fs import disk
 from acp_nvim.agent.fs.decode import Decoded, Format, encode
 from acp_nvim.agent.fs.fit import fitted, restored, unencodable
 from acp_nvim.agent.fs.live import BufferText, Change, Closed, FileOptions, LiveBuffers, Written
@@ -231,7 +231,7 @@ class Write:
         except UnicodeEncodeError as error:
             raise self._refuse("failed", f"cannot be written: {error.reason}") from error
         await to_thread.run_sync(disk.write, self._where, data)
-        if not verify.has(self._where, data):
+        if disk.read(self._where, None) != data:
             raise self._refuse("failed", "the file does not hold what was written")
         return self._made(None if self._created else stored.text, merged.text, merged)
 
