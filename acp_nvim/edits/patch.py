@@ -1,0 +1,435 @@
+"""Patches that agents give in place of texts: read, and applied to the text that is there.
+
+Two formats are read: unified diffs (git's too, read by unidiff), and the envelope of Codex's
+`apply_patch` tool (`*** Begin Patch`), whose hunks have no line numbers. The line counts that a
+model writes into a unified diff are often wrong, so they are counted again where they do not fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from acp_nvim.edits.text import EMPTY, Text, from_lines
+
+if TYPE_CHECKING:
+    from unidiff.patch import Hunk as UnifiedHunk
+    from unidiff.patch import PatchedFile
+
+Kind = Literal["created", "deleted", "modified", "moved", "copied"]
+
+_ENVELOPE: Final = re.compile(r"^\s*\*\*\* Begin Patch\s*$", re.MULTILINE)
+_HEADER: Final = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^@@(?: |$)")
+_NUMBERS: Final = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
+_NEXT_FILE: Final = ("diff --git ", "Index: ", "--- ")
+_OCTAL: Final = re.compile(rb"\\([0-7]{3}|.)")
+_ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f"}
+_SHOWN: Final = 40
+"""Characters of a line that a message quotes."""
+
+
+class PatchError(ValueError):
+    """A text is no patch that can be read; the message says why in one line."""
+
+
+class PatchConflict(ValueError):
+    """A patch does not fit the text; the message says which hunk and why, in one line."""
+
+
+class PatchHunk(msgspec.Struct, frozen=True):
+    """Lines ``old``, context included, become ``new``."""
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    row: int | None = None
+    """The 0-based row of ``old`` in the text before, where the patch tells it."""
+    anchors: tuple[str, ...] = ()
+    """Lines somewhere above ``old``, one below the other (`@@ class A` in an envelope)."""
+    at_end: bool = False
+    """Whether ``old`` are the last lines of the file."""
+    old_eol: bool = True
+    """False: ``old`` ends the file without a newline."""
+    new_eol: bool = True
+    """False: ``new`` ends the file without a newline."""
+
+
+class FilePatch(msgspec.Struct, frozen=True):
+    """What a patch does to one file; paths are as the patch has them."""
+
+    kind: Kind
+    path: str
+    """The file afterwards; for a deletion the one that goes."""
+    origin: str | None = None
+    """The file that is moved or copied."""
+    hunks: tuple[PatchHunk, ...] = ()
+    binary: bool = False
+    """The contents are not text: the patch cannot be applied here."""
+    replaces: bool = False
+    """A created file may replace one that is there."""
+
+
+def read(text: str, path: str | None = None) -> list[FilePatch]:
+    """Read a patch. ``path`` is the file of a diff that has hunks only, without a head.
+
+    Raises PatchError.
+    """
+    if _ENVELOPE.search(text):
+        return _envelope(text)
+    if path is not None and not _has_head(text):
+        found = _unified(f"--- a/file\n+++ b/file\n{text}")
+        return [msgspec.structs.replace(one, path=path) for one in found]
+    return _unified(text)
+
+
+def apply(patch: FilePatch, text: Text | None) -> Text | None:
+    """The file after the patch; ``text`` is the file before it (of a move or copy its origin's),
+    None where there is none. Raises PatchConflict.
+    """
+    if patch.binary:
+        raise PatchConflict("the patch is of a binary file")
+    if patch.kind == "created":
+        if text is not None and text != EMPTY and not patch.replaces:
+            raise PatchConflict("the file that the patch creates is there already")
+        return _replaced(EMPTY, patch.hunks)
+    if text is None:
+        raise PatchConflict("there is no such file")
+    after = _replaced(text, patch.hunks)
+    if patch.kind == "deleted":
+        if patch.hunks and after != EMPTY:
+            raise PatchConflict("the file that the patch deletes holds more than the patch has")
+        return None
+    return after
+
+
+# Unified diffs
+
+
+def _has_head(text: str) -> bool:
+    lines = text.split("\n")
+    two = any(a.startswith("--- ") and b.startswith("+++ ") for a, b in pairwise(lines))
+    return two or any(line.startswith("diff --git ") for line in lines)
+
+
+def _unified(text: str) -> list[FilePatch]:
+    # Imported here: most sessions never see a patch.
+    from unidiff.errors import UnidiffParseError
+    from unidiff.patch import PatchSet
+
+    ended = text if text.endswith("\n") else f"{text}\n"
+    try:
+        found = PatchSet(ended)
+    except UnidiffParseError:
+        found = None
+    if not found or not _whole(ended, found):
+        try:
+            found = PatchSet(_counted(ended))
+        except UnidiffParseError as error:
+            raise PatchError(" ".join(str(error).split())) from error
+    if not found:
+        raise PatchError("there is no diff in it")
+    return [_file(one) for one in found]
+
+
+def _whole(text: str, found: Iterable[PatchedFile]) -> bool:
+    """Whether all hunks and their lines were read: numbers that are too small end a hunk early."""
+    heads = sum(bool(_HEADER.match(line)) for line in text.split("\n"))
+    if heads != sum(len(one) for one in found):
+        return False
+    return not any(info.startswith(("+", "-")) for one in found for info in _strays(one))
+
+
+def _strays(found: PatchedFile) -> Iterator[str]:
+    heads = ("--- ", "+++ ")
+    yield from (line for line in found.patch_info or () if not line.startswith(heads))
+
+
+def _counted(text: str) -> str:
+    """The diff with the numbers of lines in its heads counted anew; a head without numbers
+    gets some.
+    """
+    lines = text.split("\n")
+    heads = [n for n, line in enumerate(lines) if _HEADER.match(line)]
+    for head, following in pairwise([*heads, len(lines) - 1]):
+        end = _body_end(lines, head + 1, following)
+        old = sum(line[:1] in ("", " ", "-") for line in lines[head + 1 : end])
+        new = sum(line[:1] in ("", " ", "+") for line in lines[head + 1 : end])
+        numbers = _NUMBERS.match(lines[head])
+        rows = numbers.group(1, 2) if numbers else ("1", "1")
+        rest = numbers.group(3) if numbers else ""
+        lines[head] = f"@@ -{rows[0]},{old} +{rows[1]},{new} @@{rest}"
+    return "\n".join(lines)
+
+
+def _body_end(lines: Sequence[str], start: int, following: int) -> int:
+    """The row after the last line of a hunk's body."""
+    end = start
+    while end < following and lines[end][:1] in ("", " ", "+", "-", "\\"):
+        new_file = lines[end].startswith("--- ") and lines[end + 1 : end + 2]
+        if new_file and new_file[0].startswith("+++ "):
+            break
+        end += 1
+    while end > start and not lines[end - 1]:
+        end -= 1  # blank lines between files, and after the last one
+    return end
+
+
+def _file(found: PatchedFile) -> FilePatch:
+    old, new = _name(found.source_file), _name(found.target_file)
+    if _prefixed(old, "a/") and _prefixed(new, "b/"):
+        old, new = old and old[2:], new and new[2:]
+    hunks = tuple(_hunk(hunk) for hunk in found)
+    info = [line.rstrip("\n") for line in found.patch_info or ()]
+    if old is None:
+        kind: Kind = "created"
+    elif new is None:
+        kind = "deleted"
+    elif old != new:
+        kind = "copied" if any(line.startswith("copy from ") for line in info) else "moved"
+    else:
+        kind = "modified"
+    origin = old if kind in ("moved", "copied") else None
+    path = (old if kind == "deleted" else new) or ""
+    return FilePatch(kind, path, origin, hunks, found.is_binary_file)
+
+
+def _prefixed(name: str | None, prefix: str) -> bool:
+    return name is None or name.startswith(prefix)
+
+
+def _name(written: str) -> str | None:
+    """A path as it stands in a head; None for `/dev/null`."""
+    name = written.strip()
+    if name.startswith('"') and name.endswith('"') and len(name) > 1:
+        name = _unquoted(name[1:-1])
+    return None if name == "/dev/null" else name
+
+
+def _unquoted(name: str) -> str:
+    """A path as git quotes it, in C's manner."""
+
+    def byte(match: re.Match[bytes]) -> bytes:
+        found = match.group(1)
+        return bytes([int(found, 8) & 0xFF]) if len(found) == 3 else _ESCAPES.get(found, found)
+
+    return _OCTAL.sub(byte, name.encode()).decode("utf-8", "surrogateescape")
+
+
+def _hunk(found: UnifiedHunk) -> PatchHunk:
+    old: list[str] = []
+    new: list[str] = []
+    ended = {"-": True, "+": True}
+    last = ""
+    for line in found:
+        value = str(line.value).removesuffix("\n")
+        if line.line_type == "\\":
+            for side in ("-", "+") if last == " " else (last,):
+                ended[side] = False
+            continue
+        last = str(line.line_type)
+        if last in (" ", "-"):
+            old.append(value)
+        if last in (" ", "+"):
+            new.append(value)
+    row = found.source_start - 1 if old else found.source_start
+    return PatchHunk(tuple(old), tuple(new), max(row, 0), old_eol=ended["-"], new_eol=ended["+"])
+
+
+# The envelope of `apply_patch`
+
+
+def _envelope(text: str) -> list[FilePatch]:
+    lines = iter(_between(text))
+    found: list[FilePatch] = []
+    line = next(lines, None)
+    while line is not None:
+        word, _, path = line.partition(":")
+        path = path.strip()
+        body: list[str] = []
+        following = next(lines, None)
+        while following is not None and not _begins_file(following):
+            body.append(following)
+            following = next(lines, None)
+        found.append(_section(word, path, body))
+        line = following
+    if not found:
+        raise PatchError("the patch names no file")
+    return found
+
+
+def _between(text: str) -> list[str]:
+    """The lines between `*** Begin Patch` and `*** End Patch`, from the first file on."""
+    begin = _ENVELOPE.search(text)
+    assert begin is not None
+    lines = text[begin.end() :].split("\n")[1:]
+    ends = [n for n, line in enumerate(lines) if line.strip() == "*** End Patch"]
+    lines = lines[: ends[0]] if ends else lines
+    while lines and not lines[0].strip():
+        del lines[0]
+    if lines and not _begins_file(lines[0]):
+        raise PatchError(f"no file is named before: {_quoted(lines[0])}")
+    return lines
+
+
+def _begins_file(line: str) -> bool:
+    return line.startswith(("*** Add File:", "*** Update File:", "*** Delete File:"))
+
+
+def _section(word: str, path: str, body: list[str]) -> FilePatch:
+    if not path:
+        raise PatchError("a file of the patch has no name")
+    match word:
+        case "*** Add File":
+            lines = [line[1:] for line in body if line.startswith("+")]
+            hunks = (PatchHunk((), tuple(lines), 0),) if lines else ()
+            return FilePatch("created", path, hunks=hunks, replaces=True)
+        case "*** Delete File":
+            return FilePatch("deleted", path)
+    if body and body[0].startswith("*** Move to:"):
+        target = body[0].partition(":")[2].strip()
+        return FilePatch("moved", target, path, _chunks(body[1:]))
+    return FilePatch("modified", path, hunks=_chunks(body))
+
+
+def _chunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
+    """The hunks of a file: each begins with `@@`, the first one may go without."""
+    hunks: list[PatchHunk] = []
+    anchors: list[str] = []
+    rows: list[str] = []
+    at_end = False
+
+    def finish() -> None:
+        nonlocal rows, anchors, at_end
+        if rows:
+            old = tuple(row[1:] for row in rows if row[:1] != "+")
+            new = tuple(row[1:] for row in rows if row[:1] != "-")
+            hunks.append(PatchHunk(old, new, anchors=tuple(anchors), at_end=at_end))
+            rows, anchors, at_end = [], [], False
+
+    for line in body:
+        if line.startswith("@@"):
+            finish()
+            if anchor := line[2:].removesuffix("@@").strip():
+                anchors.append(anchor)
+        elif line.strip() == "*** End of File":
+            at_end = True
+            finish()
+        elif line[:1] in ("", " ", "+", "-"):
+            rows.append(line or " ")
+        else:
+            raise PatchError(f"neither context nor change: {_quoted(line)}")
+    finish()
+    return tuple(hunks)
+
+
+# Applying
+
+
+def _replaced(text: Text, hunks: Sequence[PatchHunk]) -> Text:
+    lines = [] if text == EMPTY else list(text.lines)
+    after: list[str] = []
+    row = drift = 0
+    eol = text.eol or not lines
+    for number, hunk in enumerate(hunks, 1):
+        at = _find(lines, hunk, row, drift)
+        if at is None or not _ends_fit(lines, hunk, at, text.eol):
+            why = _why(lines, hunk, row, drift)
+            raise PatchConflict(f"hunk {number} of {len(hunks)} does not apply: {why}")
+        after += lines[row:at]
+        after += _kept_context(lines[at : at + len(hunk.old)], hunk)
+        row = at + len(hunk.old)
+        drift = at - hunk.row if hunk.row is not None else drift
+        if row == len(lines) and (not hunk.old_eol or not hunk.new_eol):
+            eol = hunk.new_eol
+    return from_lines([*after, *lines[row:]], eol)
+
+
+def _ends_fit(lines: Sequence[str], hunk: PatchHunk, at: int, eol: bool) -> bool:
+    """Whether a hunk that ends the file without a newline does so."""
+    return hunk.old_eol or (at + len(hunk.old) == len(lines) and not eol)
+
+
+def _kept_context(present: Sequence[str], hunk: PatchHunk) -> list[str]:
+    """The new lines; context of a hunk that was found by less than its exact lines stays as the
+    file has it.
+    """
+    if tuple(present) == hunk.old:
+        return list(hunk.new)
+    head = 0
+    while head < min(len(hunk.old), len(hunk.new)) and hunk.old[head] == hunk.new[head]:
+        head += 1
+    tail = 0
+    most = min(len(hunk.old), len(hunk.new)) - head
+    while tail < most and hunk.old[-1 - tail] == hunk.new[-1 - tail]:
+        tail += 1
+    middle = hunk.new[head : len(hunk.new) - tail]
+    return [*present[:head], *middle, *present[len(present) - tail :]]
+
+
+_LIKE: Final[tuple[Callable[[str], str], ...]] = (lambda line: line, str.rstrip, str.strip)
+"""By what lines are compared, strictest first: models lose blanks at the ends of lines."""
+
+
+def _find(lines: Sequence[str], hunk: PatchHunk, start: int, drift: int) -> int | None:
+    """The row at which a hunk fits, from ``start`` on: the nearest to where it says it does."""
+    below = _below_anchors(lines, hunk.anchors, start)
+    if below is None:
+        return None
+    if not hunk.old:
+        return _place_for_lines(lines, hunk, below, drift)
+    last = len(lines) - len(hunk.old)
+    rows = [last] if hunk.at_end and last >= below else range(below, last + 1)
+    if hunk.row is not None:
+        wanted = hunk.row + drift
+        rows = sorted(rows, key=lambda row: abs(row - wanted))
+    for like in _LIKE:
+        old = [like(line) for line in hunk.old]
+        for row in rows:
+            if (
+                like(lines[row]) == old[0]
+                and [like(line) for line in lines[row : row + len(old)]] == old
+            ):
+                return row
+    return None
+
+
+def _place_for_lines(lines: Sequence[str], hunk: PatchHunk, below: int, drift: int) -> int | None:
+    """Where lines go that stand without context."""
+    if hunk.row is None:
+        return below if hunk.anchors else len(lines)
+    row = hunk.row + drift if lines else 0
+    return row if below <= row <= len(lines) else None
+
+
+def _below_anchors(lines: Sequence[str], anchors: Iterable[str], row: int) -> int | None:
+    for anchor in anchors:
+        found = (n for n in range(row, len(lines)) if lines[n].strip() == anchor.strip())
+        at = next(found, None)
+        if at is None:
+            return None
+        row = at + 1
+    return row
+
+
+def _why(lines: Sequence[str], hunk: PatchHunk, start: int, drift: int) -> str:
+    if _below_anchors(lines, hunk.anchors, start) is None:
+        return f"there is no line {_quoted(hunk.anchors[-1])}"
+    if not hunk.old:
+        return f"the file has {len(lines)} lines"
+    if not hunk.old_eol:
+        return "the file's end is another one"
+    row = None if hunk.row is None else hunk.row + drift
+    for at, wanted in enumerate(hunk.old, row or 0):
+        if row is not None and at >= len(lines):
+            return f"the file has {len(lines)} lines, the patch wants line {at + 1}"
+        if row is not None and lines[at].strip() != wanted.strip():
+            return f"line {at + 1} is {_quoted(lines[at])}, the patch has {_quoted(wanted)}"
+    return f"its lines are not in the file, from {_quoted(hunk.old[0])} on"
+
+
+def _quoted(line: str) -> str:
+    short = line.strip()
+    return repr(short if len(short) <= _SHOWN else short[: _SHOWN - 1] + "…")
