@@ -100,20 +100,25 @@ def test_what_is_typed_into_the_base_is_told_when_it_is_done(front: Editor) -> N
     assert len(sent(front)) == 3
 
 
+def host_says(front: Editor, path: str, base: list[str]) -> None:
+    """The base of a file, as hunks that are told anew say what it is."""
+    front.lua("require('acp.review.base').set(...)", path, base, True)
+
+
 def test_the_hosts_base_comes_in_but_not_over_what_was_just_put(front: Editor) -> None:
     path = opened(front)
     real = str(path.resolve())
     base = text("//" + real)
-    apply(front, ["base", real, ["first", *LINES], True])
+    host_says(front, real, ["first", *LINES])
     assert front.lua(base) == ["first", *LINES]
     assert len(sent(front)) == 1
     front.keys("dp")
     front.wait("#_G.sent == 2")
     mine = last(front)[1]["lines"]
-    apply(front, ["base", real, LINES, True])
+    host_says(front, real, LINES)
     assert front.lua(base) == mine
-    apply(front, ["base", real, mine, True])
-    apply(front, ["base", real, LINES, True])
+    host_says(front, real, mine)
+    host_says(front, real, LINES)
     assert front.lua(base) == LINES
 
 
@@ -132,7 +137,7 @@ def test_a_word_of_the_host_that_is_never_confirmed_comes_in_later(front: Editor
     real = str(path.resolve())
     front.keys("dp")
     front.wait("#_G.sent == 2")
-    apply(front, ["base", real, ["other"], True])
+    host_says(front, real, ["other"])
     check = text("//" + real).replace("return vim.api", "return 1 == #vim.api")
     front.wait(check)
 
