@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_nvim.edits.seen import Seen, Stale
+from acp_nvim.edits.seen import Act, Seen, Stale
 from acp_nvim.edits.text import from_lines, size
 
 OLD, LIVE, OTHER = from_lines("abc"), from_lines("abU"), from_lines("xyz")
@@ -58,3 +58,17 @@ def test_a_session_that_ended_is_forgotten() -> None:
     assert found.bytes == 0
     assert found.base_of("s", "/f", [LIVE]) is None
     assert found.base_of("s", "/g", [LIVE]) is None
+
+
+def test_a_decision_that_is_taken_back_gives_the_agent_its_old_knowledge_again() -> None:
+    """What another program put in the place of the agent's line is not the agent's afterwards."""
+    found = Seen()
+    found.note("s", "/f", from_lines("abc"))
+    found.wrote("s", "/f", from_lines("abc"), from_lines("Xbc"), from_lines("Xbc"))
+    found.changed("/f", from_lines("Pbc"), Act.REPLACED)
+    found.changed("/f", from_lines("abc"), Act.DECIDED)
+    assert found.last("s", "/f") == from_lines("abc")
+    found.changed("/f", from_lines("Pbc"), Act.RETURNED)
+    assert found.last("s", "/f") == from_lines("Xbc")
+    found.changed("/f", from_lines("abc"), Act.RETURNED)
+    assert found.last("s", "/f") == from_lines("abc")

@@ -70,11 +70,16 @@ class Belief(msgspec.Struct, frozen=True):
     """What it last read or wrote; the base where nothing of that has been taken out."""
     earlier: tuple[Text, ...] = ()
     """The base before the agent's writes: before the first, and before the latest ones."""
+    decisions: tuple[tuple[Text, Belief], ...] = ()
+    """What the file held before the user's latest decisions, and what the agent knew then."""
 
     @property
     def size(self) -> int:
         """About how many bytes it takes: so many texts of one file."""
-        return size(self.base) * len({id(text) for text in (self.base, self.read, *self.earlier)})
+        texts = [self.base, self.read, *self.earlier]
+        for text, known in self.decisions:
+            texts += [text, known.base]
+        return size(self.base) * len({id(text) for text in texts})
 
     def reads(self, text: Text) -> Belief:
         """The agent is given this text."""
@@ -103,17 +108,32 @@ class Belief(msgspec.Struct, frozen=True):
             return Belief(after, self.read, self.earlier) if came_back else self
         if act is Act.DECIDED:
             base = overlaid(before, self.base, after)
-            return Belief(base, self.read, self._before_writes(before, after))
+            earlier = self._before_writes(before, after)
+            return Belief(base, self.read, earlier, self._decided(before))
         if act is Act.RETURNED:
-            return self._retraced(before, after)._returned(before, after)
+            return self._as_before(before, after) or self._retraced(before, after)._returned(
+                before, after
+            )
         if act is Act.REPLACED:
             return self._without_own(before, after)
         return self
 
+    def _decided(self, before: Text) -> tuple[tuple[Text, Belief], ...]:
+        """The decisions and one more, made when the file had this text."""
+        now = Belief(self.base, self.read, self.earlier)
+        return (*self.decisions, (before, now))[-LATEST:]
+
+    def _as_before(self, before: Text, after: Text) -> Belief | None:
+        """A decision is taken back as a whole: the agent knows what it knew before."""
+        known = next((known for text, known in reversed(self.decisions) if text == after), None)
+        if known is None:
+            return None
+        return Belief(known.base, known.read, known.earlier, self._decided(before))
+
     def _retraced(self, before: Text, after: Text) -> Belief:
         """The agent's own lines are others now: so they are in the base."""
         if after == self.read or after in self.earlier:
-            return Belief(after, self.read, self.earlier)
+            return Belief(after, self.read, self.earlier, self.decisions)
         if not self.earlier:
             return self
         apart = self.earlier[0]
@@ -124,7 +144,8 @@ class Belief(msgspec.Struct, frozen=True):
         partly = from_lines(apply(rows(before), taken), eol)
         if partly == before:
             return self
-        return Belief(overlaid(before, self.base, partly), self.read, self.earlier)
+        base = overlaid(before, self.base, partly)
+        return Belief(base, self.read, self.earlier, self.decisions)
 
     def _returned(self, before: Text, after: Text) -> Belief:
         """Lines that the agent knows and that had been taken out of its base are there again, or
@@ -141,7 +162,8 @@ class Belief(msgspec.Struct, frozen=True):
         ]
         partly = from_lines(apply(rows(before), taken), after.eol if taken else before.eol)
         base = overlaid(before, self.base, partly)
-        return Belief(self.read if base == self.read else base, self.read, self.earlier)
+        base = self.read if base == self.read else base
+        return Belief(base, self.read, self.earlier, self.decisions)
 
     def _without_own(self, before: Text, after: Text) -> Belief:
         """The agent's own lines leave the base where they have left the file."""
@@ -161,7 +183,7 @@ class Belief(msgspec.Struct, frozen=True):
         ended = self.base.eol == before.eol and apart.eol == after.eol
         eol = apart.eol if ended else self.base.eol
         base = from_lines(apply(rows(self.base), gone), eol)
-        return self if base == self.base else Belief(base, self.read, self.earlier)
+        return self if base == self.base else Belief(base, self.read, self.earlier, self.decisions)
 
     def _there(self, apart: Text, before: Text) -> list[tuple[Hunk, tuple[int, int]]]:
         """The agent's own hunks that nobody has touched in a text, and their rows there."""
