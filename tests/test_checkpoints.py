@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -348,3 +349,20 @@ def test_a_binary_file_is_said_to_be_one(project: Editor) -> None:
     project.keys("<CR>")
     project.wait("vim.fn.bufname() == 'acp://changes/1/1'")
     assert "Binary files differ: none, now 3 bytes" in project.lines("acp://changes/1/1")
+
+
+def test_what_another_run_removes_meanwhile_does_not_stop_the_pruning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store renames its parts while the sizes of all runs are added up."""
+    (tmp_path / "present").mkdir()
+    (tmp_path / "present" / "blob.part").write_bytes(b"x")
+    walk = os.walk
+
+    def walked(top: Any) -> Any:
+        for found in walk(top):
+            (tmp_path / "present" / "blob.part").unlink(missing_ok=True)
+            yield found
+
+    monkeypatch.setattr(checkpoints.os, "walk", walked)
+    assert checkpoints.prune(tmp_path, tmp_path / "present") == []

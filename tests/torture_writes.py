@@ -524,14 +524,16 @@ def _bridge(fake: Any) -> Bridge:
 
 async def history(root: Path, seed: int, steps: int = STEPS) -> None:
     """One random history; AssertionError with its steps where something is not as it must be."""
-    failures: list[Exception] = []
+    failures: list[str] = []
     async with anyio.create_task_group() as group:
-        tasks = Tasks(group, lambda _, error: failures.append(error))
+        tasks = Tasks(
+            group, lambda _, error: failures.append("".join(traceback.format_exception(error)))
+        )
         world = History(root, seed, tasks)
         try:
             for _ in range(steps):
                 await world.step()
-                assert not failures, failures
+                assert not failures, "\n".join(failures)
         except (AssertionError, RequestError, OSError, ValueError, KeyError) as error:
             told = "".join(traceback.format_exception(error)[-3:])
             raise AssertionError("\n".join([*world.log, told])) from error

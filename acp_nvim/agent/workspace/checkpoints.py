@@ -308,23 +308,32 @@ def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
 
 def prune(home: Path, keep: Path) -> list[str]:
     """Remove the directories of old runs by age and size, but ``keep``; returns their names."""
-    others = [path for path in home.glob("*") if path.is_dir() and path != keep]
-    others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    found = {path: _written(path) for path in home.glob("*") if path != keep}
+    others = sorted((path for path in found if found[path]), key=lambda path: -found[path])
     removed: list[str] = []
-    total = _size(keep) if keep.exists() else 0
+    total = _size(keep)
     for run in others:
         total += _size(run)
-        old = time.time() - run.stat().st_mtime > MAX_AGE_S
+        old = time.time() - found[run] > MAX_AGE_S
         if (old or total > MAX_KEPT_BYTES) and not runs.lives(run.name):
             shutil.rmtree(run, ignore_errors=True)
             removed.append(run.name)
     return removed
 
 
+def _written(directory: Path) -> float:
+    """When a directory was written last; 0 where there is none (any more)."""
+    try:
+        return directory.stat().st_mtime if directory.is_dir() else 0
+    except OSError:
+        return 0
+
+
 def _size(directory: Path) -> int:
-    """Bytes of all files below."""
-    return sum(
-        (Path(folder) / name).lstat().st_size
-        for folder, _, files in os.walk(directory)
-        for name in files
-    )
+    """Bytes of all files below. Some may go while this looks: a run that lives writes there."""
+    total = 0
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            with suppress(OSError):
+                total += (Path(folder) / name).lstat().st_size
+    return total
