@@ -364,5 +364,5 @@ def test_what_another_run_removes_meanwhile_does_not_stop_the_pruning(
             (tmp_path / "present" / "blob.part").unlink(missing_ok=True)
             yield found
 
-    monkeypatch.setattr(checkpoints.os, "walk", walked)
+    monkeypatch.setattr(os, "walk", walked)
     assert checkpoints.prune(tmp_path, tmp_path / "present") == []
