@@ -8,13 +8,13 @@ streams is told each `GAP_S`, which is as often as one can read; what is urgent 
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from acp_nvim.editor import garbage
 from acp_nvim.editor.bridge import Bridge, NvimError
 
 GAP_S, FLOOD_GAP_S, LEAST_GAP_S = 0.033, 0.016, 0.004
@@ -46,8 +46,6 @@ SMALLEST, LARGEST = 16_000, 400_000
 FLOOD = 32_000
 """Characters that do not wait for the end of a pause."""
 
-YOUNG = 10_000
-"""New objects from which on a rest is used to look for garbage among them."""
 
 Op = list[Any]
 Collect = Callable[[int], tuple[list[Op], bool]]
@@ -125,7 +123,7 @@ class Frames:
         while True:
             rested = loop.time()
             if not self._woken:
-                _look_for_cycles()
+                garbage.look()
             await self._wake.wait()
             if loop.time() - rested > GAP_S:
                 self._quick = QUICK
@@ -207,12 +205,3 @@ class Frames:
             self._budget = max(SMALLEST, self._budget * TARGET_US // took_us)
         elif full and took_us < TARGET_US // 2:
             self._budget = min(LARGEST, self._budget * 3 // 2)
-
-
-def _look_for_cycles() -> None:
-    """Python looks for garbage in the middle of a flood else, for milliseconds. Here nobody waits
-    for us.
-    """
-    young, middle, old = gc.get_count()
-    if young > YOUNG:
-        gc.collect(2 if old > 10 else 1 if middle > 10 else 0)

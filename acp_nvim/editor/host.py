@@ -26,6 +26,7 @@ from acp_nvim.agent.settings import AgentSettings, Settings, decode
 from acp_nvim.agent.stored import IndexFile
 from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.transport.stdio import StdioTransport
+from acp_nvim.editor import garbage
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
 from acp_nvim.editor.breaches import Breaches
@@ -247,6 +248,7 @@ class Host:
         """A session is to be closed, or could not be opened: the one used before it is current,
         where one is open.
         """
+        garbage.look_again()
         others = (c for key, c in self.conversations.items() if key != n)
         rest = [c for c in others if c.session.status != "closed"]
         if self.current == n and rest:
