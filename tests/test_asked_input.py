@@ -357,3 +357,21 @@ def test_a_call_that_runs_shows_the_commands_of_its_question(raw: Any) -> None:
     assert [row.strip() for row in text if row.startswith("  $ ")] == [
         row for row in told(raw) if row.startswith("$ ")
     ]
+
+
+@pytest.mark.parametrize(
+    ("meta", "raw", "shown"),
+    [
+        ({"acme/run": {"command": "rm -rf x"}}, None, ["$ rm -rf x"]),
+        ({"commands": ["a", "b c"]}, {"note": "n"}, ["$ a", "$ b c"]),
+        ({"tool": {"argv": ["rm", "a b"]}}, None, ["$ rm 'a b'"]),
+        ({"command": "make"}, {"command": "make"}, ["$ make"]),
+        ({"command": "make"}, {"command": ["bash", "-lc", "make"]}, ["$ make"]),
+    ],
+)
+def test_a_command_that_stands_only_in_meta_is_shown(
+    meta: dict[str, Any], raw: Any, shown: list[str]
+) -> None:
+    """The rules judge it, so the user sees it before they say yes."""
+    rows = told(raw, kind="execute", meta=meta)
+    assert [row for row in rows if row.startswith("$ ")] == shown

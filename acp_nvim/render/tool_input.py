@@ -18,6 +18,7 @@ from acp_nvim.render.json_text import json_rows
 from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.text import path_line, shown_path
 from acp_nvim.session.asking import tool_input
+from acp_nvim.session.asking.requests import commands
 from acp_nvim.session.tool_calls import ToolCall
 
 COMPARED = 1 << 18
@@ -52,9 +53,19 @@ def input_rows(call: ToolCall, cwd: str, paths: Collection[str], whole: Target) 
         whole,
     )
     rows: list[Row] = []
-    for part in tool_input.parts(call.raw_input, call.id):
+    for part in [*_beside(call), *tool_input.parts(call.raw_input, call.id)]:
         rows += _ROWS[type(part)](part, said)
     return folded(rows, whole)
+
+
+def _beside(call: ToolCall) -> list[tool_input.Command]:
+    """Commands that a call tells only in its `_meta`: rules judge them, so they are shown."""
+    if not call.meta:
+        return []
+    told = commands(call)
+    shown = {one.line for one in told if not one.found.startswith("_meta")}
+    hidden = dict.fromkeys(one.line for one in told if one.line not in shown)
+    return [tool_input.Command(line) for line in hidden]
 
 
 def _texts(call: ToolCall) -> Iterator[str]:
