@@ -15,9 +15,9 @@ import pytest
 from hypothesis import settings
 
 from acp_nvim.agent.child.reaper import Reaper
-from tests.children import Children, Start
-from tests.editor import Editor
-from tests.served import Served
+from tests.support.children import Children, Start
+from tests.support.editor import Editor
+from tests.support.served import Served
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=2000)

@@ -17,7 +17,7 @@ from msgspec import UNSET
 from acp_nvim.agent.elicitations import Elicitations, response
 from acp_nvim.agent.extensions import Extensions, session_of
 from acp_nvim.agent.judging import judge
-from acp_nvim.agent.oddities import Oddities
+from acp_nvim.agent.protocol_warnings import Oddities
 from acp_nvim.agent.servers import FileServer, Handler, TerminalServer
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.updating import OnBreach, Updating
@@ -31,8 +31,8 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.protocol.jsonrpc import Violation
 from acp_nvim.session import ids
-from acp_nvim.session.asking.decisions import CANCELLED, Decision, Outcome
-from acp_nvim.session.asking.questions import permission_decision, rule_case
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
 
 MOST_ASKED: Final = 25_000

@@ -16,7 +16,7 @@ from acp_nvim.agent.child.launch import AgentStartError, find_program
 from acp_nvim.agent.shown_values import shown_value
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RESOURCE_NOT_FOUND, RequestError
-from acp_nvim.session.asking import requests
+from acp_nvim.session.questions import requests
 from acp_nvim.session.terminal import Launch
 
 _PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./-]+")

@@ -22,11 +22,10 @@ from acp_nvim.agent.client import Client
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.elicitations import Elicitations
 from acp_nvim.agent.extensions import Extensions
-from acp_nvim.agent.oddities import Oddities
+from acp_nvim.agent.protocol_warnings import Oddities
 from acp_nvim.agent.servers import FileServer
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.setup import Setup
-from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.transport.base import AgentTransport, OpenTransport
 from acp_nvim.agent.updating import OnBreach
@@ -38,8 +37,9 @@ from acp_nvim.protocol import schema
 from acp_nvim.protocol.dialects import Dialect
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.jsonrpc import Peer
-from acp_nvim.session.asking.decisions import Decision
+from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
 
 EXIT_S = 0.25
 """How long the end of the output waits for the exit that explains it, in seconds."""

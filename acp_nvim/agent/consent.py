@@ -11,10 +11,10 @@ from typing import Final
 
 import msgspec
 
-from acp_nvim.agent import whole
 from acp_nvim.session import ids
-from acp_nvim.session.asking.decisions import Decision, Option, Outcome
+from acp_nvim.session.questions.decisions import Decision, Option, Outcome
 from acp_nvim.session.session import Session
+from acp_nvim.workspace import private_files
 
 OPTIONS: Final = (
     Option("allow_once", "Pass them on until Neovim ends", "allow_once"),
@@ -98,6 +98,8 @@ class Consent:
             return
         others = {k: v for k, v in self._kept().items() if k.partition(" ")[2] != project.file}
         try:
-            whole.write(self.path, msgspec.json.encode({**others, project.key: allowed}) + b"\n")
+            private_files.write(
+                self.path, msgspec.json.encode({**others, project.key: allowed}) + b"\n"
+            )
         except OSError as error:
             self._failed(f"{self.path}: {error}")

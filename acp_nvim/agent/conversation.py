@@ -12,16 +12,16 @@ import anyio.lowlevel
 
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.front import Front
-from acp_nvim.agent.opening import NEW, Opening, Origin
+from acp_nvim.agent.conversation_delegate import Front
+from acp_nvim.agent.session_setup import NEW, Opening, Origin
 from acp_nvim.agent.setup import trace
-from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError, details
 from acp_nvim.session import queue, subagents
-from acp_nvim.session.asking.decisions import AT_ONCE
 from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.questions.decisions import AT_ONCE
 from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
 
 OPEN_S: Final = 10.0
 """How long an agent may take for each answer that a session waits for until the user is told."""

@@ -20,9 +20,9 @@ from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
 from acp_nvim.protocol.jsonrpc import Id
 from acp_nvim.protocol.schema import given
 from acp_nvim.session import ids
-from acp_nvim.session.asking import addresses, forms
-from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.lists import LISTED
+from acp_nvim.session.questions import addresses, forms
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.session import Session
 
 _DECLINE: Final = Option("decline", "Decline", "reject_once")

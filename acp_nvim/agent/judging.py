@@ -1,7 +1,7 @@
 """The user's permission rules, held against what an agent asks for.
 
-The rules themselves (`session/asking/rules.py`) know names alone. What they mean on this machine is
-found out here: where a path leads, which directory a command runs in, which files always ask.
+The rules themselves (`session/questions/rules.py`) know names alone. What they mean on this machine
+is found out here: where a path leads, which directory a command runs in, which files always ask.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from acp_nvim.agent.fs import guard
-from acp_nvim.agent.fs.paths import Place, below
 from acp_nvim.agent.settings import Settings
-from acp_nvim.session.asking import rules
-from acp_nvim.session.asking.requests import Command
-from acp_nvim.session.asking.rules import Action, Case
+from acp_nvim.session.questions import rules
+from acp_nvim.session.questions.requests import Command
+from acp_nvim.session.questions.rules import Action, Case
 from acp_nvim.session.session import Session
+from acp_nvim.workspace import guard
+from acp_nvim.workspace.paths import Place, below
 
 
 def judge(case: Case, session: Session, settings: Settings) -> Action | None:

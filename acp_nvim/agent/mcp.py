@@ -19,10 +19,10 @@ from typing import Any, Final
 import msgspec
 
 from acp_nvim.agent.consent import Project
-from acp_nvim.agent.fs import nofollow
 from acp_nvim.agent.project_servers import described
 from acp_nvim.agent.shown_values import PLACEHOLDER
 from acp_nvim.protocol import schema
+from acp_nvim.workspace import nofollow
 
 FILES: Final = (".mcp.json", "mcp.json")
 """Looked for in a session's directory; the first that names a server wins."""

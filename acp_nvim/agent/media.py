@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal
 
-from acp_nvim.agent.fs.decode import BinaryError, decode
 from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
+from acp_nvim.workspace.file_format import BinaryError, decode
 
 TEXT_BYTES: Final = 256 << 10
 """A larger text is attached as a link: the agent reads of it what it needs."""

@@ -14,7 +14,7 @@ Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any] | None]
 
 
 class FileServer(Protocol):
-    """Serves `fs/*` from live buffers (`agent/fs/files.py`)."""
+    """Serves `fs/*` from live buffers (`workspace/agent_files.py`)."""
 
     async def read(
         self, session: Session, params: schema.ReadTextFileRequest

@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 from msgspec import field
 
-from acp_nvim.session.asking.rules import Rule
+from acp_nvim.session.questions.rules import Rule
 
 MIB = 1 << 20
 

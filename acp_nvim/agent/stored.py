@@ -11,11 +11,11 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from acp_nvim.agent import whole
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.wire.redact import Redactor
 from acp_nvim.protocol import schema
 from acp_nvim.session.index import Entry, Index, title
+from acp_nvim.workspace import private_files
 
 PAGES = 50
 SESSIONS = 2000
@@ -116,6 +116,6 @@ class IndexFile:
 
     def _write(self, index: Index) -> None:
         try:
-            whole.write(self.path, index.encode())
+            private_files.write(self.path, index.encode())
         except OSError as error:
             self._failed(f"{self.path}: {error}")

@@ -33,11 +33,11 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.render.text import one_line
 from acp_nvim.session import ids
-from acp_nvim.session.asking import variables
-from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
-from acp_nvim.session.asking.requests import Command as Told
-from acp_nvim.session.asking.requests import commands
-from acp_nvim.session.asking.rules import Case
+from acp_nvim.session.questions import variables
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.questions.requests import Command as Told
+from acp_nvim.session.questions.requests import commands
+from acp_nvim.session.questions.rules import Case
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 

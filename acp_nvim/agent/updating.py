@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from acp_nvim.agent.early import Early
-from acp_nvim.agent.oddities import Oddities
+from acp_nvim.agent.pending_updates import Early
+from acp_nvim.agent.protocol_warnings import Oddities
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import OnResponse
 from acp_nvim.protocol import codec, schema

@@ -7,9 +7,9 @@ from __future__ import annotations
 import os
 
 from acp_nvim.agent.client import decision_id, wait
-from acp_nvim.agent.fs.paths import Place
-from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option
 from acp_nvim.session.session import Session
+from acp_nvim.workspace.paths import Place
 
 OPTIONS = (
     Option("allow_once", "Allow once", "allow_once"),

@@ -1,4 +1,4 @@
-"""Neovim's buffers as files need them: `acp_nvim.agent.fs.live.LiveBuffers` over the bridge.
+"""Neovim's buffers as files need them: `acp_nvim.workspace.ports.LiveBuffers` over the bridge.
 
 One Lua call per operation. A buffer's text crosses the pipe once per changedtick: what did not
 change since is served from here, after one small round trip that asks.
@@ -13,12 +13,12 @@ from typing import Any, Final, Protocol
 import msgspec
 from anyio import to_thread
 
-from acp_nvim.agent.fs.decode import Format, clean
-from acp_nvim.agent.fs.live import BufferText, Change, Closed, Written
-from acp_nvim.agent.fs.paths import Place
-from acp_nvim.agent.fs.verify import holds
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text, size
+from acp_nvim.workspace.file_format import Format, clean
+from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.ports import BufferText, Change, Closed, Written
+from acp_nvim.workspace.verify import holds
 
 MODULE: Final = "acp.buffers.live"
 OUTSIDE: Final = "acp.buffers.disk_changes"

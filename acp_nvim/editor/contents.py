@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from acp_nvim.agent import whole
 from acp_nvim.editor.host import Host
 from acp_nvim.protocol import schema
 from acp_nvim.render.text import home_path, one_line, size, visible
 from acp_nvim.session.entries import Compaction, Letter, Message
 from acp_nvim.session.session import Session
+from acp_nvim.workspace import private_files
 
 _SAFE = ("image/", "audio/", "video/", "application/pdf")
 """What is shown by a program of the system. Anything else could be run by it, and is not."""
@@ -102,7 +102,7 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
     mime = mime.partition(";")[0].strip().lower()
     path = _file(host, content, mime, name)
     if not path.exists():
-        whole.write(path, content, sync=False)
+        private_files.write(path, content, sync=False)
     if mime.startswith(_SAFE) and mime not in _TEXT:
         host.screen.push("open_file", str(path))
     else:

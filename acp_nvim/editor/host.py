@@ -13,38 +13,38 @@ from weakref import WeakSet
 
 import anyio
 
-from acp_nvim.agent import whole
 from acp_nvim.agent.agents import Agents, spec_of
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.conversation import Conversation
-from acp_nvim.agent.fs.files import FileOptions, Files
-from acp_nvim.agent.opening import NEW, Origin
 from acp_nvim.agent.restarts import Restarts
+from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.agent.settings import AgentSettings, Settings, decode
 from acp_nvim.agent.stored import IndexFile
-from acp_nvim.agent.tasks import Tasks
 from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.editor import garbage
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
-from acp_nvim.editor.breaches import Breaches
 from acp_nvim.editor.bridge import Bridge
-from acp_nvim.editor.desk import Desk
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
-from acp_nvim.editor.family import Family
 from acp_nvim.editor.frames import Frames
+from acp_nvim.editor.limit_reports import Breaches
 from acp_nvim.editor.live_terminals import TerminalViews
-from acp_nvim.editor.review.reviewing import Reviewing
 from acp_nvim.editor.screen import Screen
 from acp_nvim.editor.sent import SentPrompts
-from acp_nvim.session.asking.decisions import Decision
+from acp_nvim.editor.subagent_registry import Family
+from acp_nvim.editor.unscoped_questions import Desk
 from acp_nvim.session.entries import Past
 from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
+from acp_nvim.tasks import Tasks
+from acp_nvim.workspace import private_files
+from acp_nvim.workspace.agent_files import FileOptions, Files
+from acp_nvim.workspace.workspace import Reviewing
 
 
 class Host:
@@ -192,7 +192,7 @@ class Host:
         it.
         """
         root = self.options.stdpath.get("cache") or str(Path(tempfile.gettempdir()))
-        return whole.directory(Path(root) / "acp" / name)
+        return private_files.directory(Path(root) / "acp" / name)
 
     # -- sessions ---------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ import anyio
 
 from acp_nvim.editor.bridge import Bridge, Verb
 from acp_nvim.editor.host import Host
-from acp_nvim.editor.review.reviewing import HEARD
 from acp_nvim.editor.verbs import table as verbs
+from acp_nvim.workspace.workspace import HEARD
 
 Letter = tuple[str, dict[str, Any]]
 

@@ -18,9 +18,9 @@ from acp_nvim.render.content import describe
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.text import one_line, size, visible
 from acp_nvim.render.tools import WHOLE, Look, card, draw, entry_of, float_rows
-from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.entries import Message, Part, TerminalEntry, ToolEntry
 from acp_nvim.session.prompts import quoted
+from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:

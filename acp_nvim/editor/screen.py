@@ -16,9 +16,9 @@ from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
 from acp_nvim.render.tools import Look, card, content_rows, entry_of, option_rows
 from acp_nvim.session import snapshot
-from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.entries import Past
+from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
 

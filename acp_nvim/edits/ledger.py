@@ -15,7 +15,7 @@ import msgspec
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import Pending, Restoration, Summary
 from acp_nvim.edits.state import Reject, State
-from acp_nvim.edits.undone import Undone
+from acp_nvim.edits.undo_history import Undone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

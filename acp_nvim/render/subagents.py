@@ -6,8 +6,8 @@ from acp_nvim.render.content import describe, link_target
 from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.text import one_line, visible
 from acp_nvim.render.tools import entry_of, float_rows
-from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.entries import Letter, PlanDocument, Subagent
+from acp_nvim.session.questions.decisions import Decision
 
 _LOOKS = {
     "running": ("◐", "AcpToolRunning", "running"),

@@ -17,8 +17,8 @@ from acp_nvim.render.diffs import edit_rows, patch_rows, text_rows
 from acp_nvim.render.json_text import json_rows
 from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.text import path_line, shown_path
-from acp_nvim.session.asking import tool_input
-from acp_nvim.session.asking.requests import commands
+from acp_nvim.session.questions import tool_input
+from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.tool_calls import ToolCall
 
 COMPARED = 1 << 18

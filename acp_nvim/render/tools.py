@@ -19,9 +19,9 @@ from acp_nvim.render.text import one_line, shown_path, visible
 from acp_nvim.render.titles import ABOUT_FILES, says_kind, short_title, shown_title
 from acp_nvim.render.tool_input import input_rows, is_named
 from acp_nvim.session import lists
-from acp_nvim.session.asking.decisions import Decision
-from acp_nvim.session.asking.tool_input import commands_of
 from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.questions.tool_input import commands_of
 from acp_nvim.session.tool_calls import ToolCall
 
 ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘"}

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.asking.decisions import Decision
+from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.terminal import Terminal
 from acp_nvim.session.tool_calls import ToolCall
 

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from acp_nvim.protocol import schema
 from acp_nvim.session import lists, options, snapshot
-from acp_nvim.session.asking.decisions import Decision, Decisions, Outcome
 from acp_nvim.session.calls import Calls
 from acp_nvim.session.changes import Event
 from acp_nvim.session.entries import (
@@ -29,6 +28,7 @@ from acp_nvim.session.entries import (
     ToolEntry,
 )
 from acp_nvim.session.prompts import Prompt, shown
+from acp_nvim.session.questions.decisions import Decision, Decisions, Outcome
 from acp_nvim.session.tool_calls import ToolCall
 
 Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"]

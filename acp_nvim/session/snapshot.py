@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.asking.decisions import Decision
 from acp_nvim.session.entries import Subagent
 from acp_nvim.session.lists import ITEMS, OPTIONS
+from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.tool_calls import ToolCall
 
 

@@ -13,8 +13,8 @@ from msgspec import UNSET
 
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.schema import given
-from acp_nvim.session.asking.decisions import CANCELLED, Decision
 from acp_nvim.session.entries import Heading, Letter, Subagent, add_part
+from acp_nvim.session.questions.decisions import CANCELLED, Decision
 from acp_nvim.session.session import Session, Status
 from acp_nvim.session.tool_calls import ToolCall
 

@@ -10,8 +10,8 @@ from itertools import islice
 from typing import Any, Final
 
 from acp_nvim.protocol import schema
-from acp_nvim.session.asking.questions import command_of, output_of
 from acp_nvim.session.entries import TerminalEntry, ToolEntry
+from acp_nvim.session.questions.questions import command_of, output_of
 from acp_nvim.session.terminal import Launch, Terminal
 from acp_nvim.session.transcript import Transcript
 

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tests.editor import Editor
+from tests.support.editor import Editor
 
 SECRET = "the text of a file that no agent may see"
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.editor import Editor
 from tests.hostile.agents import INIT, Stage
+from tests.support.editor import Editor
 
 RUN = "call writefile([1],'{witness}')"
 """An Ex command that leaves the witness; the same as a shell line and as an expression below."""

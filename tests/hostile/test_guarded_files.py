@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from acp_nvim.agent.fs.guard import asks, by_name
-from acp_nvim.agent.fs.key_files import holds_key
-from acp_nvim.agent.fs.live import FileOptions
-from acp_nvim.agent.fs.paths import Place
-from tests.editor import ROOT, Editor, nvim_binary
-from tests.test_files import Served
+from acp_nvim.workspace.guard import asks, by_name
+from acp_nvim.workspace.key_files import holds_key
+from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.ports import FileOptions
+from tests.support.editor import ROOT, Editor, nvim_binary
+from tests.workspace.test_agent_files import Served
 
 CODE = "vim.opt.rtp:prepend(arg[1]) io.write(vim.json.encode(require('acp.config').get().files))"
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.agent.workspace import worktree
-from acp_nvim.agent.workspace.checkpoints import Checkpoints
-from acp_nvim.agent.workspace.snapshots import Snapshots
-from tests.editor import Editor
+from acp_nvim.agent import git_changes
+from acp_nvim.workspace.snapshots.checkpoints import Checkpoints
+from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from tests.hostile.planted import PLANTS, Garden
+from tests.support.editor import Editor
 
 PROVEN = [name for name, plant in PLANTS.items() if plant.proof]
 
@@ -85,7 +85,7 @@ async def test_the_diff_runs_nothing(
     garden.in_the_way()
     careless(garden)
     (garden.work / "a.txt").write_text("changed\n")
-    text = await worktree.diff(str(garden.work), os.environ)
+    text = await git_changes.diff(str(garden.work), os.environ)
     assert garden.ran() == []
     if PLANTS[name].attributes.startswith("*.txt filter"):
         assert text.endswith("as a filter of git's is set for them: a.txt\n")

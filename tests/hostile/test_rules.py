@@ -15,12 +15,12 @@ from acp_nvim.agent.judging import judge
 from acp_nvim.agent.settings import Settings, decode
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.session.asking.decisions import CANCELLED, Outcome
-from acp_nvim.session.asking.questions import permission_decision, rule_case
+from acp_nvim.session.questions.decisions import CANCELLED, Outcome
+from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
-from tests import fuzz_rules
-from tests.served import Served
+from tests.support.served import Served
+from tests.torture import fuzz_rules
 
 
 def rules(*wanted: dict[str, Any], **more: Any) -> dict[str, Any]:

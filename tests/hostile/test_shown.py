@@ -14,8 +14,8 @@ import pytest
 from acp_nvim.agent.mcp import servers
 from acp_nvim.protocol import schema
 from acp_nvim.render.tools import Look, draw, float_rows
-from acp_nvim.session.asking.decisions import Decision, Option
 from acp_nvim.session.entries import ToolEntry
+from acp_nvim.session.questions.decisions import Decision, Option
 from acp_nvim.session.tool_calls import ToolCall
 
 EVIL = "rm -rf ~"

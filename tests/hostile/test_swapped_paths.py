@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from tests.editor import Editor
-from tests.orders import Orders
-from tests.until import until
+from tests.support.editor import Editor
+from tests.support.orders import Orders
+from tests.support.until import until
 
 BEFORE, AFTER, OUTSIDE = "before\n", "after\n", "nothing of the agent's\n"
 

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tests.editor import ROOT, Editor
-from tests.traffic import Traffic
-from tests.until import until
+from tests.support.editor import ROOT, Editor
+from tests.support.traffic import Traffic
+from tests.support.until import until
 
 KIT = Path(os.environ.get("ACP_AGENT_KIT", ROOT.parent / "shared" / "agents"))
 INSTALLED = Path(os.environ.get("AGENTS_DIR", Path.home() / ".cache" / "acp-agents"))

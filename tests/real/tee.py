@@ -1,5 +1,5 @@
 """`python tee.py LOG PROGRAM [ARG …]`: run an agent and write down what passes, as a scripted one
-does itself (tests/traffic.py). Standard library only: it runs as a program of its own.
+does itself (tests/support/traffic.py). Standard library only: it runs as a program of its own.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import msgspec
 
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.editor.host import Host
-from acp_nvim.editor.revival import revive
+from acp_nvim.editor.session_restore import revive
 from acp_nvim.editor.verbs.table import Args, verb
 
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import msgspec
 
-from acp_nvim.agent import clipboard, whole
+from acp_nvim.agent import clipboard, git_changes
 from acp_nvim.agent.media import TEXT_BYTES, attachment, mime_of
-from acp_nvim.agent.workspace import worktree
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import RemoteProtocolError
 from acp_nvim.session.prompts import BUFFER_URI, Attachment, Excerpt, Prompt, Variable
+from acp_nvim.workspace import private_files
 
 
 @verb("attach")
@@ -44,7 +44,7 @@ def _saved(host: Host, data: bytes) -> Path:
     suffix = (mime_of("", data) or "image/png").partition("/")[2]
     folder = host.cache("clipboard")
     path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{time.monotonic_ns() % 1000:03}.{suffix}"
-    whole.write(path, data, sync=False)
+    private_files.write(path, data, sync=False)
     return path
 
 
@@ -121,9 +121,9 @@ def _variable(item: Args) -> Variable:
 
 async def _diff(cwd: str, unsaved: str) -> Sequence[Attachment]:
     """What git says at the moment of sending, and what buffers have that files have not."""
-    text = await worktree.diff(cwd, agent_environment())
-    whole = "\n".join(part for part in (text, unsaved) if part)
-    return [Variable("diff", _cut(whole) or "no changes")]
+    text = await git_changes.diff(cwd, agent_environment())
+    private_files = "\n".join(part for part in (text, unsaved) if part)
+    return [Variable("diff", _cut(private_files) or "no changes")]
 
 
 def _cut(text: str) -> str:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from acp_nvim.editor.host import Host
-from acp_nvim.editor.review.proposing import shows_edits, table
+from acp_nvim.editor.proposed_edits import shows_edits, table
 from acp_nvim.editor.verbs import forms
 from acp_nvim.editor.verbs.table import Args, verb
-from acp_nvim.session.asking.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.session import Session
 
 MOST_NAMED = 20

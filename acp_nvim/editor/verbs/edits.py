@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from acp_nvim.agent.fs.decode import clean
+from acp_nvim.editor import review_view
+from acp_nvim.editor.comments import understood
 from acp_nvim.editor.host import Host
-from acp_nvim.editor.review import edits_view
-from acp_nvim.editor.review.comments import understood
-from acp_nvim.editor.review.decide import Verdict
 from acp_nvim.editor.verbs import decide
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.session.session import Session
+from acp_nvim.workspace.decisions import Verdict
+from acp_nvim.workspace.file_format import clean
 
 MOST: Final = 20
 """Lines of an answer that are shown; of more the rest is counted."""
@@ -142,7 +142,7 @@ def base_written(host: Host, args: Args) -> None:
 async def edits(host: Host, args: Args) -> None:
     """Pending hunks of all files into the quickfix list."""
     found = await _fresh(host)
-    items = [item for entry in found for item in edits_view.quickfix(entry)]
+    items = [item for entry in found for item in review_view.quickfix(entry)]
     host.screen.push("quickfix", items, "Pending edits")
 
 
@@ -164,7 +164,7 @@ async def review(host: Host, args: Args) -> None:
         return
     found.sort(key=lambda entry: entry.path != wanted)
     mirrors = host.review.edits.mirrors
-    files = [edits_view.review(entry, mirrors.get(entry.path) is not None) for entry in found]
+    files = [review_view.review(entry, mirrors.get(entry.path) is not None) for entry in found]
     host.screen.push("review", files)
 
 

@@ -12,8 +12,8 @@ from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.protocol import schema
 from acp_nvim.render.tools import entry_of
-from acp_nvim.session.asking import addresses, form_page, forms
-from acp_nvim.session.asking.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.questions import addresses, form_page, forms
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
 
 
 def answer(host: Host, decision: Decision, choice: str, content: Any) -> None:

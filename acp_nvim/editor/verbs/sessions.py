@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from acp_nvim.agent.stored import Stored
-from acp_nvim.editor import shelf
+from acp_nvim.editor import session_picker
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs.table import Args, run, spawn, verb
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RequestError
@@ -44,38 +44,42 @@ async def sessions(host: Host, args: Args) -> None:
     """Pick a session, then what to do with it."""
     cwd = str(args["cwd"])
     host.cwd = cwd
-    entries: list[shelf.Entry] = [*shelf.opened(host)]
-    entries += await shelf.stored(host, cwd)
+    entries: list[session_picker.Entry] = [*session_picker.opened(host)]
+    entries += await session_picker.stored(host, cwd)
     if not entries:
-        if not shelf.waits_for_login(host):
+        if not session_picker.waits_for_login(host):
             host.echo("info", "no sessions; :AcpPrompt starts one")
             return
-        host.after_login.append((shelf.default_agent(host), lambda: run(host, "sessions", args)))
+        host.after_login.append(
+            (session_picker.default_agent(host), lambda: run(host, "sessions", args))
+        )
         return
-    at = await host.choose("Sessions", [shelf.label(entry, cwd) for entry in entries], "session")
+    at = await host.choose(
+        "Sessions", [session_picker.label(entry, cwd) for entry in entries], "session"
+    )
     if at is not None:
         await _act(host, entries[at], cwd)
 
 
-async def _act(host: Host, entry: shelf.Entry, cwd: str) -> None:
+async def _act(host: Host, entry: session_picker.Entry, cwd: str) -> None:
     """Ask what to do with an entry, and do it."""
     if isinstance(entry, Stored):
         entry = replace(entry, cwd=entry.cwd or cwd)
-    actions = await shelf.actions(host, entry)
+    actions = await session_picker.actions(host, entry)
     if not actions:
-        host.echo("warn", f"{shelf.name(entry)}: its agent can do nothing with it")
+        host.echo("warn", f"{session_picker.name(entry)}: its agent can do nothing with it")
         return
-    status = await shelf.status(host, entry)
-    prompt = shelf.name(entry) + (f" ({status})" if status else "")
+    status = await session_picker.status(host, entry)
+    prompt = session_picker.name(entry) + (f" ({status})" if status else "")
     at = await host.choose(prompt, actions, "session_action")
     if at is not None:
         await _do(host, entry, actions[at])
 
 
-async def _do(host: Host, entry: shelf.Entry, action: str) -> None:
+async def _do(host: Host, entry: session_picker.Entry, action: str) -> None:
     """Do it; where the agent wants a login first, after that."""
     try:
-        await shelf.act(host, entry, action)
+        await session_picker.act(host, entry, action)
     except RequestError as error:
         name = entry.agent if isinstance(entry, Stored) else entry.session.agent
         connection = host.agents.connections.get(name)
@@ -83,5 +87,5 @@ async def _do(host: Host, entry: shelf.Entry, action: str) -> None:
             raise
         host.login_needed(connection, None)
         host.after_login.append(
-            (name, lambda: spawn(host, "sessions", shelf.act(host, entry, action)))
+            (name, lambda: spawn(host, "sessions", session_picker.act(host, entry, action)))
         )

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from acp_nvim.agent import whole
 from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.editor import contents, reports
 from acp_nvim.editor.host import Host
@@ -20,6 +19,7 @@ from acp_nvim.editor.verbs.table import Args, verb
 from acp_nvim.editor.verbs.terminals import open_terminal
 from acp_nvim.render.text import one_line
 from acp_nvim.session.session import Session
+from acp_nvim.workspace import private_files
 
 
 @verb("redraw")
@@ -87,7 +87,7 @@ def private(path: str, flags: int) -> int:
 def _written(host: Host, path: Path, lines: list[str]) -> bool:
     """Whether the lines are in the file, a new one for the user alone; why not is said."""
     try:
-        with open(path, "w", encoding="utf-8", opener=whole.opener) as file:
+        with open(path, "w", encoding="utf-8", opener=private_files.opener) as file:
             file.write("\n".join(lines) + "\n")
     except OSError as error:
         host.echo("error", f"cannot write {path}: {error.strerror or error}")

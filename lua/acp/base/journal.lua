@@ -1,8 +1,8 @@
 --- The journal of this Neovim: by it pending edits and checkpoints outlive the host, and nothing of
---- it outlives Neovim (`acp_nvim/editor/review/journal.py`).
+--- it outlives Neovim (`acp_nvim/workspace/journal.py`).
 local M = {}
 
---- What it is called by: when this was, and whose it is (`acp_nvim/agent/runs.py`).
+--- What it is called by: when this was, and whose it is (`acp_nvim/workspace/runs.py`).
 M.name = ('%s-%s-%d'):format(
   os.date('%Y%m%d-%H%M%S'),
   (vim.uv.os_gethostname():gsub('[^%w-]', '_')),

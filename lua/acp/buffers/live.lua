@@ -263,7 +263,7 @@ local function write(bufnr, tick, hunks, want)
 end
 
 --- Put hunks `{ first, last, lines }` (by rows upwards) into a buffer that is at `tick` still,
---- and save. `want` is a Change of acp_nvim.agent.fs.live.
+--- and save. `want` is a Change of acp_nvim.workspace.ports.
 --- Returns `{ outcome, why, saved, snapshot?, stamp? }`; the snapshot has no lines when they are as
 --- asked; with the stamp (the file's) what was saved must be in the file.
 function M.write(bufnr, tick, hunks, want)

@@ -1,1 +1,0 @@
-"""Agents' reads and writes of files, served from live buffers and the disk."""

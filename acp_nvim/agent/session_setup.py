@@ -1,0 +1,260 @@
+"""How a session comes to be at an agent: new, from what the agent has stored, or again after its
+process was replaced (v1/session-setup).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import anyio
+
+from acp_nvim.agent import initial_options
+from acp_nvim.agent.client import Client
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.setup import Setup
+from acp_nvim.protocol.errors import (
+    AUTH_REQUIRED,
+    RESOURCE_NOT_FOUND,
+    RemoteProtocolError,
+    RequestError,
+)
+from acp_nvim.session import options
+from acp_nvim.session.entries import Entry
+from acp_nvim.session.session import Session
+
+Way = Literal["new", "load", "resume", "fork", "again"]
+
+QUIET_S = 0.25
+"""A replay that is not drawn is over when nothing of it has come for so long: some agents answer
+`session/load` first and replay afterwards.
+"""
+REPLAY_S = 5.0
+"""The longest that is waited for the end of such a late replay."""
+
+
+@dataclass(slots=True, frozen=True)
+class Origin:
+    """Where a session comes from; `id` is the agent's, of a session that exists there. `again`: it
+    was open here, for a process before this one; `chosen` was in force there.
+    """
+
+    way: Way = "new"
+    id: str = ""
+    chosen: initial_options.Wishes = field(default_factory=initial_options.Wishes)
+    before: Callable[[], Sequence[Entry]] = tuple
+    """What was said in the session that is forked, as far as that is known here."""
+
+
+NEW = Origin()
+
+
+Watched = Callable[[str], AbstractContextManager[None]]
+"""Around a question to the agent, by its name: the user is told when the answer does not come."""
+
+
+class Opening:
+    """Opens one session, by the way that was asked for, later by the best that the agent offers."""
+
+    def __init__(self, session: Session, origin: Origin, watched: Watched) -> None:
+        """Nothing is sent yet."""
+        self.session = session
+        self._watched = watched
+        self.opened = origin.way == "again"
+        """Whether it has been open at some connection, this one or one before."""
+        self._ran = False
+        """The same of this process: what was chosen is known here."""
+        self._origin = origin
+        self._setup = Setup()
+        self._first_choice = options.in_force(session)
+        """What a process of the agent starts the session with."""
+
+    @property
+    def replays(self) -> bool:
+        """Whether the agent has yet to tell what was said before."""
+        return not self.opened and self._origin.way == "load"
+
+    @property
+    def is_others(self) -> bool:
+        """Whether it is to be made of a session that is not open here."""
+        return not self.opened and self._origin is not NEW
+
+    async def run(self, connection: Connection) -> None:
+        """Open it. Raises `RequestError` when the agent refuses, -32000 included; a session that
+        was open before becomes a new one then, with the reason stated in the chat.
+        """
+        session = self.session
+        session.status = "starting"
+        session.change("status")
+        session.transcript.speaker = connection.title
+        wishes = self._wishes(connection)
+        self._setup = connection.setup(session.cwd)
+        for note in self._setup.notes if not self.opened else ():
+            session.remark("info", note)
+        for remark in self._setup.remarks:
+            session.remark("warning", remark)
+        before = options.in_force(session)
+        result = await (self._again(connection) if self.opened else self._first(connection))
+        connection.ask(session, self._setup)
+        if self._ran:
+            options.begin_again(session, result, before, self._first_choice)
+        options.take(session, result)
+        self.opened = self._ran = True
+        self._first_choice = options.in_force(session)
+        with self._watched("session/set_mode or session/set_config_option"):
+            problems = await initial_options.apply(connection.agent, session, wishes)
+        for problem in problems:
+            session.remark("warning", problem)
+        if session.status == "starting":
+            session.status, session.error = "idle", None
+        session.change("status", "error")
+
+    def _wishes(self, connection: Connection) -> initial_options.Wishes:
+        """What was chosen in the session counts more than the defaults of the agent."""
+        spec, session = connection.spec, self.session
+        if not self.opened:
+            return initial_options.Wishes(spec.mode, dict(spec.options), named=True)
+        return initial_options.chosen(session) if self._ran else self._origin.chosen
+
+    # -- the first time ---------------------------------------------------------------------------
+
+    async def _first(self, connection: Connection) -> Any:
+        match self._origin.way:
+            case "load":
+                return await self._load(connection, self._origin.id)
+            case "resume":
+                result = await self._resume(connection, self._origin.id)
+                self.session.remark("info", "resumed; the agent knows what was said before")
+                return result
+            case "fork":
+                return await self._fork(connection)
+            case _:
+                return await self._new(connection)
+
+    async def _new(self, connection: Connection) -> Any:
+        session = self.session
+        agent, directories = connection.agent, session.directories
+        with self._watched("session/new"), connection.client.naming(session) as named:
+            result = await agent.new_session(session.cwd, self._setup, directories, named)
+        self._named(connection, result.session_id)
+        return result
+
+    async def _fork(self, connection: Connection) -> Any:
+        session = self.session
+        with self._watched("session/fork"):
+            result = await connection.agent.fork_session(
+                self._origin.id, session.cwd, self._setup, session.directories
+            )
+        session_id, client = result.session_id, connection.client
+        told = session.replaying = client.tells_the_past(session_id)
+        client.adopt(session_id, session)
+        session.replaying = False
+        before = () if told else self._origin.before()
+        session.transcript.inherit(before)
+        async with _drawn(client, session_id) if before else nullcontext():
+            self._named(connection, session_id)
+        where = "" if told or before else ", which is not shown here"
+        session.remark("info", f"forked; the agent knows what was said before{where}")
+        return result
+
+    async def _load(self, connection: Connection, session_id: str) -> Any:
+        """The replay comes before the answer, so the session is known before the question."""
+        session = self.session
+        session.replaying = True
+        connection.client.adopt(session_id, session)
+        try:
+            with self._watched("session/load"):
+                result = await connection.agent.load_session(
+                    session_id, session.cwd, self._setup, session.directories
+                )
+        except BaseException:
+            connection.client.forget(session)
+            raise
+        finally:
+            session.replaying = False
+        self._named(connection, session_id)
+        return result
+
+    async def _resume(self, connection: Connection, session_id: str) -> Any:
+        session = self.session
+        connection.client.adopt(session_id, session)
+        try:
+            with self._watched("session/resume"):
+                result = await connection.agent.resume_session(
+                    session_id, session.cwd, self._setup, session.directories
+                )
+        except BaseException:
+            connection.client.forget(session)
+            raise
+        self._named(connection, session_id)
+        return result
+
+    def _named(self, connection: Connection, session_id: str) -> None:
+        """The session is there. One that has no name at its agent could not be cancelled."""
+        session = self.session
+        if not session_id:
+            raise RemoteProtocolError("result.sessionId: empty")
+        session.id = session_id
+        connection.client.adopt(session_id, session)
+        session.change("id", "title")
+        session.event("AcpSession", id=session_id)
+
+    # -- again, at another process of the agent ---------------------------------------------------
+
+    async def _again(self, connection: Connection) -> Any:
+        """Resume, else load, else a new one."""
+        session, agent = self.session, connection.agent
+        reason = "the agent can neither resume nor load sessions"
+        try:
+            if agent.session_capabilities.resume:
+                result = await self._resume(connection, session.id)
+                session.remark("info", f"{connection.title} runs again; the session was resumed")
+                return result
+        except (RequestError, RemoteProtocolError) as error:
+            reason = _refusal(error)
+        try:
+            if agent.capabilities.load_session:
+                result = await self._reload(connection)
+                session.remark("info", f"{connection.title} runs again; the session was loaded")
+                return result
+        except (RequestError, RemoteProtocolError) as error:
+            reason = _refusal(error)
+        return await self._fresh(connection, reason)
+
+    async def _reload(self, connection: Connection) -> Any:
+        """Load what is on the screen already: the replay is not drawn a second time."""
+        async with _drawn(connection.client, self.session.id):
+            return await self._load(connection, self.session.id)
+
+    async def _fresh(self, connection: Connection, reason: str) -> Any:
+        self.session.remark(
+            "warning", f"a new session: {reason}; what was said before is not known to the agent"
+        )
+        return await self._new(connection)
+
+
+@asynccontextmanager
+async def _drawn(client: Client, session_id: str) -> AsyncIterator[None]:
+    """What the agent tells of the past of this session is on the screen already."""
+    client.mute(session_id)
+    try:
+        yield
+        with anyio.move_on_after(REPLAY_S):
+            heard = -1
+            while heard != client.muted[session_id]:
+                heard = client.muted[session_id]
+                await anyio.sleep(QUIET_S)
+    finally:
+        client.unmute(session_id)
+
+
+def _refusal(error: RequestError | RemoteProtocolError) -> str:
+    """Why it could not be opened again. A login that is asked for is no reason: it is raised."""
+    code = error.code if isinstance(error, RequestError) else None
+    if code == AUTH_REQUIRED:
+        raise error
+    if code == RESOURCE_NOT_FOUND:
+        return "the agent does not know the session any more"
+    return f"the agent could not reopen the session ({error})"

@@ -1,1 +1,0 @@
-"""What files held before: snapshots, checkpoints, the stores under them."""

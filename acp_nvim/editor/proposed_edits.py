@@ -1,0 +1,217 @@
+"""Permissions that show edits: proposed in diff mode, amended there, amended when they are written.
+
+What the user changed is put into the agent's write, when that comes through the editor in the same
+turn. The agent hears of it with the next prompt, and so it does of what could not be put anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from anyio import to_thread
+
+from acp_nvim.editor.comments import Comments
+from acp_nvim.edits import unified
+from acp_nvim.edits.text import Text
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.session.prompts import quoted
+from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.questions.proposals import (
+    Change,
+    Proposal,
+    amended,
+    changes_of,
+    overlay,
+    pieces,
+    propose,
+)
+from acp_nvim.session.session import Session
+from acp_nvim.workspace import disk
+from acp_nvim.workspace.file_format import clean
+from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.pending_edits import Edits
+
+
+class Amendment(msgspec.Struct):
+    """What the user made of one file of a permission that he then gave.
+
+    ``agents`` and ``written`` are the text that the agent wrote and what stands in its place, once
+    the agent has begun to write; ``landed``: the file holds that.
+    """
+
+    proposal: Proposal
+    text: Text
+    agents: Text | None = None
+    written: Text | None = None
+    landed: bool = False
+
+
+class Proposing:
+    """What permissions would write, and what the user wants written instead (`files.Amends`)."""
+
+    def __init__(self, edits: Edits, comments: Comments) -> None:
+        self.last_read: Callable[[str, str], Text | None] = lambda *_: None
+        """What a session, by its key, read of a file last (`Files.last_read`)."""
+        self._edits = edits
+        self._comments = comments
+        self._shown: dict[str, dict[str, Proposal]] = {}
+        self._made: dict[int, list[Amendment]] = {}
+
+    # ---- shown
+
+    async def show(self, session: Session, decision: Decision) -> list[Proposal]:
+        """The files that a permission would write, as they are and as they would be."""
+        by_path: dict[str, list[Change]] = {}
+        for change in _changes(session, decision):
+            by_path.setdefault(_real(session.cwd, change.path), []).append(change)
+        found = [await self._proposal(session, *item) for item in by_path.items()]
+        if decision.outcome is None:
+            if decision.id not in self._shown:
+                decision.waiters.append(lambda _: self._forget(decision.id))
+            self._shown[decision.id] = {proposal.path: proposal for proposal in found}
+        return found
+
+    def _forget(self, decision_id: str) -> None:
+        del self._shown[decision_id]
+
+    async def _proposal(self, session: Session, path: str, changes: list[Change]) -> Proposal:
+        try:
+            live = await self._edits.live(path)
+            known = [self.last_read(session.key, path), await self._saved(path)]
+        except RequestError:
+            return pieces(path, changes)  # no text
+        return propose(path, live, changes, [text for text in known if text is not None])
+
+    async def _saved(self, path: str) -> Text | None:
+        """The file as agents find it that read it themselves; None where the buffer is the same."""
+        live = self._edits.mirrors.get(path)
+        if live is None or not live.modified:
+            return None
+        limit, place = self._edits.options().message_bytes, Place(path, path)
+        return await to_thread.run_sync(disk.saved, place, limit, live.format)
+
+    # ---- amended
+
+    def amended(self, session: Session, decision: Decision, texts: Mapping[str, str]) -> None:
+        """The permission is about to be given, with these contents in place of the proposed ones.
+
+        ``texts`` are by the paths that were shown.
+        """
+        shown = self._shown.get(decision.id, {})
+        for path, proposal in shown.items():
+            content = texts.get(path)
+            text = proposal.text if content is None else clean(amended(proposal.text, content))
+            if text != proposal.text:
+                self._made.setdefault(session.n, []).append(Amendment(proposal, text))
+
+    def _waiting(self, session: Session, real: str) -> Iterator[Amendment]:
+        for amendment in self._made.get(session.n, ()):
+            proposal = amendment.proposal
+            if proposal.path == real and proposal.whole and not amendment.landed:
+                yield amendment
+
+    def amend(self, session: Session, real: str, text: Text) -> Text:
+        """See `Amends`: the oldest amendment of the file goes into its next write."""
+        amendment = next(self._waiting(session, real), None)
+        if amendment is None:
+            return text
+        amendment.agents = text
+        amendment.written = overlay(amendment.proposal.text, amendment.text, text)
+        return amendment.written
+
+    def agents(self, session: Session, real: str) -> Text | None:
+        """What the agent wrote where the user's changes are being put into it; else None."""
+        amendment = next(self._waiting(session, real), None)
+        return amendment.agents if amendment else None
+
+    def landed(self, session: Session, real: str) -> None:
+        """See `Amends`."""
+        for amendment in self._waiting(session, real):
+            amendment.landed = True
+            return
+
+    # ---- told
+
+    async def ended(self, session: Session) -> None:
+        """The turn is over: what was amended in it goes back to the agent with the next prompt."""
+        made = self._made.get(session.n)
+        if not made:
+            return
+        async with self._edits.alone(*(amendment.proposal.path for amendment in made)):
+            del self._made[session.n]
+            for amendment in made:
+                await self._tell(session, amendment)
+
+    async def _tell(self, session: Session, amendment: Amendment) -> None:
+        path, before, after = amendment.proposal.path, amendment.proposal.text, amendment.text
+        kept = amendment.landed and await self._kept(amendment)
+        if kept and amendment.agents is not None and amendment.written is not None:
+            before, after = amendment.agents, amendment.written
+        name = _name(session.cwd, path)
+        patch = await to_thread.run_sync(unified.patch, name, before, after)
+        if not patch:
+            return
+        self._comments.note(session.n, quoted((KEPT if kept else LOST).format(name), patch))
+        words = KEPT_SHOWN if kept else LOST_SHOWN
+        session.aside("info" if kept else "warning", f"{Path(path).name}: {words}")
+
+    async def _kept(self, amendment: Amendment) -> bool:
+        """Some agents write through the editor and then once more on disk."""
+        try:
+            live = await self._edits.live(amendment.proposal.path)
+        except RequestError:
+            return False
+        return live != amendment.agents or amendment.agents == amendment.written
+
+
+KEPT = (
+    "I changed your edit of {} before I allowed it. The file has my version; "
+    "compared with what you wrote"
+)
+LOST = (
+    "I changed your edit of {} before I allowed it, but as you did not write it through the editor "
+    "my changes are not in the file. Please make them"
+)
+KEPT_SHOWN = "written as you amended it; the agent is told with the next prompt"
+LOST_SHOWN = "not written through the editor, your changes go to the agent with the next prompt"
+
+
+def _real(cwd: str, path: str) -> str:
+    return os.path.realpath(os.path.join(cwd, path))  # noqa: PTH118
+
+
+def _name(cwd: str, path: str) -> str:
+    """The path as the agent may call it: from the session's directory on, where it lies below."""
+    found, root = Path(path), Path(os.path.realpath(cwd))
+    return str(found.relative_to(root)) if found.is_relative_to(root) else path
+
+
+def shows_edits(session: Session, decision: Decision) -> bool:
+    """Whether a question of a session is a permission that shows what would be written."""
+    return bool(_changes(session, decision))
+
+
+def _changes(session: Session, decision: Decision) -> list[Change]:
+    asker = decision.asker or session
+    call = asker.tool_calls.get(decision.tool_call_id or "")
+    request = decision.request
+    if call is None or not isinstance(request, schema.RequestPermissionRequest):
+        return []
+    return changes_of(call, request.tool_call)
+
+
+def table(proposal: Proposal) -> dict[str, Any]:
+    """A proposal as the frame operation `propose` takes it."""
+    found: dict[str, Any] = {
+        "path": proposal.path,
+        "proposal": list(proposal.text.lines),
+        "proposal_eol": proposal.text.eol,
+    }
+    if proposal.base is not None:
+        found["base"] = list(proposal.base.lines)
+    return found

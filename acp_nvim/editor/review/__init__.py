@@ -1,1 +1,0 @@
-"""Pending edits: what agents wrote, here or on disk, and the user's word on it."""

@@ -1,0 +1,114 @@
+"""Pending edits in the shapes that Lua shows: rows of hunks, quickfix items, files to review."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from acp_nvim.edits.hunks import Hunk, words
+from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.workspace import obstacles
+
+MAX_WORD_ROWS: Final = 400
+"""Changed lines of a file whose words are compared; the others are marked as lines."""
+
+Table = dict[str, Any]
+
+
+def rows(entry: Pending) -> list[Table]:
+    """The hunks as `hunks` of `acp.review.inline` takes them; none for a file that is gone."""
+    if entry.live is None:
+        return []
+    left = MAX_WORD_ROWS
+    found: list[Table] = []
+    for hunk in entry.hunks:
+        removed = entry.removed_lines(hunk)
+        kind = "changed" if removed and hunk.lines else "added" if hunk.lines else "removed"
+        first, last = hunk.new_start, hunk.new_end
+        row: Table = {"first": first, "last": last, "removed": list(removed), "kind": kind}
+        if kind == "changed" and len(removed) == len(hunk.lines) and len(removed) <= left:
+            left -= len(removed)
+            row["words"] = _words(hunk, removed)
+        found.append(row)
+    return found
+
+
+def _words(hunk: Hunk, removed: tuple[str, ...]) -> list[Any]:
+    pairs = enumerate(zip(removed, hunk.lines, strict=True), hunk.new_start)
+    spans = [(row, words(old, new)[1]) for row, (old, new) in pairs]
+    return [[row, changed] for row, changed in spans if changed]
+
+
+def note(entry: Pending) -> str:
+    """What the lines do not show: line ends, a BOM, the newline at the end, what took the place of
+    the file.
+    """
+    found = [entry.relaid] if entry.relaid else []
+    if entry.live is None and (instead := obstacles.words(entry.path)):
+        found.append(f"{instead} is there now")
+    if entry.base and entry.live and entry.base.eol != entry.live.eol and entry.base != EMPTY:
+        found.append("final newline added" if entry.live.eol else "final newline removed")
+    return ", ".join(found)
+
+
+def meta(entry: Pending, tick: int | None) -> Table:
+    """What belongs to a file's hunks; ``tick`` is the changedtick that their rows belong to."""
+    found: Table = {"kind": entry.kind, "conflict": entry.conflict}
+    if note(entry):
+        found["note"] = note(entry)
+    return found if tick is None else found | {"tick": tick}
+
+
+def summary(entry: Pending) -> Table:
+    """One entry of `state().edits`."""
+    counts = entry.summary()
+    told = {"note": note(entry)} if note(entry) else {}
+    return told | {
+        "path": counts.path,
+        "hunks": counts.hunks,
+        "added": counts.added,
+        "removed": counts.removed,
+        "kind": counts.kind,
+        "conflict": counts.conflict,
+    }
+
+
+def quickfix(entry: Pending) -> list[Table]:
+    """One item a hunk (`:help setqflist-what`); one for a file that is gone, or in conflict."""
+    if entry.conflict:
+        text = "conflict: changed on disk while the buffer has unsaved edits"
+        return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]
+    if entry.live is None:
+        instead = obstacles.words(entry.path)
+        text = f"deleted: {instead} is there now" if instead else "deleted"
+        return [{"filename": entry.path, "lnum": 1, "text": text, "type": "I"}]
+    found = [_item(entry, hunk) for hunk in entry.hunks]
+    if note(entry) or not found:
+        empty = f"renamed from {entry.origin}" if entry.origin else "created, empty"
+        text = note(entry) or empty
+        found.insert(0, {"filename": entry.path, "lnum": 1, "text": text, "type": "I"})
+    return found
+
+
+def _item(entry: Pending, hunk: Hunk) -> Table:
+    removed = entry.removed_lines(hunk)
+    shown = next((line.strip() for line in (*hunk.lines, *removed) if line.strip()), "")
+    text = f"+{len(hunk.lines)} -{len(removed)} {shown}".rstrip()
+    item: Table = {"filename": entry.path, "lnum": hunk.new_start + 1, "text": text, "type": "I"}
+    return item | {"end_lnum": hunk.new_end} if hunk.new_end > hunk.new_start + 1 else item
+
+
+def review(entry: Pending, loaded: bool) -> Table:
+    """A file of the review; `live` is left out where a buffer shows it."""
+    found = summary(entry)
+    found["base"] = _lines(entry.base)
+    found["base_eol"] = entry.base.eol if entry.base else True
+    if not loaded:
+        found["live"] = _lines(entry.live)
+    if entry.conflict:
+        found["theirs"] = _lines(entry.theirs)
+    return found
+
+
+def _lines(text: Text | None) -> list[str]:
+    return list(text.lines) if text else []

@@ -1,0 +1,322 @@
+"""Sessions to choose from, those that are open here and those that agents have stored; and what
+can be done with each.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import anyio
+
+from acp_nvim.agent.agents import UnknownAgent
+from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.conversation import Conversation
+from acp_nvim.agent.session_setup import Origin, Way
+from acp_nvim.agent.stored import SESSIONS, Stored, listed, merged
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.editor.host import Host
+from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
+from acp_nvim.render import past
+from acp_nvim.render.text import one_line
+from acp_nvim.render.tools import Look
+from acp_nvim.session.entries import Entry as Said
+
+START_S = 15.0
+"""How long one agent may take to start and list its sessions, in seconds."""
+LIST_S = 3.0
+"""The same of one that runs: it may be at a prompt, and do one thing at a time."""
+STATUS_S = 2.0
+
+Entry = Conversation | Stored
+
+
+# -- what there is --------------------------------------------------------------------------------
+
+
+def opened(host: Host) -> list[Conversation]:
+    """The open sessions, the one used last first."""
+    found = [c for c in host.conversations.values() if c.session.status != "closed"]
+    return sorted(found, key=lambda c: c.used, reverse=True)
+
+
+async def stored(host: Host, cwd: str) -> list[Stored]:
+    """What agents have stored and the index knows, without what is open."""
+    lists: list[list[Stored]] = []
+    async with anyio.create_task_group() as group:
+        for name in _asked(host):
+            group.start_soon(_list, host, name, lists)
+    remembered = host.index.read().entries() if host.index is not None else []
+    known = {(c.session.agent, _known_id(c)) for c in opened(host)}
+    found = merged(lists, remembered, cwd)
+    _titled(host, lists)
+    return [one for one in found if (one.agent, one.id) not in known and _configured(host, one)]
+
+
+def _known_id(conversation: Conversation) -> str:
+    """The agent's id, also of one that is only being loaded or resumed."""
+    session = conversation.session
+    return session.id or (session.brings if session.status == "starting" else "")
+
+
+def _titled(host: Host, lists: Sequence[list[Stored]]) -> None:
+    """An open session takes the title under which its agent lists it, where it has none yet."""
+    titles = {(one.agent, one.id): one.title for sessions in lists for one in sessions}
+    for conversation in opened(host):
+        session = conversation.session
+        title = titles.get((session.agent, session.id))
+        if title and not session.title:
+            session.title = title
+            session.change("title")
+
+
+def _configured(host: Host, one: Stored) -> bool:
+    try:
+        return host.spec(one.agent) is not None
+    except UnknownAgent:
+        return False
+
+
+def default_agent(host: Host) -> str:
+    """The current session's agent, else that of new sessions."""
+    conversation = host.conversation(None)
+    return conversation.session.agent if conversation else host.options.agent
+
+
+def _asked(host: Host) -> list[str]:
+    """Agents that run, and the one that is started for this."""
+    names = [name for name, one in host.agents.connections.items() if one.alive]
+    return list(dict.fromkeys([default_agent(host), *names]))
+
+
+async def _list(host: Host, name: str, lists: list[list[Stored]]) -> None:
+    """Add what one agent has; one that cannot tell must not keep the others from it."""
+    running = host.agents.connections.get(name)
+    limit = LIST_S if running is not None and running.status == "ready" else START_S
+    try:
+        with anyio.fail_after(limit):
+            lists.append(await _listed(host, name))
+    except (RequestError, ConnectionClosed, RemoteProtocolError, UnknownAgent) as error:
+        host.echo("warn", f"{name} does not list its sessions: {error}")
+    except TimeoutError:
+        host.echo("warn", f"{name} has not listed its sessions within {limit:g} s")
+
+
+async def _listed(host: Host, name: str) -> list[Stored]:
+    connection = await host.agents.get(name)
+    if not connection.alive:
+        host.echo("warn", connection.error or connection.epitaph())
+        return []
+    if not connection.agent.session_capabilities.list:
+        return []
+    try:
+        found = await listed(name, connection.agent)
+        if len(found) >= SESSIONS:
+            host.echo("info", f"{name} has very many sessions: the first {SESSIONS:,} are listed")
+        return found
+    except RequestError as error:
+        if error.code != AUTH_REQUIRED:
+            raise
+        if await connection.try_configured():
+            return await listed(name, connection.agent)
+        host.login_needed(connection, None)
+        return []
+
+
+def waits_for_login(host: Host) -> bool:
+    """Whether the agent that would have been asked wants a login first."""
+    connection = host.agents.connections.get(default_agent(host))
+    return connection is not None and connection.status == "auth_required"
+
+
+# -- how it looks ---------------------------------------------------------------------------------
+
+
+def name(entry: Entry) -> str:
+    """What people call a session."""
+    if isinstance(entry, Stored):
+        return one_line(entry.title, 100) or f"untitled {entry.id[-8:]}"
+    session = entry.session
+    return one_line(session.title or entry.topic, 100) or f"session {session.n}"
+
+
+def label(entry: Entry, cwd: str) -> str:
+    """One line for a list: the title, then what tells it from others."""
+    if isinstance(entry, Stored):
+        facts = [entry.agent, _place(entry.cwd, cwd), _when(entry.time)]
+        facts += ["archived"] if entry.archived else []
+    else:
+        session = entry.session
+        state = f"session {session.n}, open, {session.status}"
+        facts = [session.agent, _place(session.cwd, cwd), state]
+    return f"{name(entry)}  ({', '.join(fact for fact in facts if fact)})"
+
+
+def _place(path: str, cwd: str) -> str:
+    """A directory, where it is not the present one."""
+    if not path or path == cwd:
+        return ""
+    home = str(Path.home())
+    return "~" + path[len(home) :] if path.startswith(home + "/") else path
+
+
+def _when(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds)) if seconds > 0 else ""
+
+
+# -- what can be done -----------------------------------------------------------------------------
+
+
+async def _connection(host: Host, entry: Entry) -> Connection | None:
+    """The living connection of an entry's agent; a stored session's agent is started."""
+    if isinstance(entry, Conversation):
+        return entry.connection if entry.is_open else None
+    connection = await host.agents.get(entry.agent)
+    if not connection.alive:
+        host.echo("error", connection.error or connection.epitaph())
+        return None
+    return connection
+
+
+async def actions(host: Host, entry: Entry) -> list[str]:
+    """The names of what is possible, the likeliest first."""
+    connection = await _connection(host, entry)
+    if isinstance(entry, Conversation):
+        first, last = ["open"], ["rename", "close"]
+    else:
+        first, last = _ways(connection), []
+    if connection is None:
+        return first + last
+    offered = connection.agent.session_capabilities
+    more = [*(["fork"] if offered.fork else []), *last]
+    if isinstance(entry, Stored) and offered.title:
+        more.append("rename")
+    if offered.delete:
+        more.append("delete")
+    if offered.archive:
+        more.append("unarchive" if isinstance(entry, Stored) and entry.archived else "archive")
+    return first + more
+
+
+def _ways(connection: Connection | None) -> list[str]:
+    if connection is None:
+        return []
+    able = connection.agent
+    ways = ["load"] if able.capabilities.load_session is True else []
+    return [*ways, "resume"] if able.session_capabilities.resume else ways
+
+
+async def status(host: Host, entry: Entry) -> str:
+    """`open` or `saved`, where the agent tells (rfds/session-status); else nothing."""
+    connection = await _connection(host, entry)
+    if connection is None or not connection.agent.session_capabilities.status:
+        return ""
+    try:
+        with anyio.move_on_after(STATUS_S):
+            return one_line(await connection.agent.session_status(_id(entry)), 20)
+    except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
+        connection.oddities.count("session/status failed", str(error))
+    return ""
+
+
+def _id(entry: Entry) -> str:
+    return entry.id if isinstance(entry, Stored) else entry.session.id
+
+
+async def act(host: Host, entry: Entry, action: str) -> None:
+    """Do what was chosen. Raises what the agent raises."""
+    match action:
+        case "open" if isinstance(entry, Conversation):
+            show(host, entry)
+        case "load" | "resume" | "fork":
+            _bring(host, entry, cast("Way", action))
+        case "rename":
+            await _rename(host, entry)
+        case "close" if isinstance(entry, Conversation):
+            await _close(host, entry)
+        case "delete":
+            await _delete(host, entry)
+        case "archive" | "unarchive":
+            await _archive(host, entry, action == "archive")
+
+
+def show(host: Host, conversation: Conversation) -> None:
+    """Make a session the current one and show its chat."""
+    host.make_current(conversation.session.n)
+    host.screen.push("open_chat", conversation.session.n)
+
+
+def _bring(host: Host, entry: Entry, way: Way) -> None:
+    """A session of ours that is made of one of the agent's."""
+    title = name(entry) if isinstance(entry, Conversation) else entry.title or None
+    cwd = entry.cwd if isinstance(entry, Stored) else entry.session.cwd
+    agent = entry.agent if isinstance(entry, Stored) else entry.session.agent
+    origin = Origin(way, _id(entry), before=partial(_before, host, entry))
+    conversation = host.new_session(cwd, agent, origin, title)
+    conversation.session.brings = "" if way == "fork" else origin.id
+    show(host, conversation)
+    conversation.open()
+
+
+def _before(host: Host, entry: Entry) -> Sequence[Said]:
+    """What was said in the session that is forked, as far as that is known here: also in one that
+    was open before, and closed.
+    """
+    ours = entry if isinstance(entry, Conversation) else _closed(host, entry)
+    if ours is None:
+        return ()
+    return past.before(ours.session, Look(host.settings().chat.tool_lines))
+
+
+def _closed(host: Host, entry: Stored) -> Conversation | None:
+    """The last that was known here under this id."""
+    key = (entry.agent, entry.id)
+    found = [c for c in host.conversations.values() if (c.session.agent, c.session.id) == key]
+    return max(found, key=lambda c: c.used, default=None)
+
+
+async def _rename(host: Host, entry: Entry) -> None:
+    """By the agent, whose spelling counts, where it can; else for us alone."""
+    text = await host.ask_text("Title: ", name(entry))
+    if not text:
+        return
+    connection = await _connection(host, entry)
+    if connection is not None and connection.agent.session_capabilities.title:
+        text = await connection.agent.set_title(_id(entry), text)
+    if isinstance(entry, Conversation):
+        entry.session.title = text
+        entry.session.change("title")
+        entry.remember()
+    elif host.index is not None:
+        host.index.remember(entry.agent, entry.id, entry.cwd, text)
+
+
+async def _close(host: Host, conversation: Conversation) -> None:
+    host.leave(conversation.session.n)
+    await conversation.close()
+
+
+async def _delete(host: Host, entry: Entry) -> None:
+    """First closed here, then deleted there, also where the agent will not close it."""
+    connection = await _connection(host, entry)
+    if connection is None:
+        return
+    if isinstance(entry, Conversation):
+        try:
+            await _close(host, entry)
+        except RequestError as error:
+            connection.oddities.count("session/close refused", str(error))
+    await connection.agent.delete_session(_id(entry))
+    if host.index is not None:
+        host.index.forget(connection.name, _id(entry))
+    host.echo("info", f"deleted: {name(entry)}")
+
+
+async def _archive(host: Host, entry: Entry, archived: bool) -> None:
+    connection = await _connection(host, entry)
+    if connection is not None:
+        await connection.agent.archive_session(_id(entry), archived)
+        host.echo("info", f"{'archived' if archived else 'unarchived'}: {name(entry)}")

@@ -1,0 +1,101 @@
+"""Sessions outlive the process of the plugin: Neovim has their chats and what the snapshot told of
+them, and the next process takes them up where they stand. Their agents are started by the next
+prompt; the sessions are resumed then, or loaded, or new ones with the reason stated. Pending edits
+and checkpoints come from the journal (`review/outliving.py`), those of closed sessions as well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from acp_nvim.agent.initial_options import Wishes
+from acp_nvim.agent.session_setup import NEW, Origin
+from acp_nvim.editor.comments import understood
+from acp_nvim.editor.host import Host
+from acp_nvim.session import ids
+from acp_nvim.session.entries import Past
+from acp_nvim.session.session import Session
+
+GRACE_NS: Final = 1_500_000_000
+"""So long an agent may be at work after its host was killed (`agent/child/reaper.py`)."""
+
+
+class Left(msgspec.Struct, frozen=True):
+    """What Neovim knows of a session that was there when its process went
+    (`acp.command.session_restore`).
+    """
+
+    n: int
+    agent: str
+    cwd: str
+    lines: list[str]
+    id: str = ""
+    title: str | None = None
+    mode: str | None = None
+    options: dict[str, str | bool] = msgspec.field(default_factory=dict)
+    error: str | None = None
+    cut: bool = False
+    """A turn ran."""
+    closed: bool = False
+    """By the user: it has edits and checkpoints still, and no more."""
+
+
+def revive(host: Host, past: Mapping[str, Any]) -> None:
+    """Take up what the process before this one left: `{instance, run, sessions, current, shown,
+    remarks, notes, died, sent}`.
+
+    ``instance`` names this Neovim, ``run`` counts its hosts, ``shown`` are files with marks,
+    ``remarks`` and ``notes`` wait for a prompt; ``died`` is in seconds since 1970;
+    ``sent`` is the file of `editor/sent.py`.
+    """
+    ids.begin(int(past["run"]))
+    if past.get("sent"):
+        host.sent.path = Path(past["sent"])
+    outliving = host.review.outliving
+    host.review.run = str(past.get("instance") or host.review.run)
+    state = host.options.stdpath.get("state")
+    if state and past.get("instance"):
+        outliving.begin(Path(state), host.review.run)
+    again = int(past["run"]) > 1
+    lost = outliving.put_back() if again else 0
+    _remarks(host, past)
+    for record in past["sessions"]:
+        left = msgspec.convert({**record, "options": record.get("options") or {}}, Left)
+        outliving.revived(_revived(host, left))
+    current = past.get("current")
+    if current in host.conversations:
+        host.make_current(current)
+    if lost:
+        host.notice(f"{lost} records of what was pending are damaged: part of it is lost")
+    if again:
+        if any(record.get("cut") for record in past["sessions"]):
+            outliving.cut_until = int((past.get("died") or 0) * 1e9 + GRACE_NS)
+        host.tasks.start_soon(host.review.revived, list(past.get("shown") or []))
+
+
+def _remarks(host: Host, past: Mapping[str, Any]) -> None:
+    """What the user has said of edits and no agent has heard."""
+    ledger, found = host.review.edits.ledger, []
+    for args in past.get("remarks") or ():
+        path = os.path.realpath(str(args["path"]))
+        found.append(understood(args, path, ledger.get(path)))
+    host.review.comments.take_over(found, past.get("notes") or ())
+
+
+def _revived(host: Host, left: Left) -> Session:
+    """A session as it was left, failed unless it was closed."""
+    origin = Origin("again", left.id, Wishes(left.mode, left.options, named=False))
+    shown = Past(left.lines) if any(left.lines) else None
+    session = Session(left.n, left.agent, left.cwd)
+    session.id, session.title = left.id, left.title
+    session.status = "closed" if left.closed else "failed"
+    session.error = left.error
+    host.take_up(session, origin if left.id else NEW, shown)
+    if left.cut:
+        session.remark("error", left.error or "the turn was cut")
+    return session

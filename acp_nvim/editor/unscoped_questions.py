@@ -1,0 +1,63 @@
+"""Questions of agents that belong to no session: a login that asks for more, say
+(v1/elicitation#scope).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from acp_nvim.editor.plain import plain
+from acp_nvim.render.rows import decor
+from acp_nvim.render.tools import card, option_rows
+from acp_nvim.session import snapshot
+from acp_nvim.session.questions.decisions import Decision, Decisions
+
+NO_SESSION = 0
+"""Stands for the session's number where cards have none."""
+
+
+class Desk:
+    """Shows them as cards and in `state().elicitations`."""
+
+    def __init__(
+        self, push: Callable[..., None], state: Callable[[list[str | int], Any], None]
+    ) -> None:
+        """`push` queues a frame operation, `state` sets a value of the snapshot."""
+        self.decisions = Decisions()
+        self._push = push
+        self._state = state
+
+    def __call__(self, decision: Decision) -> None:
+        """Ask, unless it is answered already."""
+        if decision.outcome is not None:
+            return
+        self.decisions.add(decision)
+        decision.redraw = self._tell
+        decision.waiters.append(lambda _: self._decided(decision))
+        if not decision.behind:
+            self._tell()
+        self._push("event", "AcpElicitation", plain({"id": decision.id, "mode": decision.kind}))
+
+    def _decided(self, decision: Decision) -> None:
+        if not decision.behind:
+            self._tell()
+
+    def _tell(self) -> None:
+        shown = self.decisions.front
+        self._state(["elicitations"], [snapshot.elicitation(it) for it in shown])
+        waiting = sum(self.decisions.waiting.values())
+        self._push("cards", NO_SESSION, [card_of(it) for it in shown], waiting)
+
+
+def card_of(decision: Decision) -> dict[str, Any]:
+    """A decision as `cards` wants it, without a tool call to go with it."""
+    rows = card(decision)
+    return {
+        "id": decision.id,
+        "subject": decision.subject,
+        "head": len(rows) - option_rows(decision),
+        "lines": [text for text, _, _ in rows],
+        "spans": decor(rows)[0],
+        "options": snapshot.options(decision),
+    }

@@ -1,0 +1,148 @@
+"""Lines for a shell of which it is certain what they run: a small part of the shell's grammar.
+
+A line is *plain* when sh, dash, bash, zsh and their kin all read it in the same way, and all that
+it starts stands in it. Only such a line can be allowed by a rule; of any other nobody but the shell
+itself knows for sure what it does.
+
+    line      command, then any number of  && || ; |  and a command; a `;` may end it
+    command   program, then words and redirections, with blanks between them
+    program   a word of  A-Z a-z 0-9 _ . / + -  that begins with none of  + -  and is no word of the
+              shell's grammar (`if`, `time`, `{`)
+    word      unquoted characters, '…' and "…" in any order, without blanks between them
+    quoted    in '…' anything but '; in "…" anything but " $ ` \\ !
+    unquoted  A-Z a-z 0-9 _ . / , : @ % + - = and ~; `=` does not begin a word, empty quotes or not
+              (zsh puts the path of a command there), `~` stands after a letter, a digit or _ alone
+              (`HEAD~1`)
+    redirect  > or >> to one word, also 1> and 2>; 2>&1, 1>&2 and >&2; a blank stands before it
+
+All is on one line, printable, and outside of quotes in ASCII: some shells take a byte of an
+accented letter for a blank. So there is no expansion (`$x`, `$(…)`, `~`, globs, braces), no escape,
+no comment, no assignment, no here-document, no background job, no `&>` (which dash reads as `&`),
+no group and no history. A glob would start no other program, but gives it other words than the rule
+has seen: `rm ?` would allow `rm *`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from acp_nvim.session.questions.programs import RESERVED
+
+_TOKEN: Final = re.compile(
+    r"""
+      (?P<blank>[ ]+)
+    | (?P<join>&&|\|\||[;|])
+    | (?P<same>2>&1|1?>&2)(?=[ ;|&]|$)
+    | (?P<write>[12]?>>?)
+    | (?P<word>(?:[A-Za-z0-9_./,:@%+=-]++|(?<=[A-Za-z0-9_])~|'[^']*+'|"[^"$`\\!]*+")++)
+    """,
+    re.VERBOSE,
+)
+_PIECE: Final = re.compile(r"'([^']*)'|\"([^\"]*)\"|([^'\"]+)")
+_EQUALS: Final = re.compile(r"(?:''|\"\")*=")
+_PROGRAM: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*")
+_NOWHERE: Final = "/dev/null"
+MOST: Final = 16_384
+"""Characters of a line that is read; nobody reviews a longer one, and no rule allows it."""
+
+
+class Simple(msgspec.Struct, frozen=True):
+    """One command: its words without quotes, the text that they stand in, the files it writes."""
+
+    words: tuple[str, ...]
+    text: str
+    writes: tuple[str, ...] = ()
+
+
+class Line(msgspec.Struct, frozen=True):
+    """The commands of a plain line, and what stands between them."""
+
+    commands: tuple[Simple, ...]
+    joins: tuple[str, ...] = ()
+
+
+def parse(line: str) -> Line | None:
+    """Read a plain line; None for every other."""
+    return _parsed(line) if len(line) <= MOST and line.isprintable() else None
+
+
+@lru_cache(maxsize=64)
+def _parsed(line: str) -> Line | None:
+    reader, at = _Reader(), 0
+    while at < len(line):
+        token = _TOKEN.match(line, at)
+        if token is None or not reader.take(token):
+            return None
+        at = token.end()
+    return reader.end()
+
+
+def is_program(word: str) -> bool:
+    """Whether a word can stand for a program in a plain line, and means that in every shell."""
+    return word not in RESERVED and _PROGRAM.fullmatch(word) is not None
+
+
+class _Reader:
+    """Takes the tokens of a line one by one, and says when one does not belong there."""
+
+    def __init__(self) -> None:
+        self._commands: list[Simple] = []
+        self._joins: list[str] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._words: list[str] = []
+        self._text: list[str] = []
+        self._writes: list[str] = []
+        self._apart = True
+        self._target = False
+
+    def take(self, token: re.Match[str]) -> bool:
+        """Take a token; False where a plain line has none of its kind."""
+        match token.lastgroup:
+            case "blank":
+                self._apart = True
+                return True
+            case "word":
+                return self._word(token[0])
+            case "join":
+                self._joins.append(token[0])
+                return self._end()
+        good = self._apart and bool(self._words) and not self._target
+        self._apart, self._target = False, token.lastgroup == "write"
+        return good
+
+    def _word(self, text: str) -> bool:
+        value = "".join(quoted or double or bare for quoted, double, bare in _PIECE.findall(text))
+        if self._target:
+            self._target = self._apart = False
+            return self._write(value)
+        good = self._apart and not _EQUALS.match(text) and (bool(self._words) or is_program(value))
+        self._words.append(value)
+        self._text.append(text)
+        self._apart = False
+        return good
+
+    def _write(self, path: str) -> bool:
+        if path != _NOWHERE:
+            self._writes.append(path)
+        return bool(path) and (path == _NOWHERE or not posixpath.normpath(path).startswith("/dev"))
+
+    def _end(self) -> bool:
+        good = bool(self._words) and not self._target
+        self._commands.append(Simple(tuple(self._words), " ".join(self._text), tuple(self._writes)))
+        self._begin()
+        return good
+
+    def end(self) -> Line | None:
+        """The line, once all of it is taken."""
+        if not self._words and self._joins and self._joins[-1] == ";":
+            self._joins.pop()
+        elif not self._end():
+            return None
+        return Line(tuple(self._commands), tuple(self._joins))

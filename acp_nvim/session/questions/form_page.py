@@ -1,0 +1,199 @@
+"""A form as a page of text that one edits, and back to values.
+
+A field is a block: its head (`━━ title (name) · what is wanted`), help lines (`│ …`), then the
+value. Text stands as it is, over as many lines as it needs; choices are lines with a box, `(x)` one
+of them, `[x]` any of them. Lines of a text that look like heads or help are escaped by a backslash.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from acp_nvim.render.text import one_line, visible
+from acp_nvim.session.questions.forms import Choice, Field, Problem, wanted
+
+HEAD: Final = "━━ "
+HELP: Final = "│ "
+
+_ESCAPED: Final = re.compile(r"\\*[━│]")
+_BOX: Final = re.compile(r"\s*[\[(]([^\])]?)[\])]\s?(.*)")
+
+
+@dataclass(slots=True)
+class Page:
+    """What a page says: values by name, what can't be read, the row of each field's head."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+
+
+def lines(form: Sequence[Field], values: Mapping[str, Any], above: Sequence[str]) -> list[str]:
+    """The page with these values; `above` says what it is about."""
+    page = [HELP + line for text in above for line in visible(text).split("\n")]
+    for number, it in enumerate(form):
+        page += ["", head(number, it), *_help(it), *_value(it, values.get(it.name))]
+    return page
+
+
+def first_value(page: Sequence[str]) -> int:
+    """The row where one starts to fill in; 0-based."""
+    heads = [row for row, line in enumerate(page) if line.startswith(HEAD)]
+    below = range(heads[0] + 1, len(page)) if heads else range(0)
+    return next((row for row in below if not page[row].startswith(HELP)), 0)
+
+
+def head(number: int, it: Field) -> str:
+    """The line a field is known by: its place in the form comes first, for two may look alike."""
+    return f"{HEAD}{number + 1}. {one_line(it.label, 120)} · {one_line(wanted(it), 200)}"
+
+
+def _help(it: Field) -> list[str]:
+    described = [HELP + line for line in visible(it.description or "").split("\n") if line]
+    if it.kind == "unknown":
+        described.append(f"{HELP}It is left out; decline if the agent needs it.")
+    return described
+
+
+def _value(it: Field, value: Any) -> list[str]:
+    match it.kind:
+        case "boolean":
+            return [f"[{_x(value is True)}] yes"]
+        case "choice":
+            return [f"({_x(one.value == value)}) {_offer(one)}" for one in it.choices]
+        case "choices":
+            chosen = value if isinstance(value, list | tuple) else ()
+            return [f"[{_x(one.value in chosen)}] {_offer(one)}" for one in it.choices]
+        case "unknown":
+            return []
+        case "text":
+            return [_escape(line) for line in str(value or "").split("\n")]
+        case _:
+            return ["" if value is None else str(value)]
+
+
+def _x(chosen: bool) -> str:
+    return "x" if chosen else " "
+
+
+def _offer(one: Choice) -> str:
+    """A choice on one line; its title says what it is, the value what is sent."""
+    named = one.title if one.title in ("", one.value) else f"{one.title} · {one.value}"
+    named = named or one.value
+    return one_line(f"{named} — {one.description}" if one.description else named, 400)
+
+
+def _escape(line: str) -> str:
+    return "\\" + line if _ESCAPED.match(line) else line
+
+
+def _unescape(line: str) -> str:
+    return line[1:] if line.startswith("\\") and _ESCAPED.match(line) else line
+
+
+def read(form: Sequence[Field], page: Sequence[str]) -> Page:
+    """The values of a page as the user left it."""
+    found = Page()
+    blocks = _blocks(form, page, found.rows)
+    for it in form:
+        body = blocks.get(it.name)
+        if body is None:
+            if it.kind != "unknown":
+                found.problems.append(
+                    Problem(it.name, "its block is gone from the form (u undoes)")
+                )
+            continue
+        _take(it, body, found)
+    return found
+
+
+def _blocks(
+    form: Sequence[Field], page: Sequence[str], rows: dict[str, int]
+) -> dict[str, list[str]]:
+    """The lines below each head, by name of the field."""
+    heads = {head(number, it): it.name for number, it in enumerate(form)}
+    blocks: dict[str, list[str]] = {}
+    body: list[str] = []
+    for row, line in enumerate(page):
+        name = heads.get(line.rstrip())
+        if name is not None:
+            body = blocks.setdefault(name, [])
+            rows.setdefault(name, row)
+        elif not line.startswith(HELP) and line != HELP.rstrip():
+            body.append(line)
+    return blocks
+
+
+def _take(it: Field, body: list[str], found: Page) -> None:
+    """One value out of its block; an empty one is no value."""
+    match it.kind:
+        case "boolean":
+            found.values[it.name] = any(_ticked(body))
+        case "choice" | "choices":
+            _take_choices(it, body, found)
+        case "text":
+            text = "\n".join(_unescape(line) for line in _trimmed(body))
+            if text:
+                found.values[it.name] = text
+        case "integer" | "number":
+            _take_number(it, " ".join(body).strip(), found)
+        case _:
+            return
+
+
+def _trimmed(body: list[str]) -> list[str]:
+    """Blank lines around a text are the page's, not the text's."""
+    end = len(body)
+    while end and not body[end - 1].strip():
+        end -= 1
+    return body[:end]
+
+
+def _ticked(body: list[str]) -> list[bool]:
+    """For each line with a box, whether it is ticked."""
+    boxes = [_BOX.match(line) for line in body]
+    return [box[1].strip() != "" for box in boxes if box is not None]
+
+
+def _take_choices(it: Field, body: list[str], found: Page) -> None:
+    ticks = _ticked(body)
+    if len(ticks) != len(it.choices):
+        found.problems.append(Problem(it.name, "its choices were changed (u undoes)"))
+        return
+    chosen = [one.value for one, ticked in zip(it.choices, ticks, strict=True) if ticked]
+    if it.kind == "choices":
+        if chosen or it.required or it.default is not None:
+            found.values[it.name] = chosen
+    elif len(chosen) > 1:
+        found.problems.append(Problem(it.name, f"one of them, not {len(chosen)}"))
+    elif chosen:
+        found.values[it.name] = chosen[0]
+
+
+def _take_number(it: Field, text: str, found: Page) -> None:
+    if not text:
+        return
+    try:
+        found.values[it.name] = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+    except ValueError:
+        kind = "whole number" if it.kind == "integer" else "number"
+        found.problems.append(Problem(it.name, f"{text!r} is no {kind}"))
+
+
+def summary(form: Sequence[Field], values: Mapping[str, Any]) -> list[str]:
+    """What would be sent, one line a field."""
+    return [
+        f"{it.name} = {_shown(values[it.name])}" if it.name in values else f"{it.name}: left out"
+        for it in form
+    ]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(str(one) for one in value) or "none of them"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return one_line(str(value), 300)

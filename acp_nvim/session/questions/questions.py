@@ -1,0 +1,89 @@
+"""What a tool call is about (command, paths), and the questions that agents' requests become."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.lists import LISTED
+from acp_nvim.session.questions import requests
+from acp_nvim.session.questions.decisions import KINDS, Decision, Option
+from acp_nvim.session.questions.rules import Case
+from acp_nvim.session.tool_calls import ToolCall
+
+
+def permission_decision(
+    decision_id: str, call: ToolCall, params: schema.RequestPermissionRequest
+) -> Decision:
+    """Return the decision for a permission request, its options in the agent's order. Of very many
+    those are kept that come first, and the first of each kind.
+    """
+    if len(params.options) > LISTED:
+        params = msgspec.structs.replace(params, options=_fewer(params.options))
+    return Decision(
+        decision_id,
+        "permission",
+        call.title or call.name or call.id,
+        kind=call.kind,
+        tool_call_id=call.id,
+        options=[_option(it.option_id, it.name, it.kind) for it in params.options],
+        request=params,
+    )
+
+
+def _fewer(options: Sequence[schema.PermissionOption]) -> list[schema.PermissionOption]:
+    first = [next((it for it in options if it.kind == kind), None) for kind in KINDS]
+    rest = options[: LISTED - len(KINDS)]
+    return [*rest, *(it for it in first if it is not None and it not in rest)]
+
+
+@lru_cache(maxsize=256)
+def _option(id: str, name: str, kind: str) -> Option:
+    """Most requests of an agent offer the same."""
+    return Option(id, name, kind)
+
+
+def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
+    """Return what permission rules are held against; `cwd` is that of the session."""
+
+    def whole(paths: list[str]) -> list[str]:
+        joined = (posixpath.normpath(posixpath.join(cwd, path)) for path in paths)
+        return list(dict.fromkeys(joined))
+
+    return Case(
+        kind=call.kind,
+        paths=whole(requests.paths(call)),
+        commands=requests.commands(call),
+        agent=agent,
+        cwd=cwd,
+        roots=[cwd],
+        written=whole(requests.written(call)),
+        texts=[call.title, *requests.texts(call)],
+    )
+
+
+def paths_of(call: ToolCall) -> list[str]:
+    """Return every absolute path that the call names, as it is spelled."""
+    return list(dict.fromkeys(path for path in requests.paths(call) if path.startswith("/")))
+
+
+def command_of(raw_input: Any) -> str | None:
+    """Return the first command that a raw input tells, as one line."""
+    told = requests.commands(ToolCall("", kind="execute", raw_input=raw_input))
+    return told[0].line if told else None
+
+
+def output_of(raw_output: Any) -> str:
+    """Return what a command printed, by its tool call's raw output; empty where it does not say."""
+    if not isinstance(raw_output, dict):
+        return raw_output if isinstance(raw_output, str) else ""
+    for keys in (("aggregated_output",), ("stdout", "stderr"), ("output",)):
+        texts = [text for key in keys if isinstance(text := raw_output.get(key), str)]
+        if any(texts):
+            return "".join(texts)
+    return ""

@@ -1,0 +1,390 @@
+"""Permission rules of the user: which requests are answered without a question.
+
+A rule is `{action, kind, path, command, agent}`; every condition that it states must hold, and the
+first rule that matches wins. `path` and `command` are globs (`*` any text, `?`, `[ab]`; `{a,b}` in
+paths only).
+
+The rules never say yes to more than they name. `allow` about commands takes plain lines alone
+(`command_line`), and each command of a line must be allowed; `allow` about paths must match every
+path, as it is spelled and where it leads. `deny` and `ask` go by suspicion (`suspicion`): a
+program's name anywhere in the command, any path. Where they stand before an `allow` that names no
+command (or path), and what the request would run (or touch) cannot be told, it is asked.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from acp_nvim.session.questions import command_line, programs, suspicion, variables
+from acp_nvim.session.questions.command_line import Line, Simple
+from acp_nvim.session.questions.globs import alternatives
+from acp_nvim.session.questions.requests import Command, command
+
+Action = Literal["allow", "deny", "ask"]
+
+RUNS_NOTHING: Final = frozenset(
+    {"read", "edit", "delete", "move", "search", "think", "fetch", "switch_mode"}
+)
+"""Kinds of tool calls that run no command (v1/tool-calls#kinds)."""
+TOUCHES_NOTHING: Final = frozenset({"think", "fetch", "switch_mode"})
+"""Kinds that have to do with no file."""
+
+_STRICTEST: Final = {"deny": 0, "ask": 1, None: 2, "allow": 3}
+_WILD: Final = re.compile(r"[*?\[]")
+_JOIN: Final = re.compile(r"\s*(&&|\|\||[;|])\s*")
+_QUOTED: Final = re.compile(r"('[^']*'|\"[^\"]*\")")
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of the option `permission.rules`."""
+
+    action: Action
+    kind: str | list[str] | None = None
+    path: str | list[str] | None = None
+    command: str | list[str] | None = None
+    agent: str | list[str] | None = None
+
+
+class Case(msgspec.Struct, frozen=True):
+    """What rules are held against.
+
+    `paths` are absolute and without `..`; `real` says where each leads, in every spelling that
+    means this place (none: where it says). `roots` are the session's directories. `written` are
+    those that the request itself changes. `texts` are what it says in words. `away`: a command's
+    directory is outside of the session's. `guarded` are the files among those that its commands
+    write that no rule may allow.
+    """
+
+    kind: str = "other"
+    paths: Sequence[str] = ()
+    commands: Sequence[Command] = ()
+    agent: str = ""
+    cwd: str = "/"
+    roots: Sequence[str] = ("/",)
+    real: Mapping[str, Sequence[str]] = {}
+    written: Sequence[str] = ()
+    texts: Sequence[str] = ()
+    away: bool = False
+    guarded: Collection[str] = ()
+
+
+def decide(rules: Sequence[Rule], case: Case) -> Action | None:
+    """Return the action of the first rule that matches, None when none does; of several commands
+    the strictest counts.
+    """
+    if not rules:
+        return None
+    verdicts = [_Trial(case, one).verdict(rules) for one in case.commands or (None,)]
+    return min(verdicts, key=_STRICTEST.__getitem__)
+
+
+def written_by(command: Command, cwd: str) -> list[str]:
+    """The files that a plain line writes by `>`, absolute; `cwd` is where it runs."""
+    line = plain(command)
+    found = (path for one in line.commands for path in one.writes) if line else ()
+    return [posixpath.normpath(posixpath.join(cwd, path)) for path in found]
+
+
+def entered(command: Command) -> list[str | None]:
+    """The directories that a plain line changes to, one after the other; None for one that only a
+    shell knows.
+    """
+    line = plain(command)
+    changes = [one.words[1:] for one in line.commands if one.words[0] == "cd"] if line else []
+    return [
+        words[0] if len(words) == 1 and words[0] and not words[0].startswith("-") else None
+        for words in changes
+    ]
+
+
+def plain(command: Command) -> Line | None:
+    """The commands of a plain line, those inside `sh -c '…'` in its place; None for every other."""
+    if command.argv is not None:
+        if not command.argv or not command_line.is_program(command.argv[0]):
+            return None
+        return Line((Simple(command.argv, command.line),))
+    line = command_line.parse(command.line)
+    if line is None or len(line.commands) != 1:
+        return line
+    return _inside(line.commands[0]) or line
+
+
+def _inside(one: Simple) -> Line | None:
+    """The line that a command hands to a shell (`bash -lc '…'`), when that is all it does."""
+    inner = command(one.words)
+    return plain(inner) if inner.argv is None and not one.writes else None
+
+
+class _Trial:
+    """Holds the rules against one command of a request, or against one that tells none."""
+
+    def __init__(self, case: Case, command: Command | None) -> None:
+        self._case = case
+        self._command = command
+        self._line = plain(command) if command else None
+        self._open = list(self._line.commands) if self._line else []
+        """The commands of a plain line that no rule has allowed yet."""
+        self._hidden: set[str] = set()
+        """`command`, `path`: what a rule has asked for in vain."""
+        self._cwd = posixpath.join(case.cwd, (command.cwd if command else None) or "")
+        self._rules: Sequence[Rule] = ()
+
+    def verdict(self, rules: Sequence[Rule]) -> Action | None:
+        self._rules = rules
+        asked: Action | None = None
+        for rule in rules:
+            if not self._is_about(rule):
+                continue
+            if rule.action == "allow":
+                if self._allows(rule):
+                    return asked or ("ask" if self._has_hidden(rule) else "allow")
+            elif (action := self._stops(rule)) == "deny":
+                return "deny"
+            elif action:
+                asked = action
+                if not self._open:
+                    return asked
+        return asked or ("ask" if "command" in self._hidden else self._nearly(rules))
+
+    def _is_about(self, rule: Rule) -> bool:
+        return _any(rule.kind, self._case.kind) and _any(rule.agent, self._case.agent)
+
+    # -- allow ------------------------------------------------------------------------------------
+
+    def _allows(self, rule: Rule) -> bool:
+        """Whether with this rule all is allowed."""
+        if rule.path is not None and not _all_paths(rule.path, self._case):
+            return False
+        if rule.command is None:
+            return self._command is None or rule.path is None or rule.kind is not None
+        return self._allows_command(_list(rule.command))
+
+    def _allows_command(self, globs: Sequence[str]) -> bool:
+        if self._command is None or self._case.written or not self._is_tame():
+            return False
+        if any(glob == self._command.line and not _WILD.search(glob) for glob in globs):
+            return self._command.argv is None
+        if self._line is None:
+            return False
+        if any(_holds_joined(glob, self._line) for glob in globs):
+            self._open = [one for one in self._open if not self._may_write(one)]
+        self._open = [
+            one
+            for one in self._open
+            if not (any(_holds(glob, one) for glob in globs) and self._may_write(one))
+        ]
+        return not self._open
+
+    def _is_tame(self) -> bool:
+        """Whether nothing beside the command makes it another one: variables, the directory."""
+        assert self._command is not None
+        return not self._case.away and variables.are_harmless(self._command.env)
+
+    def _may_write(self, one: Simple) -> bool:
+        """Whether the files that a command writes may be written as well, by a rule that says so.
+
+        After a `cd` a relative path is somewhere else.
+        """
+        assert self._line is not None
+        moved = any(other.words[0] == "cd" for other in self._line.commands)
+        for path in one.writes:
+            whole = posixpath.normpath(posixpath.join(self._cwd, path))
+            edit = msgspec.structs.replace(
+                self._case, kind="edit", paths=[whole], commands=(), written=(), texts=()
+            )
+            if (moved and not path.startswith("/")) or whole in self._case.guarded:
+                return False
+            if decide(self._rules, edit) != "allow":
+                return False
+        return True
+
+    def _has_hidden(self, rule: Rule) -> bool:
+        """Whether an earlier rule is about what the request does not tell, and this one is not."""
+        hidden = self._hidden - ({"path"} if rule.path is not None else set())
+        return rule.command is None and bool(hidden)
+
+    def _nearly(self, rules: Sequence[Rule]) -> Action | None:
+        """A command that an `allow` names, but in a way that may hide another one, is asked about
+        even where commands run unless a rule says otherwise.
+        """
+        if self._command is None:
+            return None
+        if self._line is not None and self._is_tame() and not any(one.writes for one in self._open):
+            return None
+        named = (rule for rule in rules if rule.action == "allow" and self._is_about(rule))
+        globs = [glob for rule in named for glob in _list(rule.command or [])]
+        return "ask" if globs and self._suspicion(globs) else None
+
+    # -- deny and ask -----------------------------------------------------------------------------
+
+    def _stops(self, rule: Rule) -> Action | None:
+        """What a rule that denies or asks makes of it; what is asked about is no longer open."""
+        sure = True
+        if rule.path is not None and not self._touches(rule.path):
+            return None
+        if rule.command is not None:
+            found = self._suspicion(_list(rule.command))
+            if found is None:
+                return None
+            sure = found == "sure"
+        if rule.action == "ask" or not sure:
+            self._settle(rule)
+            return "ask"
+        return "deny"
+
+    def _settle(self, rule: Rule) -> None:
+        globs = _list(rule.command or "*")
+        rest = [one for one in self._open if not suspicion.of_words(globs, one.words)]
+        self._open = rest if len(rest) < len(self._open) else []
+
+    def _touches(self, patterns: str | list[str]) -> bool:
+        """Whether a path matches: one that is named, or a word of a command."""
+        case = self._case
+        words, told = self._words()
+        named = [*case.paths, *(posixpath.normpath(self._place(word)) for word in words)]
+        spellings = [one for path in named for one in (path, *case.real.get(path, ()))]
+        if any(_path(patterns, path, fold=True) for path in spellings):
+            return True
+        if not told and case.kind not in TOUCHES_NOTHING:
+            self._hidden.add("path")
+        return False
+
+    def _words(self) -> tuple[Iterable[str], bool]:
+        """Whatever may be a path in the command, and whether these are all that there are."""
+        if self._command is None:
+            return (), bool(self._case.paths)
+        if self._line is None:
+            return suspicion.words(self._command.line), False
+        found = [word for one in self._line.commands for word in (*one.words, *one.writes)]
+        return found, not self._is_unclear()
+
+    def _place(self, word: str) -> str:
+        """The path that a word may mean; the value of `--option=path` too."""
+        value = word.rpartition("=")[2] if word.startswith("-") else word
+        if value.startswith("~"):
+            value = str(Path(value).expanduser())
+        return posixpath.join(self._cwd, value)
+
+    def _suspicion(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
+        """How sure it is that what is still open runs what these globs name."""
+        command = self._command
+        if command is None:
+            return self._said(globs)
+        if self._line is not None and self._open:
+            found = suspicion.of_words(globs, [w for one in self._open for w in one.words])
+            found = found or suspicion.of_line(globs, " | ".join(one.text for one in self._open))
+            found = found or (
+                suspicion.of_line(globs, command.line)
+                if len(self._open) == len(self._line.commands)
+                else None
+            )
+        else:
+            found = suspicion.of_line(globs, command.line)
+        if found is None and self._is_unclear():
+            self._hidden.add("command")
+        return found
+
+    def _said(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
+        """Where no command is told, the words of the request may tell of it."""
+        if self._case.kind in RUNS_NOTHING:
+            return None
+        self._hidden.add("command")
+        found = [suspicion.of_line(globs, text) for text in self._case.texts if text]
+        return "sure" if found[:1] == ["sure"] else "maybe" if any(found) else None
+
+    def _is_unclear(self) -> bool:
+        command = self._command
+        assert command is not None
+        if not variables.are_harmless(command.env):
+            return True
+        if command.argv is not None:
+            return suspicion.unclear_words(command.argv)
+        return suspicion.unclear(command.line)
+
+
+def _holds(glob: str, one: Simple) -> bool:
+    """Whether a glob allows a command: as it is written, or without the quotes that it may do
+    without. Its program must be the glob's, and start no other.
+    """
+    masked = " ".join(word.replace(" ", "\0") for word in one.words)
+    if not _WILD.search(glob):
+        return bool({glob, " ".join(glob.split())} & {one.text, masked})
+    if not glob.strip("*"):
+        return True
+    return (
+        _names(glob.split(maxsplit=1)[0], one.words[0])
+        and programs.leaves_arguments_alone(one.words)
+        and any(fnmatch.fnmatchcase(text, glob) for text in (one.text, masked))
+    )
+
+
+def _names(pattern: str, program: str) -> bool:
+    """Whether a pattern means this program. A path is matched folder by folder."""
+    wanted, given = pattern.split("/"), program.split("/")
+    return len(wanted) == len(given) and all(
+        fnmatch.fnmatchcase(part, glob) and (part != ".." or glob == "..")
+        for glob, part in zip(wanted, given, strict=True)
+    )
+
+
+def _holds_joined(glob: str, line: Line) -> bool:
+    """Whether a glob of several commands (`cd * && make`) allows a line, command by command."""
+    parts = _joined(glob)
+    return (
+        len(parts) > 1
+        and tuple(parts[1::2]) == line.joins
+        and all(_holds(part, one) for part, one in zip(parts[::2], line.commands, strict=True))
+    )
+
+
+@lru_cache(maxsize=256)
+def _joined(glob: str) -> tuple[str, ...]:
+    """The globs of a glob's commands, and what stands between them."""
+    found = [""]
+    for at, piece in enumerate(_QUOTED.split(glob)):
+        first, *more = [piece] if at % 2 else _JOIN.split(piece)
+        found[-1] += first
+        found += more
+    return tuple(part.strip() for part in found)
+
+
+def _any(patterns: str | list[str] | None, value: str) -> bool:
+    return patterns is None or any(fnmatch.fnmatchcase(value, p) for p in _list(patterns))
+
+
+def _all_paths(patterns: str | list[str], case: Case) -> bool:
+    """Whether all of them match, as they are spelled and where they lead."""
+    return bool(case.paths) and all(
+        _allowed(patterns, path, case.roots)
+        and any(_allowed(patterns, real, case.roots) for real in case.real.get(path) or (path,))
+        for path in case.paths
+    )
+
+
+def _allowed(patterns: str | list[str], path: str, roots: Sequence[str]) -> bool:
+    """Whether one of them allows a path; a relative one does below the session's directories."""
+    inside = any(path.startswith(root.rstrip("/") + "/") for root in roots)
+    return _path([p for p in _list(patterns) if inside or p.startswith(("/", "~"))], path)
+
+
+def _path(patterns: str | list[str], path: str, *, fold: bool = False) -> bool:
+    """Whether a path matches; `fold`: as on a file system that takes capitals for small letters."""
+    written = [one for pattern in _list(patterns) for one in alternatives(pattern)]
+    expanded = [str(Path(pattern).expanduser()) for pattern in written]
+    if fold:
+        path, expanded = path.casefold(), [pattern.casefold() for pattern in expanded]
+    return any(
+        fnmatch.fnmatchcase(path, p) or fnmatch.fnmatchcase(path, "*/" + p) for p in expanded
+    )
+
+
+def _list(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value

@@ -1,0 +1,168 @@
+"""Whether a command may start a program that a rule refuses or asks about.
+
+`deny` and `ask` must not be talked round, so nothing here tries to understand a shell: a program is
+suspected wherever its name stands, in any quoting, after whatever. What is refused without need is
+named to the user or asked; what slips through is not.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Final, Literal
+
+from acp_nvim.session.questions import command_line, programs
+
+Suspicion = Literal["sure", "maybe"]
+"""`maybe`: the name stands in a text that nothing in the line would run."""
+
+MOST: Final = command_line.MOST
+"""Characters that are searched: whatever is longer is suspected of everything."""
+
+_ESCAPE: Final = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3}))"
+)
+_EMPTY: Final = re.compile(r"\$\{[^{}]*\}|\$\(\s*\)|``|\$[\w@*#?!$-]")
+_SUBSTITUTION: Final = re.compile(r"\$\([^()]*\)|`[^`]*`")
+_QUOTING: Final = re.compile(r"\\\n|[\\'\"]|\$(?=['\"])")
+_BETWEEN: Final = re.compile(r"[\s;&|()<>{}$`'\"\\,=:!#]+")
+_SEGMENT: Final = re.compile(r"&&|\|[|&]?|[;&\n()]")
+_BEFORE: Final = re.compile(
+    r"(?:(?:if|then|elif|else|while|until|do|time|coproc|!|\{)\s+|[A-Za-z_]\w*\+?=\S*\s+"
+    r"|[0-9]*[<>]{1,3}[|&]?\s*\S+\s+)*"
+)
+_COMPUTED: Final = re.compile(r"(?!\[\[?$)[$`*?\[{~^]|^=")
+_NESTED: Final = 3
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
+    """Whether a line for a shell may run what one of the globs names."""
+    if len(line) > MOST:
+        return "maybe"
+    if not any(_somewhere(glob, reading) for glob in globs for reading in _readings(line)):
+        return None
+    plain = command_line.parse(line)
+    if plain is None:
+        return "sure"
+    told = [word for command in plain.commands for word in command.words]
+    return of_words(globs, told) or ("sure" if programs.starts_others(told) else "maybe")
+
+
+def of_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
+    """The same of words that no shell takes apart: a program and its arguments."""
+    together = " ".join(argv)
+    if len(together) > MOST:
+        return "maybe"
+    if not any(_somewhere(glob, reading) for glob in globs for reading in _readings(together)):
+        return None
+    if programs.starts_others(argv):
+        return "sure"
+    apart = " ".join(word for word in argv if not re.search(r"\s", word))
+    return "sure" if any(_somewhere(glob, apart) for glob in globs) else "maybe"
+
+
+def words(line: str) -> set[str]:
+    """Everything in a line that may be a word of it, in small letters."""
+    readings = _readings(line) if len(line) <= MOST else ()
+    return {word for reading in readings for word in _words(reading)}
+
+
+def unclear(line: str) -> bool:
+    """Whether a line computes what it runs, or hands it to a shell in a way that hides it."""
+    plain = command_line.parse(line)
+    if plain is not None:
+        return any(_hands_on(command.words) for command in plain.commands)
+    if len(line) > MOST or _CONTROL.search(line):
+        return True
+    if any(_COMPUTED.search(head) or head == "." for head in _heads(line)):
+        return True
+    found = words(line)
+    if any(programs.name(word) in programs.CODE for word in found - {"."}):
+        return True
+    return programs.starts_others(list(found)) and re.search(r"[$`*?\[]", line) is not None
+
+
+def unclear_words(argv: Sequence[str]) -> bool:
+    """The same of words that no shell takes apart."""
+    return _hands_on(argv)
+
+
+def _hands_on(argv: Sequence[str]) -> bool:
+    """Whether one of them is a shell or the like. What `sh -c` is given in one word can be read."""
+    wrapped = programs.name(argv[0]) in programs.WRAPPERS
+    for at, word in enumerate(argv):
+        if programs.name(word) in programs.CODE and (word != "." or at == 0 or wrapped):
+            script = argv[at + 2] if len(argv) > at + 2 and argv[at + 1] in ("-c", "-lc") else ""
+            if not script or unclear(script):
+                return True
+    return False
+
+
+def _heads(line: str) -> Iterator[str]:
+    """The words that stand where a program does; rather one too many."""
+    text = line.replace("\\\n", "")
+    for segment in [*_SEGMENT.split(text), *_SEGMENT.split(text.replace("`", ";"))]:
+        bare = segment.strip()
+        before = _BEFORE.match(bare)
+        head = bare[before.end() :] if before else bare
+        yield head.split(maxsplit=1)[0] if head else ""
+
+
+@lru_cache(maxsize=8)
+def _readings(line: str) -> tuple[str, ...]:
+    """The line as it stands, and as it may be meant: without quotes, with escapes and expansions
+    resolved to what they can be.
+    """
+    found = [line, _ESCAPE.sub(_character, line) if "\\" in line else line]
+    found += [_EMPTY.sub("", text) for text in found]
+    for _ in range(_NESTED):
+        found += [_SUBSTITUTION.sub("", text) for text in found[-2:]]
+    found = list(dict.fromkeys(found))
+    apart = [_QUOTING.sub(" ", text) for text in found[:1]]
+    return tuple(dict.fromkeys([*found, *(_QUOTING.sub("", text) for text in found), *apart]))
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = int(escape[4], 8) if escape[4] else int(escape[1] or escape[2] or escape[3], 16)
+    return chr(code) if 0 < code < 0x110000 else ""
+
+
+def _somewhere(glob: str, reading: str) -> bool:
+    """Whether the glob matches the reading, or its words stand there in their order, with others
+    in between: `git push *` is in `git -C x push`.
+    """
+    if fnmatch.fnmatchcase(reading.strip().casefold(), glob.strip().casefold()):
+        return True
+    wanted = _wanted(glob)
+    if not wanted:
+        return not glob.strip("* ")
+    at = 0
+    for word in _words(reading):
+        if _is(word, wanted[at], program=at == 0):
+            at += 1
+            if at == len(wanted):
+                return True
+    return False
+
+
+@lru_cache(maxsize=256)
+def _wanted(glob: str) -> tuple[str, ...]:
+    """The words of a glob that name something."""
+    return tuple(word for word in _words(glob) if word.strip("*"))
+
+
+@lru_cache(maxsize=8)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.casefold() for word in _BETWEEN.split(text) if word)
+
+
+def _is(word: str, wanted: str, *, program: bool) -> bool:
+    if fnmatch.fnmatchcase(word, wanted):
+        return True
+    if not program:
+        return False
+    name = programs.name(wanted)
+    return bool(name.strip("*?")) and fnmatch.fnmatchcase(programs.name(word), name)

@@ -1,0 +1,434 @@
+"""What a tool call's raw input says, as parts that people know: commands, patches, questions.
+
+The protocol leaves the raw input to the agents, so this reads the shapes that agents are known to
+send. What it does not know it passes on as it is (`Data`): nothing that an agent tells is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from acp_nvim.session.questions.requests import command
+
+MOST: Final = 40
+"""Parts of one kind that are told of; of more than that the first and the last ones are."""
+DEPTH: Final = 4
+"""Tables inside tables in which known shapes are looked for."""
+LONGEST: Final = 10_000
+"""Words of a command; a longer list is none."""
+
+_PATHS: Final = (
+    *("file_path", "path", "filePath", "abs_path", "absolute_path", "filename", "target_file"),
+    "notebook_path",
+)
+_COMMANDS: Final = ("command", "cmd", "script", "argv", "shell_command", "command_line")
+_FOLDERS: Final = ("cwd", "workdir", "working_directory", "workingDirectory", "working_dir")
+_ENVIRONMENTS: Final = ("env", "environment")
+_ADDRESSES: Final = ("url", "uri")
+_OLD: Final = ("old_string", "oldString", "old_str", "old_text", "oldText", "search")
+_NEW: Final = ("new_string", "newString", "new_str", "new_text", "newText", "replace")
+_CONTENTS: Final = ("content", "contents", "file_text", "fileText", "new_content")
+_PROSE: Final = ("description", "reason", "justification", "explanation", "plan")
+_WRAPPERS: Final = ("input", "arguments", "args", "params", "parameters", "tool_input", "toolInput")
+_TELLING: Final = frozenset((*_COMMANDS, "commands", *_WRAPPERS))
+"""Keys under which commands may stand."""
+_TASKS: Final = ("todos", "plan", "entries")
+_WORDS: Final = frozenset(("content", "title", "step", "text", "task"))
+_OF_TASKS: Final = _WORDS | {"status", "priority", "id", "activeForm", "active_form"}
+_BOOKKEEPING: Final = (
+    *("call_id", "turn_id", "process_id", "started_at_ms", "auto_approved", "source"),
+    *("parsed_cmd", "available_decisions", "proposed_execpolicy_amendment"),
+)
+"""What Codex adds to each question for itself; its command stands beside it."""
+_VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")
+"""Under `command` an editing tool names what it does to a file: no command of a shell."""
+_PATCH: Final = re.compile(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A line that would be run."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A file or folder that is named."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Where a command would run."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line that says what it is (`word`): an address, a variable."""
+
+    word: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """What the agent says about it in its own words."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A patch in any format whose lines begin with + and -; `title` is what stands above it."""
+
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A piece of a file that would be replaced; without `old` the whole of it."""
+
+    path: str
+    old: str | None
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A question to the user with its answers."""
+
+    text: str
+    answers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An entry of a list of things to do."""
+
+    text: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """So many parts of the same kind are left out here."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Anything else, as it is."""
+
+    value: Any
+
+
+Part = Command | Place | Folder | Note | Prose | Patch | Edit | Choice | Task | Gap | Data
+
+_Table = dict[str, Any]
+
+
+def parts(raw_input: Any, call_id: str = "") -> list[Part]:
+    """Return what a raw input says; `call_id` is the id of its tool call."""
+    return list(_parts(raw_input, call_id, DEPTH))
+
+
+def commands_of(raw_input: Any) -> list[str]:
+    """Return the commands in a raw input, in order. Calls that run are drawn often, so nothing
+    else is looked at.
+    """
+    if not isinstance(raw_input, dict) or _TELLING.isdisjoint(raw_input):
+        return []
+    command = raw_input.get("command")
+    if isinstance(command, str) and command and _TELLING.isdisjoint(raw_input.keys() - {"command"}):
+        return [] if command in _VERBS and _names_file(raw_input) else [command]
+    return [part.line for part in parts(raw_input) if isinstance(part, Command)]
+
+
+def _parts(raw: Any, call_id: str, depth: int) -> Iterator[Part]:
+    if isinstance(raw, str):
+        yield from _text(raw)
+    elif isinstance(raw, dict) and depth > 0:
+        yield from _table(dict(raw), call_id, depth)
+    elif raw is not None and raw != {} and raw != []:
+        yield Data(raw)
+
+
+def _text(text: str) -> Iterator[Part]:
+    if _PATCH.match(text):
+        yield Patch(text)
+    elif text.strip():
+        yield Prose(text)
+
+
+def _table(left: _Table, call_id: str, depth: int) -> Iterator[Part]:
+    """What each reader understands it takes out of the table; the rest stays as it is."""
+    if call_id and left.get("call_id") == call_id:
+        for key in _BOOKKEEPING:
+            left.pop(key, None)
+    for reader in _READERS:
+        yield from reader(left)
+    for key in _WRAPPERS:
+        if isinstance(left.get(key), dict):
+            yield from _parts(left.pop(key), call_id, depth - 1)
+    rest = {key: value for key, value in left.items() if value not in (None, "", [], {})}
+    if rest:
+        yield Data(rest)
+
+
+def _ends(
+    items: Iterable[Any], count: int, read: Callable[[Any], Iterable[Part]]
+) -> Iterator[Part]:
+    """The parts of the first and the last items; `items` can be iterated from both ends."""
+    first = count if count <= MOST else MOST // 2
+    for item in islice(items, first):
+        yield from read(item)
+    if count > MOST:
+        last = MOST - first
+        yield Gap(count - MOST)
+        for item in reversed(list(islice(reversed(items), last))):  # type: ignore[call-overload]
+            yield from read(item)
+
+
+def _all(items: Any, test: Callable[[Any], Any]) -> bool:
+    """Whether there are items and those that `_ends` would read pass a test."""
+    ends = (*islice(items, MOST), *islice(reversed(items), MOST)) if items else ()
+    return bool(ends) and all(test(item) for item in ends)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _names_file(left: _Table) -> bool:
+    return any(_is_text(left.get(key)) for key in _PATHS)
+
+
+def _take_path(left: _Table) -> str | None:
+    """Take the first path out of a table."""
+    return next((left.pop(key) for key in _PATHS if _is_text(left.get(key))), None)
+
+
+# -- what is run ----------------------------------------------------------------------------------
+
+
+def _run(left: _Table) -> Iterator[Part]:
+    for key in _COMMANDS:
+        if _is_command(left, key):
+            yield from _command(_words(left, key))
+    several = left.get("commands")
+    if isinstance(several, list) and _all(several, lambda it: isinstance(it, (str, list, dict))):
+        yield from _ends(left.pop("commands"), len(several), _one_of_several)
+    for key in _FOLDERS:
+        if _is_text(left.get(key)):
+            yield Folder(left.pop(key))
+    for key in _ENVIRONMENTS:
+        yield from _variables(left, key)
+
+
+def _is_command(left: _Table, key: str) -> bool:
+    value = left.get(key)
+    verb = isinstance(value, str) and value in _VERBS and _names_file(left)
+    return not verb and _is_words(value)
+
+
+def _is_words(value: Any) -> bool:
+    if not isinstance(value, list):
+        return _is_text(value)
+    return 0 < len(value) <= LONGEST and all(isinstance(word, str) for word in value)
+
+
+def _words(left: _Table, key: str) -> str | list[str]:
+    """A command with its arguments, where they stand beside it."""
+    words: str | list[str] = left.pop(key)
+    if isinstance(words, str) and isinstance(left.get("args"), list) and _is_words(left["args"]):
+        return [words, *left.pop("args")]
+    return words
+
+
+def _command(words: str | list[str]) -> Iterator[Part]:
+    if isinstance(words, str):
+        yield Command(words)
+    elif len(words) == 2 and words[0].endswith("patch") and _PATCH.match(words[1]):
+        yield Patch(words[1])
+    else:
+        yield Command(command(words).line)
+
+
+def _one_of_several(item: Any) -> Iterator[Part]:
+    if _is_words(item):
+        yield from _command(item)
+    elif item:
+        yield from _parts(item, "", 1)
+
+
+def _variables(left: _Table, key: str) -> Iterator[Part]:
+    value = left.get(key)
+    if isinstance(value, dict) and _all(value.items(), lambda it: _is_plain(it[1])):
+        del left[key]
+        yield from _ends(value.items(), len(value), lambda it: [Note("with", f"{it[0]}={it[1]}")])
+    elif isinstance(value, list) and _all(value, _is_variable):
+        del left[key]
+        yield from _ends(
+            value, len(value), lambda it: [Note("with", f"{it['name']}={it['value']}")]
+        )
+
+
+def _is_variable(item: Any) -> bool:
+    return isinstance(item, dict) and item.keys() == {"name", "value"} and _is_plain(item["value"])
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (str, int, float))
+
+
+# -- what is written ------------------------------------------------------------------------------
+
+
+def _write(left: _Table) -> Iterator[Part]:
+    changes = left.get("changes")
+    if isinstance(changes, dict) and _all(changes.values(), lambda it: isinstance(it, dict)):
+        yield from _ends(left.pop("changes").items(), len(changes), _change)
+    yield from _edits(left)
+    for key in [key for key in islice(left, MOST) if isinstance(left[key], str)]:
+        if _PATCH.match(left[key]):
+            yield Patch(left.pop(key))
+
+
+def _change(item: tuple[str, _Table]) -> Iterator[Part]:
+    """One of `{path: {type, unified_diff | content, move_path}}`, as Codex has it."""
+    path, change = item[0], dict(item[1])
+    verb, moved = change.pop("type", "change"), change.pop("move_path", None)
+    title = f"{verb} {path}" + (f", moved to {moved}" if moved else "")
+    if isinstance(change.get("unified_diff"), str):
+        yield Patch(change.pop("unified_diff"), title)
+    elif isinstance(change.get("content"), str):
+        content = change.pop("content")
+        yield Edit(path, content, "") if verb == "delete" else Edit(path, None, content)
+    else:
+        yield Note("", title)
+    if change:
+        yield Data(change)
+
+
+def _edits(left: _Table) -> Iterator[Part]:
+    several = left.get("edits")
+    listed = isinstance(several, list) and _all(several, _is_edit)
+    content = next((key for key in _CONTENTS if isinstance(left.get(key), str)), None)
+    if _is_edit(left):
+        path = _take_path(left)
+        yield _edit(left, path)
+    elif _names_file(left) and (listed or content):
+        path = _take_path(left)
+        if content:
+            yield Edit(path or "", None, left.pop(content))
+    else:
+        path = None
+    if listed:
+        yield from _ends(left.pop("edits"), len(several or ()), lambda it: _one_edit(it, path))
+
+
+def _is_edit(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        any(isinstance(value.get(key), str) for key in keys) for keys in (_OLD, _NEW)
+    )
+
+
+def _edit(left: _Table, path: str | None) -> Edit:
+    old, new = (next(k for k in keys if isinstance(left.get(k), str)) for keys in (_OLD, _NEW))
+    return Edit(path or "", left.pop(old), left.pop(new))
+
+
+def _one_edit(item: _Table, path: str | None) -> Iterator[Part]:
+    left = dict(item)
+    yield _edit(left, _take_path(left) or path)
+    if left:
+        yield Data(left)
+
+
+# -- what is named, asked and said ----------------------------------------------------------------
+
+
+def _places(left: _Table) -> Iterator[Part]:
+    while (path := _take_path(left)) is not None:
+        yield Place(path)
+    for key in ("paths", "files"):
+        value = left.get(key)
+        if isinstance(value, list) and _all(value, _is_text):
+            yield from _ends(left.pop(key), len(value), lambda path: [Place(path)])
+    for key in _ADDRESSES:
+        if _is_text(left.get(key)):
+            yield Note("", left.pop(key))
+
+
+def _questions(left: _Table) -> Iterator[Part]:
+    several = left.get("questions")
+    if isinstance(several, list) and _all(several, _asks):
+        yield from _ends(left.pop("questions"), len(several), _one_question)
+    elif _asks(left) and isinstance(left.get("options"), list):
+        yield _question(left)
+
+
+def _asks(value: Any) -> bool:
+    return isinstance(value, dict) and _is_text(value.get("question"))
+
+
+def _one_question(item: _Table) -> Iterator[Part]:
+    left = dict(item)
+    yield _question(left)
+    rest = {key: value for key, value in left.items() if value not in (None, "", False)}
+    if rest:
+        yield Data(rest)
+
+
+def _question(left: _Table) -> Choice:
+    """A question; answers that say more than a label and a description stay where they are."""
+    options = left.get("options")
+    if not isinstance(options, list) or len(options) > MOST or not _all(options, _is_answer):
+        return Choice(left.pop("question"), ())
+    answers = ((it, "") if isinstance(it, str) else _answer(it) for it in left.pop("options"))
+    return Choice(left.pop("question"), tuple(answers))
+
+
+def _is_answer(option: Any) -> bool:
+    if isinstance(option, dict):
+        return {"label"} <= option.keys() <= {"label", "description"}
+    return isinstance(option, str)
+
+
+def _answer(option: _Table) -> tuple[str, str]:
+    return str(option["label"]), str(option.get("description") or "")
+
+
+def _tasks(left: _Table) -> Iterator[Part]:
+    for key in _TASKS:
+        value = left.get(key)
+        if isinstance(value, list) and _all(value, lambda it: _task(it) is not None):
+            yield from _ends(left.pop(key), len(value), lambda it: [_task(it) or Data(it)])
+
+
+def _task(item: Any) -> Task | None:
+    if not isinstance(item, dict) or not item.keys() <= _OF_TASKS:
+        return None
+    words = [item[key] for key in item.keys() & _WORDS]
+    if len(words) != 1 or not isinstance(words[0], str):
+        return None
+    return Task(words[0], str(item.get("status") or ""))
+
+
+def _prose(left: _Table) -> Iterator[Part]:
+    for key in _PROSE:
+        if _is_text(left.get(key)):
+            yield Prose(left.pop(key))
+
+
+_READERS: Final = (_run, _write, _places, _questions, _tasks, _prose)

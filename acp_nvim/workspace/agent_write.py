@@ -1,0 +1,253 @@
+"""One write of an agent: merged with the text as it is now, put into the buffer, saved, verified.
+
+The base of the merge is what the agent last saw of the text that is there (`edits.seen`), else the
+file as saved. The whole change is made or nothing is; every way out that is no success is a
+`RequestError`, also where the file turns out not to hold what was saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from acp_nvim.edits.agent_bases import Act, Seen, Stale
+from acp_nvim.edits.hunks import Hunk, diff
+from acp_nvim.edits.merge import Conflict, Merged, merge
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.workspace import disk
+from acp_nvim.workspace.file_format import Decoded, Format, encode
+from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.ports import BufferText, Change, Closed, FileOptions, LiveBuffers, Written
+from acp_nvim.workspace.refusals import Reason, refusal
+from acp_nvim.workspace.text_fit import fitted, restored, unencodable
+
+PATIENCE_S: Final = 5.0
+"""How long a write starts anew while the buffer keeps moving or is locked (textlock)."""
+PAUSE_S: Final = 0.05
+"""How long Neovim is left alone before it is asked again for what it does not allow now."""
+
+Amend = Callable[[str, Text], Text]
+"""What the user wants written to a file (by real path) in place of a text."""
+
+_REASONS: Final[dict[str, Reason]] = {
+    "readonly": "readonly",
+    "conflict": "conflict",
+    "directory": "directory",
+}
+
+
+UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What a write changed: the text before (None: there was no such file) and after."""
+
+    before: Text | None
+    after: Text
+    line: int
+    """The first line that changed, 1-based."""
+    unsaved: str = ""
+    """Why the file does not hold it, though it should."""
+
+
+class Write:
+    """A write in the making; `run` once.
+
+    ``base`` and ``believed`` then are the texts the agent has in mind, before and after, and
+    ``present`` is what the file holds.
+    """
+
+    def __init__(
+        self,
+        buffers: LiveBuffers,
+        options: FileOptions,
+        where: Place,
+        theirs: Text,
+        seen: Seen,
+        session: str,
+        amend: Amend | None = None,
+    ) -> None:
+        """``seen`` knows what the ``session`` last saw of the file."""
+        self.believed = self.base = self.present = theirs
+        self._buffers = buffers
+        self._options = options
+        self._where = where
+        self._theirs = theirs
+        self._seen = seen
+        self._session = session
+        self._amend = amend
+        self._created = False
+        self._fresh = False
+
+    async def run(self) -> Made | None:
+        """Make the change. None when there is nothing to change."""
+        live = await self._buffers.read(self._where)
+        if isinstance(live, BufferText):
+            self._found(live)
+            return await self._into_buffer(live)
+        stored = disk.stored(self._where, self._limit, live.fileencodings, live.fileformats)
+        self._created = stored is None
+        if stored is None:
+            self._seen.changed(self._where.real, None, Act.REPLACED)
+        else:
+            self._seen.found(self._where.real, iter((stored.text,)), Act.REPLACED)
+            if not self._changes(stored):
+                return None
+        live = await self._buffers.load(self._where, stored.format if stored else None)
+        if isinstance(live, BufferText):
+            self._fresh = True
+            return await self._into_buffer(live)
+        return await self._past_neovim(stored or Decoded(EMPTY, Format()), live)
+
+    def _found(self, live: BufferText) -> None:
+        """The agent's base follows what became of the file meanwhile."""
+        if live.absent:
+            self._created = True
+            self._seen.changed(self._where.real, None, Act.REPLACED)
+        else:
+            self._seen.found(self._where.real, self._present(live), Act.TYPED)
+
+    @property
+    def _limit(self) -> int:
+        return self._options.message_bytes
+
+    def _refuse(self, reason: Reason, why: str) -> Exception:
+        return refusal(reason, self._where.path, why)
+
+    def _merged(self, base: Text, live: Text, layout: Format) -> Merged:
+        """The agent's change to the base, in the live text; `believed` is its text as kept here."""
+        self.base, self.present = base, live
+        self.believed = fitted(self._theirs, base, layout.dos, layout.bomb)
+        merged = merge(base, live, self.believed)
+        if isinstance(merged, Conflict):
+            raise self._refuse("conflict", f"{merged.reason}; read it again")
+        return merged if self._amend is None else self._amended(live, merged, self._amend)
+
+    def _amended(self, live: Text, merged: Merged, amend: Amend) -> Merged:
+        """The same with what the user changed in it beforehand, which the agent knows nothing of:
+        its next write is a change to what it believes, so the user's changes stay.
+        """
+        text = amend(self._where.real, merged.text)
+        same = text == merged.text
+        return merged if same else Merged(diff(live.lines, text.lines), text)
+
+    def _changes(self, stored: Decoded) -> bool:
+        """Whether writing changes the file as it is stored."""
+        base = self._known([stored.text]) or stored.text
+        merged = self._merged(base, stored.text, stored.format)
+        return merged.text != stored.text
+
+    # ---- by way of the buffer
+
+    async def _into_buffer(self, live: BufferText) -> Made | None:
+        deadline = anyio.current_time() + PATIENCE_S
+        while True:
+            merged = self._merged(self._base(live), live.text, live.format)
+            if merged.text == live.text and not (self._created or self._unsaved(live)):
+                return None
+            written = await self._attempt(live, merged)
+            if written.outcome == "done" and written.live is not None:
+                made = self._made(None if self._created else live.text, written.live.text, merged)
+                return made if written.held else msgspec.structs.replace(made, unsaved=UNVERIFIED)
+            if anyio.current_time() > deadline:
+                raise self._refuse("failed", written.why or "the buffer keeps changing")
+            if written.outcome == "busy":
+                await anyio.sleep(PAUSE_S)
+            live = await self._again(live)
+
+    def _unsaved(self, live: BufferText) -> bool:
+        """Whether the text is to be saved, whether or not this changes it."""
+        return live.modified and self._options.save == "always"
+
+    def _base(self, live: BufferText) -> Text:
+        """What the agent's change is a change to."""
+        if self._created and (self._fresh or live.absent):
+            return live.text
+        found = self._known(self._present(live))
+        return found or list(self._present(live))[-1]
+
+    def _present(self, live: BufferText) -> Iterator[Text]:
+        """The live text, and the one that is saved where it is another."""
+        yield live.text
+        if live.modified and not self._fresh:
+            yield disk.saved(self._where, self._limit, live.format)
+
+    def _known(self, present: Iterable[Text]) -> Text | None:
+        """What the agent last saw of the file; None when it never did."""
+        found = self._seen.base_of(self._session, self._where.real, present)
+        if isinstance(found, Stale):
+            raise self._refuse("conflict", f"{found.reason}; read it again")
+        return found
+
+    async def _attempt(self, live: BufferText, merged: Merged) -> Written:
+        """Try once. Comes back when it is done, the buffer moved, or Neovim allows no edit."""
+        hunks = _hunks(live, merged)
+        lacking = unencodable(hunks, live.format.encoding)
+        if lacking:
+            raise self._refuse("failed", lacking)
+        if live.stale and disk.saved(self._where, self._limit, live.format) != live.text:
+            return Written("busy", "Neovim cannot reload the changed file right now")
+        change = Change(
+            hunks,
+            eol=merged.text.eol,
+            empty=merged.text == EMPTY,
+            save=self._options.save,
+            autocmds=self._options.autocmds,
+            fresh=self._fresh,
+            synced=live.stale,
+            unsaved=self._created,
+            verify=self._where,
+        )
+        written = await self._buffers.write(live, change)
+        if written.outcome not in {"done", "moved", "busy"}:
+            raise self._refuse(_REASONS.get(written.outcome, "failed"), written.why)
+        return written
+
+    async def _again(self, live: BufferText) -> BufferText:
+        """The buffer as it is now."""
+        again = await self._buffers.load(self._where)
+        if isinstance(again, Closed):
+            raise self._refuse("failed", again.why or "the buffer is gone")
+        self._fresh = self._fresh and (again.bufnr, again.text) == (live.bufnr, live.text)
+        if not again.absent:
+            self._seen.found(self._where.real, self._present(again), Act.TYPED)
+        return again
+
+    # ---- past it
+
+    async def _past_neovim(self, stored: Decoded, closed: Closed) -> Made:
+        """Write the file where Neovim cannot load it."""
+        if closed.taken:
+            raise self._refuse("failed", closed.why)
+        known = None if self._created else self._known([stored.text])
+        base = known or stored.text
+        merged = self._merged(base, stored.text, stored.format)
+        try:
+            data = encode(merged.text, stored.format)
+        except UnicodeEncodeError as error:
+            raise self._refuse("failed", f"cannot be written: {error.reason}") from error
+        await to_thread.run_sync(disk.write, self._where, data)
+        if disk.read(self._where, None) != data:
+            raise self._refuse("failed", "the file does not hold what was written")
+        return self._made(None if self._created else stored.text, merged.text, merged)
+
+    def _made(self, before: Text | None, after: Text, merged: Merged) -> Made:
+        """The result. What autocommands made of the text, the agent is taken to know."""
+        if after != merged.text:
+            known = merge(merged.text, after, self.believed)
+            self.believed = known.text if isinstance(known, Merged) else self.believed
+        self.present = after
+        self.base = EMPTY if self._created else self.base
+        line = merged.hunks[0].new_start + 1 if merged.hunks else 1
+        return Made(before, after, line)
+
+
+def _hunks(live: BufferText, merged: Merged) -> list[Hunk]:
+    """The merge's hunks for the buffer as it is, bytes that are no UTF-8 included."""
+    if not merged.hunks and live.text == EMPTY and merged.text.eol:
+        return [Hunk(0, 1, ("",), 0)]  # no byte becomes one newline
+    return restored(live.raw.lines, live.text.lines, merged.hunks)

@@ -1,0 +1,427 @@
+"""What the user decides about pending edits, carried out in buffers and on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Final, Literal
+
+from anyio import to_thread
+
+from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.hunks import Hunk, diff
+from acp_nvim.edits.pending import Pending, Restoration
+from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.workspace import disk, nofollow
+from acp_nvim.workspace.file_changes import text_of
+from acp_nvim.workspace.file_format import BinaryError, Decoded, Format, decode, encode
+from acp_nvim.workspace.layout_changes import lay
+from acp_nvim.workspace.nofollow import Rights
+from acp_nvim.workspace.obstacles import Blocked
+from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.pending_edits import Edits
+from acp_nvim.workspace.ports import BufferText, Change, Closed
+from acp_nvim.workspace.refusals import why
+from acp_nvim.workspace.replaced_files import Replaced, in_order, inside, not_the_agents
+from acp_nvim.workspace.snapshots.snapshots import below, read, read_stamped
+from acp_nvim.workspace.text_fit import restored, unencodable
+
+ATTEMPTS: Final = 20
+"""How often a text is put into a buffer that keeps moving."""
+
+Verdict = Literal["accept", "reject"]
+
+
+MEANWHILE: Final = "has changed meanwhile: look again"
+
+
+class Refused(Exception):
+    """A text could not be put where it belongs; the message says why in one line."""
+
+
+class Decide:
+    """Accept, reject and take back; answers are lines for the user."""
+
+    def __init__(self, edits: Edits) -> None:
+        self._edits = edits
+        self._ledger = edits.ledger
+        self._replaced = Replaced()
+
+    async def hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
+        """Decide the hunk at a 0-based row of the live text."""
+        async with self._edits.alone(path):
+            seen, rounds = await self._seen(path)
+        if verdict == "reject" and seen is not None and inside(self._ledger, [seen]):
+            return await self.files(verdict, [seen])
+        await self._edits.look(path)
+        async with self._edits.alone(path):
+            await self._edits.sync(path)
+            same = self._edits.rounds[path] == rounds
+            return await self._hunk(verdict, path, row, self._ledger.get(path) if same else seen)
+
+    async def _seen(self, path: str) -> tuple[Pending | None, int]:
+        """What is pending in a file as the user sees it, and how often agents have changed it."""
+        await self._edits.hear(path)
+        return self._ledger.get(path), self._edits.rounds[path]
+
+    async def _hunk(self, verdict: Verdict, path: str, row: int, seen: Pending | None) -> list[str]:
+        """``seen`` is what was pending when the user decided: of that he knows the row."""
+        entry = self._ledger.get(path)
+        if entry is None:
+            return [f"nothing is pending in {Path(path).name}"]
+        meant = seen.hunk_at(row) if seen is not None else None
+        hunk = None
+        if not _whole(entry):
+            hunk = entry.like(seen, meant) if seen and meant else entry.hunk_at(row)
+        if hunk is None and not _whole(entry) and meant is None:
+            return [f"no pending hunk in line {row + 1}"]
+        if hunk is None and seen is not None and not (_whole(entry) and _whole(seen)):
+            return [f"the hunk in line {row + 1} {MEANWHILE}"]
+        notes = await self._file(verdict, entry, hunk)
+        after = self._edits.next_hunk(path, hunk.new_start if hunk else 0)
+        self._edits.push("next_hunk", *(after or ()))
+        return notes
+
+    async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
+        """Decide all that is pending in these files."""
+        scope = {entry.path for entry in entries}
+        if verdict == "reject":
+            entries = [*entries, *inside(self._ledger, entries)]
+        paths = [path for entry in entries for path in (entry.path, entry.origin) if path]
+        async with self._edits.alone(*paths):
+            seen = [(entry.path, *await self._seen(entry.path)) for entry in entries]
+        for path in paths:
+            await self._edits.look(path)
+        async with self._edits.alone(*paths):
+            for entry in entries:
+                await self._edits.sync(entry.path)
+            rounds = self._edits.rounds
+            changed = {path: then for path, then, count in seen if rounds[path] != count}
+            paths, notes = self._free([entry.path for entry in entries], scope, verdict)
+            return [*notes, *(await self._files(verdict, paths, changed) if paths else ())]
+
+    def _free(
+        self, paths: Sequence[str], scope: AbstractSet[str], verdict: Verdict
+    ) -> tuple[list[str], list[str]]:
+        """Without the files that cannot be rejected, as something of the user's is in a folder that
+        stands there; and lines that say so.
+        """
+        if verdict == "accept":
+            return list(paths), []
+        notes: list[str] = []
+        blocked: list[str] = []
+        for path in paths:
+            entry = self._ledger.get(path)
+            name = not_the_agents(self._ledger, entry) if entry is not None else ""
+            if name:
+                blocked.append(path)
+                why = f"a folder is there now that holds {name}"
+                notes.append(f"{Path(path).name} was left as it is: {why}")
+        free = [path for path in paths if path not in blocked]
+        kept = {path for path in free if any(below(path, folder) for folder in blocked)} - scope
+        return [path for path in free if path not in kept], notes
+
+    async def _files(
+        self, verdict: Verdict, paths: Sequence[str], seen: Mapping[str, Pending | None]
+    ) -> list[str]:
+        """``seen`` is what was pending in files that agents have changed since the user decided."""
+        found = [now for path in paths if (now := self._ledger.get(path)) is not None]
+        if not found:
+            return ["nothing is pending there"]
+        if verdict == "reject":
+            return await self._carry_out(self._ledger.reject_files([e.path for e in found]), found)
+        steps: list[Restoration] = []
+        notes: list[str] = []
+        for entry in found:
+            steps += self._accept(entry, seen.get(entry.path, entry))
+            if self._ledger.get(entry.path) is not None:
+                notes.append(f"{Path(entry.path).name} {MEANWHILE}")
+        return [*await self._carry_out(steps, found), *notes]
+
+    def _accept(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
+        """Keep what the user knew of when he said so; what an agent did since stays pending."""
+        if entry == seen:
+            return self._ledger.accept(entry.path)
+        if seen is not None and not (_whole(entry) or _whole(seen) or entry.base is None):
+            known = {(seen.removed_lines(hunk), hunk.lines) for hunk in seen.hunks}
+            self._ledger.accept_hunks(
+                entry.path, [h for h in entry.hunks if (entry.removed_lines(h), h.lines) in known]
+            )
+        return []
+
+    async def unreject(self) -> list[str]:
+        """Take the last reject back."""
+        paths = self._ledger.unreject_paths()
+        for path in paths:
+            await self._edits.look(path)
+        async with self._edits.alone(*paths):
+            if not paths or paths != self._ledger.unreject_paths():
+                return ["nothing was rejected"]
+            present: dict[str, Text | None] = {}
+            for path in paths:
+                present[path] = await self._edits.sync(path)
+            return await self._carry_out(self._ledger.unreject(present), [], Act.RETURNED)
+
+    async def _file(self, verdict: Verdict, entry: Pending, hunk: Hunk | None) -> list[str]:
+        decide = self._ledger.accept if verdict == "accept" else self._ledger.reject
+        return await self._carry_out(decide(entry.path, hunk), [entry])
+
+    # ---- in buffers and on disk
+
+    async def _carry_out(
+        self, steps: Sequence[Restoration], entries: Sequence[Pending], act: Act = Act.DECIDED
+    ) -> list[str]:
+        """Do what a decision asks for; where that cannot be, what was pending is so again."""
+        before = {entry.path: entry for entry in entries}
+        notes: list[str] = []
+        stays: set[str] = set()
+        async with self._edits.carrying_out([step.path for step in steps], act):
+            for step in in_order(steps):
+                if step.path in stays:
+                    self._ledger.reinstated(step.path, step.before, before.get(step.path))
+                    continue
+                done, said = await self._step(step, before.get(step.path))
+                notes += said
+                if not done:
+                    stays |= self._other_end(step, entries)
+                    present = await self._present_text(step)
+                    self._ledger.reinstated(step.path, present, before.get(step.path))
+        touched = {step.path for step in steps} | before.keys()
+        self._edits.changed(*touched)
+        return notes
+
+    async def _step(self, step: Restoration, entry: Pending | None) -> tuple[bool, list[str]]:
+        """Carry out one step; returns whether it is done, and what the user is to know of it."""
+        name = Path(step.path).name
+        notes = [f"{name}: {step.note}"] if step.note else []
+        try:
+            await self._apply(step, entry)
+            self._note(step)
+        except (Refused, RequestError) as error:
+            return False, [*notes, f"{name} was left as it is: {refused_why(error)}"]
+        return True, notes
+
+    def _other_end(self, step: Restoration, entries: Sequence[Pending]) -> set[str]:
+        """Where the file stays that could not be moved to this path. What a move that could not be
+        taken back has left pending is gone.
+        """
+        if step.before is not None:
+            return set()
+        rejected = {entry.path for entry in entries if entry.origin == step.path}
+        again = self._ledger.get(step.path)
+        if again is None or again.origin is None:
+            return rejected
+        self._ledger.restored(step.path, None, None)
+        return {again.origin}
+
+    async def _present_text(self, step: Restoration) -> Text | None:
+        """What the file holds that a decision could not be carried out on."""
+        try:
+            return await self._edits.live(step.path, gone=step.before is None)
+        except RequestError:  # it leads elsewhere, or is no file any more
+            return step.before
+
+    def _note(self, step: Restoration) -> None:
+        """What a decision made of an agent's file is no change of the user's own."""
+        if step.before != step.after:
+            live = self._edits.mirrors.get(step.path)
+            after = live.text if live and step.after is not None else step.after
+            self._edits.checkpoints.did(step.path, step.before, after, agent=False)
+
+    async def _apply(self, step: Restoration, entry: Pending | None) -> None:
+        now = self._ledger.get(step.path)
+        laid = now is not None and now.relaid != ""
+        if step.before == step.after and not (laid or (entry is not None and entry.relaid)):
+            return
+        gone = entry is not None and entry.live is None
+        present = await self._edits.live(step.path, gone=gone)
+        if present != step.before:
+            raise Refused("it has changed meanwhile")
+        live = self._edits.mirrors.get(step.path)
+        if live and step.after and entry and entry.conflict and step.after == entry.theirs:
+            await self._take_theirs(step.path, live, step.after)
+        elif step.after is None:
+            await self._remove(step.path)
+        else:
+            whole = entry is not None and entry.base == step.after and not laid
+            agents = self._edits.layouts.agents.get(step.path) if laid and entry is None else None
+            if gone:
+                await self._give_way(step)
+            try:
+                await self.put(step.path, step.before, step.after, whole, agents)
+            except (Refused, RequestError):
+                await to_thread.run_sync(self._replaced.come_back, step.path)
+                raise
+            self._edits.rights.pop(step.path, None)
+
+    async def _give_way(self, step: Restoration) -> None:
+        """Nothing stands where a file comes back. Refused."""
+        try:
+            await to_thread.run_sync(self._replaced.give_way, step.path)
+        except Blocked as error:
+            raise Refused(str(error)) from error
+        except OSError as error:
+            raise Refused(error.strerror or str(error)) from error
+
+    async def _take_theirs(self, path: str, live: BufferText, theirs: Text) -> None:
+        """The buffer becomes what the agent left on disk, or had left there before the user's own
+        text was saved over it (an autosave decides nothing).
+        """
+        try:
+            data, stamp = await to_thread.run_sync(read_stamped, path)
+            if data is None:  # what is no file is refused by its kind
+                data = await to_thread.run_sync(nofollow.read, path)
+            now = text_of(data, live.format)
+            without_crs = text_of(data, live.format.with_crs())
+        except BinaryError as error:
+            raise Refused(str(error)) from error
+        except OSError as error:
+            raise Refused(error.strerror or str(error)) from error
+        if now == live.text and not live.modified:
+            await self.put(path, live.text, theirs)
+            return
+        if theirs not in (now, without_crs):
+            raise Refused("the file on disk has changed again")
+        outcome = await self._edits.bring(live, theirs, modified=False, stamp=stamp)
+        if outcome != "done":
+            raise Refused(f"the buffer or its file has {outcome}")
+
+    async def _remove(self, path: str) -> None:
+        """Delete the file; its buffer is emptied, and gone unless a window shows it."""
+        self._edits.layouts.note(path, await self._present(path))
+        try:
+            was = await to_thread.run_sync(nofollow.remove, path)
+        except OSError as error:
+            raise Refused(f"it cannot be deleted, {error.strerror}") from error
+        if was is not None:
+            self._edits.rights[path] = Rights.of(was)
+        await to_thread.run_sync(self._replaced.come_back, path)
+        self._edits.known[path] = None
+        live = self._edits.mirrors.get(path)
+        if live is not None:
+            await self._edits.bridge.call("acp.buffers.disk_changes", "vacate", live.bufnr)
+            self._edits.mirrors.forget(path)
+            await self._edits.mirrors.read(Place(path, path))
+
+    async def put(
+        self,
+        path: str,
+        before: Text | None,
+        after: Text,
+        whole: bool = False,
+        laid: Format | None = None,
+    ) -> None:
+        """Make this the text of the file, by hunks in its buffer, saved as after an agent's write.
+
+        ``before`` is what a file that exists must hold; with ``whole`` nothing of an agent's is
+        left in it afterwards, with ``laid`` it is to lie so. Raises Refused and RequestError;
+        nothing has changed then.
+        """
+        place = Place(path, path)
+        for _ in range(ATTEMPTS):
+            live, stored = await self._loaded(place)
+            there = await _is_there(path)
+            known = live if isinstance(live, BufferText) else stored
+            present = known.format if known and there else None
+            layout = laid or self._edits.layouts.wanted(path, present, before, after, whole)
+            if isinstance(live, Closed):
+                await self._put_on_disk(place, after, layout or present or Format(), live)
+                return
+            if before is not None and live.text != before:
+                raise Refused("it has changed meanwhile")
+            if layout is not None and layout != live.format:
+                await lay(self._edits.bridge, live, layout)
+                live = await self._edits.mirrors.read(place)
+                if isinstance(live, Closed):
+                    continue
+            if await self._write(live, after, fresh=stored is not None, there=there):
+                saving = self._edits.mirrors.saving.pop(path, None)
+                if saving is not None:
+                    self._edits.ledger.formatted(path, after, saving.found)
+                    if saving.saved:
+                        self._edits.known[path] = saving.found
+                        self._edits.layouts.lies(path, saving.found, live.format)
+                return
+        raise Refused("the buffer keeps changing")
+
+    async def _present(self, path: str) -> Format | None:
+        """How a file lies on disk; None where there is none, or no text."""
+        live = self._edits.mirrors.get(path)
+        data = await to_thread.run_sync(_read, path)
+        if live is not None or data is None:
+            return live.format if live else None
+        try:
+            return decode(data).format
+        except BinaryError:
+            return None
+
+    async def _loaded(self, place: Place) -> tuple[BufferText | Closed, Decoded | None]:
+        """The buffer; where it was loaded just now, what it was loaded from as well."""
+        live = await self._edits.mirrors.read(place)
+        if isinstance(live, BufferText):
+            return live, None
+        limit = self._edits.options().message_bytes
+        stored = disk.stored(place, limit, live.fileencodings, live.fileformats)
+        fresh = await self._edits.mirrors.load(place, stored.format if stored else None)
+        return fresh, stored or Decoded(EMPTY, Format())
+
+    async def _write(self, live: BufferText, after: Text, fresh: bool, there: bool) -> bool:
+        """Try once; False when the buffer has moved."""
+        options = self._edits.options()
+        hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
+        lacking = unencodable(hunks, live.format.encoding)
+        if lacking:
+            raise Refused(lacking)
+        change = Change(
+            hunks,
+            eol=after.eol,
+            empty=after == EMPTY,
+            save=options.save if there or options.save == "never" else "always",
+            autocmds=options.autocmds,
+            fresh=fresh,
+            synced=live.stale,
+            rights=None if there else self._edits.rights.get(self._edits.mirrors.path(live)),
+        )
+        written = await self._edits.mirrors.write(live, change)
+        if written.outcome not in ("done", "moved", "busy"):
+            raise Refused(written.why)
+        return written.outcome == "done"
+
+    async def _put_on_disk(self, place: Place, after: Text, layout: Format, closed: Closed) -> None:
+        """Write past Neovim, which cannot load the file."""
+        if closed.taken:
+            raise Refused(closed.why)
+        try:
+            data = encode(after, layout)
+        except UnicodeEncodeError as error:
+            raise Refused(f"it cannot be written: {error.reason}") from error
+        rights = self._edits.rights.get(place.real)
+        await to_thread.run_sync(disk.write, place, data, rights)
+        self._edits.known[place.real] = after
+        self._edits.layouts.lies(place.real, after, layout)
+
+
+def _whole(entry: Pending) -> bool:
+    """Whether the file can be decided as a whole only."""
+    return not entry.hunks or entry.conflict or entry.live is None
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        return read(path)
+    except OSError:
+        return None
+
+
+def refused_why(error: Refused | RequestError) -> str:
+    """The reason alone, in one line."""
+    return why(error) if isinstance(error, RequestError) else str(error)
+
+
+async def _is_there(path: str) -> bool:
+    try:
+        return await to_thread.run_sync(nofollow.info, path) is not None
+    except OSError as error:
+        raise Refused(error.strerror or str(error)) from error

@@ -1,0 +1,161 @@
+"""Which file a path means, and whether an agent may touch it without a question."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from acp_nvim.session.questions.globs import alternatives
+from acp_nvim.workspace.refusals import refusal
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A path as the agent spelled it, and the absolute path of what it means, symlinks resolved."""
+
+    path: str
+    real: str
+
+
+def place(path: str) -> Place:
+    """Resolve a path; the file need not exist. RequestError when the path is not absolute."""
+    if "\0" in path:
+        raise refusal("missing", path, "a path cannot hold a NUL character")
+    if not os.path.isabs(path):  # noqa: PTH117
+        raise refusal("relative", path, "not an absolute path")
+    return Place(path, os.path.realpath(path))
+
+
+def below(real: str, roots: Sequence[str]) -> str | None:
+    """The part of a resolved path below the first root that holds it; None when outside of all.
+
+    The root itself gives ``''``. Where the spelling does not tell (a file system that folds case,
+    a bind mount), the directories above the path are compared with the roots by their inodes.
+    """
+    folded = os.path.normcase(real)
+    for root in roots:
+        stem = _stem(root)
+        if folded == stem or folded.startswith(stem + os.sep):
+            return real[len(stem) + 1 :]
+    return _below_by_identity(Path(real), [_stem(root) or os.sep for root in roots])
+
+
+@lru_cache(maxsize=64)
+def _stem(root: str) -> str:
+    """A root as it was resolved when first asked for, which a later symlink cannot move."""
+    return os.path.normcase(os.path.realpath(root)).rstrip(os.sep)
+
+
+def _below_by_identity(real: Path, roots: Sequence[str]) -> str | None:
+    wanted = {identity for root in roots if (identity := _identity(Path(root))) is not None}
+    for parent in [real, *real.parents] if wanted else []:
+        if _identity(parent) in wanted:
+            return "" if parent == real else str(real.relative_to(parent))
+    return None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode; None for what does not exist or cannot be asked."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def matches(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
+    """Whether one of the globs names this file.
+
+    A glob without a slash matches any part of the path, one with slashes the whole of it, with
+    ``**`` for any number of parts, ``{a,b}`` for either; a glob that is absolute (or begins with
+    ``~``) is compared with the absolute path. One that begins with ``!`` takes away what others
+    name, wherever it stands. ``inside`` is the path below the session's directory,
+    None when it is outside: the name of a directory that the user works in names nothing in it.
+    Case makes no difference. Both what the path says and what it resolves to count.
+    """
+    if not globs:
+        return False
+    named, spared = _compiled(tuple(globs))
+    shown = real = place.real.replace(os.sep, "/")
+    if inside is not None:
+        shown = "/" + inside.replace(os.sep, "/")
+    if named.match(shown, real) and not spared.match(shown, real):
+        return True
+    name = "/" + place.path.replace(os.sep, "/").rstrip("/").rpartition("/")[2]
+    return not shown.endswith(name) and named.match(name) and not spared.match(name)
+
+
+class _Patterns(msgspec.Struct, frozen=True):
+    """One expression for all globs below a directory, one for all absolute ones."""
+
+    anywhere: re.Pattern[str] | None
+    anchored: re.Pattern[str] | None
+
+    def match(self, shown: str, real: str = "") -> bool:
+        """Whether a path below its directory, or as a whole, is meant."""
+        if self.anywhere is not None and self.anywhere.fullmatch(shown):
+            return True
+        return self.anchored is not None and self.anchored.fullmatch(real) is not None
+
+
+@lru_cache(maxsize=32)
+def _compiled(globs: tuple[str, ...]) -> tuple[_Patterns, _Patterns]:
+    """What is named, and what is taken away."""
+    written = [one for glob in globs for one in alternatives(glob)]
+    named = [glob for glob in written if not glob.startswith("!")]
+    return _patterns(named), _patterns([glob[1:] for glob in written if glob.startswith("!")])
+
+
+def _patterns(globs: Sequence[str]) -> _Patterns:
+    anywhere, anchored = [], []
+    for glob in globs:
+        expanded = os.path.expanduser(glob).replace(os.sep, "/")  # noqa: PTH111
+        if expanded.startswith("/"):
+            anchored.append(_translate(expanded[1:]))
+        else:
+            below_it = "" if "/" in glob else "(?:/.*)?"
+            anywhere.append(_translate(expanded) + below_it)
+    return _Patterns(_any(anywhere, "(?:.*/)?"), _any(anchored))
+
+
+def _any(patterns: list[str], before: str = "") -> re.Pattern[str] | None:
+    if not patterns:
+        return None
+    return re.compile(f"/{before}(?:" + "|".join(patterns) + ")", re.IGNORECASE | re.DOTALL)
+
+
+_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
+
+
+def _class(token: str) -> str:
+    """A choice of characters; what makes no sense as one stands for itself."""
+    inner = re.sub(r"[\\\[&|~]", r"\\\g<0>", token[1:-1])
+    written = "[" + ("^" + inner[1:] if inner.startswith("!") else inner) + "]"
+    try:
+        re.compile(written)
+    except re.error:
+        return re.escape(token)
+    return written
+
+
+def _translate(glob: str) -> str:
+    """A glob as a regular expression over a path with slashes."""
+    parts = []
+    for token in _TOKEN.findall(glob):
+        if token == "**/":
+            parts.append("(?:.*/)?")
+        elif token == "**":
+            parts.append(".*")
+        elif token == "*":
+            parts.append("[^/]*")
+        elif token == "?":
+            parts.append("[^/]")
+        elif len(token) > 1:
+            parts.append(_class(token))
+        else:
+            parts.append(re.escape(token))
+    return "".join(parts)

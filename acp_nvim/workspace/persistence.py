@@ -1,0 +1,204 @@
+"""What outlives the process: pending edits, rejects that can be taken back, checkpoints.
+
+The journal has them as this process knows them; the next one puts them back, and then has a look at
+what the user did to files and buffers meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from anyio import to_thread
+
+from acp_nvim.agent.child.tree import true_within
+from acp_nvim.edits import serialize
+from acp_nvim.edits.records import Reader, Writer, decoded
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+from acp_nvim.workspace import disk
+from acp_nvim.workspace.commits import Commits
+from acp_nvim.workspace.file_format import Format
+from acp_nvim.workspace.journal import Contents, Journal, Made
+from acp_nvim.workspace.journal_file import JournalFile
+from acp_nvim.workspace.nofollow import Rights
+from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.pending_edits import Edits
+from acp_nvim.workspace.rewind import Rewind
+from acp_nvim.workspace.snapshots import serialize as checkpoints
+from acp_nvim.workspace.snapshots.checkpoints import Checkpoint
+from acp_nvim.workspace.snapshots.serialize import Frozen
+
+LAYOUT, LAID, APART, RIGHTS, HEAD = "layout", "laid", "apart", "rights", "head"
+ORPHANED_S: Final = 0.2
+"""How long after its pipes a Neovim that was killed may be there."""
+MOVING: Final = 3
+"""Of a session's checkpoints, how many of the latest may still be added to."""
+
+
+class Outliving:
+    """Keeps the journal of a host, or takes up that of the one before it."""
+
+    def __init__(
+        self,
+        edits: Edits,
+        rewind: Rewind,
+        commits: Commits,
+        tasks: Tasks,
+        problem: Callable[[str], None],
+    ) -> None:
+        self.cut_until = 0
+        """Until when an agent may have been at work whose turn the host before this one did not
+        outlive, in nanoseconds.
+        """
+        self._edits = edits
+        self._rewind = rewind
+        self._commits = commits
+        self._tasks = tasks
+        self._journal = Journal(self._contents, problem)
+        self._begun = False
+        self._frozen: dict[int, Frozen] = {}
+        self._parent = os.getppid()
+        self._leaving = False
+        self.touch = self._journal.touch
+
+    def begin(self, state: Path, run: str) -> None:
+        """Keep a journal below `stdpath('state')` from now on; ``run`` names this Neovim."""
+        if self._begun:
+            return
+        self._begun = True
+        self._journal.begin(JournalFile(state / "acp" / "journal" / run))
+        self._tasks.start_soon(self._journal.run)
+
+    def leaving(self) -> None:
+        """Neovim ends: nobody will take up anything."""
+        self._leaving = True
+        self._journal.stop()
+
+    async def close(self) -> None:
+        """This process ends. Unless Neovim does, or is dead, the journal is the next one's."""
+        if self._leaving or await true_within(self._is_orphan, ORPHANED_S):
+            await self._journal.remove()
+
+    def _is_orphan(self) -> bool:
+        return os.getppid() != self._parent
+
+    # -- what there is --------------------------------------------------------------------------
+
+    def _contents(self) -> Contents:
+        """The present: all of it in one go of the loop."""
+        edits = self._edits
+        made, undo = self._rewind.checkpoints.lists()
+        others: dict[tuple[str, str], Made] = {
+            (LAYOUT, path): (layout, _plain) for path, layout in edits.layouts.all().items()
+        }
+        others |= {(LAID, path): (laid, _plain) for path, laid in edits.layouts.agents.items()}
+        others |= {(APART, path): (text, Writer.text) for path, text in edits.bases.items()}
+        others |= {(HEAD, root): (head, _plain) for root, head in self._commits.heads.items()}
+        others |= {(RIGHTS, path): (rights, _plain) for path, rights in edits.rights.items()}
+        frozen: dict[int, Frozen] = {}
+        lists = [
+            {n: self._freeze(found, frozen) for n, found in all_of.items()}
+            for all_of in (made, undo)
+        ]
+        self._frozen = frozen
+        return Contents(edits.ledger.state(), lists[0], lists[1], others)
+
+    def _freeze(self, found: list[Checkpoint], frozen: dict[int, Frozen]) -> list[Frozen]:
+        settled = len(found) - MOVING
+        result: list[Frozen] = []
+        for at, checkpoint in enumerate(found):
+            known = self._frozen.get(id(checkpoint))
+            if known is None or (at >= settled and not _is_same(*known)):
+                known = checkpoint, _copy(checkpoint)
+            frozen[id(checkpoint)] = known
+            result.append(known)
+        return result
+
+    # -- what there was -------------------------------------------------------------------------
+
+    def put_back(self) -> int:
+        """All that the process before this one had written, as it was then; blocks. Returns how
+        many of its records are lost.
+        """
+        reader, edits = self._journal.read(), self._edits
+        edits.ledger.take_over(serialize.read(reader))
+        for path, layout in reader.of(LAYOUT, Format):
+            edits.layouts.note(decoded(path), layout)
+        for path, layout in reader.of(LAID, Format):
+            edits.layouts.agents[decoded(path)] = layout
+        edits.bases |= {
+            decoded(key): text for key, text in serialize.found(reader, APART, bytes, Reader.text)
+        }
+        for path, rights in reader.of(RIGHTS, Rights):
+            edits.rights[decoded(path)] = rights
+        for root, head in reader.of(HEAD, str):
+            self._commits.heads[decoded(root)] = head
+        self._rewind.checkpoints.take_over(
+            checkpoints.read(reader, checkpoints.CHECKPOINT),
+            checkpoints.read(reader, checkpoints.UNDO),
+        )
+        self.touch()
+        return reader.lost
+
+    def revived(self, session: Session) -> None:
+        """A session goes on here that has edits and checkpoints."""
+        self._edits.revived(session)
+        self._rewind.revived(session)
+
+    async def catch_up(self, shown: Iterable[str]) -> None:
+        """What became of the files meanwhile is the user's doing. ``shown`` are files whose hunks
+        are marked in Neovim.
+        """
+        edits, state = self._edits, self._edits.ledger.state()
+        edits.push("pending", list(state.files))
+        for path in [*state.files, *state.settled]:
+            async with edits.alone(path):
+                await edits.sync(path)
+                await self._settle(path)
+        edits.changed(*shown, *state.files)
+
+    async def _settle(self, path: str) -> None:
+        """Of a conflict nothing is left where buffer and file are one text again: the user has
+        saved his.
+        """
+        entry, live = self._edits.ledger.get(path), self._edits.mirrors.get(path)
+        if entry is None or not entry.conflict or live is None:
+            return
+        try:
+            stored = await to_thread.run_sync(
+                disk.saved, Place(path, path), self._edits.options().message_bytes, live.format
+            )
+        except RequestError:
+            return
+        if stored == entry.live:
+            self._edits.bases.pop(path, None)
+            self._edits.ledger.resolved(path, stored)
+
+
+def _is_same(present: Checkpoint, then: Checkpoint) -> bool:
+    """Whether nothing has come to it: it only grows, but for its trees and what agents did."""
+    grown = len(present.touched) != len(then.touched) or len(present.late) != len(then.late)
+    same = present.trees == then.trees and present.doings == then.doings
+    same = same and present.ends == then.ends
+    return not grown and same and present.reasons == then.reasons
+
+
+def _copy(checkpoint: Checkpoint) -> Checkpoint:
+    return msgspec.structs.replace(
+        checkpoint,
+        trees=dict(checkpoint.trees),
+        reasons=list(checkpoint.reasons),
+        touched=dict(checkpoint.touched),
+        late=dict(checkpoint.late),
+        doings=dict(checkpoint.doings),
+        ends=list(checkpoint.ends),
+    )
+
+
+def _plain(_: Writer, path: str, value: Any) -> Any:
+    return value

@@ -1,0 +1,226 @@
+"""Checkpoints made before prompts, listed, and brought back: files and buffers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from anyio import to_thread
+
+from acp_nvim.editor.bridge import NvimError
+from acp_nvim.edits.agent_bases import Act
+from acp_nvim.edits.text import Text
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+from acp_nvim.workspace import checkpoint_diff
+from acp_nvim.workspace.disk_changes import DiskEdits
+from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.pending_edits import Edits
+from acp_nvim.workspace.restore_choice import Choice, choose, question
+from acp_nvim.workspace.restoring import Restoring, expected
+from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints
+from acp_nvim.workspace.snapshots.snapshots import Snapshots, below
+from acp_nvim.workspace.snapshots.store import StoreError, names
+
+LABEL: Final = 60
+"""Characters of a prompt that a checkpoint is called by."""
+NONE: Final = (
+    "no checkpoints yet: one is made before each prompt, and they are known as long as the Neovim "
+    "lives that made them"
+)
+ANSWERS: Final = ("restore them too", "leave them as they are")
+Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
+"""Puts a question with its answers; returns the number of the one that was chosen."""
+NOTHING: Final = "no restore to undo; :Acp checkpoints lists what there is"
+
+
+class Rewind:
+    """Makes and restores the checkpoints of all sessions."""
+
+    def __init__(
+        self, edits: Edits, checkpoints: Checkpoints, disk_edits: DiskEdits, snapshots: Snapshots
+    ) -> None:
+        self.checkpoints = checkpoints
+        self._edits = edits
+        self._restoring = Restoring(edits, snapshots)
+        self._disk = disk_edits
+        self._snapshots = snapshots
+        self._prompts: dict[int, tuple[Prompt | None, int]] = {}
+
+    def number(self, session: Session, prompt: Prompt) -> int:
+        """A prompt goes out, perhaps once more; returns its number, 1 for the session's first."""
+        last, n = self._prompts.get(session.n, (None, 0))
+        if last is not prompt:
+            n += 1
+        self._prompts[session.n] = prompt, n
+        return n
+
+    async def keep(self, session: Session, n: int, label: str) -> Checkpoint:
+        """Keep the state before prompt ``n``; `complete` it after a look at the directories."""
+        checkpoint = await self._present(session, n, label)
+        self.checkpoints.add(session.n, checkpoint)
+        self._tell(session)
+        return checkpoint
+
+    def revived(self, session: Session) -> None:
+        """A session goes on whose checkpoints another process has made."""
+        numbers = [checkpoint.n for checkpoint in self.checkpoints.kept(session.n)]
+        self._prompts[session.n] = None, max(numbers, default=0)
+        self._tell(session)
+
+    def _tell(self, session: Session) -> None:
+        labels = {kept.n: kept.label for kept in self.checkpoints.kept(session.n)}
+        session.checkpoints = [{"n": n, "label": label} for n, label in labels.items()]
+        session.change("checkpoints")
+
+    def complete(self, checkpoint: Checkpoint, session: Session) -> None:
+        """The directories have been looked at."""
+        checkpoint.trees.clear()
+        checkpoint.trees.update(self._snapshots.trees(session.roots))
+        checkpoint.reasons[:] = self._snapshots.reasons(session.roots)
+
+    async def _present(self, session: Session, n: int, label: str) -> Checkpoint:
+        roots = [Place(root, root).real for root in session.roots]
+        words = " ".join(label.split())
+        return self.checkpoints.make(
+            n,
+            words if len(words) <= LABEL else words[: LABEL - 1] + "…",
+            session.roots,
+            await self._unsaved(roots),
+            self._edits.ledger.files(),
+        )
+
+    async def _unsaved(self, roots: Sequence[str]) -> dict[str, Text]:
+        """Buffers with unsaved edits below these directories."""
+        try:
+            found: list[dict[str, Any]] = await self._edits.bridge.call(
+                "acp.buffers.disk_changes", "unsaved"
+            )
+        except NvimError:
+            return {}  # Neovim is closing
+        return {
+            item["path"]: Text(tuple(item["lines"]), bool(item["eol"]))
+            for item in found
+            if any(below(item["path"], root) for root in roots)
+        }
+
+    # ---- seeing
+
+    async def listed(self, session: Session) -> list[str]:
+        """The checkpoints of a session with what changed since, newest first, as Markdown."""
+        kept = self.checkpoints.kept(session.n)
+        if not kept:
+            return [NONE]
+        await self._disk.look(session.roots)
+        now = self._snapshots.trees(session.roots)
+        lines: list[str] = []
+        for checkpoint in reversed(kept):
+            lines += await self._line(session, checkpoint, now)
+        return lines
+
+    async def changes(self, session: Session, n: int) -> list[str]:
+        """What changed since the checkpoint before prompt ``n``, as a unified diff."""
+        checkpoint = self.checkpoints.get(session.n, n)
+        if checkpoint is None:
+            return [self._missing(session, n)]
+        await self._disk.look(session.roots)
+        present = await self._present(session, n, "")
+        plan = await self.checkpoints.plan(session.n, checkpoint, present.trees)
+        found = await to_thread.run_sync(
+            checkpoint_diff.rows, checkpoint, present, plan, session.cwd
+        )
+        return found or [f"nothing has changed since before prompt {n}"]
+
+    async def _line(
+        self, session: Session, checkpoint: Checkpoint, now: dict[str, str]
+    ) -> list[str]:
+        at = time.strftime("%H:%M:%S", time.localtime(checkpoint.time))
+        head = f"{checkpoint.n:3}  {at}  {checkpoint.label}"
+        try:
+            paths = await self.checkpoints.since(checkpoint, now)
+            changed = names(paths, session.cwd)
+            became = f"{len(paths)} changed since: {changed}" if paths else "as now"
+        except StoreError as error:
+            became = str(error)
+        return [head, f"     {became}", *(f"     {reason}" for reason in checkpoint.reasons)]
+
+    # ---- bringing back
+
+    async def restore(
+        self, session: Session, n: int | None, ask: Ask, *, every: bool = False
+    ) -> list[str]:
+        """Bring what agents changed back to before prompt ``n``, with ``every`` what the user
+        changed, too; None: undo the last restore. ``ask`` names the files that both changed.
+        """
+        spared: set[str] = set()
+        agreed: set[str] = set()
+        while True:
+            if session.status in ("running", "cancelling"):
+                return ["a turn is running: cancel it before files are restored"]
+            await self._disk.over(session)
+            await self._disk.look(session.roots)
+            async with self._edits.alone():
+                then = self._then(session, n)
+                if then is None:
+                    return [NOTHING if n is None else self._missing(session, n)]
+                await self._snapshots.look(session.roots)
+                present, choice = await self._chosen(session, then, every=every, undo=n is None)
+                open_ = [path for path in choice.both if path not in spared | agreed]
+                if not open_:
+                    return await self._restore(session, n, then, present, choice.without(spared))
+            since_then = "the restore" if n is None else f"prompt {n}"
+            words = question(open_, choice.unknown, session.cwd, since_then)
+            answer = await ask(words, ANSWERS)
+            if answer is None:
+                return ["nothing was restored"]
+            (agreed if answer == 0 else spared).update(open_)
+
+    def _then(self, session: Session, n: int | None) -> Checkpoint | None:
+        if n is None:
+            return self.checkpoints.last_undo(session.n)
+        return self.checkpoints.get(session.n, n)
+
+    async def _chosen(
+        self, session: Session, then: Checkpoint, *, every: bool, undo: bool
+    ) -> tuple[Checkpoint, Choice]:
+        """The present state, and what the restore does to it."""
+        present = await self._present(session, then.n, f"before restore {then.n}")
+        plan = await self.checkpoints.plan(session.n, then, present.trees, undo)
+        for path in plan.touched:
+            present.touched[path] = await self._edits.sync(path)
+        choice = await to_thread.run_sync(
+            lambda: choose(plan, then, present, every=every, undo=undo)
+        )
+        choice.notes.extend(plan.reasons)
+        return present, choice
+
+    async def _restore(
+        self, session: Session, n: int | None, then: Checkpoint, present: Checkpoint, choice: Choice
+    ) -> list[str]:
+        present.doings.update(await to_thread.run_sync(expected, choice, then))
+        if n is not None:  # before anything is done: a restore that is cut can be undone
+            self.checkpoints.restored(session.n, present)
+        act = Act.DECIDED if n is not None else Act.RETURNED
+        async with self._edits.carrying_out(choice.found, act):
+            notes, count = await self._restoring.carry_out(choice, then, present)
+        if n is None:
+            self.checkpoints.take_undo(session.n)
+        await self._snapshots.look(list(then.trees))  # what changed now is no agent's
+        what = "the restore was undone" if n is None else f"restored to before prompt {then.n}"
+        said = f"{what}: {count} file{'' if count == 1 else 's'} changed"
+        if choice.stay and n is not None:
+            stay = len(choice.stay)
+            said += f"; {stay} that only you changed stay{'s' if stay == 1 else ''}"
+        return [said, *notes, *choice.notes]
+
+    def _missing(self, session: Session, n: int) -> str:
+        kept = self.checkpoints.kept(session.n)
+        if not kept:
+            return "this session has no checkpoints of this run of Neovim"
+        there = (
+            f"there are {kept[0].n} to {kept[-1].n}"
+            if len(kept) > 1
+            else f"there is only {kept[0].n}"
+        )
+        return f"no checkpoint {n}; {there}"

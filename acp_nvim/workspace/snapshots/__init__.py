@@ -1,0 +1,1 @@
+"""What files were: checkpoints, and the stores that keep contents."""

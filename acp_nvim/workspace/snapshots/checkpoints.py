@@ -1,0 +1,339 @@
+"""The files of a session as they were before each of its prompts.
+
+A checkpoint is the trees of the session's directories (`Snapshots`), the texts of buffers that were
+not saved, and what was pending then. Files that no tree holds are kept from when an agent first
+touched them. Contents lie under the user's data directory, a directory for each run of Neovim.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.text import Text
+from acp_nvim.workspace import runs
+from acp_nvim.workspace.snapshots.agent_changes import Content, Doing, add, joined, mark
+from acp_nvim.workspace.snapshots.left_out import was_there
+from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots, below
+from acp_nvim.workspace.snapshots.store import UNKNOWN, Blob, Change, StoreError, Unkept, blob_mark
+
+MAX_CHECKPOINTS: Final = 500
+"""Of one session; the oldest go first."""
+MAX_AGE_S: Final = 14 * 24 * 3600
+"""Runs of Neovim longer ago are forgotten."""
+MAX_KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
+"""Of all runs together; the oldest go first."""
+LOST: Final = "it is not known what was there"
+
+
+class Target(msgspec.Struct, frozen=True):
+    """What a file is to be again; no ``data``: not there. ``mode`` is git's; 0 where it is not
+    known what was there: such a file is left as it is.
+    """
+
+    path: str
+    data: bytes | None
+    mode: int = 0o100644
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """The files before prompt ``n`` (1: the session's first); ``label`` is how that begins."""
+
+    n: int
+    label: str
+    time: float
+    trees: dict[str, str]
+    """By real path of the directory."""
+    unsaved: dict[str, Text]
+    """Buffers with unsaved edits, by real path."""
+    pending: dict[str, Pending]
+    reasons: list[str]
+    """Why directories are not kept."""
+    touched: dict[str, Text | None] = msgspec.field(default_factory=dict)
+    """Files that no tree holds, as they were when an agent first touched them afterwards."""
+    late: dict[str, Target] = msgspec.field(default_factory=dict)
+    """Files that the agent had changed when the directories were looked at: the prompt did not wait
+    for that, and the trees have what the agent made of them.
+    """
+    doings: dict[str, Doing] = msgspec.field(default_factory=dict)
+    """What agents did to files from then until the next checkpoint; of a restore: what that did."""
+    ends: list[float] = msgspec.field(default_factory=list)
+    """When the prompt's turn was over and all that its agent did was seen; empty before that, and
+    for ever where the host was killed first.
+    """
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One file of a restore. ``now`` is what the trees have of it at present."""
+
+    target: Target
+    then: Blob | None = None
+    now: Blob | None = None
+    in_trees: bool = True
+    """``then`` and ``now`` are known."""
+
+    @property
+    def why_not(self) -> str:
+        """Why the file has to be left as it is; empty when it can be brought back."""
+        if self.target.mode == 0:
+            why = self.then.why if self.then else ""
+            return f"it was not kept ({why}): it cannot be brought back" if why else LOST
+        if self.now is not None and self.now.why and not self.is_hidden:
+            return f"what is there now is not kept ({self.now.why}) and would be lost"
+        return ""
+
+    @property
+    def is_hidden(self) -> bool:
+        """The trees of now do not tell whether something is there."""
+        return self.now is not None and not self.now.kept and not self.now.id
+
+    def marks(self) -> tuple[set[str], set[str]]:
+        """The names of the contents of then and now, as the trees have them."""
+        return ({blob_mark(self.then)}, {blob_mark(self.now)}) if self.in_trees else (set(), set())
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What a restore of all files does, and why it cannot do more."""
+
+    steps: list[Step]
+    touched: dict[str, Text | None]
+    reasons: list[str]
+    doings: dict[str, Doing]
+    """What agents did to files since."""
+
+
+class Checkpoints:
+    """By our number of the session."""
+
+    def __init__(self, snapshots: Snapshots) -> None:
+        self._snapshots = snapshots
+        self._kept: dict[int, list[Checkpoint]] = {}
+        self._undo: dict[int, list[Checkpoint]] = {}
+
+    def make(
+        self,
+        n: int,
+        label: str,
+        roots: Sequence[str],
+        unsaved: Mapping[str, Text],
+        pending: Sequence[Pending],
+    ) -> Checkpoint:
+        """The present state, as the last look at the directories found it; not kept yet."""
+        snapshots = self._snapshots
+        return Checkpoint(
+            n,
+            label,
+            time.time(),
+            snapshots.trees(roots),
+            dict(unsaved),
+            {entry.path: entry for entry in pending},
+            snapshots.reasons(roots),
+        )
+
+    def add(self, session: int, checkpoint: Checkpoint) -> None:
+        """Keep it."""
+        kept = self._kept.setdefault(session, [])
+        kept.append(checkpoint)
+        del kept[:-MAX_CHECKPOINTS]
+
+    def touched(self, path: str, before: Text | None) -> None:
+        """An agent is about to change a file, or has; it had this text."""
+        for kept in self._kept.values():
+            if kept:
+                kept[-1].touched.setdefault(path, before)
+
+    def did(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
+        """An agent has changed a file; or a decision or a restore of the user's has."""
+        if any(self._kept.values()):
+            self.done(path, Doing(mark(before), mark(after), agent))
+
+    def done(self, path: str, doing: Doing) -> None:
+        """The same, of a change that is known by its marks."""
+        for kept in self._kept.values():
+            if kept:
+                add(kept[-1].doings, path, doing)
+
+    def lists(self) -> tuple[dict[int, list[Checkpoint]], dict[int, list[Checkpoint]]]:
+        """All that are kept, and what restores replaced, by session; both oldest first."""
+        return self._kept, self._undo
+
+    def take_over(
+        self, kept: dict[int, list[Checkpoint]], undo: dict[int, list[Checkpoint]]
+    ) -> None:
+        """Go on with those of the process before this one."""
+        self._kept, self._undo = kept, undo
+
+    def kept(self, session: int) -> Sequence[Checkpoint]:
+        """All that are kept of a session, oldest first."""
+        return self._kept.get(session, [])
+
+    def get(self, session: int, n: int) -> Checkpoint | None:
+        """The one before prompt ``n``."""
+        return next((c for c in self._kept.get(session, []) if c.n == n), None)
+
+    def restored(self, session: int, present: Checkpoint) -> None:
+        """A restore was made; this is what was there before it."""
+        self._undo.setdefault(session, []).append(present)
+        del self._undo[session][:-MAX_CHECKPOINTS]
+
+    def last_undo(self, session: int) -> Checkpoint | None:
+        """What the last restore replaced; None when there is none to undo."""
+        undo = self._undo.get(session)
+        return undo[-1] if undo else None
+
+    def take_undo(self, session: int) -> Checkpoint | None:
+        """The same; it is undone now."""
+        undo = self._undo.get(session)
+        return undo.pop() if undo else None
+
+    async def since(self, checkpoint: Checkpoint, now: Mapping[str, str]) -> list[str]:
+        """The files that changed since, by the trees of now. StoreError."""
+        paths: dict[str, None] = dict.fromkeys(checkpoint.late)
+        for root, tree in checkpoint.trees.items():
+            found = await self._changes(checkpoint, root, now.get(root, tree), tree)
+            paths |= dict.fromkeys(change.path for change in found)
+        return list(paths)
+
+    async def plan(
+        self, session: int, checkpoint: Checkpoint, now: Mapping[str, str], undo: bool = False
+    ) -> Plan:
+        """What brings the files back to a checkpoint; ``undo``: to before a restore."""
+        steps: list[Step] = []
+        reasons = list(checkpoint.reasons)
+        if not checkpoint.trees and not reasons:
+            reasons.append("the files had not been looked at yet before that prompt")
+        for root in checkpoint.trees:
+            if root not in now:
+                reasons += self._snapshots.reasons([root]) or [f"{root} is not looked at any more"]
+                continue
+            try:
+                steps += await self._steps(checkpoint, root, now[root], reasons)
+            except StoreError as error:
+                reasons.append(str(error))
+        presents = {step.target.path: step.now for step in steps}
+        steps = [it for it in steps if it.target.path not in checkpoint.late]
+        steps += [
+            Step(late, None, presents.get(late.path), in_trees=False)
+            for late in checkpoint.late.values()
+        ]
+        later = [it for it in self._kept.get(session, []) if it.time >= checkpoint.time]
+        if undo:
+            return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.doings)
+        touched = await self._loose(checkpoint, later, {step.target.path for step in steps})
+        doings = joined(it.doings for it in later)
+        for path in await self._unseen(later, now):
+            add(doings, path, Doing(UNKNOWN, UNKNOWN))
+        return Plan(steps, touched, reasons, doings)
+
+    async def _unseen(self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]) -> list[str]:
+        """Files that have changed after prompts whose turns were cut before all was seen, by whom
+        is not known.
+        """
+        found: list[str] = []
+        ends: list[Mapping[str, str]] = [*(it.trees for it in checkpoints[1:]), now]
+        for one, then in zip(checkpoints, ends, strict=False):
+            for root, tree in one.trees.items() if not one.ends else ():
+                with suppress(StoreError):
+                    changes = await self._changes(one, root, then.get(root, tree), tree)
+                    found += [it.path for it in changes if it.path not in one.doings]
+        return found
+
+    async def _loose(
+        self, checkpoint: Checkpoint, later: Sequence[Checkpoint], held: Container[str]
+    ) -> dict[str, Text | None]:
+        """Files that no tree holds, as they were when an agent touched them first."""
+        touched: dict[str, Text | None] = {}
+        for one in later:
+            for path, text in one.touched.items():
+                touched.setdefault(path, text)
+        rest = [path for path in touched if path not in held]
+        loose = await self._snapshots.loose(list(checkpoint.trees), rest)
+        return {path: touched[path] for path in loose}
+
+    async def _changes(
+        self, checkpoint: Checkpoint, root: str, now: str, then: str
+    ) -> list[Change]:
+        """What differs between now and then in a directory, without what belongs to another one in
+        it or has only been taken in since.
+        """
+        inner = [other for other in checkpoint.trees if below(other, root)]
+        return [
+            it
+            for it in await self._snapshots.differences(root, now, then)
+            if not was_there(it.path, it.after, it.before)
+            and not any(below(it.path, other) for other in inner)
+        ]
+
+    async def _steps(
+        self, checkpoint: Checkpoint, root: str, now: str, reasons: list[str]
+    ) -> list[Step]:
+        changes = await self._changes(checkpoint, root, now, checkpoint.trees[root])
+        wanted = [(it.path, it.after) for it in changes if it.after and it.after.kept]
+        contents = await self._snapshots.contents(root, wanted)
+        steps: list[Step] = []
+        for change in changes:
+            blob: Blob | None = change.after
+            if blob is None:
+                target = Target(change.path, None)
+            elif not blob.kept:
+                target = Target(change.path, None, 0)
+            elif change.path in contents:
+                target = Target(change.path, contents[change.path], blob.mode)
+            else:
+                reasons.append(f"{Path(change.path).name}: its content is no longer kept")
+                continue
+            steps.append(Step(target, blob, change.before))
+        return steps
+
+
+def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
+    """The files as they were before they changed, by path."""
+    found: dict[str, Target] = {}
+    for it in changes:
+        if isinstance(it.before, Unkept):
+            found[it.path] = Target(it.path, None, 0)
+        else:
+            mode = 0o100755 if it.executable else 0o100644
+            found[it.path] = Target(it.path, it.before, mode)
+    return found
+
+
+def prune(home: Path, keep: Path) -> list[str]:
+    """Remove the directories of old runs by age and size, but ``keep``; returns their names."""
+    found = {path: _written(path) for path in home.glob("*") if path != keep}
+    others = sorted((path for path in found if found[path]), key=lambda path: -found[path])
+    removed: list[str] = []
+    total = _size(keep)
+    for run in others:
+        total += _size(run)
+        old = time.time() - found[run] > MAX_AGE_S
+        if (old or total > MAX_KEPT_BYTES) and not runs.lives(run.name):
+            shutil.rmtree(run, ignore_errors=True)
+            removed.append(run.name)
+    return removed
+
+
+def _written(directory: Path) -> float:
+    """When a directory was written last; 0 where there is none (any more)."""
+    try:
+        return directory.stat().st_mtime if directory.is_dir() else 0
+    except OSError:
+        return 0
+
+
+def _size(directory: Path) -> int:
+    """Bytes of all files below. Some may go while this looks: a run that lives writes there."""
+    total = 0
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            with suppress(OSError):
+                total += (Path(folder) / name).lstat().st_size
+    return total

@@ -1,0 +1,253 @@
+"""The kept states of a directory without git: own copies, named by their content."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from acp_nvim.workspace import private_files
+from acp_nvim.workspace.snapshots import left_out
+from acp_nvim.workspace.snapshots.left_out import LeftOut, Marks
+from acp_nvim.workspace.snapshots.store import (
+    MAX_FILES,
+    UNREADABLE,
+    Blob,
+    Change,
+    LimitError,
+    Room,
+    Scan,
+    content,
+    is_beyond_link,
+)
+from acp_nvim.workspace.snapshots.trees import Tree, Trees
+
+SKIPPED: Final = frozenset(
+    {
+        *(".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "__pycache__", ".tox"),
+        *(".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".direnv", ".gradle"),
+    }
+)
+"""Directories that hold what programs made, or another store's data."""
+
+FEW: Final = 32
+"""Entries of a tree whose stamps are read at once, without a thread: some ten microseconds."""
+
+Stamp = tuple[int, int, int, int]
+
+
+class CopyStore:
+    """Everything below ``root`` but `SKIPPED` directories and what is ours."""
+
+    def __init__(self, root: str, home: Path, own: Path | None = None) -> None:
+        """``home`` is where the copies lie, ``own`` all that this program writes for itself: who
+        works in his home directory has both below the root.
+        """
+        self._root = os.path.realpath(root)
+        self._own = os.path.realpath(own or home)
+        self._blobs = home / "blobs"
+        private_files.directory(self._blobs)
+        self._stamps: dict[str, Stamp] = {}
+        self._files: Tree = {}
+        self._trees = Trees(home / "trees")
+        self._marks = Marks(home / "out")
+        self._out: dict[str, Blob] = {}
+        self._closed: set[str] = set()
+        """Directories that could not be read."""
+        self._tree = ""
+
+    @property
+    def root(self) -> str:
+        """The directory, absolute, symlinks resolved."""
+        return self._root
+
+    def scan(self, paths: Sequence[str] | None = None) -> Scan:
+        """Look at everything, or at these files only. StoreError."""
+        if paths is None or not self._tree:
+            self._closed = set()
+            present = list(self._walk())
+            gone = sorted((self._files.keys() | self._out.keys()) - set(present))
+        else:
+            present, gone = self._direct(paths)
+        self._forget(path for path in gone if not self._is_closed(path))
+        room = Room()
+        room.sort(path for path in present if self._is_new(path))
+        self._take(room)
+        before, self._tree = self._tree, self._name()
+        changes = left_out.news(self.differences(before, self._tree)) if before else []
+        told = [path for path, blob in self._out.items() if not blob.kept]
+        return Scan(self._tree, changes, told)
+
+    def rests(self) -> bool:
+        """Whether the next look would find nothing. Reads no file; a tree of more than `FEW`
+        entries is not said to rest.
+        """
+        if not self._tree or len(self._stamps) > FEW:
+            return False
+        waiting, left, files = [self._root], FEW, 0
+        while waiting:
+            for entry in self._listed(waiting.pop()):
+                left -= 1
+                if left < 0:
+                    return False
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in SKIPPED and entry.path != self._own:
+                        waiting.append(entry.path)
+                else:
+                    files += 1
+                    if self._stamps.get(entry.path) != _stamp(entry):
+                        return False
+        return files == len(self._stamps) and not self._closed
+
+    def held(self) -> list[str]:
+        """The files (absolute paths) of the present tree."""
+        return list(self._files)
+
+    def unkept(self, paths: Sequence[str]) -> list[str]:
+        """Those of these files (below the root), there or not, that `scan` passes over."""
+        start = len(Path(self._root).parts)
+        return [path for path in paths if SKIPPED.intersection(Path(path).parts[start:-1])]
+
+    def differences(self, old: str, new: str) -> list[Change]:
+        """What differs between two trees. StoreError."""
+        (old_tree, was_out), (new_tree, is_out) = self._marks.parts(old), self._marks.parts(new)
+        before, after = self._trees.get(old_tree), self._trees.get(new_tree)
+        found = (
+            Change(path, before.get(path), after.get(path))
+            for path in before.keys() | after.keys()
+            if before.get(path) != after.get(path)
+        )
+        return left_out.differences(found, was_out, is_out)
+
+    def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
+        """The kept bytes by absolute path; those that are gone lack."""
+        found: dict[str, bytes] = {}
+        for path, blob in wanted:
+            try:
+                if blob.fifo:
+                    found[path] = b""
+                    continue
+                found[path] = zlib.decompress(self._place(blob.id).read_bytes())
+            except (FileNotFoundError, zlib.error):
+                continue
+        return found
+
+    # ---- within
+
+    def _walk(self) -> Iterator[str]:
+        waiting = [self._root]
+        count = 0
+        while waiting:
+            directory = waiting.pop()
+            for entry in self._listed(directory):
+                if entry.is_dir(follow_symlinks=False):
+                    if entry.name not in SKIPPED and entry.path != self._own:
+                        waiting.append(entry.path)
+                    continue
+                count += 1
+                if count > MAX_FILES:
+                    raise LimitError(f"{self._root} has more than {MAX_FILES} files and no git")
+                yield entry.path
+
+    def _listed(self, directory: str) -> list[os.DirEntry[str]]:
+        """What is in a directory. One that cannot be read is noted, unless it is gone."""
+        try:
+            return _entries(directory)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError:
+            self._closed.add(directory)
+            return []
+
+    def _is_closed(self, path: str) -> bool:
+        """Whether a file is in a directory that could not be read."""
+        return bool(self._closed) and any(str(up) in self._closed for up in Path(path).parents)
+
+    def _direct(self, paths: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Those of these files to look at, and those that are below the root no more: a directory
+        on the way is a link now.
+        """
+        stem = self._root.rstrip(os.sep) + os.sep
+        inside = [path for path in paths if path.startswith(stem)]
+        away = {path for path in inside if is_beyond_link(path)}
+        return [path for path in inside if path not in away], sorted(away)
+
+    def _is_new(self, path: str) -> bool:
+        """Whether a file is not as it was when it was taken in."""
+        known = self._stamps.get(path)
+        try:
+            return known is None or known != _stamp_of(os.lstat(path))
+        except OSError:
+            return True
+
+    def _take(self, room: Room) -> None:
+        """Bring what has changed up to date."""
+        for path, info in room.kept.items():
+            try:
+                data = content(path, info.st_mode)
+            except OSError:
+                self._leave_out(path, UNREADABLE)
+                continue
+            executable = 0o100755 if info.st_mode & 0o100 else 0o100644
+            mode = 0o120000 if stat.S_ISLNK(info.st_mode) else executable
+            self._out.pop(path, None)
+            self._files[path] = Blob(self._keep(data), mode)
+            self._stamps[path] = _stamp_of(info)
+        for path, blob in room.out.items():
+            self._leave_out(path, blob)
+        self._stamps |= {path: _stamp_of(info) for path, info in room.settled.items()}
+        self._forget(room.gone)
+
+    def _leave_out(self, path: str, blob: Blob) -> None:
+        self._files.pop(path, None)
+        self._stamps.pop(path, None)
+        self._out[path] = blob
+
+    def _forget(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            for known in (self._stamps, self._files, self._out):
+                known.pop(path, None)
+
+    def _keep(self, data: bytes) -> str:
+        name = blake2b(data, digest_size=20).hexdigest()
+        place = self._place(name)
+        if not place.exists():
+            place.parent.mkdir(mode=private_files.DIRECTORY, exist_ok=True)
+            part = place.with_name(f"{place.name}.part")
+            with open(part, "wb", opener=private_files.opener) as file:
+                file.write(zlib.compress(data, 1))
+            part.replace(place)
+        return name
+
+    def _place(self, name: str) -> Path:
+        return self._blobs / name[:2] / name[2:]
+
+    def _name(self) -> str:
+        digest = blake2b(digest_size=20)
+        for path in sorted(self._files):
+            blob = self._files[path]
+            digest.update(f"{path}\0{blob.id}{blob.mode}\0".encode(errors="surrogateescape"))
+        name = digest.hexdigest()
+        self._trees.add(name, self._files, self._marks.parts(self._tree)[0])
+        return self._marks.marked(name, LeftOut(dict(self._out), frozenset(self._closed)))
+
+
+def _entries(directory: str) -> list[os.DirEntry[str]]:
+    """What is in a directory. OSError."""
+    with os.scandir(directory) as found:
+        return list(found)
+
+
+def _stamp_of(info: os.stat_result) -> Stamp:
+    return info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode
+
+
+def _stamp(entry: os.DirEntry[str]) -> Stamp | None:
+    try:
+        return _stamp_of(entry.stat(follow_symlinks=False))
+    except OSError:
+        return None

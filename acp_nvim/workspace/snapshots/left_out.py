@@ -1,0 +1,139 @@
+"""What a tree does not hold although it is there: files over the limits, directories that were not
+looked into, FIFOs.
+
+Where a tree lacks a path for such a reason, that proves nothing: the file may have been there.
+`Marked` trees are a store's own tree and the name of a `LeftOut` beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from acp_nvim.workspace import private_files
+from acp_nvim.workspace.snapshots.store import Blob, Change, StoreError, signature_of
+
+NOT_ENTERED: Final = "in a folder that was not looked into"
+_MARK: Final = "+"
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """``files`` by absolute path; ``folders`` are directories whose files are not known."""
+
+    files: dict[str, Blob] = {}
+    folders: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        """Whether anything was left out."""
+        return bool(self.files or self.folders)
+
+    def get(self, path: str) -> Blob | None:
+        """What is known of a path that the tree lacks; None: no file was there."""
+        found = self.files.get(path)
+        if found is None and self.hides(path):
+            return Blob("", 0, NOT_ENTERED)
+        return found
+
+    def hides(self, path: str) -> bool:
+        """Whether the path is in a directory that was not looked into."""
+        if not self.folders:
+            return False
+        return any(str(parent) in self.folders for parent in Path(path).parents)
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    files: dict[bytes, Blob]
+    folders: list[bytes]
+
+
+class Marks:
+    """The `LeftOut`s of a store's trees: each in a file, named by what it holds."""
+
+    def __init__(self, home: Path) -> None:
+        """``home`` is where they lie."""
+        self._home = home
+        self._known: dict[str, LeftOut] = {"": LeftOut()}
+
+    def marked(self, tree: str, out: LeftOut) -> str:
+        """The name of a tree that lacks this. StoreError where that cannot be written."""
+        if not out:
+            return tree
+        files = {os.fsencode(path): out.files[path] for path in sorted(out.files)}
+        folders = sorted(os.fsencode(path) for path in out.folders)
+        data = msgspec.msgpack.encode(_Stored(files, folders))
+        name = blake2b(data, digest_size=20).hexdigest()
+        if name not in self._known:
+            try:
+                if not (self._home / name).exists():
+                    private_files.write(self._home / name, zlib.compress(data, 1))
+            except OSError as error:
+                raise StoreError(f"{self._home}: {error.strerror}") from error
+            self._known[name] = out
+        return f"{tree}{_MARK}{name}"
+
+    def parts(self, name: str) -> tuple[str, LeftOut]:
+        """The tree and what it lacks. StoreError when that is no longer kept."""
+        tree, _, mark = name.partition(_MARK)
+        if mark not in self._known:
+            self._known[mark] = self._read(mark)
+        return tree, self._known[mark]
+
+    def _read(self, mark: str) -> LeftOut:
+        try:
+            data = zlib.decompress((self._home / mark).read_bytes())
+            found = msgspec.msgpack.decode(data, type=_Stored)
+        except (OSError, zlib.error, msgspec.DecodeError) as error:
+            raise StoreError("that state is no longer kept") from error
+        files = {os.fsdecode(path): blob for path, blob in found.files.items()}
+        return LeftOut(files, frozenset(map(os.fsdecode, found.folders)))
+
+
+def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[Change]:
+    """What differs between two trees of which ``changes`` tells, with what both lack. A file that
+    cannot be known to differ does not.
+    """
+    found = {change.path: change for change in changes}
+    for path in old.files.keys() | new.files.keys():
+        change = found.get(path)
+        before = old.files.get(path) or (change.before if change else None)
+        after = new.files.get(path) or (change.after if change else None)
+        if before == after:
+            found.pop(path, None)
+        else:
+            found[path] = Change(path, before, after)
+    return [_hidden(found[path], old, new) for path in sorted(found)]
+
+
+def _hidden(change: Change, old: LeftOut, new: LeftOut) -> Change:
+    """With what is not known of it because its directory was not looked into."""
+    path, before, after = change.path, change.before, change.after
+    if (before is None and old.hides(path)) or (after is None and new.hides(path)):
+        return Change(path, before or old.get(path), after or new.get(path))
+    return change
+
+
+def was_there(path: str, then: Blob | None, now: Blob | None) -> bool:
+    """Whether a file that the tree of then did not keep is the present one, which that of now does:
+    it has only been taken in since.
+    """
+    if then is None or now is None or then.kept or not now.kept or not then.id:
+        return False
+    return then.id == signature_of(path)
+
+
+def news(changes: Iterable[Change]) -> list[Change]:
+    """What has become of files from one look to the next. A file that could not be looked at before
+    or now has not changed as far as is known.
+    """
+    return [
+        it
+        for it in changes
+        if not any(side and side.why == NOT_ENTERED for side in (it.before, it.after))
+        and not was_there(it.path, it.before, it.after)
+    ]

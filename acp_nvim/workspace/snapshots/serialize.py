@@ -1,0 +1,101 @@
+"""Checkpoints as records of a journal (`edits.records`), and back.
+
+What the stores keep is named only: they have it on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from acp_nvim.edits.records import Reader, Series, Writer, decoded, encoded, group_of
+from acp_nvim.edits.serialize import Entry, entry, found, pending
+from acp_nvim.workspace.snapshots.agent_changes import Doing
+from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Target
+
+CHECKPOINT, UNDO = "checkpoint", "undo"
+
+Frozen = tuple[Checkpoint, Checkpoint]
+"""A checkpoint, and how it was at some moment: what it holds may still grow."""
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """A `Checkpoint`: paths in bytes, texts and contents by their names."""
+
+    n: int
+    label: str
+    time: float
+    trees: list[tuple[bytes, str]]
+    unsaved: list[tuple[bytes, bytes]]
+    pending: list[Entry]
+    reasons: list[str]
+    touched: list[tuple[bytes, bytes]]
+    late: list[tuple[bytes, bytes, int]]
+    doings: list[tuple[bytes, str, str, bool, bool]] = []
+    ends: list[float] = []
+
+
+class Kept:
+    """Writes one state of the checkpoints after the other; by our number of the session."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._series: dict[tuple[str, int], Series] = {}
+
+    def write(self, kind: str, lists: Mapping[int, Sequence[Frozen]]) -> None:
+        """All checkpoints of that kind."""
+        for session, items in lists.items():
+            key = kind, session
+            if key not in self._series:
+                self._series[key] = Series(self._writer, kind, b"%d" % session)
+            self._series[key].write(items, self._record)
+
+    def _record(self, made: Checkpoint) -> Record:
+        writer = self._writer
+        return Record(
+            made.n,
+            made.label,
+            made.time,
+            [(encoded(root), tree) for root, tree in made.trees.items()],
+            [(encoded(path), writer.text(path, text)) for path, text in made.unsaved.items()],
+            [entry(writer, one) for one in made.pending.values()],
+            made.reasons,
+            [(encoded(path), writer.text(path, text)) for path, text in made.touched.items()],
+            [(encoded(it.path), writer.data(it.data), it.mode) for it in made.late.values()],
+            [
+                (encoded(path), it.before, it.after, it.agent, it.gap)
+                for path, it in made.doings.items()
+            ],
+            made.ends,
+        )
+
+
+def read(reader: Reader, kind: str) -> dict[int, list[Checkpoint]]:
+    """The checkpoints of that kind by session, oldest first; what is lost is counted."""
+    lists: dict[int, list[Checkpoint]] = {}
+    for key, checkpoint in found(reader, kind, Record, _checkpoint):
+        lists.setdefault(int(group_of(key)), []).append(checkpoint)
+    return lists
+
+
+def _checkpoint(reader: Reader, record: Record) -> Checkpoint:
+    entries = [pending(reader, one) for one in record.pending]
+    unsaved = {decoded(path): reader.text(name) for path, name in record.unsaved}
+    late = [Target(decoded(path), reader.data(name), mode) for path, name, mode in record.late]
+    return Checkpoint(
+        record.n,
+        record.label,
+        record.time,
+        {decoded(root): tree for root, tree in record.trees},
+        {path: text for path, text in unsaved.items() if text is not None},
+        {one.path: one for one in entries},
+        record.reasons,
+        {decoded(path): reader.text(name) for path, name in record.touched},
+        {target.path: target for target in late},
+        {
+            decoded(path): Doing(before, after, agent, gap)
+            for path, before, after, agent, gap in record.doings
+        },
+        record.ends,
+    )

@@ -1,0 +1,448 @@
+"""What files held before an agent worked on them, and which of them it has changed since.
+
+Each directory of a session has a store that knows its tree. Files that no store keeps (ignored
+ones, those outside) are read when a tool call names them. All of it runs in worker threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final, TypeVar
+
+import anyio
+import msgspec
+from anyio import to_thread
+
+from acp_nvim.workspace import nofollow, private_files
+from acp_nvim.workspace.nofollow import LinkError, NotRegularError, Rights, SizeError
+from acp_nvim.workspace.snapshots import store as limits
+from acp_nvim.workspace.snapshots.copy_store import CopyStore
+from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.workspace.snapshots.rights import Unusual
+from acp_nvim.workspace.snapshots.store import (
+    UNREADABLE,
+    Blob,
+    Change,
+    LimitError,
+    Scan,
+    Store,
+    StoreError,
+    Unkept,
+    blob_mark,
+    names,
+    too_large,
+)
+
+MAX_NESTED: Final = 20
+"""Repositories within one work tree (submodules too) that are looked at."""
+MAX_SINGLE: Final = 500
+"""Files outside of the stores that are kept at a time."""
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+Side = bytes | Unkept | None
+"""A path at one time; None: no file was there."""
+
+
+class FileChange(msgspec.Struct, frozen=True):
+    """A file (absolute real path) that is no longer what it was; None: there was, or is, none.
+
+    Both sides are equal where the file was another one in between, as the store has it.
+    ``executable`` tells of the file before, and so do ``rights``: None for those of any new file.
+    """
+
+    path: str
+    before: Side
+    after: Side
+    executable: bool = False
+    rights: Rights | None = None
+
+
+class Snapshots:
+    """The stores of all directories in use, by their real path."""
+
+    def __init__(self, home: Callable[[], Path], notice: Callable[[str], None]) -> None:
+        """``home`` is where the copies of this run lie, two directories below the one that holds
+        all that we write for ourselves; ``notice`` hears each breach of a limit, once.
+        """
+        self._home = home
+        self._notice = notice
+        self._stores: dict[str, Store] = {}
+        self._trees: dict[str, str] = {}
+        self._reasons: dict[str, StoreError] = {}
+        self._locks: dict[str, anyio.Lock] = {}
+        self._single: dict[str, bytes | None] = {}
+        self._programs: set[str] = set()
+        """Those of `_single` that can be executed."""
+        self._unusual = Unusual()
+        self._told: set[str] = set()
+        self._left_out: dict[str, set[str]] = {}
+        """Files that were left out of the last look, by directory."""
+        self._nested: dict[str, list[str]] = {}
+        self._real: dict[str, str] = {}
+        """Where the directories were at the last `retry`."""
+
+    def within(self, roots: Iterable[str]) -> list[str]:
+        """Real paths of these directories and of the repositories in them, the innermost first."""
+        found: set[str] = set()
+        waiting = [self._real.get(root) or self._resolved(root) for root in roots]
+        while waiting:
+            root = waiting.pop()
+            if root not in found:
+                found.add(root)
+                waiting += self._nested.get(root, ())
+        return sorted(found, key=lambda root: (-len(root), root))
+
+    def _resolved(self, root: str) -> str:
+        self._real[root] = real = os.path.realpath(root)
+        return real
+
+    def parted(
+        self, roots: Iterable[str], paths: Iterable[str]
+    ) -> tuple[dict[str, list[str]], list[str]]:
+        """The files by the innermost of these directories that holds them; those in none."""
+        by: dict[str, list[str]] = {}
+        rest = list(paths)
+        for root in self.within(roots):
+            by[root] = [path for path in rest if below(path, root)]
+            rest = [path for path in rest if not below(path, root)]
+        return {root: inside for root, inside in by.items() if inside}, rest
+
+    def looked(self, roots: Iterable[str]) -> bool:
+        """Whether all of these directories have been looked at, or cannot be."""
+        return all(root in self._trees or root in self._reasons for root in self.within(roots))
+
+    async def look(
+        self,
+        roots: Sequence[str],
+        paths: Sequence[str] | None = None,
+        rest: list[Change] | None = None,
+    ) -> list[FileChange]:
+        """What changed since the last look: below these directories, or of these files only.
+        ``rest`` gets what is not to be reviewed: modes, links, files beyond the limit.
+        """
+        others: list[Change] = []
+        changes: list[FileChange] = []
+        if paths is None:
+            done: set[str] = set()
+            while fresh := [root for root in self.within(roots) if root not in done]:
+                for root in fresh:
+                    if not self._rests(root):
+                        found, left = await self._locked(root, self._look, None)
+                        changes, others = [*changes, *found], [*others, *left]
+                done.update(fresh)
+        else:
+            for root, inside in self.parted(roots, paths)[0].items():
+                found, left = await self._locked(root, self._look, inside)
+                changes, others = [*changes, *found], [*others, *left]
+        chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
+        if chosen:
+            changes += await to_thread.run_sync(self._look_single, chosen)
+        if rest is not None:
+            rest += others
+        return changes
+
+    async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
+        """A tool call names these files: keep those that no store keeps, as they are now."""
+        rest = await self.loose(roots, [path for path in paths if path not in self._single])
+        if rest:
+            await to_thread.run_sync(self._read_single, rest)
+
+    async def loose(self, roots: Sequence[str], paths: Iterable[str]) -> list[str]:
+        """Those of these files that no store of the directories keeps."""
+        kept, rest = self.parted(roots, paths)
+        for root, inside in kept.items():
+            if root in self._stores:
+                rest += await self._locked(root, self._unkept, inside)
+        return rest
+
+    async def holds(self, roots: Sequence[str], path: str) -> bool:
+        """Whether the next look at a file tells if its content has changed since the last one."""
+        if path in self._single:
+            return True
+        if not any(root in self._stores for root in self.parted(roots, [path])[0]):
+            return False
+        size = await to_thread.run_sync(_size, path)
+        return size <= limits.MAX_FILE_BYTES and not await self.loose(roots, [path])
+
+    def is_single(self, path: str) -> bool:
+        """Whether a file is read by name, since no store keeps it."""
+        return path in self._single
+
+    def single(self, path: str) -> bytes | None:
+        """What a file that no store keeps holds as far as is known; None also for any other."""
+        return self._single.get(path)
+
+    def rights(self, path: str) -> Rights | None:
+        """What a file that is gone had; None for what any new file gets, and where nobody knows."""
+        return self._unusual.get(path)
+
+    def trees(self, roots: Sequence[str]) -> dict[str, str]:
+        """The trees of the last look, by real path of the directory; what has no store lacks."""
+        found = {root: self._trees.get(root) for root in self.within(roots)}
+        return {root: tree for root, tree in found.items() if tree}
+
+    def reasons(self, roots: Sequence[str]) -> list[str]:
+        """Why directories are not kept."""
+        found = [self._reasons.get(root) for root in self.within(roots)]
+        return [str(reason) for reason in found if reason]
+
+    def retry(self, roots: Sequence[str]) -> None:
+        """Try again with directories that could not be kept for a reason that may have passed, or
+        that are links to others now.
+        """
+        self._real.clear()
+        for root in self.within(roots):
+            if not isinstance(self._reasons.get(root), LimitError):
+                self._reasons.pop(root, None)
+
+    async def differences(self, root: str, old: str, new: str) -> list[Change]:
+        """What differs between two trees of a directory. StoreError."""
+        return await to_thread.run_sync(self._store(root).differences, old, new)
+
+    async def contents(self, root: str, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
+        """Kept bytes by path; what is gone lacks. StoreError."""
+        return await to_thread.run_sync(self._store(root).contents, wanted)
+
+    async def committed(
+        self, root: str, paths: Sequence[str], known: str | None
+    ) -> tuple[str, int, dict[str, bytes | None]]:
+        """HEAD's commit, when it became that in nanoseconds (0: not known), and those of these
+        files that it changed, if it is another one than ``known``.
+        """
+        store = self._stores.get(_real(root))
+        if not isinstance(store, GitStore):
+            return "", 0, {}
+
+        def ask() -> tuple[str, int, dict[str, bytes | None]]:
+            head = store.head()
+            if not head or known is None or known == head or not paths:
+                return head, 0, {}
+            return head, store.moved_at(), store.committed(paths, known)
+
+        return await to_thread.run_sync(ask)
+
+    async def _locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
+        """One at a time for each directory, in a worker thread."""
+        async with self._locks.setdefault(root, anyio.Lock(fast_acquire=True)):
+            return await to_thread.run_sync(work, root, paths)
+
+    def _rests(self, root: str) -> bool:
+        """Whether a small directory is as it was: not worth waiting for a thread."""
+        store, lock = self._stores.get(root), self._locks.get(root)
+        looking = lock is not None and lock.locked()
+        return isinstance(store, CopyStore) and not looking and store.rests()
+
+    # ---- in a worker thread
+
+    def _look(
+        self, root: str, paths: Sequence[str] | None
+    ) -> tuple[list[FileChange], list[Change]]:
+        try:
+            store = self._open(root)
+            if store is None:
+                return [], []
+            if paths is not None:
+                inside = [path for path in paths if path not in self._single]
+                unkept = set(store.unkept(inside))
+                self._read_single(unkept)
+                paths = [path for path in inside if path not in unkept]
+                if not paths:
+                    return [], []
+            learnt = root in self._trees
+            scan = store.scan(paths)
+            self._trees[root] = scan.tree
+            self._nested[root] = scan.nested[:MAX_NESTED]
+            self._tell_limits(root, scan)
+            changes = [change for change in scan.changes if change.path not in self._single]
+            found = self._parted_changes(store, changes)
+            self._unusual.learn([it.path for it in scan.changes] if learnt else store.held())
+            return found
+        except StoreError as error:
+            self._give_up(root, error)
+        except OSError as error:  # the disk is full, or no directory of ours can be made
+            where = f": {error.filename}" if error.filename else ""
+            self._give_up(root, StoreError(f"{error.strerror or error}{where}"))
+        return [], []
+
+    def _parted_changes(
+        self, store: Store, changes: Sequence[Change]
+    ) -> tuple[list[FileChange], list[Change]]:
+        """What is reviewed, and the rest."""
+        files = [it for it in changes if _is_file(it.before) or _is_file(it.after)]
+        if len(files) > limits.MAX_CHANGES:
+            self._tell(
+                f"{len(files)} files changed on disk; {limits.MAX_CHANGES} of them are reviewed"
+            )
+        loaded = list(map(self._with_rights, _loaded(store, files[: limits.MAX_CHANGES])))
+        reviewed = {change.path for change in loaded}
+        return loaded, [it for it in changes if it.path not in reviewed]
+
+    def _tell_limits(self, root: str, scan: Scan) -> None:
+        if len(scan.nested) > MAX_NESTED:
+            left = names(scan.nested[MAX_NESTED:], root)
+            limit = f"more than {MAX_NESTED} repositories"
+            self._tell(f"changes on disk are not seen in {limit}: {left}")
+        known = self._left_out.get(root, set())
+        fresh = [path for path in scan.left_out if path not in known]
+        self._left_out[root] = set(scan.left_out)
+        if fresh:
+            most = f"{limits.MAX_FILE_BYTES >> 20} MiB a file"
+            self._tell(f"not kept, over the limits ({most}): {names(fresh, root)}")
+
+    def _open(self, root: str) -> Store | None:
+        if root in self._stores or root in self._reasons:
+            return self._stores.get(root)
+        base = self._home()
+        home = base / blake2b(os.fsencode(root), digest_size=8).hexdigest()
+        private_files.directory(home)
+        own = base.parents[1]
+        try:
+            self._stores[root] = GitStore(root, home, own)
+        except StoreError:
+            self._stores[root] = CopyStore(root, home, own)
+        return self._stores[root]
+
+    def _give_up(self, root: str, reason: StoreError) -> None:
+        """A directory that cannot be kept now is not tried again before the next `retry`."""
+        self._stores.pop(root, None)
+        self._reasons[root] = reason
+        self._tell(f"changes on disk are not seen, and there are no checkpoints: {reason}")
+
+    def _unkept(self, root: str, paths: Sequence[str]) -> list[str]:
+        try:
+            return self._store(root).unkept(paths)
+        except StoreError as error:
+            self._give_up(root, error)
+            return list(paths)
+
+    def _read_single(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            if len(self._single) >= MAX_SINGLE:
+                self._single.pop(next(iter(self._single)))
+            try:
+                self._single[path] = read(path)
+                self._unusual.learn([path])
+                if os.access(path, os.X_OK):
+                    self._programs.add(path)
+            except OSError as error:
+                self._tell(f"not kept: {path}: {error.strerror}")
+
+    def _look_single(self, paths: Iterable[str]) -> list[FileChange]:
+        changes: list[FileChange] = []
+        for path in paths:
+            before = self._single[path]
+            try:
+                after = read(path)
+            except OSError as error:
+                self._tell(f"not kept: {path}: {error.strerror}")
+                continue
+            if after != before:
+                change = FileChange(path, before, after, path in self._programs)
+                changes.append(self._with_rights(change))
+                self._single[path] = after
+                self._unusual.learn([path])
+        return changes
+
+    def _with_rights(self, change: FileChange) -> FileChange:
+        rights = self._unusual.get(change.path)
+        return change if rights is None else msgspec.structs.replace(change, rights=rights)
+
+    def _store(self, root: str) -> Store:
+        if root not in self._stores:
+            raise self._reasons.get(root) or StoreError(f"nothing is kept of {root}")
+        return self._stores[root]
+
+    def _tell(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._notice(text)
+
+
+def _real(root: str) -> str:
+    return os.path.realpath(root)
+
+
+def below(path: str, root: str) -> bool:
+    """Whether a real path lies in a directory."""
+    return path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def read(path: str) -> bytes | None:
+    """A regular file's bytes, None when there is none: also where a folder, a link or a FIFO is, or
+    a directory above it has become a link, which leads to another file. OSError also for what is
+    too large.
+    """
+    try:
+        return nofollow.read(path, limits.MAX_FILE_BYTES)
+    except (LinkError, NotRegularError, IsADirectoryError):
+        return None
+
+
+def _size(path: str) -> int:
+    """Bytes of a file; 0 where there is none."""
+    try:
+        return os.stat(path).st_size  # noqa: PTH116
+    except OSError:
+        return 0
+
+
+def stamp_of(path: str) -> str | None:
+    """A file's state as `acp.save`.stamp in Lua has it; None where there is none."""
+    try:
+        info = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return None
+    seconds, rest = divmod(info.st_mtime_ns, 1_000_000_000)
+    return f"{seconds}.{rest}.{info.st_size}.{info.st_ino}"
+
+
+def read_stamped(path: str) -> tuple[bytes | None, str | None]:
+    """The bytes and the stamp that the file had before they were read; OSError like `read`.
+
+    Whoever acts on the bytes compares the stamp once more: a file may be read while it is written.
+    """
+    stamp = stamp_of(path)
+    return read(path), stamp
+
+
+def _is_file(blob: Blob | None) -> bool:
+    """Whether this is a file, of a content that is kept or not."""
+    return blob is not None and not blob.link and not blob.fifo
+
+
+def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
+    """The contents on both sides of what is a file on one of them."""
+    wanted = [(it.path, it.before) for it in changes if it.before and it.before.kept]
+    kept = store.contents(wanted)
+    found: list[FileChange] = []
+    for change in changes:
+        before = _before(change.before, kept.get(change.path))
+        if change.before is not None and before is None:
+            continue
+        after = present(change.path)
+        if before != after or not change.same_bytes:  # else it has changed back since
+            executable = change.before is not None and bool(change.before.mode & 0o100)
+            found.append(FileChange(change.path, before, after, executable))
+    return found
+
+
+def _before(blob: Blob | None, data: bytes | None) -> Side:
+    if blob is None or _is_file(blob):
+        return Unkept(blob.why) if blob and not blob.kept else data
+    return Unkept("a symbolic link" if blob.link else "a FIFO", blob_mark(blob))
+
+
+def present(path: str) -> bytes | Unkept | None:
+    """A file as it is; None where there is none."""
+    try:
+        return read(path)
+    except SizeError:
+        return Unkept(too_large())
+    except OSError:
+        return Unkept(UNREADABLE.why)

@@ -1,0 +1,251 @@
+"""What a directory held at some moment: the shapes that both kinds of store share, and the limits.
+
+A store notices what changed since it last looked, and keeps the contents, so that a tree can be
+compared and brought back later. Everything in it may block: call it in a worker thread.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
+
+import msgspec
+
+from acp_nvim.workspace import nofollow
+
+MAX_FILE_BYTES: Final = 8 * 1024 * 1024
+"""A larger file is not kept: its changes on disk are neither reviewed nor restored."""
+MAX_SCAN_BYTES: Final = 256 * 1024 * 1024
+"""Of new contents that one look takes in; what is beyond waits for none and is left out."""
+NO_ROOM: Final = "more than one look takes in"
+MAX_FILES: Final = 20_000
+"""Files of a directory without git. Above, nothing in it is kept."""
+MAX_INDEX: Final = 300_000
+"""Entries of a git index. Above, nothing of that work tree is kept."""
+MAX_CHANGES: Final = 1000
+"""Files that one look takes up for review; of more, the first by name."""
+MAX_NAMES: Final = 5
+"""How many names a message gives before it counts the rest."""
+
+
+UNKNOWN: Final = "?"
+"""The mark of a content that is not known."""
+
+
+class Blob(msgspec.Struct, frozen=True):
+    """A kept content: its name in the store, and the file's mode as git writes it.
+
+    With ``why`` the content is not kept, for that reason; ``id`` is then the file's `signature`.
+    """
+
+    id: str
+    mode: int = 0o100644
+    why: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """The content can be brought back."""
+        return not self.why
+
+    @property
+    def link(self) -> bool:
+        """The content is the target of a symbolic link."""
+        return stat.S_IFMT(self.mode) == stat.S_IFLNK
+
+    @property
+    def fifo(self) -> bool:
+        """A FIFO, which has no content."""
+        return stat.S_IFMT(self.mode) == stat.S_IFIFO
+
+
+class Unkept(msgspec.Struct, frozen=True):
+    """Something was, or is, at a path that is no content to review, for the reason ``why``."""
+
+    why: str
+    mark: str = UNKNOWN
+    """Of a link or a FIFO, by which it can be told from others."""
+
+
+UNREADABLE: Final = Blob("", 0, "unreadable")
+
+
+def blob_mark(blob: Blob | None) -> str:
+    """A name for what a store has of a path; empty for no file."""
+    if blob is None:
+        return ""
+    return f"o{blob.id}.{blob.mode:o}" if blob.kept else UNKNOWN
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A file (absolute path) that differs; None where there is none."""
+
+    path: str
+    before: Blob | None
+    after: Blob | None
+
+    @property
+    def same_bytes(self) -> bool:
+        """Only the mode differs."""
+        return (self.before and self.before.id) == (self.after and self.after.id)
+
+
+class Scan(msgspec.Struct, frozen=True):
+    """The tree as it is now, what changed since the look before, and what could not be kept.
+
+    ``nested`` are repositories of their own inside (absolute paths), which the tree lacks.
+    """
+
+    tree: str
+    changes: list[Change]
+    left_out: list[str]
+    nested: list[str] = []
+
+
+class StoreError(Exception):
+    """Nothing can be kept of this directory now; the message says why in one line."""
+
+
+class LimitError(StoreError):
+    """The directory is too large; nor will it be smaller soon."""
+
+
+class Store(Protocol):
+    """The kept states of one directory."""
+
+    @property
+    def root(self) -> str:
+        """The directory, absolute, symlinks resolved."""
+        ...
+
+    def scan(self, paths: Sequence[str] | None = None) -> Scan:
+        """Look at everything, or at these files only. StoreError."""
+        ...
+
+    def held(self) -> list[str]:
+        """The files (absolute paths) of the present tree. StoreError."""
+        ...
+
+    def unkept(self, paths: Sequence[str]) -> list[str]:
+        """Those of these files (below the root), there or not, that `scan` passes over."""
+        ...
+
+    def differences(self, old: str, new: str) -> list[Change]:
+        """What differs between two trees. StoreError."""
+        ...
+
+    def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
+        """The kept bytes by absolute path, as the work tree has them; those that are gone lack."""
+        ...
+
+
+class Room:
+    """Sorts files into those that fit the limits of one look, those to leave out, and those that
+    are not there.
+    """
+
+    def __init__(self) -> None:
+        self.kept: dict[str, os.stat_result] = {}
+        self.out: dict[str, Blob] = {}
+        self.settled: dict[str, os.stat_result] = {}
+        """Those to leave out as long as they do not change."""
+        self.gone: list[str] = []
+
+    def sort(self, paths: Iterable[str]) -> None:
+        """Look at each of these files (absolute paths). Where they are more than one look takes in,
+        those that changed last are kept: among them is what the agent did.
+        """
+        for path in paths:
+            self._sort(path)
+        if sum(info.st_size for info in self.kept.values()) > MAX_SCAN_BYTES:
+            self._leave_out_oldest()
+
+    def _sort(self, path: str) -> None:
+        try:
+            info = os.lstat(path)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR):
+                self.gone.append(path)
+            else:
+                self.out[path] = UNREADABLE
+            return
+        if stat.S_ISDIR(info.st_mode):
+            self.gone.append(path)
+        elif out := left_out(path, info):
+            self.out[path] = out
+            if out.why != UNREADABLE.why:
+                self.settled[path] = info
+        else:
+            self.kept[path] = info
+
+    def _leave_out_oldest(self) -> None:
+        left = MAX_SCAN_BYTES
+        for path, info in sorted(self.kept.items(), key=lambda item: -item[1].st_ctime_ns):
+            left -= info.st_size
+            if left < 0:
+                left += info.st_size
+                self.out[path] = Blob(signature(info), 0, NO_ROOM)
+                del self.kept[path]
+
+
+def left_out(path: str, info: os.stat_result) -> Blob | None:
+    """What a tree has of a file (no directory) that it does not keep; None for one to keep."""
+    why = ""
+    mode = 0
+    if stat.S_ISFIFO(info.st_mode):
+        return Blob("", stat.S_IFIFO | stat.S_IMODE(info.st_mode))
+    if stat.S_ISLNK(info.st_mode):
+        return None
+    if not stat.S_ISREG(info.st_mode):
+        why = "a socket" if stat.S_ISSOCK(info.st_mode) else "a device"
+    elif info.st_size > MAX_FILE_BYTES:
+        why = too_large()
+    elif not os.access(path, os.R_OK):
+        why = UNREADABLE.why
+    return Blob(signature(info), mode, why) if why else None
+
+
+def content(path: str, mode: int) -> bytes:
+    """The bytes of a file, or where a link points to. OSError, also for what is neither: a FIFO may
+    have taken the file's place, and reading that would never end.
+    """
+    if stat.S_ISLNK(mode):
+        return os.fsencode(os.readlink(path))  # noqa: PTH115
+    found = nofollow.read(path)
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    return found
+
+
+def is_beyond_link(path: str) -> bool:
+    """Whether a directory on the way to a file (absolute real path) is a link now."""
+    parent = os.path.dirname(path)  # noqa: PTH120
+    return os.path.realpath(parent) != parent
+
+
+def too_large() -> str:
+    """Why a file over the limit is not kept."""
+    return f"over {MAX_FILE_BYTES >> 20} MiB"
+
+
+def signature(info: os.stat_result) -> str:
+    """By which it shows whether a file that is not kept changes."""
+    return f"{info.st_mtime_ns}.{info.st_size}.{info.st_ino}.{info.st_mode:o}"
+
+
+def signature_of(path: str) -> str | None:
+    """The same of a path; None where there is nothing."""
+    try:
+        return signature(os.lstat(path))
+    except OSError:
+        return None
+
+
+def names(paths: Sequence[str], root: str) -> str:
+    """Some paths in words: relative to the root, the rest counted."""
+    shown = [os.path.relpath(path, root) for path in paths[:MAX_NAMES]]
+    if len(paths) > MAX_NAMES:
+        shown.append(f"{len(paths) - MAX_NAMES} more")
+    return ", ".join(shown)

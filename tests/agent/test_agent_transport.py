@@ -1,0 +1,298 @@
+"""What a connection may rely on, whatever way leads to its agent: a process, or one in memory.
+
+The agent of these tests reads lines and does what they say: `say TEXT`, `complain TEXT` (beside the
+protocol), `exit CODE`; it ends with code 0 when its input does. It answers the few requests of a
+connection as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.child.launch import AgentStartError
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.connection import Connection, Surroundings
+from acp_nvim.agent.settings import AgentSettings, Settings
+from acp_nvim.agent.transport.base import AgentTransport
+from acp_nvim.agent.transport.stdio import StdioTransport
+from acp_nvim.tasks import Tasks
+from tests.support.children import eventually
+from tests.support.editor import ROOT
+from tests.support.memory import MemoryAgent, MemoryTransport
+
+PROGRAM = """
+import json, sys
+from tests.agent.test_agent_transport import replies
+for line in sys.stdin.buffer:
+    said, complained, code = replies(line.decode())
+    sys.stdout.write(said)
+    sys.stdout.flush()
+    sys.stderr.write(complained)
+    sys.stderr.flush()
+    if code is not None:
+        sys.exit(code)
+"""
+
+
+def replies(line: str) -> tuple[str, str, int | None]:
+    """What the agent says to a line, says beside it, and with which code it then ends."""
+    if line.startswith("{"):
+        return _answer(json.loads(line)), "", None
+    word, _, rest = line.rstrip("\n").partition(" ")
+    match word:
+        case "say":
+            return rest + "\n", "", None
+        case "complain":
+            return "", rest + "\n", None
+        case "exit":
+            return "", "", int(rest)
+    raise AssertionError(line)
+
+
+def _answer(frame: dict[str, Any]) -> str:
+    results = {"initialize": {"protocolVersion": 1, "agentInfo": {"name": "a", "version": "1"}}}
+    answer = {"jsonrpc": "2.0", "id": frame["id"], "result": results[frame["method"]]}
+    return json.dumps(answer) + "\n"
+
+
+async def life(stream: MemoryTransport, complain: Callable[[bytes], None]) -> int:
+    """The same agent, in memory."""
+    left = b""
+    while data := await stream.receive():
+        *lines, left = (left + data).split(b"\n")
+        for line in lines:
+            said, complained, code = replies(line.decode() + "\n")
+            stream.send(said.encode())
+            if complained:
+                complain(complained.encode())
+            if code is not None:
+                return code
+    return 0
+
+
+Open = Callable[..., AgentTransport]
+
+
+@pytest.fixture(params=["stdio", "memory"])
+async def opened(
+    request: pytest.FixtureRequest, tmp_path: Path, reaper: Reaper
+) -> AsyncIterator[Open]:
+    """Makes transports to this agent; all have ended afterwards."""
+    made: list[AgentTransport] = []
+
+    def make(**options: Any) -> AgentTransport:
+        if request.param == "memory":
+            made.append(MemoryAgent(life, **options))
+        else:
+            env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+            argv = [sys.executable, "-c", PROGRAM]
+            made.append(StdioTransport(argv, cwd=tmp_path, env=env, reaper=reaper, **options))
+        return made[-1]
+
+    yield make
+    for transport in made:
+        await transport.stop()
+
+
+async def read(transport: AgentTransport, text: bytes) -> None:
+    """Receive just this."""
+    got = b""
+    with anyio.fail_after(20):
+        while len(got) < len(text):
+            data = await transport.receive()
+            assert data, f"the end came after {got!r}"
+            got += data
+    assert got == text
+
+
+async def test_what_is_sent_is_answered_in_order(opened: Open) -> None:
+    transport = opened()
+    await transport.start()
+    for n in range(50):
+        transport.send(f"say {n}\n".encode())
+    await read(transport, b"".join(b"%d\n" % n for n in range(50)))
+
+
+async def test_its_last_words_come_before_the_end_and_the_end_comes_for_ever(opened: Open) -> None:
+    transport = opened()
+    await transport.start()
+    transport.send(b"say goodbye\nexit 3\n")
+    await read(transport, b"goodbye\n")
+    with anyio.fail_after(20):
+        assert await transport.receive() == b""
+        assert await transport.receive() == b""
+        assert await transport.wait() == Exit(3, None)
+    assert transport.exit == Exit(3, None)
+    transport.send(b"say anybody there\n")
+    assert await transport.receive() == b""
+
+
+async def test_an_agent_that_is_stopped_has_ended_also_for_a_second_caller(opened: Open) -> None:
+    transport = opened()
+    await transport.start()
+    assert transport.exit is None
+    async with anyio.create_task_group() as both:
+        both.start_soon(transport.stop)
+        both.start_soon(transport.stop)
+    assert transport.exit == await transport.stop() == Exit(0, None)
+
+
+async def test_one_that_was_never_started_can_be_stopped(opened: Open) -> None:
+    transport = opened()
+    assert await transport.stop() is None
+    assert transport.pid is None
+
+
+async def test_what_it_writes_beside_the_protocol_is_kept_and_told(opened: Open) -> None:
+    heard: list[bytes] = []
+    transport = opened(on_stderr=heard.append)
+    await transport.start()
+    transport.send(b"complain one\ncomplain two\nsay done\n")
+    await read(transport, b"done\n")
+    await eventually(lambda: transport.stderr(5) == ["one", "two"])
+    assert transport.stderr(1) == ["two"]
+    assert b"".join(heard) == b"one\ntwo\n"
+
+
+async def test_while_it_rests_nothing_comes_and_nothing_is_lost(opened: Open) -> None:
+    transport = opened()
+    await transport.start()
+    transport.send(b"say first\n")
+    await read(transport, b"first\n")
+    transport.rest(0.2)
+    transport.send(b"say second\n")
+    with anyio.move_on_after(0.05) as soon:
+        await transport.receive()
+    assert soon.cancelled_caught
+    await read(transport, b"second\n")
+
+
+# A connection over it
+
+
+class NoFiles:
+    """Serves no files."""
+
+    async def read(self, session: Any, params: Any) -> Any:
+        raise AssertionError(params)
+
+    async def write(self, session: Any, params: Any, answer: Any) -> Any:
+        raise AssertionError(params)
+
+
+class Life:
+    """A connection whose agent is opened by the fixture, and what it told of itself."""
+
+    def __init__(self, open_transport: Callable[..., AgentTransport], reaper: Reaper) -> None:
+        self.told: list[str] = []
+        self.failures: list[str] = []
+        self._open = open_transport
+        self._reaper = reaper
+
+    def connection(self, tasks: Tasks) -> Connection:
+        async def gate() -> None:
+            return None
+
+        around = Surroundings(
+            settings=Settings,
+            files=NoFiles(),
+            reaper=self._reaper,
+            transport=self._open,
+            tasks=tasks,
+            gate=gate,
+            changed=lambda connection: self.told.append(connection.status),
+            ended=lambda connection: self.told.append("ended"),
+            authenticated=lambda connection: None,
+            cwd=lambda: "/",
+            env=dict,
+        )
+        return Connection("a", AgentSettings(command=["a"]), around)
+
+
+async def lived(
+    open_transport: Callable[..., AgentTransport],
+    reaper: Reaper,
+    act: Callable[[Connection], Any],
+) -> tuple[Connection, list[str]]:
+    """A connection that was started, and `act` awaited with it; then it has ended."""
+    life = Life(open_transport, reaper)
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            connection = life.connection(
+                Tasks(group, lambda *what: life.failures.append(str(what)))
+            )
+            connection.start()
+            await act(connection)
+            await connection.ended()
+    assert not life.failures
+    return connection, life.told
+
+
+def through(opened: Open) -> Callable[..., AgentTransport]:
+    """The fixture as a connection opens a transport."""
+
+    def open_transport(command: Any, *, cwd: Any, env: Any, **options: Any) -> AgentTransport:
+        return opened(**options)
+
+    return open_transport
+
+
+async def test_a_connection_shakes_hands_and_ends_when_it_is_stopped(
+    opened: Open, reaper: Reaper
+) -> None:
+    async def act(connection: Connection) -> None:
+        assert await connection.ready()
+        assert connection.status == "ready"
+        await connection.stop()
+
+    connection, told = await lived(through(opened), reaper, act)
+    assert told == ["ready", "ended"]
+    assert (connection.status, connection.error) == ("exited", None)
+
+
+async def test_an_agent_that_ends_by_itself_is_told_with_its_code(
+    opened: Open, reaper: Reaper
+) -> None:
+    made: list[AgentTransport] = []
+
+    def open_transport(command: Any, **options: Any) -> AgentTransport:
+        made.append(through(opened)(command, **options))
+        return made[-1]
+
+    async def act(connection: Connection) -> None:
+        assert await connection.ready()
+        made[0].send(b"complain so long\nexit 4\n")
+
+    connection, told = await lived(open_transport, reaper, act)
+    assert told == ["ready", "ended"]
+    assert connection.status == "exited"
+    assert connection.error == "a ended: exit code 4"
+    assert connection.last_words() == ["so long"]
+
+
+async def test_an_agent_that_cannot_be_started_fails_in_one_line(reaper: Reaper) -> None:
+    class Missing(MemoryAgent):
+        async def start(self) -> None:
+            raise AgentStartError("cannot start a: nobody there")
+
+    async def act(connection: Connection) -> None:
+        assert not await connection.ready()
+
+    nobody = partial(_without_life, Missing)
+    connection, told = await lived(nobody, reaper, act)
+    assert (connection.status, connection.error) == ("failed", "cannot start a: nobody there")
+    assert told == ["failed"]
+
+
+def _without_life(kind: type[MemoryAgent], command: Any, **options: Any) -> MemoryAgent:
+    return kind(None)

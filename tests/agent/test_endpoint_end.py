@@ -1,0 +1,174 @@
+"""How a connection ends, from either side, and how fast one may speak."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall
+from acp_nvim.agent.wire.endpoint import CALM, LITTLE
+from acp_nvim.agent.wire.traffic import Traffic
+from acp_nvim.protocol.jsonrpc import Peer
+from tests.support.wire import Running, Wire, eventually
+
+
+async def forever(method: str, params: Any, call: IncomingCall) -> Any:
+    await anyio.sleep_forever()
+
+
+async def test_the_end_of_the_stream_fails_what_is_open_and_ends_handlers() -> None:
+    ended: list[Any] = []
+    told: list[Any] = []
+
+    async def serve(method: str, params: Any, call: IncomingCall) -> Any:
+        call.on_cancel = lambda: ended.append("on_cancel is for an answer, there is none to give")
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append(call.reason)
+
+    async with Running(Wire()) as wire:
+        wire.handler.serve = serve
+        wire.ask(1, "x")
+        call = wire.endpoint.begin("logout", {}, on_response=lambda *it: told.append(it))
+        await eventually(lambda: wire.handler.heard)
+        wire.far.send(b'{"half":')
+    with pytest.raises(ConnectionClosed, match="the agent closed the connection"):
+        await call.answer()
+    assert ended == ["the agent closed the connection"]
+    assert [type(error) for _, error in told] == [ConnectionClosed]
+    assert [violation.kind for violation in wire.handler.violations] == ["eof"]
+    assert [message.get("method") for message in wire.received()] == ["logout"]
+    with pytest.raises(ConnectionClosed):
+        await wire.endpoint.request("logout", {})
+    wire.endpoint.notify("session/cancel", {})
+
+
+async def test_an_answer_without_its_newline_is_one() -> None:
+    async with Running(Wire()) as wire:
+        answered = wire.endpoint.begin("logout", {})
+        wire.endpoint.begin("logout", {})
+        wire.far.send(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    assert await answered.answer() is not None
+    assert wire.handler.violations == []
+    assert wire.endpoint.outgoing == []
+
+
+async def test_last_words_say_why() -> None:
+    async def last_words() -> str:
+        return "codex: exit code 3"
+
+    async with Running(Wire(last_words=last_words)) as wire:
+        call = wire.endpoint.begin("logout", {})
+    with pytest.raises(ConnectionClosed, match="codex: exit code 3"):
+        await call.answer()
+
+
+async def test_closing_it_ourselves_answers_what_is_open() -> None:
+    async with Running(Wire()) as wire:
+        wire.handler.serve = forever
+        wire.ask(1, "x")
+        await eventually(lambda: wire.handler.heard)
+        wire.endpoint.close("stopped by the user")
+        wire.endpoint.close("again")
+    assert wire.endpoint.closed == "stopped by the user"
+    (answer,) = wire.received()
+    assert answer["error"] == {"code": -32800, "message": "stopped by the user"}
+
+
+async def test_a_run_that_is_cancelled_answers_what_is_open() -> None:
+    wire = Wire()
+    wire.handler.serve = forever
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wire.endpoint.run)
+        wire.ask(1, "x")
+        call = wire.endpoint.begin("logout", {})
+        await eventually(lambda: wire.handler.heard)
+        tasks.cancel_scope.cancel()
+    assert wire.received()[-1]["error"]["code"] == -32800
+    assert wire.endpoint.outgoing == []
+    with pytest.raises(ConnectionClosed):
+        await call.answer()
+
+
+async def test_nothing_is_handled_after_a_handler_closed_the_connection() -> None:
+    async with Running(Wire()) as wire:
+
+        def on_response(result: Any, error: Exception | None) -> None:
+            wire.endpoint.close("enough")
+
+        wire.endpoint.begin("logout", {}, on_response=on_response)
+        wire.endpoint.begin("logout", {})
+        wire.put({"id": 1, "result": {}}, {"id": 2, "result": {}}, {"method": "late"})
+    assert wire.handler.heard == []
+    assert wire.handler.errors == []
+
+
+async def test_while_the_gate_blocks_nothing_is_read() -> None:
+    gate = anyio.Event()
+    asked = anyio.Event()
+
+    async def wait() -> None:
+        asked.set()
+        await gate.wait()
+
+    async with Running(Wire(gate=wait)) as wire:
+        wire.tell("a")
+        await asked.wait()
+        await anyio.wait_all_tasks_blocked()
+        assert wire.handler.heard == []
+        gate.set()
+        await eventually(lambda: wire.handler.heard == [("a", {})])
+
+
+async def test_reading_may_rest_while_the_peer_only_tells_and_little() -> None:
+    """Not as long as it asks, answers, or says much at a time."""
+    rests: list[float] = []
+
+    async def gate() -> float:
+        return 0.5
+
+    async with Running(Wire(gate=gate, rest=rests.append)) as wire:
+
+        async def told(method: str, **params: Any) -> None:
+            wire.tell(method, **params)
+            await eventually(lambda: wire.handler.heard[-1:] == [(method, params)])
+
+        for number in range(CALM):
+            assert rests == []
+            await told(f"few{number}")
+        await eventually(lambda: rests == [0.5])
+        wire.ask(1, "x")
+        await wire.get(1)
+        await told("after", text="a question")
+        await told("much", text="x" * LITTLE)
+        assert rests == [0.5]
+
+
+async def test_traffic_and_counters_see_both_directions() -> None:
+    traffic = Traffic()
+    async with Running(Wire(traffic=traffic, peer=Peer(message_bytes=1000))) as wire:
+        wire.ask(1, "x")
+        wire.tell("y")
+        await wire.get(1)
+    lines = [line.split(" ", 1)[1] for line in traffic.lines()]
+    assert lines[0].startswith("<- x #1")
+    assert any(line.startswith("-> x #1") and " ms error " in line for line in lines)
+    counters = wire.endpoint.counters
+    assert (counters.requests_in, counters.notifications_in, counters.refused) == (1, 1, 1)
+    assert counters.bytes_out == len(wire.far._peer.sent)  # type: ignore[union-attr]
+
+
+async def test_a_flood_does_not_starve_others() -> None:
+    """While it is being read, other tasks get their turn many times."""
+    turns = 0
+    async with Running(Wire()) as wire:
+        for _ in range(40):
+            wire.put(*({"method": "m"} for _ in range(1000)))
+        while len(wire.handler.heard) < 40_000:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+    assert turns >= 10

@@ -1,0 +1,107 @@
+"""Sessions whose `session/new` is not answered yet: what their agent asks for in the meantime."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from acp_nvim.agent.client import Client
+from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.servers import Handler
+from acp_nvim.agent.settings import Settings
+from acp_nvim.agent.wire.endpoint import IncomingCall
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.session.session import Session
+
+
+class Files:
+    """Serves files, which hold the number of the session, and no terminals."""
+
+    def __init__(self) -> None:
+        self.handlers: Mapping[str, Handler] = {}
+
+    async def read(self, session: Session, params: Any) -> Any:
+        return schema.ReadTextFileResponse(str(session.n))
+
+    async def write(self, session: Session, params: Any, answer: Any) -> Any:
+        raise AssertionError("not asked for")
+
+    def forget(self, session: Session) -> None:
+        pass
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client("x", Settings, Files(), Files(), Oddities())
+
+
+def ask(client: Client, session_id: str) -> Awaitable[Any]:
+    params = msgspec.json.encode({"sessionId": session_id, "path": "/a"})
+    method = "fs/read_text_file"
+    answer = client.request(method, msgspec.Raw(params), IncomingCall(1, method))
+    assert answer is not None
+    return answer
+
+
+async def read(client: Client, session_id: str) -> str:
+    answer: schema.ReadTextFileResponse = await ask(client, session_id)
+    return answer.content
+
+
+def answer(session_id: str) -> schema.NewSessionResponse:
+    return schema.NewSessionResponse(session_id)
+
+
+async def test_one_that_asks_before_the_answer_is_the_one_that_is_opened(client: Client) -> None:
+    with client.naming(Session(1, "x", "/work")) as named:
+        assert await read(client, "a") == "1"
+        named(answer("a"), None)
+    assert await read(client, "a") == "1"
+
+
+async def test_it_is_known_from_its_answer_on(client: Client) -> None:
+    one, two = Session(1, "x", "/work"), Session(2, "x", "/work")
+    with client.naming(one) as first, client.naming(two) as second:
+        second(answer("b"), None)
+        first(answer("a"), None)
+        assert [await read(client, id) for id in "ab"] == ["1", "2"]
+
+
+async def test_of_two_that_are_opened_neither_is_guessed(client: Client) -> None:
+    with (
+        client.naming(Session(1, "x", "/work")),
+        client.naming(Session(2, "x", "/work")),
+        pytest.raises(RequestError, match="unknown session"),
+    ):
+        await read(client, "a")
+
+
+async def test_an_id_that_was_none_of_its_is_forgotten(client: Client) -> None:
+    with client.naming(Session(1, "x", "/work")) as named:
+        assert await read(client, "wrong") == "1"
+        named(answer("a"), None)
+    with pytest.raises(RequestError, match="unknown session"):
+        await read(client, "wrong")
+
+
+async def test_a_refusal_and_a_late_answer_name_nothing(client: Client) -> None:
+    with client.naming(Session(1, "x", "/work")) as named:
+        named(None, RequestError(-32603, "no"))
+    named(answer("a"), None)
+    with pytest.raises(RequestError, match="unknown session"):
+        await read(client, "a")
+
+
+async def test_a_session_that_was_closed_is_not_taken_for_the_new_one(client: Client) -> None:
+    old = Session(1, "x", "/work")
+    client.adopt("old", old)
+    client.forget(old)
+    with (
+        client.naming(Session(2, "x", "/work")),
+        pytest.raises(RequestError, match="unknown session"),
+    ):
+        await read(client, "old")

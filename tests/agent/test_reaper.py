@@ -1,0 +1,176 @@
+"""The guard: what it ends when the host is gone, what it leaves alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.agent.child import tree
+from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.child.pty import PtyProcess
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.child.tree import CHILD, ProcessTree
+from tests.support.children import STUBBORN, Start, eventually
+from tests.support.processes import MARK, marked
+from tests.support.until import until
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+DAEMON = textwrap.dedent("""
+    import os, sys, time
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.execlp("sleep", "sleep", "600")
+        os._exit(0)
+    os.wait()
+    print("up", flush=True)
+    %s
+""")
+"""A program whose grandchild leaves its parent, its group and its session."""
+
+HOST = textwrap.dedent("""
+    import asyncio, os, sys
+    from acp_nvim.agent.transport.stdio import StdioTransport
+    from acp_nvim.agent.child.reaper import Reaper
+
+    async def main():
+        reaper = Reaper()
+        agents = [
+            StdioTransport(argv, cwd='/', env=dict(os.environ), reaper=reaper)
+            for argv in ([sys.executable, '-c', sys.argv[1]], [sys.executable, '-c', sys.argv[2]])
+        ]
+        for agent in agents:
+            await agent.start()
+        for agent in agents:
+            while not (await agent.receive()).endswith(b'\\n'):
+                pass
+        print('up', flush=True)
+        await asyncio.Event().wait()
+
+    asyncio.run(main())
+""")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda n: n.name)
+def test_nothing_outlives_a_host_that_is_killed(mark: str, number: signal.Signals) -> None:
+    """Two agents that ignore EOF and SIGTERM, each with such a child, one of those in a session
+    of its own."""
+    sources = [STUBBORN % (apart, "time.sleep(600)") for apart in (False, True)]
+    with subprocess.Popen(
+        [sys.executable, "-c", HOST, *sources],
+        env={**os.environ, MARK: mark},
+        stdout=subprocess.PIPE,
+    ) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == b"up\n"
+        assert len(marked(mark)) == 6, "host, guard, two agents, two grandchildren"
+        host.send_signal(number)
+    until(lambda: marked(mark) == [], what="all processes of the killed host to end")
+
+
+async def test_a_daemon_ends_with_the_agent_that_started_it(start: Start, mark: str) -> None:
+    """Also when the agent is gone before anybody could look at who its children are."""
+    process = await start(DAEMON % "os._exit(3)")
+    assert await process.wait() == Exit(3, None)
+    await process.stop()
+    assert "sleep" not in " ".join(it.command for it in marked(mark))
+
+
+async def test_a_daemon_out_of_a_terminal_ends_with_the_host(
+    reaper: Reaper, mark: str, tmp_path: Path
+) -> None:
+    """What a command leaves behind on purpose may stay when its terminal is released."""
+    process = await PtyProcess.start(
+        [sys.executable, "-c", DAEMON % ""],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], MARK: mark},
+        reaper=reaper,
+        feed=lambda data: None,
+    )
+    assert await process.wait() == Exit(0, None)
+    await process.stop()
+    assert [it.command for it in marked(mark) if "sleep" in it.command] == ["sleep 600"]
+    await reaper.aclose()
+    assert marked(mark) == []
+
+
+def sleeper() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(["sleep", "600"], start_new_session=True)
+
+
+async def test_a_daemon_in_the_midst_of_an_exec_is_found(
+    monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    """It has no environment for a moment."""
+    with sleeper() as leader, sleeper() as daemon:
+        looks = count()
+
+        def environment(pid: int) -> list[bytes] | None:
+            if pid != daemon.pid:
+                return []
+            return [f"{CHILD}={mark}".encode()] if next(looks) else None
+
+        monkeypatch.setattr(tree, "environment", environment)
+        found = ProcessTree(leader.pid, mark)
+        await found.look()
+        found.signal(signal.SIGKILL)
+        assert daemon.wait(10) == -signal.SIGKILL
+
+
+async def test_the_guard_ends_the_listed_groups_and_forgets_the_others(reaper: Reaper) -> None:
+    sleepers = [sleeper() for _ in range(4)]
+    for process in sleepers:
+        reaper.add(process.pid)
+    reaper.add(sleepers[1].pid)
+    reaper.remove(sleepers[1].pid)
+    reaper.remove(sleepers[3].pid)
+    await reaper.aclose()
+    assert [process.poll() for process in sleepers] == [-signal.SIGTERM, None] * 2
+    for process in sleepers:
+        process.kill()
+        process.wait()
+
+
+async def test_a_guard_with_nothing_listed_goes_quietly(start: Start, reaper: Reaper) -> None:
+    process = await start(["cat"])
+    guard = reaper._guard
+    assert guard is not None
+    await process.stop()
+    await reaper.aclose()
+    assert guard.returncode == 0
+    await reaper.aclose()
+
+
+async def test_closing_the_guard_ends_what_is_still_listed(start: Start, reaper: Reaper) -> None:
+    process = await start(["sleep", "600"])
+    await reaper.aclose()
+    assert await process.wait() == Exit(None, "SIGTERM")
+
+
+async def test_a_guard_that_was_killed_is_replaced_and_knows_all_groups(
+    start: Start, reaper: Reaper
+) -> None:
+    first = await start(["sleep", "600"])
+    guard = reaper._guard
+    assert guard is not None
+    guard.kill()
+    await eventually(lambda: guard.poll() is not None)
+    second = await start(["sleep", "600"])
+    assert reaper._guard is not guard
+    await reaper.aclose()
+    assert await first.wait() == await second.wait() == Exit(None, "SIGTERM")
+
+
+@pytest.mark.parametrize("group", [0, 1, -5, os.getpgrp()])
+def test_the_guard_is_never_given_our_own_group(group: int) -> None:
+    with pytest.raises(ValueError, match="not a child's own"):
+        Reaper().add(group)

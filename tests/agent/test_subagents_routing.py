@@ -1,0 +1,115 @@
+"""Where the traffic of child sessions goes, without an editor (v1/subagents)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from acp_nvim.agent.client import Client
+from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.servers import Handler
+from acp_nvim.agent.settings import Settings
+from acp_nvim.session.entries import Message, Subagent
+from acp_nvim.session.session import Session
+from acp_nvim.session.subagents import Child
+
+
+class Nothing:
+    """Serves neither files nor terminals."""
+
+    def __init__(self) -> None:
+        self.handlers: Mapping[str, Handler] = {}
+
+    async def read(self, session: Session, params: Any) -> Any:
+        raise AssertionError("not asked for")
+
+    async def write(self, session: Session, params: Any, answer: Any) -> Any:
+        raise AssertionError("not asked for")
+
+    def forget(self, session: Session) -> None:
+        pass
+
+
+@pytest.fixture
+def client() -> Client:
+    """A client with the session `s1`, our number 1."""
+    numbers = itertools.count(2)
+
+    def child(parent: Session, id: str) -> Session:
+        known = parent.root.children.get(id)
+        return known or Child(next(numbers), parent, parent.links[id])
+
+    made = Client("x", Settings, Nothing(), Nothing(), Oddities(), new_child=child)
+    session = Session(1, "x", "/work")
+    session.id, session.status = "s1", "running"
+    made.adopt("s1", session)
+    return made
+
+
+def tell(client: Client, session: str, kind: str, **fields: Any) -> None:
+    update = {"sessionUpdate": kind, **fields}
+    params = msgspec.json.encode({"sessionId": session, "update": update})
+    client.notification("session/update", msgspec.Raw(params))
+
+
+def say(client: Client, session: str, text: str) -> None:
+    tell(client, session, "agent_message_chunk", content={"type": "text", "text": text})
+
+
+def words(session: Session) -> list[str]:
+    return [it.text() for it in session.transcript.entries if isinstance(it, Message)]
+
+
+def test_a_child_is_made_once(client: Client) -> None:
+    for title in ("One", "Two"):
+        tell(client, "s1", "subagent_update", sessionId="c", title=title)
+    child = client.sessions["c"]
+    assert (child.n, child.title, child.root) == (2, "Two", client.sessions["s1"])
+    entries = client.sessions["s1"].transcript.entries
+    assert [type(it) for it in entries] == [Subagent]
+
+
+def test_a_child_may_touch_what_its_parent_may(client: Client) -> None:
+    tell(client, "s1", "subagent_update", sessionId="c", cwd="/", additionalDirectories=["/etc"])
+    assert client.sessions["c"].roots == ["/work"]
+
+
+def test_a_past_that_is_not_shown_is_not_shown_of_children_either(client: Client) -> None:
+    tell(client, "s1", "subagent_update", sessionId="c")
+    client.mute("s1")
+    say(client, "s1", "old")
+    say(client, "c", "old too")
+    client.unmute("s1")
+    say(client, "c", "new")
+    assert words(client.sessions["s1"]) == []
+    assert words(client.sessions["c"]) == ["new"]
+
+
+def test_children_of_children_ask_above_all(client: Client) -> None:
+    tell(client, "s1", "subagent_update", sessionId="c")
+    tell(client, "c", "subagent_update", sessionId="g")
+    root = client.sessions["s1"]
+    assert client.sessions["g"].root is root
+    assert client.sessions["g"].decisions is root.decisions
+    assert set(root.children) == {"c", "g"}
+
+
+def test_a_session_that_is_forgotten_takes_its_children_along(client: Client) -> None:
+    tell(client, "s1", "subagent_update", sessionId="c")
+    client.forget(client.sessions["s1"])
+    assert client.sessions == {}
+    say(client, "c", "late words")
+    assert len(client.early) == 0
+
+
+def test_a_replay_is_no_event_of_a_child(client: Client) -> None:
+    tell(client, "s1", "subagent_update", sessionId="c")
+    child = client.sessions["c"]
+    child.take_events(10**9)
+    client.sessions["s1"].replaying = True
+    tell(client, "c", "tool_call", toolCallId="t", title="T", status="completed")
+    assert child.take_events(10**9) == []

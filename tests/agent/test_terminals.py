@@ -1,0 +1,324 @@
+"""`terminal/*` as an agent sees it (v1/terminals), with real commands."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from msgspec import UNSET
+
+from acp_nvim.agent.child.tree import true_within
+from acp_nvim.agent.commands import command_of
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.session.questions.decisions import Outcome
+from acp_nvim.session.questions.questions import permission_decision
+from acp_nvim.session.session import Session
+from tests.support.processes import marked
+from tests.support.served import Served
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+def refused(error: pytest.ExceptionInfo[RequestError]) -> tuple[int, str]:
+    return error.value.code, error.value.data["reason"]
+
+
+# -- what is run
+
+
+@pytest.mark.parametrize("script", ["printf 'a b'", "X=1; echo $X && pwd | cat", "echo hi; exit 3"])
+async def test_a_line_without_arguments_is_for_the_shell(served: Served, script: str) -> None:
+    output = await served.run(script)
+    assert output.output == {"p": "a b", "X": f"1\n{served.cwd}\n", "e": "hi\n"}[script[0]]
+    assert output.exit_status == schema.TerminalExitStatus(3 if "exit" in script else 0, None)
+
+
+async def test_with_arguments_there_is_never_a_shell(served: Served) -> None:
+    output = await served.run("printf", "%s|", "$HOME", "a b", ";", "*")
+    assert output.output == "$HOME|a b|;|*|"
+
+
+async def test_a_program_whose_name_has_blanks_is_a_program(served: Served) -> None:
+    program = served.cwd / "my tool"
+    program.write_text("#!/bin/sh\necho $0 $#\n")
+    program.chmod(0o755)
+    assert (await served.run(str(program))).output == f"{program} 0\n"
+    assert (await served.run("./my tool")).output.endswith("my tool 0\n")
+
+
+@pytest.mark.parametrize(
+    ("shell", "used"),
+    [
+        ("/bin/bash", "/bin/bash"),
+        ("/usr/bin/fish", "/bin/sh"),
+        ("/no/such/zsh", "/bin/sh"),
+        ("", "/bin/sh"),
+    ],
+)
+def test_the_users_shell_runs_lines_if_it_can_read_them(
+    tmp_path: Path, shell: str, used: str
+) -> None:
+    request = schema.CreateTerminalRequest("s1", "echo $0; true")
+    command = command_of(request, {"PATH": os.environ["PATH"], "SHELL": shell}, str(tmp_path))
+    assert list(command.argv) == [used, "-c", "echo $0; true"]
+    assert command.line == command.told.line == "echo $0; true"
+    assert command.told.argv is None
+
+
+async def test_the_environment_is_the_agents_and_what_is_added(served: Served) -> None:
+    served.env |= {"COLUMNS": "20", "TERM": "dumb", "A": "1", "B": "1"}
+    output = await served.run("env", env={"B": "2", "C": "x=y z"})
+    found = dict(line.split("=", 1) for line in output.output.splitlines())
+    assert {key: found.get(key) for key in ("A", "B", "C")} == {"A": "1", "B": "2", "C": "x=y z"}
+    assert found["PAGER"] == found["GIT_PAGER"] == "cat"
+    assert found["TERM"] == "xterm-256color"
+    assert "COLUMNS" not in found
+    assert "TERM=dumb" in (await served.run("env", env={"TERM": "dumb"})).output
+
+
+async def test_the_directory_is_the_sessions_or_the_given_one(served: Served) -> None:
+    assert (await served.run("pwd")).output == f"{served.cwd}\n"
+    assert (await served.run("pwd", cwd="/")).output == "/\n"
+
+
+@pytest.mark.parametrize(
+    ("params", "reason"),
+    [
+        ({"command": "no-such-program"}, (-32002, "missing")),
+        ({"command": "no such", "args": ["x"]}, (-32002, "missing")),
+        ({"command": ""}, (-32002, "missing")),
+        ({"command": "ls", "cwd": "relative"}, (-32602, "relative")),
+        ({"command": "ls", "cwd": "/no/such/place"}, (-32002, "missing")),
+    ],
+)
+async def test_what_cannot_run_is_refused(
+    served: Served, params: dict[str, Any], reason: tuple[int, str]
+) -> None:
+    with pytest.raises(RequestError) as error:
+        await served.ask("create", **params)
+    assert refused(error) == reason
+    assert len(served.session.terminals) == 0
+
+
+# -- output
+
+
+async def test_create_returns_at_once_and_output_grows(served: Served) -> None:
+    id = await served.create("echo one; read x; echo two")
+    terminal = served.session.terminals.get(id)
+    assert terminal is not None
+    assert await true_within(lambda: bool(terminal.output.text()), 10)
+    output = await served.ask("output", terminal_id=id)
+    assert (output.output, output.truncated, output.exit_status) == ("one\n", False, UNSET)
+    served.terminals.write(id, b"\r")
+    await served.ask("wait_for_exit", terminal_id=id)
+    output = await served.ask("output", terminal_id=id)
+    assert output.output.endswith("two\n")
+    assert output.exit_status == schema.TerminalExitStatus(0, None)
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 3, 4, 7, 100, 10_000])
+async def test_the_limit_keeps_the_end_in_whole_characters(served: Served, limit: int) -> None:
+    text = "aé€🙂" * 500
+    output = await served.run(
+        sys.executable, "-c", f"print({text!r}, end='')", output_byte_limit=limit
+    )
+    assert text.endswith(output.output)
+    assert limit - 4 < len(output.output.encode()) <= limit or output.output == text
+    assert output.truncated == (output.output != text)
+
+
+async def test_the_option_bounds_what_an_agent_asks_for(tmp_path: Path) -> None:
+    served = Served(tmp_path, terminal={"output_limit": 10})
+    for limit in (UNSET, None, 1 << 40):
+        output = await served.run("printf 0123456789abc", output_byte_limit=limit)
+        assert (output.output, output.truncated) == ("3456789abc", True)
+    await served.close()
+
+
+async def test_agents_get_text_and_people_get_colours(served: Served) -> None:
+    script = r"printf '\033[31mred\033[0m\n\033]0;title\007é\377\n\033]52;c;aGk=\007end\n'"
+    assert (await served.run(script)).output == "red\né\ufffd\nend\n"
+    (terminal,) = served.session.terminals
+    assert terminal.replay.text() == "\x1b[31mred\x1b[0m\r\né\ufffd\r\nend\r\n"
+    assert terminal.lines() == ["red", "é\ufffd", "end"]
+
+
+# -- the end
+
+
+async def test_waiting_holds_nothing_up_and_any_number_may_wait(served: Served) -> None:
+    id = await served.create("read x; exit 4")
+    ends: list[Any] = []
+
+    async def wait() -> None:
+        ends.append(await served.ask("wait_for_exit", terminal_id=id))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(3):
+            group.start_soon(wait)
+        assert (await served.run("echo other")).output == "other\n"
+        assert ends == []
+        served.terminals.write(id, b"\r")
+    assert ends == [schema.WaitForTerminalExitResponse(4, None)] * 3
+
+
+async def test_kill_keeps_the_id(served: Served) -> None:
+    id = await served.create("echo up; sleep 600")
+    await served.ask("kill", terminal_id=id)
+    assert marked(served.mark) == []
+    end = await served.ask("wait_for_exit", terminal_id=id)
+    assert (end.exit_code, end.signal) == (None, "SIGTERM")
+    output = await served.ask("output", terminal_id=id)
+    assert output.exit_status == schema.TerminalExitStatus(None, "SIGTERM")
+    assert await served.ask("kill", terminal_id=id) == schema.KillTerminalResponse()
+
+
+async def test_release_ends_it_and_the_id_but_not_the_display(served: Served) -> None:
+    id = await served.create("echo up; sleep 600")
+    terminal = served.session.terminals.get(id)
+    assert terminal is not None
+    assert await true_within(lambda: terminal.lines() == ["up"], 10)
+    waiting: list[Any] = []
+
+    async def wait() -> None:
+        waiting.append(await served.ask("wait_for_exit", terminal_id=id))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(wait)
+        await anyio.lowlevel.checkpoint()
+        await served.ask("release", terminal_id=id)
+    assert waiting == [schema.WaitForTerminalExitResponse(None, "SIGTERM")]
+    assert marked(served.mark) == []
+    for method in ("output", "wait_for_exit", "kill", "release"):
+        with pytest.raises(RequestError) as error:
+            await served.ask(method, terminal_id=id)
+        assert error.value.code == -32002
+        assert error.value.data["terminalId"] == id
+    assert served.rows() == ["$ echo up; sleep 600", "up", "↳ SIGTERM"]
+
+
+async def test_what_stays_behind_ends_with_the_release(served: Served) -> None:
+    id = await served.create("trap '' HUP; sleep 600 & echo up")
+    await served.ask("wait_for_exit", terminal_id=id)
+    assert marked(served.mark) != []
+    await served.ask("release", terminal_id=id)
+    assert marked(served.mark) == []
+
+
+async def test_ids_are_those_of_one_session(served: Served) -> None:
+    id = await served.create("echo hi")
+    other = Session(2, "agent", str(served.cwd))
+    for session, name in ((other, id), (served.session, "term-999999"), (served.session, "")):
+        with pytest.raises(RequestError) as error:
+            await served.ask("output", session, terminal_id=name)
+        assert error.value.code == -32002
+
+
+async def test_a_session_takes_its_terminals_with_it(served: Served) -> None:
+    other = Session(2, "agent", str(served.cwd))
+    await served.create("sleep", "600")
+    kept = await served.ask("create", other, command="sleep", args=["601"])
+    served.terminals.forget(served.session)
+
+    def left() -> list[str]:
+        return [Path(process.command).name for process in marked(served.mark)]
+
+    assert await true_within(lambda: left() == ["sleep 601"], 10)
+    await served.terminals.close()
+    assert marked(served.mark) == []
+    assert other.terminals.get(kept.terminal_id)
+
+
+# -- rules
+
+
+def rule(action: str, **more: Any) -> dict[str, Any]:
+    return {"permission": {"rules": [{"action": action, **more}]}, "timeouts": {"kill_s": 0.3}}
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [("rm -rf x", []), ("rm", ["-rf", "x"]), ("/bin/bash", ["-lc", "rm -rf x"])],
+)
+async def test_a_rule_denies_before_anything_runs(
+    tmp_path: Path, command: str, args: list[str]
+) -> None:
+    (tmp_path / "x").mkdir()
+    served = Served(tmp_path, **rule("deny", command="rm *"))
+    with pytest.raises(RequestError) as error:
+        await served.create(command, *args)
+    assert refused(error) == (-32602, "denied")
+    assert "rm -rf x" in error.value.message
+    assert (tmp_path / "x").exists()
+    assert len(served.session.decisions) == 0
+    assert (await served.run("echo fine")).output == "fine\n"
+    await served.close()
+
+
+async def test_a_rule_for_another_kind_of_thing_does_not_matter(tmp_path: Path) -> None:
+    served = Served(tmp_path, **rule("deny", kind="edit"))
+    assert (await served.run("echo fine")).output == "fine\n"
+    await served.close()
+
+
+@pytest.mark.parametrize("answer", ["allow_once", "allow_always", "reject_once", None])
+async def test_a_rule_asks_and_shows_all_of_it(tmp_path: Path, answer: str | None) -> None:
+    served = Served(tmp_path, **rule("ask", kind="execute"))
+    outcomes: list[str] = []
+
+    async def create() -> None:
+        try:
+            await served.create("echo hi; true", cwd="/", env={"API_KEY": "k", "X": "1"})
+            outcomes.append("ran")
+        except RequestError as error:
+            outcomes.append(error.data["reason"])
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(create)
+        assert await true_within(lambda: len(served.session.decisions) == 1, 10)
+        (decision,) = served.session.decisions
+        assert (decision.subject, decision.kind) == ("command", "execute")
+        assert "echo hi; true" in decision.title
+        assert list(decision.details) == ["in /", "with API_KEY=**** (1 character)", "with X=1"]
+        assert len(served.session.terminals) == 0
+        option = decision.first(answer) if answer else None
+        decision.resolve(Outcome("selected", option) if option else Outcome("cancelled"))
+    allowed = answer in ("allow_once", "allow_always")
+    assert outcomes == ["ran" if allowed else "denied"]
+    if answer == "allow_always":
+        again = await served.run("echo hi; true", cwd="/", env={"API_KEY": "k", "X": "1"})
+        assert again.output == "hi\n"
+    await served.close()
+
+
+async def test_a_command_that_was_just_permitted_is_not_asked_for_again(tmp_path: Path) -> None:
+    served = Served(tmp_path, **rule("ask"))
+    option = schema.PermissionOption("yes", "Yes", "allow_once")
+    call = schema.ToolCallUpdate("c1", title="Say hi", raw_input={"command": "echo hi; true"})
+    entry = served.session.entries[served.session.upsert_call(call)]
+    asked = schema.PermissionToolCall("c1", title="Say hi")
+    request = schema.RequestPermissionRequest("s1", asked, [option])
+    decision = permission_decision("d", entry.call, request)
+    served.session.ask(decision, entry.call)
+    decision.resolve(Outcome("selected", decision.options[0]))
+    assert (await served.run("echo hi; true")).output == "hi\n"
+    async with anyio.create_task_group() as group:
+        group.start_soon(served.create, "echo hi; true")
+        assert await true_within(lambda: len(served.session.decisions) == 1, 10), "once is once"
+        for pending in served.session.decisions:
+            pending.resolve(Outcome("selected", pending.options[0]))
+    await served.close()
+
+
+async def test_terminals_can_be_turned_off(tmp_path: Path) -> None:
+    served = Served(tmp_path, terminal={"enabled": False})
+    with pytest.raises(RequestError) as error:
+        await served.create("echo hi")
+    assert refused(error) == (-32602, "denied")
+    await served.close()

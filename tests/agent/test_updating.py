@@ -1,0 +1,139 @@
+"""Updates that come together are applied as if they came one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.settings import Settings
+from acp_nvim.agent.updating import Updating
+from acp_nvim.protocol import schema
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall, announced
+
+TEXT = schema.Content(schema.TextContent("words"))
+CONTENT = st.sampled_from(
+    [
+        [],
+        [TEXT],
+        [schema.Terminal(terminal_id="t")],
+        [schema.Diff(path="/work/a.py", new_text="new\n")],
+    ]
+)
+STATUS = st.sampled_from(["pending", "in_progress", "completed", "failed"])
+PLACES = st.lists(st.sampled_from([schema.ToolCallLocation(f"/work/{n}.py") for n in "ab"]))
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "status": STATUS,
+    "content": CONTENT,
+    "locations": PLACES,
+    "raw_input": st.just({"path": "a.py"}),
+    "meta": st.just({"terminal_output": {"terminal_id": "m", "data": "out"}}),
+}
+IDS = st.sampled_from(["one", "two", "three"])
+TOLD = st.one_of(
+    st.builds(schema.ToolCall, IDS, st.text("ab", max_size=3), **FIELDS),
+    st.builds(
+        schema.ToolCallUpdate, IDS, **{name: value | st.none() for name, value in FIELDS.items()}
+    ),
+    st.builds(schema.AgentMessageChunk, st.builds(schema.TextContent, st.text("xy", min_size=1))),
+    st.builds(schema.Plan, st.just([])),
+)
+
+
+class Told:
+    """A running session, and what its listeners heard of its calls."""
+
+    def __init__(self) -> None:
+        self.session = Session(1, "x", "/work")
+        self.session.id, self.session.status = "s", "running"
+        self.heard: list[tuple[str, str]] = []
+        self.session.on_call = self.hear
+        self.session.on_plain_calls = self.hear_all
+        self.oddities = Oddities()
+        self.updating = Updating(Settings, self.oddities)
+        self.updating.adopt("s", self.session)
+
+    def hear(self, call: ToolCall) -> None:
+        self.heard.append((call.id, call.status))
+
+    def hear_all(self, calls: Iterable[ToolCall]) -> None:
+        for call in calls:
+            self.hear(call)
+
+    def tell(self, updates: list[Any]) -> None:
+        messages = [schema.SessionNotification("s", update) for update in updates]
+        self.updating.updated(messages, 100)
+
+    def seen(self) -> Any:
+        """All that can be seen of it: the state, the events, the chat."""
+        session = self.session
+        entries = [
+            (type(entry).__name__, getattr(entry, "parts", None))
+            for entry in session.transcript.entries
+        ]
+        calls = [msgspec.to_builtins(call) for call in session.tool_calls]
+        marks: dict[int, list[Any]] = {}
+        for event in session.take_events(10**9):
+            marks.setdefault(event.mark, []).extend(_flat(event.name, event.data))
+        dirty = {session.transcript.entries.index(entry) for entry in session.transcript.dirty}
+        terminals = [terminal.snapshot() for terminal in session.terminals]
+        return entries, calls, marks, dirty, terminals, session.state_mark, session.take_calls()
+
+
+def _flat(name: str, data: dict[str, Any]) -> list[Any]:
+    if name != "AcpToolCall":
+        return [(name, str(data))]
+    ids, statuses = data["calls"][::2], data["calls"][1::2]
+    return [(name, *told) for told in zip(ids, statuses, strict=True)]
+
+
+@given(st.lists(TOLD, max_size=12))
+def test_together_is_one_by_one(updates: list[Any]) -> None:
+    together, single = Told(), Told()
+    together.tell(updates)
+    for update in updates:
+        single.tell([update])
+    assert str(together.seen()) == str(single.seen())
+    assert together.oddities.counts == single.oddities.counts
+    assert dict(together.heard) == dict(single.heard)
+
+
+@given(st.lists(TOLD, max_size=12))
+def test_a_call_that_names_a_file_is_heard_of_with_each_message(updates: list[Any]) -> None:
+    together, single = Told(), Told()
+    together.session.on_plain_calls = single.session.on_plain_calls = lambda _: None
+    together.tell(updates)
+    for update in updates:
+        single.tell([update])
+    assert together.heard == single.heard
+
+
+@given(TOLD.filter(lambda update: isinstance(update, schema.ToolCall)))
+def test_an_announced_call_is_what_it_is_said_to_be(update: schema.ToolCall) -> None:
+    call = ToolCall(update.tool_call_id, index=3)
+    call.merge(update)
+    assert msgspec.json.encode(announced(update, 3)) == msgspec.json.encode(call)
+
+
+def test_what_cannot_be_applied_keeps_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told()
+    calls = [schema.ToolCallUpdate(id, status="completed") for id in ("a", "b", "c")]
+    merge = ToolCall.merge
+
+    def fail(self: ToolCall, update: Any) -> None:
+        if update.tool_call_id == "b":
+            raise KeyError("b")
+        merge(self, update)
+
+    monkeypatch.setattr(ToolCall, "merge", fail)
+    told.tell([*calls, schema.AgentMessageChunk(schema.TextContent("done"))])
+    assert [call.id for call in told.session.tool_calls if call.finished] == ["a", "c"]
+    assert told.heard == [("a", "completed"), ("c", "completed")]
+    assert told.updating.said("s") == "done"
+    assert told.oddities.counts["internal error"] == 1

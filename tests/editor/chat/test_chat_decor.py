@@ -1,0 +1,137 @@
+"""What is laid over the rows of a chat in Neovim is what the host tells, whatever comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.render.test_document import HISTORIES, Act, Chat
+from tests.support.editor import Editor
+from tests.support.front import HOST, Start, session
+
+APPLY = "return require('acp.frame').apply(...).errors"
+SHOWN = """
+local chat = require('acp.ui.chat.buffers').of(require('acp.ui.chat.buffers').bufnr(1))
+local win = vim.fn.win_findbuf(chat.bufnr)[1]
+local rows = vim.api.nvim_buf_line_count(chat.bufnr)
+local looks, targets, levels = {}, {}, {}
+for row = 1, rows do
+  looks[row] = chat.looks[row] or vim.NIL
+  targets[row] = require('acp.ui.chat.marks').at(chat, row - 1) or vim.NIL
+  levels[row] = vim.api.nvim_win_call(win, function() return vim.fn.foldlevel(row) end)
+end
+for _, kept in ipairs({ chat.looks, chat.targets }) do
+  for row in pairs(kept) do
+    assert(row >= 1 and row <= rows, 'kept for no row')
+  end
+end
+return {
+  lines = vim.api.nvim_buf_get_lines(chat.bufnr, 0, -1, true),
+  looks = looks,
+  targets = targets,
+  levels = levels,
+  folds = vim.tbl_map(function(fold) return { fold.first, fold.last } end, chat.folds),
+}
+"""
+
+
+class Told(Chat):
+    """A chat whose frames are kept."""
+
+    def __init__(self, thoughts: str) -> None:
+        super().__init__(thoughts)
+        self.frames: list[Any] = []
+
+    def draw(self, budget: int) -> None:
+        ops, _ = self.document.draw(self.session.transcript, budget)
+        self.frames.append(ops)
+        self.picture.apply(ops)
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor without a host, with an empty chat."""
+    editor = edit(init=HOST, screen=(100, 30))
+    session(editor)
+    editor.lua("require('acp.ui.chat').begin(1) require('acp.ui.chat').open(1)")
+    return editor
+
+
+def spans(look: list[Any] | None) -> set[tuple[Any, ...]]:
+    return set(zip(*[iter(look or [])] * 3, strict=True))
+
+
+def meaning(targets: list[Any]) -> Any:
+    """The row's last target, as `<CR>` finds it."""
+    data = targets[-1] if targets else None
+    return {"kind": "tool", "call": data} if isinstance(data, int) else data
+
+
+@settings(
+    deadline=None,
+    database=None,
+    max_examples=300,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+@given(HISTORIES, st.sampled_from(["fold", "show"]))
+def test_rows_and_folds_are_where_the_host_has_them(
+    front: Editor, history: list[Act], thoughts: str
+) -> None:
+    chat = Told(thoughts)
+    for act in history:
+        act(chat)
+    chat.finish()
+    for ops in [[["reset_chat", 1]], *chat.frames]:
+        assert front.lua(APPLY, ops) == []
+    shown, picture = front.lua(SHOWN), chat.picture
+    assert shown["lines"] == picture.lines
+    assert [spans(look) for look in shown["looks"]] == picture.spans
+    assert shown["targets"] == [meaning(targets) for targets in picture.targets]
+    folds = chat.at_once().fold_lines()
+    assert sorted(map(tuple, shown["folds"])) == sorted(folds)
+    rows = range(len(picture.lines))
+    assert shown["levels"] == [sum(a <= row <= b for a, b in folds) for row in rows]
+
+
+COLOURS = """
+vim.cmd.redraw()
+local at = vim.fn.screenpos(vim.fn.bufwinid('acp://chat/1'), 1, 1)
+local found = {}
+for col = 0, 8 do
+  found[#found + 1] = vim.fn.screenattr(at.row, at.col + col)
+end
+return found
+"""
+
+
+def colours(front: Editor) -> str:
+    """A letter for each column of the chat's first row, the same where the colour is the same."""
+    found = front.lua(COLOURS)
+    return "".join("abcdefghi"[found.index(colour)] for colour in found)
+
+
+def test_looks_are_drawn_also_in_a_closed_fold(front: Editor) -> None:
+    decor = [[[0, 2, "AcpError", 4, 6, "AcpHeading"]], [0, 1], []]
+    replace = "require('acp.frame').apply({ { 'chat', 1, 0, 1, ... } })"
+    front.lua(replace, ["abcdefgh", "more", ""], decor)
+    front.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/1'), { 1, 0 })")
+    assert colours(front) == "aacceeccc"
+    front.lua("require('acp.ui.chat').folds(1, { 't1', 0, 2, false })")
+    closed = "vim.fn.win_execute(vim.fn.bufwinid('acp://chat/1'), 'echon foldclosed(1)')"
+    assert front.lua(f"return {closed}") == "1"
+    assert colours(front) == "aacceeccc"
+    front.lua("require('acp.frame').apply({ { 'text', 1, 0, { 'x' }, { {}, {}, {} } } })")
+    assert colours(front) == "aaaaaaaaa"
+
+
+def test_a_buffer_that_is_gone_takes_its_looks_along(front: Editor) -> None:
+    apply = "require('acp.frame').apply({ { 'chat', 1, 0, 1, { 'abc' }, ... } })"
+    front.lua(apply, [[[0, 2, "AcpError"]], [0, 1], [0, 7]])
+    front.cmd("bwipeout! acp://chat/1")
+    front.lua("require('acp.ui.chat').begin(1) require('acp.ui.chat').open(1)")
+    shown = front.lua(SHOWN)
+    assert (shown["lines"], shown["looks"], shown["targets"]) == ([""], [None], [None])

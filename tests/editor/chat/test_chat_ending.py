@@ -1,0 +1,35 @@
+"""A chat whose window gets fewer rows shows its end as before."""
+
+from __future__ import annotations
+
+from tests.support.editor import Editor
+
+SHOWS_END = """
+(function()
+  local win = vim.fn.bufwinid('acp://chat/1')
+  return vim.fn.line('w$', win) == vim.fn.line('$', win)
+end)()
+"""
+WORDS = " ".join(f"word{n}" for n in range(40))
+
+
+def test_a_chat_of_few_lines_that_break_shows_its_end_above_a_composer(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn(f"say '{WORDS}\\n\\n{WORDS}'")
+    editor.wait(SHOWS_END)
+    rows = "vim.fn.winheight(vim.fn.bufwinid('acp://chat/1'))"
+    before = editor.lua(f"return {rows}")
+    assert editor.lua("return vim.fn.line('w0', vim.fn.bufwinid('acp://chat/1'))") == 1
+    editor.cmd("AcpPrompt")
+    editor.wait(f"{rows} < ...", before)
+    editor.wait(SHOWS_END)
+
+
+def test_who_reads_further_up_is_left_there(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn(f"say '{WORDS}\\n\\n{WORDS}'")
+    editor.cmd("wincmd l | normal! gg")
+    editor.cmd("wincmd p | botright 15new")
+    top = "return vim.fn.line('w0', vim.fn.bufwinid('acp://chat/1'))"
+    editor.wait("vim.fn.winheight(vim.fn.bufwinid('acp://chat/1')) < 25")
+    assert editor.lua(top) == 1

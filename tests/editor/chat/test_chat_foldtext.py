@@ -1,0 +1,149 @@
+"""What a closed fold of the chat shows in its one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.editor import Editor
+
+
+def thought(text: str) -> str:
+    """A line of a script: a piece of a thought."""
+    content = {"type": "text", "text": text}
+    return f"update {json.dumps({'sessionUpdate': 'agent_thought_chunk', 'content': content})}"
+
+
+def call(title: str, status: str = "completed") -> str:
+    """A line of a script: a tool call with something to fold."""
+    text = {"type": "content", "content": {"type": "text", "text": "what it found"}}
+    update = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": title,
+        "title": title,
+        "kind": "execute",
+        "status": status,
+        "content": [text],
+    }
+    return f"update {json.dumps(update)}"
+
+
+def chat_rows(editor: Editor) -> list[str]:
+    """The rows of the screen that the chat's window has."""
+    column = editor.lua(
+        "return vim.fn.win_screenpos(vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))[1])[2]"
+    )
+    return [row[column - 1 :].rstrip() for row in editor.screen()]
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_a_closed_thought_says_how_it_begins(edit: Callable[..., Editor], columns: int) -> None:
+    editor = edit(screen=(columns, 24))
+    editor.agent("script")
+    editor.turn(thought("**The cause**\n\nNobody flushes the buffer.") + "\nsay .that was it")
+    editor.wait_screen("▸ Thought · The cause")
+    assert "Nobody flushes the buffer." in editor.chat()
+    assert not any(row.startswith("Nobody") for row in chat_rows(editor))
+
+
+def test_a_thought_that_begins_says_so_as_it_comes(editor: Editor) -> None:
+    gate, last = editor.work / "go on", editor.work / "end"
+    editor.agent("script")
+    steps = [thought("First"), f"until_there '{gate}'", thought(" of all"), f"until_there '{last}'"]
+    editor.prompt("\n".join(steps))
+    editor.wait_screen("▸ Thought · First")
+    gate.touch()
+    editor.wait_screen("▸ Thought · First of all")
+    last.touch()
+    editor.wait_event("AcpTurnEnd")
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["x" * 100, "日本語" * 20, "mcp__server__a_rather_long_name_of_a_tool_that_has_no_blank"],
+)
+def test_a_title_without_a_blank_is_cut_and_not_left_out(
+    edit: Callable[..., Editor], title: str
+) -> None:
+    editor = edit(screen=(80, 24))
+    editor.agent("script")
+    editor.turn(call(title))
+    editor.wait_screen(f"✓ execute · {title[:4]}")
+    (row,) = [row for row in chat_rows(editor) if row.startswith("✓")]
+    assert row.endswith("…"), row
+    assert len(row) > len("✓ execute · ") + 6
+
+
+def test_a_title_that_fits_is_as_it_is_when_open(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn(call("make it", "failed"))
+    editor.wait_screen("✗ execute · make it · failed")
+    groups = editor.lua(
+        "return vim.api.nvim_win_call(vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1'))[1],"
+        "function() local row = vim.fn.search('^. execute . make it')"
+        " return require('acp.ui.chat.foldtext').of(row) end)"
+    )
+    assert groups[0] == ["✗ ", "AcpToolFailed"]
+    assert ["make it", "AcpToolTitle"] in groups
+    assert groups[-1] == [" · failed", "AcpToolFailed"]
+
+
+def test_a_fold_is_cut_to_the_window_that_shows_it(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn(call("one two three four five six seven eight nine ten"))
+    editor.wait_screen("✓ execute · one two three")
+    editor.cmd("wincmd l")
+    editor.cmd("vertical resize 24")
+    editor.wait_screen("✓ execute · one two thr…")
+    editor.cmd("setlocal number numberwidth=6")
+    editor.wait_screen(" ✓ execute · one t…")
+
+
+def test_a_small_fold_closes_whatever_the_user_has_set_for_his_own(
+    edit: Callable[..., Editor],
+) -> None:
+    editor = edit(init="vim.o.foldminlines = 9 vim.o.foldtext = 'getline(1)' vim.o.wrap = false")
+    editor.agent("script")
+    editor.turn(thought("Just a word") + "\n" + call("make it"))
+    editor.wait_screen("▸ Thought · Just a word")
+    editor.wait_screen("✓ execute · make it · completed")
+    rows = chat_rows(editor)
+    assert not any(row.startswith("  what it found") for row in rows), rows
+
+
+def test_no_width_cuts_a_character_in_two(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn(thought("日本 words") + "\n" + call("日本 a b c d e f g"))
+    editor.wait_screen("✓ execute · 日本 a b c d e f g · completed")
+    cut = """
+    local found = {}
+    vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))
+    vim.wo.winfixwidth = false
+    for _, head in ipairs({ '▸ Thought', '✓ execute' }) do
+      local row = vim.fn.search('^' .. head)
+      for width = 4, 60 do
+        vim.api.nvim_win_set_width(0, width)
+        local chunks = require('acp.ui.chat.foldtext').of(row)
+        local texts = vim.tbl_map(function(c) return c[1] end, chunks)
+        for _, text in ipairs(texts) do
+          if vim.fn.strtrans(text) ~= text then
+            return { width, texts }
+          end
+        end
+        found[#found + 1] = vim.fn.strdisplaywidth(table.concat(texts)) <= width
+      end
+    end
+    return found
+    """
+    assert editor.lua(cut) == [True] * 2 * 57
+
+
+def test_where_all_but_the_status_fits_the_mark_alone_says_it(edit: Callable[..., Editor]) -> None:
+    editor = edit(screen=(80, 24))
+    editor.agent("script")
+    editor.turn(call("a title of 19 cells"))
+    editor.wait_screen("✓ execute · a title of 19 cells")
+    (row,) = [row for row in chat_rows(editor) if row.startswith("✓")]
+    assert row == "✓ execute · a title of 19 cells"

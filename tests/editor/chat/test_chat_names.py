@@ -1,0 +1,80 @@
+"""What agents call files is never more than the name of a file: nothing runs when it is opened."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.editor import Editor
+
+ENTER = """
+local line = ...
+for _, win in ipairs(vim.api.nvim_list_wins()) do
+  local buf = vim.api.nvim_win_get_buf(win)
+  if vim.bo[buf].filetype == 'acpchat' then
+    for row, text in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, true)) do
+      if text:find(line, 1, true) then
+        vim.api.nvim_set_current_win(win)
+        vim.api.nvim_win_set_cursor(win, { row, 0 })
+        vim.cmd('silent! %foldopen!')
+        require('acp.ui.chat.cursor_target').act()
+        return vim.api.nvim_buf_get_name(0)
+      end
+    end
+  end
+end
+"""
+
+
+def name(editor: Editor, path: str) -> None:
+    """A tool call with this path as its location and in a diff."""
+    call = {
+        "sessionUpdate": "tool_call",
+        "toolCallId": path,
+        "title": "odd",
+        "kind": "read",
+        "status": "completed",
+        "locations": [{"path": path, "line": 1}],
+        "content": [{"type": "diff", "path": path, "oldText": "a\n", "newText": "changed\n"}],
+    }
+    editor.turn(f"update {json.dumps(call)}")
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_name_that_would_run_a_command_runs_none(editor: Editor, follow: bool) -> None:
+    editor.agent("script")
+    editor.setup({"follow": follow})
+    editor.write("a.txt", "one\n")
+    editor.open("a.txt")
+    # A file that the name would stand for as a relative path, so that following it is tempting.
+    editor.write("term:/touch ran", "text\n")
+    name(editor, "term://touch ran")
+    editor.wait("require('acp').state().sessions[1].status == 'idle'")
+    opened = editor.lua(ENTER, "+ changed")
+    assert opened == f"{editor.work}/term:/touch ran"
+    assert editor.lua("return vim.bo.buftype") == ""
+    assert (
+        editor.lua(
+            "return #vim.tbl_filter(function(b) return vim.bo[b].buftype == 'terminal' end, "
+            "vim.api.nvim_list_bufs())"
+        )
+        == 0
+    )
+    assert not (editor.work / "ran").exists()
+
+
+@pytest.mark.parametrize("path", ["", "/a\0b"])
+def test_a_name_that_is_none_is_said_to_be_none(editor: Editor, path: str) -> None:
+    editor.agent("script")
+    name(editor, path)
+    editor.lua(ENTER, "+ changed")
+    editor.wait("vim.api.nvim_exec2('messages', { output = true }).output:find('no path of')")
+
+
+def test_a_relative_name_is_below_the_directory_of_its_session(editor: Editor) -> None:
+    editor.agent("script")
+    path = editor.write("deep/a.txt", "one\n")
+    name(editor, "deep/a.txt")
+    editor.cmd("cd /")
+    assert editor.lua(ENTER, "+ changed") == str(path)

@@ -1,0 +1,235 @@
+"""What an agent tells beside its words: notices, compaction, usage and cost, session info, plans of
+several kinds, suggestions.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+
+
+def told(editor: Editor, *updates: dict[str, Any], more: str = "") -> list[str]:
+    """Let the agent send these updates in one turn; returns the chat."""
+    if not editor.traffic:
+        editor.agent("script")
+    lines = [f"update {json.dumps(update)}" for update in updates]
+    editor.turn("\n".join([*lines, more] if more else lines), timeout=20)
+    chat = editor.chat()
+    start = max(at for at, line in enumerate(chat) if line == "## Scripted")
+    return chat[start + 1 :]
+
+
+def text(words: str) -> dict[str, str]:
+    return {"type": "text", "text": words}
+
+
+# ---- notices
+
+
+@pytest.mark.parametrize(
+    ("severity", "group"),
+    [
+        ("info", "AcpMuted"),
+        ("warning", "AcpWarning"),
+        ("error", "AcpError"),
+        ("cosmic", "AcpMuted"),
+    ],
+)
+def test_a_notice(editor: Editor, severity: str, group: str) -> None:
+    notice = {"sessionUpdate": "notice", "severity": severity, "title": "Quota low"}
+    chat = told(editor, {**notice, "description": "10 left\nrenews at noon"})
+    assert "— Quota low" in chat
+    at = chat.index("— Quota low")
+    assert chat[at + 1 : at + 3] == ["  10 left", "  renews at noon"]
+    event = editor.wait_event("AcpNotice")
+    assert event == {
+        "session": 1,
+        "severity": severity,
+        "title": "Quota low",
+        "description": "10 left\nrenews at noon",
+    }
+    groups = editor.lua(
+        """
+        local chat = require('acp.ui.chat.buffers').of(vim.fn.bufnr('acp://chat/1'))
+        local lines = vim.api.nvim_buf_get_lines(chat.bufnr, 0, -1, true)
+        return chat.looks[vim.fn.index(lines, '— Quota low') + 1]
+        """
+    )
+    assert group in groups
+
+
+def test_an_error_notice_fails_nothing(editor: Editor) -> None:
+    notice = {"sessionUpdate": "notice", "severity": "error", "title": "Tool server is down"}
+    told(editor, notice, more="say still here")
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
+    session = editor.session()
+    assert (session["status"], session.get("error")) == ("idle", None)
+
+
+def test_a_notice_outside_of_a_turn(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn(
+        "stop end_turn\nupdate "
+        + json.dumps({"sessionUpdate": "notice", "severity": "info", "title": "Later"})
+    )
+    assert editor.wait_event("AcpNotice")["title"] == "Later"
+    editor.wait("vim.tbl_contains(vim.fn.getbufline('acp://chat/1', 1, '$'), '— Later')")
+
+
+# ---- compaction
+
+
+def compaction(status: str, **fields: Any) -> dict[str, Any]:
+    update = {"sessionUpdate": "compaction_update", "compactionId": "c1", "status": status}
+    return {**update, **fields}
+
+
+def chunk(words: str) -> dict[str, Any]:
+    update = {"sessionUpdate": "compaction_summary_chunk", "compactionId": "c1"}
+    return {**update, "content": text(words)}
+
+
+def test_a_compaction_stays_at_its_place_and_the_past_stays(editor: Editor) -> None:
+    message = {"sessionUpdate": "agent_message_chunk", "content": text("before\n")}
+    after = {"sessionUpdate": "agent_message_chunk", "content": text("after\n")}
+    chat = told(
+        editor,
+        message,
+        compaction("in_progress"),
+        after,
+        chunk("We fixed "),
+        chunk("the bug."),
+        compaction("completed"),
+    )
+    assert "before" in chat
+    at = chat.index("— context compacted")
+    assert chat[at + 1] == "  We fixed the bug."
+    assert chat.index("before") < at < chat.index("after")
+
+
+@pytest.mark.parametrize(
+    ("updates", "shown"),
+    [
+        ([compaction("in_progress")], ["— compacting the context…"]),
+        ([compaction("failed", error="too long")], ["— compaction failed: too long"]),
+        (
+            [compaction("failed", error="x"), compaction("failed", error=None)],
+            ["— compaction failed"],
+        ),
+        ([compaction("cancelled")], ["— compaction cancelled"]),
+        ([compaction("postponed")], ["— compaction postponed"]),
+        (
+            [compaction("completed", summary=[text("one")]), compaction("completed")],
+            ["— context compacted", "  one"],
+        ),
+        (
+            [compaction("completed", summary=[text("one")]), compaction("completed", summary=None)],
+            ["— context compacted"],
+        ),
+        (
+            [chunk("first seen by a chunk")],
+            ["— compacting the context…", "  first seen by a chunk"],
+        ),
+    ],
+)
+def test_absent_keeps_and_null_clears(
+    editor: Editor, updates: list[dict[str, Any]], shown: list[str]
+) -> None:
+    chat = told(editor, *updates)
+    assert [line for line in chat if line] == shown
+
+
+# ---- usage
+
+
+def usage(used: int, size: int, **cost: Any) -> dict[str, Any]:
+    return {"sessionUpdate": "usage_update", "used": used, "size": size, **cost}
+
+
+def test_usage_and_cost(editor: Editor) -> None:
+    told(editor, usage(34000, 200000, cost={"amount": 0.25, "currency": "USD"}))
+    assert editor.session()["usage"] == {
+        "used": 34000,
+        "size": 200000,
+        "cost": {"amount": 0.25, "currency": "USD"},
+    }
+    assert "34k/200k" in editor.lua("return require('acp').statusline()")
+    told(editor, usage(40000, 200000, cost=None), usage(41000, 200000))
+    assert editor.session()["usage"]["used"] == 41000
+    assert editor.session()["usage"]["cost"] == {"amount": 0.25, "currency": "USD"}
+    told(editor, usage(250000, 200000, cost={"amount": 3, "currency": "credits"}))
+    assert editor.session()["usage"] == {
+        "used": 250000,
+        "size": 200000,
+        "cost": {"amount": 3, "currency": "credits"},
+    }
+
+
+def test_the_cost_is_in_the_report(editor: Editor) -> None:
+    told(editor, usage(34000, 200000, cost={"amount": 0.25, "currency": "USD"}))
+    editor.cmd("Acp info")
+    editor.wait_screen("context: 34000 of 200000 tokens, 0.25 USD so far")
+
+
+# ---- session info
+
+
+def test_a_title_is_set_kept_and_cleared(editor: Editor) -> None:
+    told(editor, {"sessionUpdate": "session_info_update", "title": "A title"})
+    assert editor.session()["title"] == "A title"
+    told(editor, {"sessionUpdate": "session_info_update", "updatedAt": "2026-01-02T03:04:05Z"})
+    assert editor.session()["title"] == "A title"
+    told(editor, {"sessionUpdate": "session_info_update", "title": None})
+    assert "title" not in editor.session()
+
+
+# ---- plans with an id (unstable, not advertised), suggestions
+
+
+def plan(kind: str, id: str, **fields: Any) -> dict[str, Any]:
+    return {"sessionUpdate": "plan_update", "plan": {"type": kind, "planId": id, **fields}}
+
+
+def removed(id: str) -> dict[str, Any]:
+    return {"sessionUpdate": "plan_removed", "planId": id}
+
+
+def test_plans_of_several_kinds(editor: Editor) -> None:
+    entries = [{"content": "Look", "priority": "high", "status": "completed"}]
+    chat = told(
+        editor,
+        plan("items", "i", entries=entries),
+        plan("markdown", "m", content="# Steps\n\n1. go"),
+        plan("file", "f", uri="file:///tmp/plan.md"),
+        plan("hologram", "h", beams=3),
+    )
+    assert editor.session()["plan"] == entries
+    assert "- [x] Look (high)" in chat
+    assert "# Steps" in chat
+    assert "→ file:///tmp/plan.md" in chat
+    assert "— update of an unknown kind: plan_update hologram" in chat
+    chat = told(
+        editor, removed("i"), plan("markdown", "m", content="# Other"), removed("f"), removed("x")
+    )
+    assert editor.session()["plan"] == []
+    whole = editor.chat()
+    assert "# Steps" not in whole
+    assert "# Other" in whole
+    assert "— a plan was withdrawn" in whole
+
+
+def test_suggestions_are_not_asked_for_and_disturb_nobody(editor: Editor) -> None:
+    update = {
+        "sessionUpdate": "prompt_suggestions_update",
+        "suggestions": [{"prompt": [text("Go on")]}],
+    }
+    chat = told(editor, update, more="say hello")
+    assert [line for line in chat if line] == ["hello"]
+    sent = editor.traffic[0].received("initialize")[0]["params"]["clientCapabilities"]["session"]
+    assert "promptSuggestions" not in sent
+    assert sent["notices"] == {}
+    assert sent["compaction"] == {}

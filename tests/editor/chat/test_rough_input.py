@@ -1,0 +1,130 @@
+"""Whatever an agent writes is survived, counted and shown by `:Acp info` (issue: rough input)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.until import until
+
+COUNTED = {
+    "not_json": "json",
+    "not_objects": "message",
+    "not_utf8": "utf8",
+    "unknown_updates": "unknown update (brand_new_update)",
+    "missing_fields": "forgiven",
+    "unknown_tool": "tool_call_update for an unknown id (ghost)",
+    "strange_responses": "response",
+    "unknown_request": "unknown request",
+    "unknown_notification": "unknown notification",
+    "batch": "batch",
+    "other_session": "update for a session not known yet",
+    "bad_requests": "bad params",
+}
+
+
+def info(editor: Editor) -> list[str]:
+    """The lines of `:Acp info`, asked for anew."""
+    editor.cmd("Acp info")
+    editor.wait("#vim.fn.win_findbuf(vim.fn.bufnr('acp://info')) > 0")
+    return editor.lines("acp://info")
+
+
+@pytest.mark.parametrize(("scenario", "kind"), COUNTED.items())
+def test_it_is_survived_and_counted(editor: Editor, scenario: str, kind: str) -> None:
+    editor.agent("script")
+    editor.turn(scenario)
+    assert editor.turn("say still here")["stop_reason"] == "end_turn"
+    assert "still here" in editor.chat(1)
+    assert any(kind in line for line in info(editor)), info(editor)
+
+
+def test_two_requests_with_one_id_get_an_answer_each(editor: Editor) -> None:
+    agent = editor.agent("script")
+    editor.prompt(f"one_id_twice {editor.write('a.txt', 'one')}")
+    editor.wait_event("AcpPermission")
+    until(lambda: any(line.startswith("first ") for line in editor.chat(1)))
+    assert len(agent.answers("fs/read_text_file")) == 1, "the question is still open"
+    editor.cmd("Acp allow")
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
+    first, then = (line for line in editor.chat(1) if line.startswith(("first ", "then ")))
+    assert "-32600" in first
+    assert "request 'same' is open already" in first
+    assert '"optionId": "allow"' in then
+    assert any("duplicate" in line for line in info(editor))
+
+
+def test_a_line_over_the_limit_is_skipped_and_named(editor: Editor) -> None:
+    editor.agent("script")
+    editor.setup({"limits": {"message_bytes": 200_000}})
+    editor.turn("oversize 300000")
+    assert editor.turn("say still here")["stop_reason"] == "end_turn"
+    assert any("oversize" in line for line in info(editor))
+
+
+def test_text_that_streams_is_not_torn_by_what_is_remarked_meanwhile(editor: Editor) -> None:
+    editor.agent("script")
+    editor.setup({"limits": {"message_bytes": 200_000}})
+    editor.turn("say one wo\noversize 300000\nsay rd")
+    chat = editor.chat(1)
+    remark = next(line for line in chat if "limits.message_bytes" in line)
+    assert chat[chat.index("## Scripted") :] == ["## Scripted", "", "one word", "", remark]
+
+
+def test_control_and_bidirectional_characters_are_made_visible(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("surrogates")
+    chat = "\n".join(editor.chat(1))
+    assert "nul ^@ bell ^G escape ^[[31m rtl <U+202E> end" in chat
+    assert not any(ord(letter) < 32 and letter != "\n" for letter in chat)
+
+
+def test_early_updates_wait_for_their_session(editor: Editor) -> None:
+    editor.agent("early_updates")
+    editor.turn("hello")
+    assert [command["name"] for command in editor.session(1)["commands"]]
+    assert any("not known yet" in line for line in info(editor))
+
+
+def test_late_updates_are_shown(editor: Editor) -> None:
+    editor.agent("late_updates")
+    editor.turn("hello")
+    editor.wait("#require('acp').state().sessions[1].tool_calls == 1")
+    chat = editor.chat(1)
+    assert any("early" in line for line in chat)
+    assert any("late" in line for line in chat)
+    assert any("update outside of a turn" in line for line in info(editor))
+
+
+def test_split_writes_make_no_difference(editor: Editor) -> None:
+    editor.agent("split_writes")
+    assert editor.turn("hello")["stop_reason"] == "end_turn"
+
+
+def test_reading_stops_while_the_editor_is_behind(editor: Editor) -> None:
+    """With a screen that takes nothing, an agent's flood stays in its pipe."""
+    editor.agent("chunks", "20000", "100")
+    editor.setup({"limits": {"pending_bytes": 100_000}})
+    end = editor.turn("hello", timeout=40.0)
+    assert end["stop_reason"] == "end_turn"
+    words = " ".join(" ".join(editor.chat(1)).split())
+    assert words.count("word ") == 20000
+
+
+def test_requests_of_a_session_that_is_only_just_opened(editor: Editor) -> None:
+    """Its `session/new` may not be answered yet, or its answer has not been thought about."""
+    path = editor.write("a.txt", "one\n")
+    agent = editor.agent("early_requests", str(path))
+    assert editor.turn("hello")["stop_reason"] == "end_turn"
+    answers = agent.answers("fs/read_text_file")
+    assert [answer.get("result") for answer in answers] == [{"content": "one\n"}] * 2
+
+
+def test_a_prompt_may_hold_bytes_that_are_no_utf_8(editor: Editor) -> None:
+    agent = editor.agent("script")
+    editor.lua(r"require('acp').prompt('say caf\xe9 and \xff')")
+    editor.wait_event("AcpTurnEnd")
+    editor.turn("say two")
+    assert agent.prompts()[0] == "say caf\ufffd and \ufffd"
+    assert editor.session()["checkpoints"][0]["label"] == "say caf\ufffd and \ufffd"
+    assert not editor.events("AcpNotice")

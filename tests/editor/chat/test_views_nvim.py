@@ -1,0 +1,191 @@
+"""Views and reports in a real Neovim: what the user does to their buffers takes nothing away."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.editor import Editor
+
+
+@pytest.mark.parametrize("command", ["export", "log save"])
+def test_a_file_that_cannot_be_written_is_told_and_ends_nothing(
+    editor: Editor, command: str
+) -> None:
+    editor.errors_expected = True
+    editor.agent("say", "hello")
+    editor.turn("hi")
+    editor.cmd(f"Acp {command} {editor.work}/none/such/file")
+    editor.wait("vim.fn.execute('messages'):find('acp: cannot write', 1, true)")
+    assert editor.state()["host"] == "running"
+    editor.turn("once more")
+
+
+def test_the_tutor_takes_a_tour_on_a_copy_of_its_sample(editor: Editor) -> None:
+    mine = editor.open(editor.write("mine.txt", "mine\n"))
+    editor.agent("say", "not asked")
+    editor.cmd("Acp tutor")
+    permission = editor.wait_event("AcpPermission", timeout=20)
+    session = editor.session()
+    assert session["agent"] == "tutor"
+    assert editor.lua("return vim.fn.expand('%:p:h')") == session["cwd"]
+    assert editor.lua("return vim.fn.fnamemodify(vim.fn.bufname(), ':t')") == "till.py"
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd", timeout=20)
+    assert permission["title"]
+    editor.cmd("tabclose")
+    assert editor.lua("return { vim.api.nvim_get_current_buf(), vim.fn.getcwd() }") == [
+        mine,
+        str(editor.work),
+    ]
+
+
+VIEWS = {
+    "acp://chat/1": ("", "hello"),
+    "acp://plan/1": ("Acp plan", "Look"),
+    "acp://info": ("Acp info", "agent script"),
+    "acp://log/script": ("Acp log", "session/prompt"),
+    "acp://queue/1": ("Acp queue", "later"),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_edit_takes_nothing_out_of_a_view(editor: Editor, name: str) -> None:
+    opener, text = VIEWS[name]
+    editor.agent("script")
+    editor.turn("say hello")
+    editor.turn("plan")
+    editor.prompt("wait_for_cancel")
+    editor.wait_event("AcpTurnStart", 3)
+    editor.prompt("later")
+    editor.wait("#require('acp').state().sessions[1].queue == 1")
+    said = "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1, true))"
+    editor.wait(f"{said}:find('waiting', 1, true)")
+    if opener:
+        editor.cmd(opener)
+    find = "local n = ... return vim.iter(vim.api.nvim_list_wins()):find(function(w) return"
+    find += " vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(w)) == n end)"
+    editor.lua("vim.api.nvim_set_current_win(...)", editor.wait(find, name))
+    before = editor.lines(name)
+    assert text in "\n".join(before)
+    editor.cmd("edit")
+    joined = "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n') == ..."
+    editor.wait(joined, "\n".join(before))
+    assert editor.lua("return vim.bo.filetype")
+
+
+def test_a_plan_tells_status_and_priority_of_each_entry(editor: Editor) -> None:
+    editor.agent("plan")
+    editor.turn("go")
+    editor.cmd("Acp plan")
+    assert editor.lines("acp://plan/1") == [
+        "- [x] Look (completed, high)",
+        "- [-] Think (in progress, medium)",
+        "- [ ] Act (pending, low)",
+    ]
+
+
+def test_an_empty_queue_is_told(editor: Editor) -> None:
+    editor.agent("echo")
+    editor.turn("hi")
+    for action in ("run", "clear"):
+        editor.cmd("messages clear")
+        editor.cmd(f"Acp queue {action}")
+        editor.wait("vim.fn.execute('messages'):find('the queue is empty', 1, true)")
+
+
+def test_a_tool_call_may_show_no_line_of_its_output(editor: Editor) -> None:
+    editor.setup({"chat": {"tool_lines": 0}})
+    editor.agent("script")
+    content = [{"type": "content", "content": {"type": "text", "text": "one\ntwo"}}]
+    update = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "content": content}
+    editor.turn("update " + json.dumps(update))
+    chat = editor.chat()
+    assert "  … +2 lines" in chat
+    assert not {"  one", "  two", "  on"} & set(chat)
+
+
+def test_a_log_that_keeps_nothing_says_so(editor: Editor) -> None:
+    editor.setup({"log": {"level": "off"}})
+    editor.agent("echo")
+    editor.turn("hi")
+    editor.cmd("Acp log")
+    editor.wait("vim.fn.execute('messages'):find('log.level is off', 1, true)")
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_checkhealth_finds_nothing_wrong(editor: Editor, started: bool) -> None:
+    if started:
+        editor.agent("echo")
+        editor.turn("hi")
+    editor.cmd("checkhealth acp")
+    report = editor.wait(
+        "vim.bo.filetype == 'checkhealth'"
+        " and table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"
+    )
+    for part in ("acp: Python", "acp: host", "tutor", "no mistakes"):
+        assert part in report
+    assert "ERROR" not in report
+
+
+def test_an_exported_tool_call_is_a_heading_and_a_fence(editor: Editor) -> None:
+    editor.agent("script")
+    content = [{"type": "content", "content": {"type": "text", "text": "one\n```\ntwo"}}]
+    update = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "content": content}
+    editor.turn("say # Head\nupdate " + json.dumps({**update, "status": "completed"}))
+    editor.cmd("Acp export out.md")
+    editor.wait("vim.fn.execute('messages'):find('the chat is in', 1, true)")
+    text = (editor.work / "out.md").read_text()
+    assert "\n# Head\n" in text
+    assert "\n### ✓ other · T · completed\n\n````\none\n```\ntwo\n````\n" in text
+
+
+def test_a_chat_is_opened_at_its_end_and_follows(editor: Editor) -> None:
+    at_end = (
+        "local win = vim.fn.bufwinid('acp://chat/1') return win > 0 and"
+        " vim.api.nvim_win_get_cursor(win)[1] == vim.fn.line('$', win)"
+    )
+    editor.setup({"chat": {"open": False}})
+    editor.agent("script")
+    editor.turn("\n".join(f"say line {n}\\n" for n in range(80)))
+    editor.cmd("Acp chat")
+    editor.wait(at_end)
+    editor.turn("say one\nthink two\nsay three")
+    editor.wait(at_end)
+    editor.cmd("Acp chat")
+    editor.cmd("Acp chat")
+    editor.wait(at_end)
+    assert "three" in "\n".join(editor.screen())
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_the_log_shows_what_its_level_says(editor: Editor, redact: bool) -> None:
+    long = "x" * 1000
+    editor.setup({"log": {"redact": redact}})
+    editor.agent("say", long)
+    editor.turn("hi")
+    for level, prompts, whole in (("info", True, False), ("debug", True, True)):
+        editor.setup({"log": {"level": level}})
+        editor.cmd("Acp log")
+        shown = (
+            "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://log/say'), 0, -1, false))"
+        )
+        text = editor.wait(f"vim.fn.bufexists('acp://log/say') == 1 and {shown}")
+        assert ("session/prompt" in text) is prompts
+        editor.wait(f"({shown}:find(..., 1, true) ~= nil) == {str(whole).lower()}", long)
+    editor.setup({"log": {"level": "error"}})
+    editor.cmd("Acp log")
+    editor.wait("vim.fn.execute('messages'):find('log.level is error', 1, true)")
+
+
+def test_keys_of_the_chat_go_from_turn_to_turn(editor: Editor) -> None:
+    editor.agent("script")
+    for text in ("one", "two", "three"):
+        editor.turn(f"say {text}")
+    editor.cmd("wincmd l")
+    turns = [at for at, line in enumerate(editor.chat(), 1) if line == "## You"]
+    assert len(turns) == 3
+    for keys, row in (("gg]]", turns[1]), ("]]", turns[2]), ("]]", turns[2]), ("[[", turns[1])):
+        editor.keys(keys)
+        editor.wait("vim.fn.line('.') == ...", row)

@@ -1,0 +1,281 @@
+"""What goes along with a prompt, each kind only to agents that take it."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_nvim.agent.media import IMAGE_BYTES, TEXT_BYTES
+from tests.agents.turns import IMAGE
+from tests.support.editor import Editor
+from tests.support.traffic import Traffic
+
+PNG = base64.b64decode(IMAGE)
+NOTHING = {"promptCapabilities": {"embeddedContext": False, "image": False, "audio": False}}
+ALL = {"promptCapabilities": {"embeddedContext": True, "image": True, "audio": True}}
+
+
+def blocks(agent: Traffic, count: int = 1) -> list[dict[str, Any]]:
+    """The content blocks of the `count`-th prompt."""
+    found: list[dict[str, Any]] = agent.wait("session/prompt", count)["params"]["prompt"]
+    return found
+
+
+def wait_attached(editor: Editor, count: int, n: int = 1) -> list[str]:
+    editor.wait(f"#require('acp.ui.attachments').list({n}) == {count}")
+    paths: list[str] = editor.lua("return require('acp.ui.attachments').list(...)", n)
+    return paths
+
+
+@pytest.mark.parametrize("capabilities", [ALL, NOTHING])
+def test_each_kind_of_file_as_the_agent_takes_it(
+    editor: Editor, capabilities: dict[str, Any]
+) -> None:
+    agent = editor.agent("hello", capabilities=capabilities)
+    text = editor.write("a.py", "print(1)\n")
+    image = editor.write("dot.png", PNG)
+    sound = editor.write("beep.wav", b"RIFF\x04\0\0\0WAVE")
+    binary = editor.write("data.bin", b"\0\1\2")
+    editor.cmd("Acp attach a.py dot.png beep.wav data.bin")
+    editor.turn("look")
+    first, *rest = blocks(agent)
+    assert first == {"type": "text", "text": "look"}
+    paths = [text, image, sound, binary]
+    link = [
+        {"type": "resource_link", "uri": p.as_uri(), "name": p.name, "size": p.stat().st_size}
+        for p in paths
+    ]
+    mimes = ["text/x-python", "image/png", "audio/wav", "application/octet-stream"]
+    if capabilities is NOTHING:
+        del link[0]["size"]
+        assert rest == [{**one, "mimeType": mime} for one, mime in zip(link, mimes, strict=True)]
+        return
+    resource = {"uri": text.as_uri(), "text": "print(1)\n", "mimeType": "text/x-python"}
+    assert rest == [
+        {"type": "resource", "resource": resource},
+        {"type": "image", "data": IMAGE, "mimeType": "image/png", "uri": image.as_uri()},
+        {
+            "type": "audio",
+            "data": base64.b64encode(sound.read_bytes()).decode(),
+            "mimeType": "audio/wav",
+        },
+        {**link[3], "mimeType": mimes[3]},
+    ]
+
+
+def test_attachments_go_once_and_show_in_the_composer(editor: Editor) -> None:
+    agent = editor.agent("hello")
+    editor.write("a.py", "1\n")
+    editor.cmd("AcpPrompt")
+    editor.cmd("Acp attach a.py")
+    editor.wait_screen("+ a.py")
+    editor.turn("one")
+    editor.turn("two")
+    assert len(blocks(agent, 1)) == 2
+    assert blocks(agent, 2) == [{"type": "text", "text": "two"}]
+    assert not any("+ a.py" in row for row in editor.screen())
+
+
+def test_what_was_attached_can_be_taken_off(editor: Editor) -> None:
+    agent = editor.agent("hello")
+    for name in ("a.py", "b.py"):
+        editor.write(name, name)
+    editor.cmd("Acp attach a.py b.py")
+    editor.lua("vim.ui.select = function(items, opts, done) _G.asked = items done(items[2], 2) end")
+    editor.cmd("Acp attach")
+    editor.wait("_G.asked ~= nil")
+    assert editor.lua("return _G.asked") == ["all of them", "a.py", "b.py"]
+    wait_attached(editor, 1)
+    editor.turn("look")
+    assert [b["resource"]["text"] for b in blocks(agent)[1:]] == ["b.py"]
+
+
+def test_unsaved_text_is_what_is_attached(editor: Editor) -> None:
+    agent = editor.agent("hello")
+    path = editor.write("a.py", "old\n")
+    editor.open(path)
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {'new'})")
+    editor.turn("see @a.py")
+    assert blocks(agent)[1]["resource"]["text"] == "new\n"
+    assert path.read_text() == "old\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "limit"),
+    [("big.txt", TEXT_BYTES + 1, "256 KiB"), ("big.png", IMAGE_BYTES + 1, "5.0 MiB")],
+)
+def test_what_is_too_large_is_a_link_and_says_so(
+    editor: Editor, name: str, size: int, limit: str
+) -> None:
+    agent = editor.agent("hello")
+    head = PNG if name.endswith("png") else b""
+    path = editor.write(name, head.ljust(size, b"x"))
+    editor.cmd(f"Acp attach {name}")
+    editor.turn("look")
+    assert blocks(agent)[1]["type"] == "resource_link"
+    assert blocks(agent)[1]["size"] == path.stat().st_size
+    assert f"{name} is attached as a link" in editor.messages()
+    assert limit in editor.messages()
+
+
+def test_several_ranges_go_from_the_composer(editor: Editor) -> None:
+    agent = editor.agent("hello")
+    path = editor.write("a.py", "1\n2\n3\n4\n")
+    editor.open(path)
+    editor.cmd("1,2AcpPrompt")
+    editor.cmd("wincmd p")
+    editor.cmd("4AcpPrompt")
+    editor.keys("ilook<C-s><Esc>")
+    texts = [(b["resource"]["uri"], b["resource"]["text"]) for b in blocks(agent)[1:]]
+    uri = path.as_uri()
+    assert texts == [(f"{uri}#L1-L2", "1\n2"), (f"{uri}#L4-L4", "4")]
+
+
+def test_a_directory_that_is_mentioned_is_a_link(editor: Editor) -> None:
+    agent = editor.agent("hello")
+    editor.write("src/a.py", "1\n")
+    editor.turn("look into @src please")
+    uri = (editor.work / "src").as_uri()
+    link = {"type": "resource_link", "uri": uri, "name": "src", "mimeType": "inode/directory"}
+    assert blocks(agent)[1] == link
+
+
+@pytest.mark.parametrize("capabilities", [ALL, NOTHING])
+def test_variables_are_resolved_when_the_prompt_is_sent(
+    editor: Editor, capabilities: dict[str, Any]
+) -> None:
+    agent = editor.agent("hello", capabilities=capabilities)
+    path = editor.write("a.py", "one\ntwo\n")
+    editor.open(path)
+    editor.cmd("2")
+    editor.lua(
+        "vim.diagnostic.set(vim.api.nvim_create_namespace('t'), 0,"
+        " {{ lnum = 1, col = 0, message = 'bad two', severity = 1 }})"
+    )
+    editor.keys("ggv$<Esc>2G0")
+    text = "explain {this} {selection} {buffer} {diagnostics} {quickfix} {nonsense}"
+    editor.turn(text)
+    first, *rest = blocks(agent)
+    assert first["text"] == text
+    assert len(rest) == 4  # the quickfix list is empty
+    if capabilities is ALL:
+        found = {b["resource"]["uri"].rpartition("/")[2]: b["resource"]["text"] for b in rest}
+        assert found["this"] == f"{path}:2:1: two"
+        assert found["selection"].startswith("a.py:1\none")
+        assert found["buffer"] == f"{path}\none\ntwo"
+        assert found["diagnostics"] == f"{path}:2:1: ERROR: bad two"
+    else:
+        assert {b["type"] for b in rest} == {"text"}
+        assert "diagnostics:\n```\n" in rest[3]["text"]
+
+
+def test_the_diff_is_gits_and_what_is_unsaved(editor: Editor) -> None:
+    agent = editor.agent("hello")
+    path = editor.write("a.py", "one\n")
+    git = "git -c user.name=a -c user.email=a@b -c commit.gpgsign=false"
+    editor.lua(
+        "vim.system({'sh', '-c', ...}):wait()",
+        f"git init -q . && git add . && {git} commit -qm x",
+    )
+    path.write_text("two\n")
+    other = editor.write("b.py", "first\n")
+    editor.open(other)
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {'second'})")
+    editor.turn("review {diff}")
+    diff = blocks(agent)[1]["resource"]["text"]
+    assert "-one\n+two" in diff
+    assert f"unsaved: {other}" in diff
+    assert "-first\n+second" in diff
+
+
+def test_a_slash_command_stands_last(editor: Editor) -> None:
+    agent = editor.agent("hello")
+    editor.write("a.py", "1\n")
+    editor.cmd("Acp attach a.py")
+    editor.turn("/review it")
+    assert [b["type"] for b in blocks(agent)] == ["resource", "text"]
+
+
+def test_the_image_of_the_clipboard(edit: Any, tmp_path: Path) -> None:
+    tool = tmp_path / "bin" / "xclip"
+    tool.parent.mkdir()
+    image = tmp_path / "clip.png"
+    image.write_bytes(PNG)
+    tool.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *TARGETS*) echo TARGETS; echo image/png;; *) cat ' + f"{image};; esac\n"
+    )
+    tool.chmod(0o755)
+    env = {"PATH": f"{tool.parent}:{os.environ['PATH']}", "DISPLAY": ":9", "WAYLAND_DISPLAY": ""}
+    editor = edit(env=env)
+    agent = editor.agent("hello")
+    editor.cmd("Acp attach -")
+    [path] = wait_attached(editor, 1)
+    assert Path(path).stat().st_mode & 0o077 == 0 or Path(path).parent.stat().st_mode & 0o077 == 0
+    editor.turn("what is this")
+    block = blocks(agent)[1]
+    assert (block["type"], block["data"]) == ("image", IMAGE)
+    image.write_bytes(b"")
+    editor.cmd("Acp attach -")
+    editor.wait("vim.fn.execute('messages'):find('no image in the clipboard')")
+
+
+def test_blocks_from_lua_are_checked_and_fitted(editor: Editor) -> None:
+    agent = editor.agent("hello", capabilities=NOTHING)
+    editor.lua(
+        "require('acp').prompt(...)",
+        [
+            {"type": "text", "text": "look"},
+            {"type": "image", "data": IMAGE, "mimeType": "image/png", "uri": "file:///dot.png"},
+            {"type": "image", "data": IMAGE, "mimeType": "image/png"},
+            {"type": "resource", "resource": {"uri": "x:y", "text": "embedded"}},
+        ],
+    )
+    editor.wait_event("AcpTurnEnd")
+    assert [b["type"] for b in blocks(agent)] == ["text", "resource_link", "text"]
+    assert any("image (image/png) was left out" in line for line in editor.chat())
+    editor.lua("require('acp').prompt({{ type = 'movie', data = 'x' }})")
+    editor.wait("vim.fn.execute('messages'):find('block 1 is no content block')")
+    editor.lua("require('acp').prompt({{ type = 'image' }})")
+    editor.wait("vim.fn.execute('messages'):find('data')")
+    assert len(agent.prompts()) == 1
+
+
+def test_meta_goes_along(editor: Editor) -> None:
+    editor.setup({"meta": {"traceparent": "00-1-2-01", "mine": {"a": 1}}})
+    agent = editor.agent("hello", meta={"theirs": True})
+    editor.lua("require('acp').prompt('hi', { meta = { baggage = 'x=1' } })")
+    editor.wait_event("AcpTurnEnd")
+    new = agent.received("session/new")[0]["params"]["_meta"]
+    assert new == {"traceparent": "00-1-2-01", "mine": {"a": 1}, "theirs": True}
+    prompt = agent.received("session/prompt")[0]["params"]["_meta"]
+    assert prompt == {"traceparent": "00-1-2-01", "baggage": "x=1"}
+
+
+def test_a_prompt_that_comes_back_brings_what_was_attached(editor: Editor) -> None:
+    agent = editor.agent("script")
+    path = editor.write("a.py", "1\n2\n3\n")
+    editor.write("b.py", "b\n")
+    editor.open(path)
+    editor.cmd("Acp attach b.py")
+    editor.cmd("2,3AcpPrompt stop error")
+    editor.wait_event("AcpTurnEnd")
+    editor.wait("vim.fn.getbufline('acp://composer/1', 1)[1] == 'stop error'")
+    assert wait_attached(editor, 1) == [str(editor.work / "b.py")]
+    editor.cmd("AcpPrompt")
+    editor.wait_screen("+ a.py:2-3")
+    editor.keys("ccsay again<Esc><CR>")
+    first, second = blocks(agent, 1), blocks(agent, 2)
+    assert [b["resource"]["uri"] for b in second[1:]] == [b["resource"]["uri"] for b in first[1:]]
+
+
+def test_variables_complete_with_and_without_their_at(editor: Editor) -> None:
+    editor.cmd("AcpPrompt")
+    for text, word in (("see {dia", "{diagnostics}"), ("see @{dia", "@{diagnostics}")):
+        editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {...})", text)
+        editor.keys("A<C-x><C-o><C-y><Esc>")
+        editor.wait("vim.api.nvim_get_current_line() == ...", f"see {word}")

@@ -1,0 +1,95 @@
+"""Ways to write and close that a user's fingers know, in the composer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+
+COMPOSERS = "#vim.fn.win_findbuf(vim.fn.bufnr('acp://composer/1'))"
+
+
+@pytest.fixture
+def composer(editor: Editor) -> Editor:
+    """A composer with a prompt in it."""
+    editor.agent("script")
+    editor.cmd("AcpPrompt")
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'say hi' })")
+    return editor
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        *(":x<CR>", ":wq<CR>", "ZZ", ":xit<CR>", ":exi<CR>", ":x!<CR>", ":silent x<CR>"),
+        *(":noh | x<CR>", ":w | x<CR>", ":wq | echo 1<CR>"),
+    ],
+)
+def test_write_and_close_sends_once_and_closes(composer: Editor, keys: str) -> None:
+    composer.keys(keys)
+    composer.wait_event("AcpTurnEnd")
+    assert "hi" in composer.chat()
+    assert composer.lua(f"return {COMPOSERS}") == 0
+    assert composer.lines("acp://composer/1") == [""]
+    assert composer.traffic[-1].prompts() == ["say hi"]
+
+
+def test_write_and_close_of_a_script_sends_once(composer: Editor) -> None:
+    composer.lua("vim.cmd('wq')")
+    composer.wait_event("AcpTurnEnd")
+    assert composer.traffic[-1].prompts() == ["say hi"]
+    assert composer.lua(f"return {COMPOSERS}") == 0
+
+
+def test_exit_with_a_name_writes_that_file(composer: Editor) -> None:
+    composer.keys(":x kept.md<CR>")
+    assert composer.lua(f"return {COMPOSERS}") == 0
+    assert (composer.work / "kept.md").read_text() == "say hi\n"
+    assert composer.lines("acp://composer/1") == ["say hi"]
+    assert not composer.traffic[-1].pids()
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        *(":wa<CR>", ":q<CR>", "ZQ", ":1<CR>:q<CR>", ":%d<CR>isay hi<Esc>:wa<CR>"),
+        *(":x<C-c>", "/x<CR>", ":<C-u>exe 'x'<CR>"),
+    ],
+)
+def test_nothing_else_sends(composer: Editor, keys: str) -> None:
+    composer.keys(keys)
+    composer.cmd("AcpPrompt")
+    assert composer.lines("acp://composer/1") == ["say hi"]
+    assert composer.lua("return vim.bo[vim.fn.bufnr('acp://composer/1')].modified") is False
+    assert not composer.traffic[-1].pids()
+
+
+def test_an_empty_one_is_closed(composer: Editor) -> None:
+    composer.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {})")
+    composer.cmd("new")
+    composer.lua(
+        "vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('acp://composer/1'))[1])"
+    )
+    composer.keys("ZZ")
+    composer.wait(f"{COMPOSERS} == 0")
+
+
+def test_the_key_of_completion_is_shown_and_can_be_another(editor: Editor) -> None:
+    editor.lua(
+        "require('acp').setup({ keymaps = { composer = {"
+        " ['<C-g>'] = { 'complete', mode = 'i' }, ['<C-x><C-o>'] = false } } })"
+    )
+    editor.cmd("AcpPrompt")
+    editor.keys("i{sel<C-g><C-y><Esc>")
+    editor.wait("vim.api.nvim_get_current_line() == '{selection}'")
+    editor.keys("g?")
+    editor.wait_screen("<C-g>  complete /command, @file (i)")
+
+
+def test_an_autosave_sends_nothing_half_written(composer: Editor) -> None:
+    composer.cmd("autocmd InsertLeave,TextChanged * ++nested silent! write")
+    composer.keys("A and<Esc>")
+    composer.wait("vim.fn.mode() == 'n'")
+    composer.keys("A more<Esc>:w<CR>")
+    composer.wait_event("AcpTurnEnd")
+    assert composer.traffic[-1].prompts() == ["say hi and more"]

@@ -1,0 +1,562 @@
+"""What is written and not sent comes back in the next Neovim, however the last one ended."""
+
+from __future__ import annotations
+
+import os
+import random
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.drafts import Desk, composer, run, said, write
+from tests.support.editor import Editor
+from tests.support.front import float_lines
+from tests.support.outliving import kill as kill_host
+from tests.support.silence import silent
+from tests.support.until import until
+
+
+@pytest.fixture
+def desk(edit: Callable[..., Editor], tmp_path: Path) -> Desk:
+    return Desk(edit, tmp_path)
+
+
+# -- drafts
+
+
+def end(editor: Editor, how: str) -> None:
+    if how == "kill":
+        editor.kill()
+    else:
+        editor.quit()
+
+
+@pytest.mark.parametrize("how", ["kill", "quit"])
+def test_a_draft_comes_back(desk: Desk, how: str) -> None:
+    first = desk.start()
+    write(first, "hello there<CR>and more")
+    desk.wait("hello there\nand more")
+    assert [stat.S_IMODE(path.stat().st_mode) for path in desk.files()] == [0o600]
+    assert stat.S_IMODE(desk.directory.stat().st_mode) == 0o700
+    end(first, how)
+    second = desk.start()
+    assert composer(second) == ["hello there", "and more"]
+    assert second.lua("return vim.fn.line('.')") == 2
+    desk.wait("hello there\nand more")
+    assert len(desk.files()) == 1
+    second.keys("ggdG")
+    until(lambda: desk.files() == [])
+    second.quit()
+    assert not desk.directory.exists()
+
+
+def test_orderly_ends_keep_what_has_not_been_written_yet(desk: Desk) -> None:
+    first = desk.start()
+    write(first, "in a hurry")
+    first.quit()
+    assert desk.drafts() == ["in a hurry"]
+
+
+def test_a_line_says_that_it_is_back(desk: Desk) -> None:
+    first = desk.start()
+    write(first, "hello")
+    desk.wait("hello")
+    first.kill()
+    second = desk.start()
+    assert second.cmd("AcpPrompt") == "acp: your draft is back in the composer"
+    assert second.cmd("AcpPrompt") == ""
+
+
+@pytest.mark.parametrize("command", ["Acp chat", "AcpPrompt say hi", "Acp queue"])
+def test_other_commands_bring_it_back_as_well(desk: Desk, command: str) -> None:
+    first = desk.start()
+    write(first, "hello")
+    desk.wait("hello")
+    first.kill()
+    second = desk.start()
+    run(second, command)
+    said(second, "your draft is back in the composer")
+    assert second.lines("acp://composer/1") == ["hello"]
+
+
+def test_nothing_is_read_at_start_and_no_timer_runs_when_nothing_changes(desk: Desk) -> None:
+    editor = desk.start()
+    assert not editor.lua("return package.loaded['acp.command.drafts'] ~= nil")
+    assert not desk.directory.exists()
+    write(editor, "hello")
+    desk.wait("hello")
+    timers = """
+      local count = 0
+      vim.uv.walk(function(handle)
+        local active = handle:get_type() == 'timer' and handle:is_active()
+        count = count + (active and 1 or 0)
+      end)
+      return count
+    """
+    editor.wait(timers.replace("return count", "return count == 0"))
+
+
+def test_attached_files_and_lines_come_back_and_go_along(desk: Desk) -> None:
+    first = desk.start()
+    path = first.write("a.txt", "one\ntwo\nthree\n")
+    other = first.write("b.txt", "other\n")
+    first.open(path)
+    first.cmd(f"Acp attach {other}")
+    first.cmd("2,3AcpPrompt")
+    first.keys("isay ok<Esc>")
+    desk.wait("say ok")
+    until(lambda: desk.kept()[0]["drafts"][0]["ranges"] and desk.kept()[0]["drafts"][0]["paths"])
+    first.kill()
+    path.write_text("changed\n")
+    second = desk.start()
+    assert composer(second) == ["say ok"]
+    second.wait_screen("+ a.txt:2-3")
+    second.wait_screen("+ b.txt")
+    second.keys("<C-s>")
+    second.wait_event("AcpTurnEnd")
+    sent = second.traffic[0].received("session/prompt")[0]["params"]["prompt"]
+    assert [block["resource"]["text"] for block in sent[1:]] == ["two\nthree", "other\n"]
+    desk.wait()
+
+
+def test_a_text_that_is_there_is_never_overwritten(desk: Desk) -> None:
+    first = desk.start()
+    write(first, "the draft")
+    desk.wait("the draft")
+    first.kill()
+    second = desk.start()
+    second.lua("local c = require('acp.ui.composer') c.give_back(1, 'already here')")
+    run(second, "AcpPrompt")
+    assert second.lines("acp://composer/1") == ["already here"]
+    said(second, "an earlier draft is among the composer's earlier prompts")
+    second.keys("<C-p>")
+    assert second.lines("acp://composer/1") == ["the draft"]
+    second.keys("<C-n>")
+    assert second.lines("acp://composer/1") == ["already here"]
+    desk.wait("already here")
+    second.kill()
+    third = desk.start()
+    assert composer(third) == ["already here"]
+    third.keys("<C-p>")
+    assert third.lines("acp://composer/1") == ["the draft"], "it outlives a second kill"
+
+
+def test_a_draft_of_another_directory_stays_there(desk: Desk, tmp_path: Path) -> None:
+    first = desk.start()
+    write(first, "hello")
+    desk.wait("hello")
+    first.kill()
+    elsewhere = desk.start(work=tmp_path / "elsewhere")
+    assert composer(elsewhere) == [""]
+    assert desk.drafts() == ["hello"]
+    elsewhere.cmd(f"cd {desk.work}")
+    assert composer(elsewhere) == ["hello"]
+
+
+def test_of_several_drafts_that_of_the_current_session_is_offered_first(desk: Desk) -> None:
+    first = desk.start()
+    first.turn("say hi")
+    write(first, "to one")
+    first.cmd("Acp new")
+    first.wait("require('acp').state().current == 2")
+    write(first, "to two")
+    until(lambda: sorted(desk.drafts()) == ["to one", "to two"])
+    until(lambda: desk.kept()[0]["current"] == 2)
+    first.kill()
+    second = desk.start()
+    assert composer(second) == ["to two"]
+    second.keys("<C-p>")
+    assert second.lines("acp://composer/1") == ["to one"]
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_comments_come_back_and_go_with_the_next_prompt(desk: Desk, running: bool) -> None:
+    first = desk.start()
+    path = first.write("a.txt", "one\ntwo\n")
+    first.open(path)
+    first.cmd("2")
+    first.cmd("Acp comment why two?")
+    until(lambda: [r.get("lines") for k in desk.kept() for r in k["remarks"]] == [["two"]])
+    first.kill()
+    path.write_text("changed\n")
+    second = desk.start(agent="hello")
+    if running:
+        second.cmd(f"cd {desk.work.parent}")
+        second.turn("say warm")
+        second.cmd(f"cd {desk.work}")
+    run(second, "AcpPrompt")
+    said(second, "1 comment goes with the next prompt")
+    second.cmd("wincmd p")
+    second.open(path)
+    second.wait_screen("» why two?")
+    second.turn("say ok")
+    sent = second.traffic[0].received("session/prompt")[-1]["params"]["prompt"]
+    assert sent[0]["text"] == "say ok\n\nRemarks on your edits:\n- a.txt:2: why two?"
+    assert sent[1]["resource"]["text"] == "two"
+    until(lambda: desk.kept() == [])
+    second.kill()
+    third = desk.start()
+    assert third.cmd("AcpPrompt") == ""
+
+
+# -- two Neovims
+
+
+def test_a_draft_of_a_neovim_that_lives_is_never_taken(desk: Desk) -> None:
+    first, second = desk.start(), desk.start()
+    write(first, "mine")
+    desk.wait("mine")
+    assert composer(second) == [""]
+    write(second, "yours")
+    until(lambda: sorted(desk.drafts()) == ["mine", "yours"])
+    assert len(desk.files()) == 2
+    first.kill()
+    third = desk.start()
+    assert composer(third) == ["mine"]
+    assert second.lines("acp://composer/1") == ["yours"]
+
+
+def test_of_two_that_start_one_takes_it(desk: Desk) -> None:
+    first = desk.start()
+    write(first, "hello")
+    desk.wait("hello")
+    first.kill()
+    others = [desk.start(), desk.start()]
+    opening = [other.rpc.send("nvim_command", "AcpPrompt") for other in others]
+    for other, request in zip(others, opening, strict=True):
+        other.rpc.answer(request, 10)
+    found = [other.lines("acp://composer/1") for other in others]
+    assert sorted(found) == [[""], ["hello"]]
+    desk.wait("hello")
+
+
+def test_a_number_that_another_process_has_by_now_is_no_neovim_that_lives(desk: Desk) -> None:
+    first = desk.start()
+    write(first, "hello")
+    desk.wait("hello")
+    first.kill()
+    (path,) = desk.files()
+    workspace, _, start, machine, _ = path.name.split(".")
+    path.rename(path.with_name(f"{workspace}.{os.getpid()}.{start}.{machine}.json"))
+    assert composer(desk.start()) == ["hello"]
+
+
+# -- prompts that wait
+
+
+def busy(desk: Desk) -> Editor:
+    """A Neovim in a turn, with two prompts that wait and a draft."""
+    first = desk.start()
+    first.prompt("wait_for_cancel")
+    first.wait("(require('acp').state().sessions[1] or {}).status == 'running'")
+    first.prompt("say one")
+    first.prompt("say two")
+    write(first, "a draft")
+    desk.wait("a draft", queue=["say one", "say two"])
+    return first
+
+
+@pytest.mark.parametrize("how", ["kill", "quit"])
+def test_prompts_that_waited_come_back_and_wait(desk: Desk, how: str) -> None:
+    end(busy(desk), how)
+    second = desk.start()
+    told = second.cmd("AcpPrompt")
+    assert told == (
+        "acp: your draft is back in the composer; 2 prompts waited when Neovim ended: :Acp queue"
+    )
+    assert second.lines("acp://composer/1") == ["a draft"]
+    desk.wait("a draft", queue=["say one", "say two"])
+    second.cmd("Acp queue")
+    shown = second.lines("acp://queue/1")
+    assert [shown[0], shown[2]] == ["say one", "say two"]
+    assert second.state()["host"] == "stopped", "nothing runs by itself"
+    second.cmd("Acp queue run")
+    second.wait_event("AcpTurnEnd", 2)
+    assert second.traffic[0].prompts() == ["say one", "say two"]
+    desk.wait("a draft")
+
+
+def test_they_can_be_edited_before_there_is_a_session(desk: Desk) -> None:
+    busy(desk).kill()
+    second = desk.start()
+    second.cmd("Acp queue")
+    second.wait("vim.bo.filetype == 'acpqueue'")
+    second.keys("ggA, changed<Esc>")
+    second.cmd("write")
+    desk.wait("a draft", queue=["say one, changed", "say two"])
+    second.kill()
+    third = desk.start()
+    third.cmd("Acp queue")
+    third.wait("vim.bo.filetype == 'acpqueue'")
+    third.keys("ggdd")
+    third.cmd("write")
+    desk.wait("a draft", queue=["say two"])
+
+
+@pytest.mark.parametrize("command", ["Acp queue clear", "AcpCancel!"])
+def test_they_can_be_dropped(desk: Desk, command: str) -> None:
+    busy(desk).kill()
+    second = desk.start()
+    composer(second)
+    assert second.cmd(command) == "acp: the queue is empty now"
+    desk.wait("a draft")
+    assert second.cmd("Acp queue") == "acp: the queue is empty"
+    second.kill()
+    third = desk.start()
+    assert third.cmd("AcpPrompt") == "acp: your draft is back in the composer"
+
+
+def test_a_new_prompt_passes_them_and_its_session_has_them(desk: Desk) -> None:
+    busy(desk).kill()
+    second = desk.start()
+    second.turn("say new")
+    second.wait("#require('acp').state().sessions[1].queue == 2")
+    assert second.session(1)["queue"] == ["say one", "say two"]
+    assert second.traffic[0].prompts() == ["say new"]
+    second.turn("say newer")
+    assert second.traffic[0].prompts() == ["say new", "say newer"]
+    desk.wait("a draft", queue=["say one", "say two"])
+    second.cmd("Acp queue run")
+    second.wait_event("AcpTurnEnd", 4)
+    assert second.traffic[0].prompts()[2:] == ["say one", "say two"]
+    desk.wait("a draft")
+
+
+def test_they_outlive_one_neovim_after_the_other(desk: Desk) -> None:
+    busy(desk).kill()
+    for _ in range(2):
+        editor = desk.start()
+        assert composer(editor) == ["a draft"]
+        desk.wait("a draft", queue=["say one", "say two"])
+        assert len(desk.files()) == 1
+        editor.kill()
+    last = desk.start()
+    last.turn("say new")
+    last.wait("#require('acp').state().sessions[1].queue == 2")
+    desk.wait("a draft", queue=["say one", "say two"])
+    last.kill()
+    assert composer(desk.start()) == ["a draft"]
+    desk.wait("a draft", queue=["say one", "say two"])
+
+
+def test_what_an_edit_of_the_queue_made_comes_back(desk: Desk) -> None:
+    first = busy(desk)
+    first.cmd("Acp queue")
+    first.wait("vim.bo.filetype == 'acpqueue'")
+    first.keys("ggA, changed<Esc>")
+    first.cmd("write")
+    desk.wait("a draft", queue=["say one, changed", "say two"])
+    first.kill()
+    second = desk.start()
+    composer(second)
+    desk.wait("a draft", queue=["say one, changed", "say two"])
+
+
+def test_a_prompt_that_waits_for_its_agent_comes_back(desk: Desk) -> None:
+    first = desk.start()
+    traffic = silent(first, "initialize")
+    first.prompt("say hi")
+    desk.wait(queue=["say hi"])
+    traffic.wait("initialize")
+    first.kill()
+    second = desk.start()
+    run(second, "AcpPrompt")
+    said(second, "1 prompt waited when Neovim ended")
+    desk.wait(queue=["say hi"])
+
+
+# -- sent
+
+
+def test_a_sent_prompt_does_not_come_back(desk: Desk) -> None:
+    first = desk.start()
+    write(first, "wait_for_cancel")
+    desk.wait("wait_for_cancel")
+    first.keys("<C-s>")
+    first.traffic[0].wait("session/prompt")
+    first.kill()
+    assert composer(desk.start()) == [""]
+
+
+def test_one_that_comes_back_from_its_agent_is_a_draft_again(desk: Desk) -> None:
+    first = desk.start()
+    write(first, "exit 3")
+    desk.wait("exit 3")
+    first.keys("<C-s>")
+    first.wait_event("AcpAgentExit")
+    desk.wait("exit 3")
+    first.kill()
+    assert composer(desk.start()) == ["exit 3"]
+
+
+def noted(desk: Desk, editor: Editor) -> Path:
+    """What the host of an editor notes as sent, also once the notes are removed."""
+    path = Path(editor.lua("return require('acp.base.draft_file').sent_path()"))
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.touch(0o600)
+    kept = desk.work.parent / "noted"
+    kept.hardlink_to(path)
+    return kept
+
+
+def outcome(desk: Desk, seed: int) -> str:
+    """Write a prompt, send it perhaps, kill Neovim at some moment; where the prompt is then."""
+    draw = random.Random(seed)
+    text = f"say prompt {seed}"
+    first = desk.start()
+    notes = noted(desk, first)
+    if draw.random() < 0.7:
+        first.turn("say warm")
+    write(first, text)
+    desk.wait(text)
+    if draw.random() < 0.3:
+        first.keys("A more<Esc>")
+    if draw.random() < 0.9:
+        first.rpc.notify("nvim_input", "<C-s>")
+    end = time.monotonic() + draw.choice([0, 0.002, 0.01, 0.03, 0.1, 0.3]) * draw.random()
+    while time.monotonic() < end:
+        first.rpc.pump(0.001)
+    first.kill()
+    until(lambda: not first.processes(), 15)
+    second = desk.start()
+    back = "\n".join(composer(second)).startswith(text)
+    held = second.lua("return require('acp.ui.composer.held_prompts').texts()")
+    waits = any(one.startswith(text) for one in held)
+    reached = any(one.startswith(text) for one in first.traffic[0].prompts())
+    count = 2 if first.traffic[0].prompts()[:1] == ["say warm"] else 1
+    sent = notes.read_text().count("+") == count
+    assert not (back and waits), seed
+    assert (back or waits) is not sent, (seed, notes.read_text(), back, waits)
+    assert sent or not reached, seed
+    second.quit()
+    for path in desk.directory.glob("*"):
+        path.unlink()
+    return "sent" if sent else "back"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_prompt_is_sent_or_comes_back_whenever_neovim_is_killed(desk: Desk, seed: int) -> None:
+    assert outcome(desk, seed) in ("sent", "back")
+
+
+def test_typing_goes_on_while_it_is_written(desk: Desk) -> None:
+    first = desk.start()
+    write(first, "")
+    first.keys("i")
+    begun = time.monotonic()
+    typed = ""
+    while time.monotonic() - begun < 2.6 and not desk.drafts():
+        first.keys("x")
+        typed += "x"
+    assert desk.drafts(), "written though typing never paused"
+    first.kill()
+    (line,) = composer(desk.start())
+    assert typed.startswith(line)
+    assert line
+
+
+# -- the host dies
+
+
+def test_the_words_of_a_host_that_was_killed_are_kept_too(desk: Desk) -> None:
+    first = busy(desk)
+    kill_host(first)
+    desk.wait("wait_for_cancel\nsay one\nsay two\na draft")
+    first.kill()
+    assert composer(desk.start()) == ["wait_for_cancel", "say one", "say two", "a draft"]
+
+
+# -- what goes wrong
+
+
+def test_what_a_killed_neovim_left_behind_is_removed(desk: Desk) -> None:
+    first = desk.start()
+    first.turn("say hi")
+    write(first, "hello")
+    desk.wait("hello")
+    first.kill()
+    (path,) = desk.files()
+    torn = path.with_name(f"{path.name}.new")
+    torn.write_text('{"version')
+    (sent,) = desk.directory.glob("*.sent")
+    second = desk.start()
+    assert composer(second) == ["hello"]
+    assert not torn.exists()
+    second.keys("ggdG")
+    until(lambda: desk.files() == [])
+    second.quit()
+    third = desk.start()
+    composer(third)
+    assert not sent.exists()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 1, "drafts": [{"text": 3}]}'])
+def test_a_damaged_file_is_named_once_and_stops_nothing(desk: Desk, content: str) -> None:
+    first = desk.start()
+    write(first, "hello")
+    desk.wait("hello")
+    first.kill()
+    (path,) = desk.files()
+    path.write_text(content)
+    second = desk.start()
+    run(second, "AcpPrompt")
+    said(second, "a draft cannot be read")
+    assert second.lines("acp://composer/1") == [""]
+    assert [p.read_text() for p in desk.directory.glob("*.damaged")] == [content]
+    write(second, "say new")
+    desk.wait("say new")
+    second.keys("<C-s>")
+    second.wait_event("AcpTurnEnd")
+    second.quit()
+    third = desk.start()
+    assert third.cmd("AcpPrompt") == ""
+
+
+def test_where_nothing_can_be_written_one_line_says_so(desk: Desk) -> None:
+    desk.directory.parent.mkdir(parents=True)
+    desk.directory.write_text("no directory")
+    editor = desk.start()
+    write(editor, "say hello")
+    said(editor, "drafts are not kept")
+    editor.keys("A, again<Esc>")
+    editor.keys("<C-s>")
+    editor.wait_event("AcpTurnEnd")
+    assert editor.traffic[0].prompts() == ["say hello, again"]
+    write(editor, "more")
+    editor.quit()
+
+
+def test_drafts_that_are_too_old_are_removed_with_the_next_one(desk: Desk) -> None:
+    first = desk.start()
+    write(first, "old")
+    desk.wait("old")
+    first.kill()
+    (path,) = desk.files()
+    sent = desk.directory / f"{path.name.partition('.')[2].removesuffix('.json')}.sent"
+    sent.write_text("+9\n")
+    for one in (path, sent):
+        os.utime(one, (time.time() - 91 * 86400,) * 2)
+    second = desk.start()
+    assert composer(second) == [""]
+    until(lambda: not path.exists())
+    third = desk.start()
+    composer(third)
+    until(lambda: not sent.exists())
+
+
+def test_the_float_of_questions_is_not_in_the_way(desk: Desk) -> None:
+    """A draft comes back while a question waits; the focus goes to the composer as ever."""
+    first = desk.start()
+    write(first, "hello")
+    desk.wait("hello")
+    first.kill()
+    second = desk.start()
+    second.prompt("permission p1")
+    second.wait("#require('acp').state().sessions[1].permissions == 1")
+    assert float_lines(second)
+    said(second, "your draft is back in the composer")
+    second.cmd("Acp deny")
+    second.wait_event("AcpTurnEnd")

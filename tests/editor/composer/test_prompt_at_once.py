@@ -1,0 +1,400 @@
+"""A prompt is shown and sent at once, however long it takes to look at the files before it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import HURRIED, Editor
+from tests.support.silence import answer, silent
+from tests.support.until import until
+from tests.workspace.test_snapshots import repository
+
+GIT = """#!/bin/sh
+case " $* " in *" diff-files "*)
+  touch {gate}.asked
+  while ! [ -e {gate} ]; do sleep 0.01; done
+esac
+exec {git} "$@"
+"""
+
+
+@dataclass
+class Gate:
+    """A git that looks at files only while this is open, in the work tree of an editor."""
+
+    path: Path
+    editor: Editor
+
+    def open(self) -> None:
+        self.path.touch()
+
+    def close(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self._asked.unlink(missing_ok=True)
+
+    @property
+    def _asked(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.asked")
+
+    @property
+    def waits(self) -> bool:
+        """Whether a look has begun since it was closed, and is not over."""
+        return self._asked.exists() and not self.path.exists()
+
+
+@pytest.fixture
+def gate(edit: Callable[..., Editor], tmp_path: Path) -> Iterator[Gate]:
+    """Closed at first."""
+    git = shutil.which("git")
+    assert git is not None
+    work, bin_ = tmp_path / "work", tmp_path / "bin"
+    bin_.mkdir()
+    work.mkdir()
+    (work / "a.txt").write_text("one\ntwo\n")
+    (work / "b.txt").write_text("one\ntwo\n")
+    repository(work)
+    (bin_ / "git").write_text(GIT.format(gate=tmp_path / "gate", git=git))
+    (bin_ / "git").chmod(0o755)
+    env = {**HURRIED, "PATH": f"{bin_}:{os.environ['PATH']}"}
+    editor = edit(work=work, env=env)
+    editor.agent("script")
+    found = Gate(tmp_path / "gate", editor)
+    yield found
+    found.open()
+
+
+def restore(editor: Editor, n: int, changed: str) -> None:
+    editor.cmd(f"Acp restore {n}")
+    said = f"restored to before prompt {n}: {changed} changed"
+    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", said)
+
+
+def tick(probe: Path) -> None:
+    """Wait until the clock of files has caught up with the time."""
+    now = time.time_ns()
+
+    def later() -> bool:
+        probe.touch()
+        return probe.stat().st_ctime_ns > now
+
+    until(later)
+
+
+def test_it_does_not_wait_for_the_look_at_the_files(gate: Gate) -> None:
+    for text in ("one", "two", "three"):
+        gate.editor.turn(f"say {text}")
+        assert text in gate.editor.chat()
+        until(lambda: gate.waits)
+
+
+def test_a_file_that_is_named_meanwhile_is_reviewed(gate: Gate) -> None:
+    slow, path = gate.editor, gate.editor.work / "a.txt"
+    slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))
+    until(lambda: gate.waits)
+    gate.open()
+    slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
+    edit = slow.session()["edits"][0]
+    assert (edit["path"], edit["hunks"], edit["kind"]) == (str(path), 1, "modified")
+    slow.cmd("Acp reject all")
+    slow.wait("#require('acp').state().sessions[1].edits == 0")
+    assert path.read_text() == "one\ntwo\n"
+
+
+def test_what_changed_before_and_what_after_the_prompt_went(gate: Gate) -> None:
+    slow = gate.editor
+    gate.open()
+    slow.turn("say first")
+    slow.cmd("Acp checkpoints")  # waits for the look
+    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0", timeout=20.0)
+    (slow.work / "a.txt").write_text("one\nmine\n")
+    slow.wait("vim.uv.now() > ...", slow.lua("return vim.uv.now()") + 100)
+    gate.close()
+    slow.turn("silently " + json.dumps("sed -i s/two/TWO/ b.txt"))
+    until(lambda: gate.waits)
+    gate.open()
+    slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
+    assert slow.session()["edits"][0]["path"] == str(slow.work / "b.txt")
+
+
+def test_what_the_user_makes_right_after_a_turn_is_his(gate: Gate) -> None:
+    """Also while its last look at the files is not done yet, and the next prompt has gone."""
+    slow, path = gate.editor, gate.editor.work / "new.txt"
+    gate.open()
+    slow.turn("say first")
+    slow.cmd("Acp checkpoints")
+    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0", timeout=20.0)
+    gate.close()
+    slow.turn("say second")
+    tick(slow.home / "probe")
+    path.write_text("one\ntwo\n")
+    slow.prompt(f"write {path} " + json.dumps("one\nTWO\n"))
+    slow.traffic[0].wait("session/prompt", 3)
+    until(lambda: gate.waits)
+    gate.open()
+    slow.wait_event("AcpTurnEnd", 3)
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
+    edit = slow.session()["edits"][0]
+    assert (edit["kind"], edit["added"], edit["removed"]) == ("modified", 1, 1)
+    slow.cmd("Acp reject all")
+    slow.wait("#require('acp').state().sessions[1].edits == 0")
+    assert path.read_text() == "one\ntwo\n"
+
+
+def two(gate: Gate) -> Editor:
+    """With two sessions of two agents, and open."""
+    slow = gate.editor
+    gate.open()
+    slow.turn("say first")
+    slow.agent("script", name="other")
+    slow.cmd("Acp new")
+    slow.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
+    return slow
+
+
+def test_a_session_that_has_ended_has_not_made_what_changes_before_it_is_looked_at(
+    gate: Gate,
+) -> None:
+    slow = two(gate)
+    prompt = "require('acp').prompt(...)"
+    slow.lua(prompt, f"until_there {slow.home}/1", {"session": 1})
+    change = json.dumps("sed -i s/two/TWO/ b.txt")
+    waits = f"until_there {slow.home}/2"
+    slow.lua(prompt, f"runs true\n{waits}\nsilently {change}\n{waits}end", {"session": 2})
+    slow.wait("#require('acp').state().sessions[2].tool_calls == 1")
+    slow.wait("require('acp').state().sessions[2].tool_calls[1].status == 'completed'")
+    gate.close()
+    (slow.home / "1").touch()
+    slow.wait_event("AcpTurnEnd", 2)
+    tick(slow.home / "probe")
+    (slow.home / "2").touch()
+    until(lambda: "TWO" in (slow.work / "b.txt").read_text())
+    gate.open()
+    slow.wait("#(require('acp').state().sessions[2].edits or {}) == 1", timeout=20.0)
+    (slow.home / "2end").touch()
+    slow.wait_event("AcpTurnEnd", 3)
+
+
+@pytest.mark.parametrize("names", ["b.txt ", ""])
+def test_another_session_at_work_has_not_made_what_changes_meanwhile(
+    gate: Gate, names: str
+) -> None:
+    slow = two(gate)
+    end = f"until_there {slow.home}/end"
+    first = "runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt")
+    slow.lua("require('acp').prompt(...)", f"{first}\n{end}", {"session": 1})
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    gate.close()
+    second = f"runs {names}" + json.dumps("sed -i s/two/TWO/ b.txt")
+    slow.lua("require('acp').prompt(...)", f"{second}\n{end}", {"session": 2})
+    until(lambda: "TWO" in (slow.work / "b.txt").read_text())
+    gate.open()
+    slow.wait("#(require('acp').state().sessions[2].edits or {}) == 1", timeout=20.0)
+    (slow.home / "end").touch()
+    slow.wait_event("AcpTurnEnd", 3)
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(slow.work / "a.txt"))
+    assert [Path(it["path"]).name for it in slow.session(1)["edits"]] == ["a.txt"]
+    assert [Path(it["path"]).name for it in slow.session(2)["edits"]] == ["b.txt"]
+
+
+SAVES = """
+local watch = require('acp.buffers.watch')
+local turns = watch.turns
+function watch.turns(roots)
+  watch.turns = turns
+  vim.cmd('silent write')
+  turns(roots)
+end
+"""
+"""The user saves just before Neovim is told that a turn comes."""
+
+
+@pytest.mark.parametrize("first", ["true", "sed -i s/one/first/ a.txt"])
+def test_what_the_user_saves_as_the_prompt_goes_is_his(gate: Gate, first: str) -> None:
+    """Also where the agent has made the file what it was until then."""
+    slow, path = gate.editor, gate.editor.work / "a.txt"
+    gate.open()
+    slow.turn("runs a.txt " + json.dumps(first))
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
+    slow.cmd("Acp accept all")
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 0")
+    slow.cmd("wincmd t | edit a.txt")
+    slow.cmd("call setline(1, 'mine')")
+    slow.lua(SAVES)
+    gate.close()
+    slow.turn("runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt"))
+    until(lambda: gate.waits)
+    assert path.read_text() == "mine\nTWO\n"
+    gate.open()
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    assert slow.session()["edits"][0]["added"] == 1
+    slow.cmd("Acp reject all")
+    slow.wait("#require('acp').state().sessions[1].edits == 0")
+    until(lambda: path.read_text() == "mine\ntwo\n")
+
+
+def test_how_the_file_lay_that_the_user_has_saved_before_the_prompt(gate: Gate) -> None:
+    """It is known also where the agent changes it before it has been looked at."""
+    slow, path = gate.editor, gate.editor.work / "a.txt"
+    gate.open()
+    slow.open("a.txt")
+    slow.turn("runs true")
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
+    slow.cmd("set fileformat=dos | call setline(1, 'mine') | silent write")
+    gate.close()
+    slow.prompt(
+        "runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt") + f"\nuntil_there {slow.home}/1\n"
+        "runs a.txt " + json.dumps("sed -i 's/\\r$//' a.txt")
+    )
+    until(lambda: b"TWO" in path.read_bytes())
+    until(lambda: gate.waits)
+    gate.open()
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    (slow.home / "1").touch()
+    slow.wait("require('acp').state().sessions[1].edits[1].note == 'line ends: dos → unix'")
+    slow.cmd("Acp reject all")
+    slow.wait("#require('acp').state().sessions[1].edits == 0")
+    until(lambda: path.read_bytes() == b"mine\r\ntwo\r\n")
+
+
+def test_the_checkpoint_is_what_was_before_the_prompt_went(gate: Gate) -> None:
+    """Not what the agent has made of the files by the time that they have been looked at."""
+    slow, a, b = gate.editor, gate.editor.work / "a.txt", gate.editor.work / "b.txt"
+    gate.open()
+    slow.turn("say first")
+    slow.cmd("Acp checkpoints")
+    slow.wait("vim.fn.bufnr('acp://checkpoints/1') > 0", timeout=20.0)
+    gate.close()
+    before = a.read_text(), b.read_text()
+    commands = f"sed -i s/two/TWO/ {a}; chmod +x {b}; rm {b}; echo new > new.txt"
+    slow.turn("silently " + json.dumps(commands))
+    until(lambda: gate.waits)
+    gate.open()
+    slow.wait("#require('acp').state().sessions[1].edits == 3", timeout=20.0)
+    restore(slow, 2, "3 files")
+    assert (a.read_text(), b.read_text()) == before
+    assert not (slow.work / "new.txt").exists()
+
+
+def test_the_checkpoint_of_a_prompt_right_after_a_turn(gate: Gate) -> None:
+    """The last look of which is not done yet."""
+    slow, path = gate.editor, gate.editor.work / "a.txt"
+    gate.open()
+    slow.prompt("runs b.txt " + json.dumps("rm b.txt") + f"\nuntil_there {slow.home}/end")
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1", timeout=20.0)
+    gate.close()
+    (slow.home / "end").touch()
+    slow.wait_event("AcpTurnEnd")
+    slow.turn("silently " + json.dumps("sed -i s/two/TWO/ a.txt"))
+    gate.open()
+    slow.wait("#(require('acp').state().sessions[1].edits or {}) == 2", timeout=20.0)
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path), timeout=20.0)
+    restore(slow, 2, "1 file")
+    assert path.read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("decided", [True, False])
+def test_the_checkpoint_knows_what_the_user_has_made_of_a_file_since_the_last_look(
+    gate: Gate, decided: bool
+) -> None:
+    slow, path = gate.editor, gate.editor.work / "a.txt"
+    gate.open()
+    slow.turn("runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt"))
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path))
+    slow.cmd("wincmd t | edit a.txt")
+    if decided:
+        slow.cmd("Acp reject all")
+        slow.wait("#require('acp').state().sessions[1].edits == 0")
+        until(lambda: path.read_text() == "one\ntwo\n")
+    else:
+        slow.cmd("call setline(1, 'mine') | silent write")
+    before = path.read_text()
+    gate.close()
+    slow.turn("silently " + json.dumps("echo more >> a.txt"))
+    until(lambda: gate.waits)
+    gate.open()
+    slow.wait("not require('acp.buffers.watch').at_work(...)", str(path), timeout=20.0)
+    restore(slow, 2, "1 file")
+    assert path.read_text() == before
+
+
+def test_the_checkpoint_of_a_first_prompt_has_what_was_named_meanwhile(gate: Gate) -> None:
+    slow, path = gate.editor, gate.editor.work / "a.txt"
+    slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))
+    until(lambda: gate.waits)
+    gate.open()
+    slow.wait("#require('acp').state().sessions[1].edits == 1", timeout=20.0)
+    restore(slow, 1, "1 file")
+    assert path.read_text() == "one\ntwo\n"
+
+
+def test_it_is_shown_while_the_agent_starts(editor: Editor) -> None:
+    silent(editor, "initialize")
+    editor.cmd("AcpPrompt hello there")
+    editor.wait("(require('acp').state().sessions[1] or {}).chat_bufnr")
+    editor.wait(
+        "vim.list_contains(vim.api.nvim_buf_get_lines("
+        "require('acp').state().sessions[1].chat_bufnr, 0, -1, false), 'hello there')"
+    )
+    assert editor.session()["status"] == "starting"
+    answer(editor, "initialize")
+    editor.wait_event("AcpTurnEnd")
+    assert editor.chat().count("hello there") == 1
+
+
+def test_one_that_is_held_back_says_so(editor: Editor) -> None:
+    silent(editor, "initialize")
+    editor.cmd("AcpPrompt hello there")
+    editor.cmd("AcpCancel")
+    editor.wait("#require('acp').state().sessions[1].queue == 1")
+    answer(editor, "initialize")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
+    assert "not sent" in "\n".join(editor.chat())
+    editor.cmd("Acp queue run")
+    editor.wait_event("AcpTurnEnd")
+    assert editor.chat().count("hello there") == 2
+
+
+def test_a_composer_knows_its_session_as_soon_as_there_is_one(editor: Editor) -> None:
+    editor.agent("script")
+    editor.cmd("AcpPrompt")
+    editor.wait_screen("prompt for a new session with script: ")
+    editor.keys("isay hi<C-s><Esc>")
+    editor.wait_event("AcpTurnEnd")
+    editor.wait_screen("prompt for script: ")
+
+
+def test_the_chat_goes_to_its_end_when_the_user_sends_from_the_composer(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("chunks 600")
+    chat = "vim.fn.bufwinid('acp://chat/1')"
+    editor.lua(f"vim.api.nvim_win_set_cursor({chat}, {{ 3, 0 }})")
+    editor.turn("say a prompt of a script moves nothing")
+    assert editor.lua(f"return vim.api.nvim_win_get_cursor({chat})[1]") == 3
+    editor.cmd("AcpPrompt")
+    editor.keys("isay the very end<C-s>")
+    editor.wait_event("AcpTurnEnd", 3)
+    editor.wait(f"vim.fn.line('.', {chat}) == vim.fn.line('$', {chat})")
+    editor.wait_screen("the very end")
+
+
+def test_a_prompt_that_comes_back_out_of_sight_is_told(editor: Editor) -> None:
+    editor.agent("script")
+    editor.setup({"agent": "gone", "agents": {"gone": {"command": ["no-such-program"]}}})
+    editor.prompt("precious words")
+    told = "acp: the prompt is back in the composer, :AcpPrompt goes there"
+    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", told)
+    editor.cmd("messages clear")
+    editor.cmd("AcpPrompt")
+    assert editor.lines("acp://composer/1") == ["precious words"]
+    editor.keys("<C-s>")
+    editor.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[1] == 'precious words'")
+    assert told not in editor.messages()

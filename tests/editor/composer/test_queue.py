@@ -1,0 +1,184 @@
+"""The waiting prompts as a buffer, while some of them are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.until import until
+
+NAME = "acp://queue/1"
+QUEUE = "require('acp').state().sessions[1].queue"
+
+
+@pytest.fixture
+def waiting(editor: Editor) -> Editor:
+    """An editor with the queue open, held: `say a`, a turn that lasts, `say c`."""
+    editor.agent("script")
+    editor.prompt("wait_for_cancel")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    for text in ("say a", "wait_for_cancel", "say c"):
+        editor.prompt(text)
+    editor.wait(f"#{QUEUE} == 3")
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+    editor.cmd("Acp queue")
+    editor.wait("vim.fn.bufname() == ...", NAME)
+    return editor
+
+
+def test_what_waits_is_said_and_counted(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("wait_for_cancel")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.prompt("say a")
+    editor.wait(f"#{QUEUE} == 1")
+    editor.prompt("say b")
+    editor.wait(f"#{QUEUE} == 2")
+    editor.wait("require('acp').statusline() == 'script running +2'")
+    until(lambda: "goes when the turn has ended; in the queue: 2" in editor.messages())
+
+
+def send_two(editor: Editor) -> None:
+    editor.cmd("Acp queue run")
+    editor.wait(f"#{QUEUE} == 1")
+
+
+def test_a_buffer_without_edits_follows_the_queue(waiting: Editor) -> None:
+    send_two(waiting)
+    waiting.wait("vim.deep_equal(vim.api.nvim_buf_get_lines(0, 0, -1, false), { 'say c' })")
+    assert waiting.lua("return vim.bo.modified") is False
+
+
+def test_what_was_sent_meanwhile_is_not_sent_again(waiting: Editor) -> None:
+    waiting.lua("vim.fn.append('$', { ('─'):rep(24), 'say d' })")
+    send_two(waiting)
+    waiting.cmd("write")
+    waiting.wait(f"#{QUEUE} == 2")
+    assert waiting.session(1)["queue"] == ["say c", "say d"]
+    waiting.cmd("AcpCancel")
+    waiting.cmd("Acp queue run")
+    until(lambda: [line for line in waiting.chat(1) if line in ("a", "c", "d")][-1] == "d")
+    waiting.wait("require('acp').state().sessions[1].status == 'idle'")
+    assert [line for line in waiting.chat(1) if line in ("a", "c", "d")] == ["a", "c", "d"]
+
+
+def test_what_is_written_after_a_cancel_goes_by_itself_and_passes_what_waits(
+    waiting: Editor,
+) -> None:
+    waiting.prompt("say x")
+    waiting.wait_event("AcpTurnEnd", 2)
+    assert waiting.session(1)["queue"] == ["say a", "wait_for_cancel", "say c"]
+    assert "goes by itself; 3 prompts wait for :Acp queue run" in waiting.messages()
+    waiting.cmd("Acp queue run")
+    waiting.wait(f"#{QUEUE} == 1")
+    waiting.cmd("AcpCancel!")
+    waiting.wait_event("AcpTurnEnd", 4)
+
+
+def test_the_order_of_what_is_written_while_a_turn_is_being_cancelled(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("ignores_cancel 3")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.prompt("say a")
+    editor.wait(f"#{QUEUE} == 1")
+    editor.cmd("AcpCancel")
+    editor.wait("require('acp').state().sessions[1].status == 'cancelling'")
+    editor.prompt("say x")
+    editor.prompt("say y")
+    editor.wait(f"#{QUEUE} == 3")
+    assert editor.session(1)["queue"] == ["say a", "say x", "say y"]
+    editor.wait_event("AcpTurnEnd", 3)
+    assert editor.session(1)["queue"] == ["say a"]
+    assert [line for line in editor.chat(1) if line in ("a", "x", "y")] == ["x", "y"]
+    editor.cmd("Acp queue run")
+    editor.wait_event("AcpTurnEnd", 4)
+
+
+def test_a_prompt_waits_in_the_queue_until_its_turn_has_begun(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("say a")
+    editor.lua(
+        "for _, text in ipairs({ 'wait_for_cancel', 'say b' }) do require('acp').prompt(text) end"
+    )
+    editor.wait(f"vim.deep_equal({QUEUE}, {{ 'say b' }})")
+    assert editor.session(1)["status"] == "running"
+    editor.cmd("AcpCancel!")
+    assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
+    editor.wait(f"#{QUEUE} == 0")
+
+
+def test_the_queue_says_how_it_is_edited(waiting: Editor) -> None:
+    waiting.wait_screen(" a rule parts the prompts")
+    waiting.cmd("quit")
+    waiting.setup({"keymaps": {"queue": False}})
+    waiting.cmd("Acp queue")
+    waiting.wait_screen(":w applies")
+
+
+def test_a_prompt_without_words_has_a_name_and_is_kept_as_it_is(editor: Editor) -> None:
+    agent = editor.agent("script", capabilities={"promptCapabilities": {"image": True}})
+    path = editor.write("a.txt", "one\n")
+    editor.prompt("wait_for_cancel")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    for sent in ([image], "  say spaced"):
+        editor.lua("require('acp').prompt(..., { attach = { select(2, ...) } })", sent, str(path))
+    editor.wait(f"#{QUEUE} == 2")
+    assert editor.session(1)["queue"] == ["[image (image/png), a.txt]", "  say spaced"]
+    editor.cmd("Acp queue")
+    editor.wait("vim.fn.bufname() == ...", NAME)
+    editor.cmd("silent! 1 | write")
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+    editor.cmd("Acp queue run")
+    editor.wait_event("AcpTurnEnd", 3)
+    prompts = [frame["params"]["prompt"] for frame in agent.received("session/prompt")[1:]]
+    kinds = [[block["type"] for block in prompt] for prompt in prompts]
+    assert kinds == [["image", "resource_link"], ["text", "resource_link"]]
+
+
+def test_g_question_mark_shows_the_keys_of_the_queue(waiting: Editor) -> None:
+    waiting.keys("g?")
+    waiting.wait_screen("apply what is written here")
+    waiting.keys("q")
+    waiting.wait("vim.fn.bufname() == ...", NAME)
+
+
+@pytest.mark.parametrize("keys", ["ddd<C-s>", "dddO<Esc>i<C-s>"], ids=["normal", "insert"])
+def test_a_key_applies_the_queue_as_a_write_does(waiting: Editor, keys: str) -> None:
+    """The first prompt and the rule below it go away."""
+    waiting.keys(keys.replace("ddd", "gg2dd", 1))
+    waiting.wait(f"vim.deep_equal({QUEUE}, {{ 'wait_for_cancel', 'say c' }})")
+    assert not waiting.lua("return vim.bo.modified")
+    waiting.wait("vim.api.nvim_get_mode().mode == 'n'")
+
+
+def test_the_line_above_the_queue_says_the_keys_as_they_are(waiting: Editor) -> None:
+    waiting.wait_screen("<C-s> applies · g? keys")
+    waiting.setup({"keymaps": {"queue": {"<C-s>": False, "gs": "apply"}}})
+    waiting.cmd("quit!")
+    waiting.cmd("Acp queue")
+    waiting.wait_screen("gs applies · g? keys")
+
+
+def test_what_is_for_writing_can_be_written_where_files_cannot(
+    edit: Callable[..., Editor],
+) -> None:
+    editor = edit(init="vim.go.modifiable = false")
+    editor.agent("script")
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.bo.filetype == 'acpcomposer'")
+    editor.keys("iwait_for_cancel<C-s>")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'running'")
+    editor.keys("<Esc>")
+    editor.prompt("say a")
+    editor.wait(f"#{QUEUE} == 1")
+    editor.cmd("Acp queue")
+    editor.wait("vim.fn.bufname() == ...", NAME)
+    editor.keys("obcd<Esc>")
+    editor.wait("vim.fn.line('$') == 2")
+    editor.cmd("write")
+    editor.wait(f"{QUEUE}[1] == 'say a\\nbcd'")

@@ -1,0 +1,216 @@
+"""Bytes on disk, one by one, whatever the file's format, with the file open and closed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from acp_nvim.edits.text import Text
+from acp_nvim.workspace.file_format import BinaryError, clean, decode
+from tests.support.editor import Editor
+from tests.support.livefiles import Live
+
+FILES: dict[str, bytes] = {
+    "unix": b"one\ntwo\nthree\n",
+    "dos": b"one\r\ntwo\r\nthree\r\n",
+    "dos without final newline": b"one\r\ntwo\r\nthree",
+    "mixed line ends": b"one\r\ntwo\nthree\r\n",
+    "carriage returns": b"one\rtwo\rthree",
+    "trailing carriage return": b"one\r\ntwo\r\nthree\r",
+    "double carriage return": b"one\r\r\ntwo\r\nthree\r\n",
+    "bom": b"\xef\xbb\xbfone\ntwo\nthree\n",
+    "bom and dos": b"\xef\xbb\xbfone\r\ntwo\r\nthree\r\n",
+    "bom alone": b"\xef\xbb\xbf",
+    "latin1": b"one\ncaf\xe9\nthree\n",
+    "latin1 control bytes": b"one\n\x80\x9f\xa0\nthree\n",
+    "utf-16 little": b"\xff\xfe" + "one\ntwö\nthree\n".encode("utf-16-le"),
+    "utf-16 big": b"\xfe\xff" + "one\ntwö 😀\nthree\n".encode("utf-16-be"),
+    "utf-16 dos": b"\xff\xfe" + "one\r\ntwö\r\nthree".encode("utf-16-le"),
+    "utf-32": b"\xff\xfe\0\0" + "one\ntwö 😀\nthree\n".encode("utf-32-le"),
+    "no final newline": b"one\ntwo\nthree",
+    "empty": b"",
+    "one newline": b"\n",
+    "two newlines": b"\n\n",
+    "odd line ends": "one\u2028x\u2029y\x85z\x0b\x0c\ntwo\x1c\x1d\x1e\nthree\n".encode(),
+    "trailing blanks": b"one  \t\n  \n\t\nthree \n\n\n",
+    "long line": b"one\n" + b"x" * 300_000 + b"\nthree\n",
+    "wide": "one\n日本語 🧑‍💻 é\nthree\n".encode(),
+    "escape": b"one\n\x1b[31mred\x07\x01\x7f\nthree\n",
+    "modeline": b"one\nvim: set ts=77 ff=dos noeol :\nthree\n",
+    "control z": b"one\r\ntwo\r\nthree\r\n\x1a",
+}
+each = pytest.mark.parametrize("data", FILES.values(), ids=FILES.keys())
+
+
+@pytest.fixture
+def live(editor: Editor) -> Live:
+    return Live(editor)
+
+
+def is_open(live: Live) -> None:
+    live.editor.open("f")
+
+
+def is_closed(live: Live) -> None:
+    del live
+
+
+states = pytest.mark.parametrize("state", [is_open, is_closed])
+State = Callable[[Live], None]
+
+
+@each
+@states
+def test_writing_what_was_read_changes_no_byte(live: Live, data: bytes, state: State) -> None:
+    path = live.editor.write("f", data)
+    state(live)
+    before = path.stat().st_mtime_ns
+    buffers = live.editor.lua("return #vim.api.nvim_list_bufs()")
+    text = live.read("f")
+    live.write("f", text)
+    assert live.bytes("f") == data
+    assert path.stat().st_mtime_ns == before
+    assert not live.writes
+    assert live.editor.lua("return #vim.api.nvim_list_bufs()") == buffers
+    assert live.editor.lua("return vim.bo.modified") is False
+
+
+@each
+def test_a_file_reads_the_same_open_and_closed(live: Live, data: bytes) -> None:
+    live.editor.write("f", data)
+    closed = live.read("f")
+    live.editor.open("f")
+    assert live.read("f") == closed
+    assert not closed.startswith("\ufeff")
+
+
+@each
+@states
+def test_a_changed_line_changes_only_its_bytes(live: Live, data: bytes, state: State) -> None:
+    live.editor.write("f", data)
+    state(live)
+    text = live.read("f")
+    live.write("f", text.replace("one", "ONE"))
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    little = "utf-16-le" if data[:2] == b"\xff\xfe" else "utf-16-be"
+    if data.startswith(b"\xff\xfe\0\0"):
+        little = "utf-32-le"
+    old, new = ("one".encode(little), "ONE".encode(little)) if wide else (b"one", b"ONE")
+    assert live.bytes("f") == data.replace(old, new)
+    assert live.read("f") == text.replace("one", "ONE")
+
+
+@each
+@pytest.mark.parametrize(
+    "content", ["", "\n", "a", "a\n", "a\nb", "\n\n", "one\ntwo\n", "three", "ö\n\n"]
+)
+def test_any_text_over_any_file_reads_back(live: Live, data: bytes, content: str) -> None:
+    live.editor.write("f", data)
+    live.read("f")
+    live.write("f", content)
+    assert live.read("f") == content
+    expected = decode(live.bytes("f"))
+    live.editor.cmd("%bwipeout!")
+    if data != b"\xef\xbb\xbf":
+        assert str(expected.text) == content
+        assert live.read("f") == content
+
+
+@states
+def test_a_final_newline_comes_and_goes_as_asked(live: Live, state: State) -> None:
+    live.editor.write("f", b"one\ntwo\n")
+    state(live)
+    for content in ("one\ntwo", "one\ntwo\n", "one\nTWO", "", "\n", "", "x"):
+        live.write("f", content)
+        assert live.bytes("f") == content.encode()
+        assert live.read("f") == content
+
+
+def test_a_character_that_the_end_of_a_latin1_file_cuts_off_is_kept(live: Live) -> None:
+    live.editor.write("f", b"one\ncaf\xe9")
+    assert live.read("f") == "one\ncafé"
+    live.write("f", "ONE\ncafé")
+    assert live.bytes("f") == b"ONE\ncaf\xe9"
+
+
+def test_carriage_returns_of_an_agent_are_line_ends_in_a_dos_file(live: Live) -> None:
+    live.editor.write("f", b"one\r\ntwo\r\n")
+    live.editor.open("f")
+    live.write("f", "one\r\nTWO\r\nthree\n")
+    assert live.bytes("f") == b"one\r\nTWO\r\nthree\r\n"
+    assert live.editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")[1] == "TWO"
+
+
+def test_a_character_that_the_encoding_lacks_is_refused(live: Live) -> None:
+    live.editor.write("f", b"caf\xe9\none\n")
+    error = live.refused(live.write, "f", "café\n10 €\n")
+    assert error.data["reason"] == "failed"
+    assert "line 2" in error.message
+    assert "latin1" in error.message
+    assert live.bytes("f") == b"caf\xe9\none\n"
+    assert live.read("f") == "café\none\n"
+
+
+def test_bytes_that_are_no_text_survive_beside_an_edit(live: Live) -> None:
+    live.editor.write("f", b"one\n\xff\xfe bad \xc3\nthree\nx\xffy three\n")
+    live.editor.cmd("edit ++enc=utf-8 ++bad=keep f")
+    text = live.read("f")
+    assert text == "one\n\ufffd\ufffd bad \ufffd\nthree\nx\ufffdy three\n"
+    live.write("f", text.replace("three", "THREE"))
+    found = live.editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")
+    assert found[1].encode("utf-8", "surrogateescape") == b"\xff\xfe bad \xc3"
+    assert live.bytes("f") == b"one\n\xff\xfe bad \xc3\nTHREE\nx\xffy THREE\n"
+
+
+@pytest.mark.parametrize("command", ["edit ++ff=mac f", "set fileformats+=mac | edit f"])
+def test_a_file_whose_lines_end_in_carriage_returns(live: Live, command: str) -> None:
+    live.editor.write("f", b"one\rtwo\rthree\r")
+    live.editor.cmd(command)
+    assert live.read("f") == "one\ntwo\nthree\n"
+    live.write("f", "one\ntwo\nthree\n")
+    assert live.bytes("f") == b"one\rtwo\rthree\r"
+    live.write("f", "one\nTWO\nthree\nfour")
+    assert live.bytes("f") == b"one\rTWO\rthree\rfour"
+    assert live.read("f") == "one\nTWO\nthree\nfour"
+    live.editor.cmd("set fileformats+=mac | bwipeout!")
+    assert live.read("f") == "one\nTWO\nthree\nfour"
+
+
+@pytest.mark.parametrize("formats", ["unix,dos", "unix,dos,mac", "dos,mac", "mac,unix", "mac"])
+def test_a_file_decodes_as_neovim_decodes_it(live: Live, formats: str) -> None:
+    """Random bytes: the same lines, encoding, byte order mark, format and final newline."""
+    live.editor.cmd(f"set fileformats={formats}")
+    chance = random.Random(7)
+    parts = [b"a", b"\n", b"\r\n", b"\r", b"\xe9", "é€😀".encode(), b"\xef\xbb\xbf", b"\xff\xfe"]
+    parts += [b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\xc0\x80", b"\xfe\xff", b"\x1a", b" "]
+    parts += [b"\xf4\x90\x80\x80", b"\xef\xbf\xbf", b"\x85"]
+    for number in range(400 if formats == "unix,dos" else 100):
+        data = b"".join(chance.choices(parts, k=chance.randint(0, 8)))
+        path = live.editor.write(f"r{number}", data)
+        try:
+            found = decode(data, fileformats=formats)
+        except BinaryError:
+            continue
+        theirs = live.editor.lua(
+            """
+            local b = vim.fn.bufadd(...)
+            vim.fn.bufload(b)
+            local bo = vim.bo[b]
+            local bytes = vim.api.nvim_buf_call(b, vim.fn.wordcount).bytes
+            return { vim.api.nvim_buf_get_lines(b, 0, -1, true), bo.fileencoding, bo.bomb,
+              bo.fileformat, bo.eol and bytes > 0, bo.readonly }
+            """,
+            str(path),
+        )
+        if theirs.pop():
+            continue  # cut off in a character by its end: Neovim shows `?` and protects it
+        ours = [list(found.text.lines), found.format.encoding, found.format.bomb]
+        ours += [found.format.fileformat, found.text.eol]
+        if len(theirs[0]) == 1 and not theirs[4]:
+            if formats == "dos,mac":
+                continue  # a ^Z that is the whole file
+            theirs[3] = ours[3]  # what a file without line ends is by default is of no matter
+        shown = clean(Text(tuple(theirs[0])))
+        assert ours == [list(shown.lines), *theirs[1:]], data

@@ -1,0 +1,248 @@
+"""Files that are formatted when they are saved: in the buffer before, or on disk after it."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from tests.editor.files.test_disk_again import wait_edits
+from tests.editor.files.test_disk_edits import edits
+from tests.support.editor import Editor
+from tests.support.orders import Orders
+from tests.support.outliving import HOST
+from tests.support.until import until
+from tests.workspace.test_snapshots import repository
+
+LINES = "".join(f"line {n}\n" for n in range(1, 21)).replace("line 8\n", "line   8\n")
+"""The formatter has something to do in line 8: it leaves one blank of several."""
+
+# Files have times of some milliseconds' grain: what is quicker `:checktime` does not see.
+FORMATTERS = {
+    "pre": "autocmd BufWritePre *.txt silent! keepjumps %s/  \\+/ /g",
+    "edit": """
+        function Formatted()
+          call system(['sed', '-i', '-E', 's/ +/ /g', expand('<afile>:p')])
+          silent edit
+        endfunction
+        autocmd BufWritePost *.txt call Formatted()
+    """,
+    "checktime": """
+        set autoread
+        function Formatted()
+          call system('sleep .01; sed -i -E "s/ +/ /g" ' . expand('<afile>:p:S'))
+          silent checktime
+        endfunction
+        autocmd BufWritePost *.txt call Formatted()
+    """,
+    "after": """
+        lua << END
+        vim.api.nvim_create_autocmd('BufWritePost', { pattern = '*.txt', callback = function(args)
+          vim.defer_fn(function()
+            vim.api.nvim_buf_call(args.buf, function()
+              vim.cmd([[silent! keepjumps %s/  \\+/ /g | noautocmd update]])
+            end)
+          end, 5)
+        end })
+END
+    """,
+}
+
+IN_BACKGROUND = """
+        set autoread
+        function Formatted()
+          call jobstart('sleep .01; sed -i -E "s/ +/ /g" ' . expand('<afile>:p:S'),
+            \\ {'on_exit': {-> execute('checktime')}})
+        endfunction
+        autocmd BufWritePost *.txt call Formatted()
+"""
+
+
+def started(editor: Editor, formatter: str) -> Editor:
+    """A file of twenty lines is open, and an agent waits for orders."""
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.lua("vim.api.nvim_exec2(..., {})", formatter)
+    editor.agent("script")
+    editor.open("a.txt")
+    return editor
+
+
+@pytest.fixture(params=list(FORMATTERS))
+def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
+    """With one of the formatters."""
+    return started(editor, FORMATTERS[request.param])
+
+
+@pytest.fixture
+def agent(project: Editor) -> Orders:
+    """At work."""
+    return Orders.at_work(project)
+
+
+def lines(**changed: str) -> str:
+    """The file, formatted."""
+    numbers = {int(key[1:]): value for key, value in changed.items()}
+    return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
+
+
+def both(editor: Editor, wanted: str) -> None:
+    """Until the file, and its buffer, hold this."""
+    path = editor.work / "a.txt"
+    until(lambda: path.read_text() == wanted, what=f"{path.read_text()}")
+    editor.wait(
+        "vim.deep_equal(vim.api.nvim_buf_get_lines(0, 0, -1, true), ...)", wanted.splitlines()
+    )
+
+
+def saves(editor: Editor, line: int, text: str) -> None:
+    """The user changes a line and saves."""
+    editor.keys(f"{line}G0C{text}<Esc>:silent write<CR>")
+
+
+def over(editor: Editor, agent: Orders) -> None:
+    agent.end()
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.wait("require('acp.buffers.disk_changes').settled()")
+
+
+def test_what_the_user_saves_meanwhile_is_his(project: Editor, agent: Orders) -> None:
+    saves(project, 3, "mine  all")
+    both(project, lines(l3="mine all"))
+    agent.ask("runs", "true")
+    saves(project, 9, "mine  too")
+    both(project, lines(l3="mine all", l9="mine too"))
+    over(project, agent)
+    assert edits(project) == {}
+
+
+@pytest.mark.parametrize("verb", ["accept", "reject"])
+@pytest.mark.parametrize("ended", [False, True])
+def test_what_the_agent_writes_through_the_editor(
+    project: Editor, agent: Orders, verb: str, ended: bool
+) -> None:
+    """What is formatted in its lines is in its hunks, what is formatted elsewhere is nobody's."""
+    path = str(project.work / "a.txt")
+    agent.ask("replace", path, "line 12\n", "twelve  all\n")
+    both(project, lines(l12="twelve all"))
+    saves(project, 17, "mine  too")
+    both(project, lines(l12="twelve all", l17="mine too"))
+    agent.ask("replace", path, "line 2\n", "two  all\n")
+    both(project, lines(l2="two all", l12="twelve all", l17="mine too"))
+    if ended:
+        over(project, agent)
+    project.wait("require('acp').state().sessions[1].edits[1].hunks == 2")
+    project.cmd(f"Acp {verb} all")
+    wait_edits(project)
+    kept = {"l2": "two all", "l12": "twelve all"} if verb == "accept" else {}
+    both(project, lines(l17="mine too", **kept))
+    if not ended:
+        over(project, agent)
+    assert edits(project) == {}
+
+
+@pytest.mark.parametrize("verb", ["accept", "reject"])
+@pytest.mark.parametrize("ended", [False, True])
+def test_what_the_agent_changes_on_disk(
+    project: Editor, agent: Orders, verb: str, ended: bool
+) -> None:
+    """Nothing is saved, so nothing is formatted, until the user saves or rejects."""
+    agent.ask("runs", "sed -i 's/^line 12$/twelve  all/' a.txt")
+    wait_edits(project, a="modified")
+    project.wait("vim.fn.getline(12) == 'twelve  all'")
+    saves(project, 17, "mine  too")
+    both(project, lines(l12="twelve all", l17="mine too"))
+    if ended:
+        over(project, agent)
+    project.wait("require('acp').state().sessions[1].edits[1].hunks == 1")
+    project.cmd(f"Acp {verb} all")
+    wait_edits(project)
+    kept = {"l12": "twelve all"} if verb == "accept" else {}
+    both(project, lines(l17="mine too", **kept))
+    if not ended:
+        over(project, agent)
+    assert edits(project) == {}
+
+
+def test_a_reject_that_is_formatted_and_taken_back(project: Editor, agent: Orders) -> None:
+    agent.ask("runs", "sed -i 's/^line 12$/twelve  all/' a.txt")
+    wait_edits(project, a="modified")
+    over(project, agent)
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    both(project, lines())
+    project.cmd("Acp unreject")
+    wait_edits(project, a="modified")
+    both(project, lines(l12="twelve all"))
+    assert edits(project)["a.txt"]["hunks"] == 1
+    project.cmd("Acp accept all")
+    wait_edits(project)
+
+
+@pytest.mark.parametrize("looked_at", [False, True])
+@pytest.mark.parametrize("formatter", ["pre", "edit", "checktime"])
+def test_a_new_file_that_is_formatted_is_still_the_agent_s_alone(
+    editor: Editor, formatter: str, looked_at: bool
+) -> None:
+    """One that is formatted some time after the save counts as changed by the user."""
+    project = started(editor, FORMATTERS[formatter])
+    agent = Orders(project)
+    agent.begin()
+    path = project.work / "n.txt"
+    agent.ask("runs", "printf 'one\\ntwo\\n' > n.txt")
+    wait_edits(project, n="created")
+    agent.ask("replace", str(path), "two", "two  too")
+    until(lambda: path.read_text() == "one\ntwo too\n")
+    if looked_at:
+        project.open("n.txt")
+        project.cmd("silent update")
+    over(project, agent)
+    wait_edits(project, n="created")
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    until(lambda: not path.exists())
+
+
+@pytest.mark.parametrize("verb", ["accept", "reject"])
+def test_a_formatter_in_the_background(editor: Editor, verb: str) -> None:
+    """What it makes of a file on disk while the agent is at work nobody can tell from the agent's
+    doing: it is pending, and nothing is lost, whatever the user decides.
+    """
+    project = started(editor, IN_BACKGROUND)
+    agent = Orders(project)
+    agent.begin()
+    agent.traffic.wait("session/prompt")
+    path = str(project.work / "a.txt")
+    agent.ask("replace", path, "line 12\n", "twelve  all\n")
+    both(project, lines(l12="twelve all"))
+    saves(project, 17, "mine  too")
+    both(project, lines(l12="twelve all", l17="mine too"))
+    over(project, agent)
+    wait_edits(project, a="modified")
+    project.cmd(f"Acp {verb} all")
+    wait_edits(project)
+    kept = {"l12": "twelve all"} if verb == "accept" else {}
+    both(project, lines(l17="mine too", **kept))
+    assert edits(project) == {}
+
+
+@pytest.mark.parametrize("formatter", ["edit", "checktime"])
+def test_what_the_agent_does_on_disk_at_once(editor: Editor, formatter: str) -> None:
+    """Before anybody has looked at what was formatted there."""
+    project = started(editor, FORMATTERS[formatter])
+    agent = Orders.at_work(project)
+    agent.ask("runs", "true")
+    host = project.lua(HOST)
+    os.kill(host, signal.SIGSTOP)
+    project.lua("vim.fn.setline(3, 'mine  all') vim.cmd('silent write')")
+    project.wait("vim.fn.getline(3) == 'mine all'")
+    agent.ask("runs", "a.txt", "sleep .01; sed -i 's/^line 12$/twelve/' a.txt")
+    os.kill(host, signal.SIGCONT)
+    over(project, agent)
+    both(project, lines(l3="mine all", l12="twelve"))
+    found = edits(project)["a.txt"]
+    assert (found["hunks"], found["added"], found["removed"]) == (1, 1, 1)
+    project.cmd("Acp reject all")
+    wait_edits(project)
+    both(project, lines(l3="mine all"))

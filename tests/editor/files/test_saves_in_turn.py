@@ -1,0 +1,293 @@
+"""What the user saves while an agent is at work: never asked, nothing of either is lost, and his
+own saves are not the agent's.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.editor.files.test_disk_edits import LINES, edits
+from tests.support.editor import Editor
+from tests.support.until import until
+from tests.workspace.test_snapshots import repository
+
+
+@pytest.fixture
+def project(editor: Editor) -> Editor:
+    """A turn in which the agent waits for `go`, then changes line 4 by itself and waits again."""
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    home = editor.home
+    change = json.dumps(f"sed -i 's/^line 4$/four/' a.txt; touch {home}/changed")
+    editor.prompt(f"until_there {home}/go\nsilently {change}\nuntil_there {home}/end")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    return editor
+
+
+def change(editor: Editor) -> None:
+    """The agent makes its change."""
+    (editor.home / "go").touch()
+    until((editor.home / "changed").exists)
+
+
+def end(editor: Editor) -> None:
+    (editor.home / "end").touch()
+    editor.wait_event("AcpTurnEnd")
+
+
+def save(editor: Editor, done: str) -> None:
+    """`:w`, typed; waits until it is carried out."""
+    editor.cmd("autocmd BufWritePost * ++once lua _G.written = true")
+    editor.keys(":w<CR>")
+    editor.wait("not vim.bo.modified and " + done)
+    assert not editor.rpc.mode()["blocking"]
+
+
+def lines(**changed: str) -> str:
+    numbers = {int(key[1:]): value for key, value in changed.items()}
+    return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
+
+
+WRITTEN = "_G.written"
+
+
+def test_a_buffer_without_edits(project: Editor) -> None:
+    change(project)
+    save(project, WRITTEN)
+    assert (project.work / "a.txt").read_text() == lines(l4="four")
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    assert edits(project)["a.txt"]["hunks"] == 1
+
+
+def test_a_buffer_that_neovim_has_read_again(project: Editor) -> None:
+    change(project)
+    project.cmd("checktime")
+    project.wait("vim.fn.getline(4) == 'four'")
+    save(project, WRITTEN)
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+
+
+def test_edits_elsewhere_are_merged_before_they_are_saved(project: Editor) -> None:
+    project.lua("vim.fn.setline(16, 'mine')")
+    change(project)
+    save(project, WRITTEN)
+    assert (project.work / "a.txt").read_text() == lines(l4="four", l16="mine")
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.cmd("Acp reject all")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    assert (project.work / "a.txt").read_text() == lines(l16="mine")
+
+
+def test_a_save_over_a_conflict_that_nobody_told_of_keeps_it_listed(project: Editor) -> None:
+    project.lua("vim.fn.setline(4, 'mine')")
+    change(project)
+    save(project, "vim.fn.execute('messages'):find('the same lines on disk')")
+    assert (project.work / "a.txt").read_text() == lines(l4="mine")
+    end(project)
+    assert edits(project)["a.txt"]["conflict"]
+    project.lua("vim.fn.setline(5, 'five')")
+    save(project, "true")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+
+
+def test_what_the_user_writes_elsewhere_is_his(project: Editor) -> None:
+    project.lua("vim.fn.setline(1, 'é')")
+    for command in (
+        "w copy.txt",
+        "1,2w part.txt",
+        "1w >> part.txt",
+        "w ++enc=latin1",
+        "saveas b.txt",
+    ):
+        project.cmd("silent " + command)
+    assert (project.work / "part.txt").read_text() == "é\nline 2\né\n"
+    assert (project.work / "a.txt").read_bytes().startswith(b"\xe9\n")
+    assert (project.work / "b.txt").exists()
+    (project.home / "end").touch()
+    (project.home / "go").touch()
+    project.wait_event("AcpTurnEnd")
+    project.wait("#require('acp').state().sessions[1].edits > 0")
+    assert list(edits(project)) == ["a.txt"]  # by the agent, afterwards
+
+
+SLOW_FRAMES = """
+local frame = require('acp.frame')
+local apply = frame.apply
+frame.apply = function(ops)
+  vim.wait(20000, function() return _G.go_on end, 5)
+  return apply(ops)
+end
+"""
+
+
+def test_a_save_as_soon_as_the_agent_has_the_prompt(editor: Editor) -> None:
+    """However late the screen is, Neovim tells of saves from when the agent may change files."""
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    editor.turn("say hello")
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.lua(SLOW_FRAMES)
+    change = json.dumps("sed -i 's/^line 4$/four/' a.txt")
+    editor.prompt(f"until_there {editor.home}/go\nsilently {change}")
+    until(lambda: "waiting" in editor.traffic[0].notes())
+    editor.lua("vim.fn.setline(16, 'mine') vim.cmd('silent write')")
+    (editor.home / "go").touch()
+    until(lambda: "four" in (editor.work / "a.txt").read_text())
+    editor.lua("_G.go_on = true")
+    editor.wait_event("AcpTurnEnd", 2)
+    editor.wait("#require('acp').state().sessions[1].edits == 1")
+    found = edits(editor)["a.txt"]
+    assert (found["hunks"], found["added"]) == (1, 1)
+    editor.cmd("Acp reject all")
+    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    assert (editor.work / "a.txt").read_text() == lines(l16="mine")
+
+
+@pytest.mark.parametrize("again", ["touch -d '1 hour ago' a.txt", "cp a.txt x; mv x a.txt"])
+def test_a_file_that_is_another_one_of_the_same_text(editor: Editor, again: str) -> None:
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    command = json.dumps(f"{again}; touch {editor.home}/changed")
+    editor.prompt(f"silently {command}\nuntil_there {editor.home}/end")
+    until((editor.home / "changed").exists)
+    editor.lua("vim.fn.setline(16, 'mine')")
+    save(editor, WRITTEN)
+    assert (editor.work / "a.txt").read_text() == lines(l16="mine")
+    end(editor)
+    assert "a.txt" not in edits(editor)
+
+
+@pytest.mark.parametrize("again", ["touch -d '1 hour ago' a.txt", "cp a.txt x; mv x a.txt"])
+@pytest.mark.parametrize("first", [False, True])
+def test_saved_after_the_turn_in_which_it_became_another_one_of_the_same_text(
+    editor: Editor, again: str, first: bool
+) -> None:
+    """The user has typed before it did, or types afterwards."""
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    if first:
+        editor.lua("vim.fn.setline(16, 'mine')")
+    editor.turn("silently " + json.dumps(again))
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
+    editor.wait("require('acp.buffers.disk_changes').settled()")
+    editor.lua("vim.fn.setline(16, 'mine')")
+    save(editor, WRITTEN)
+    assert (editor.work / "a.txt").read_text() == lines(l16="mine")
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_a_file_that_no_store_keeps_is_not_written_over_unasked(editor: Editor, over: bool) -> None:
+    """What it held before the agent changed it is not known: Neovim asks, as it does by itself."""
+    editor.write(".gitignore", "a.txt\n")
+    repository(editor.work)
+    path = editor.write("a.txt", LINES)
+    editor.agent("script")
+    editor.open("a.txt")
+    editor.lua("vim.fn.setline(16, 'mine')")
+    home = editor.home
+    change = json.dumps(f"sed -i 's/^line 4$/four/' a.txt; touch {home}/changed")
+    editor.prompt(f"silently {change}\nuntil_there {home}/end")
+    until((home / "changed").exists)
+    if over:
+        end(editor)
+        editor.wait("not require('acp.buffers.watch').at_work(...)", str(path))
+        editor.wait("require('acp.buffers.disk_changes').settled()")
+    editor.keys(":w<CR>")
+    editor.wait_screen("Do you really want to write to it")
+    editor.keys("n")
+    editor.wait_screen("Press ENTER")
+    editor.keys("<CR>")
+    editor.wait("vim.bo.modified")
+    assert path.read_text() == lines(l4="four")
+    (home / "end").touch()
+    editor.wait_event("AcpTurnEnd")
+    editor.errors_expected = True
+
+
+def test_the_file_of_a_conflict_changes_again(project: Editor) -> None:
+    """A save after another change of the agent's asks nothing either."""
+    project.lua("vim.fn.setline(4, 'mine')")
+    change(project)
+    save(project, "vim.fn.execute('messages'):find('the same lines on disk')")
+    project.lua("vim.fn.setline(4, 'mine again')")
+    path = project.work / "a.txt"
+    path.write_text(path.read_text().replace("line 9\n", "nine\n"))
+    project.cmd("messages clear")
+    save(project, WRITTEN)
+    assert path.read_text() == lines(l4="mine again", l9="nine")
+    end(project)
+
+
+@pytest.mark.parametrize("read", ["edit", "checktime"])
+@pytest.mark.parametrize("then", ["", "silent write"])
+def test_the_user_reads_the_change_and_types_before_anybody_looks(
+    project: Editor, read: str, then: str
+) -> None:
+    """What Neovim has read by itself is the agent's all the same."""
+    change(project)
+    project.lua("vim.cmd(...) vim.fn.setline(16, 'mine') vim.cmd(select(2, ...))", read, then)
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    found = edits(project)["a.txt"]
+    assert (found["hunks"], found["added"], found["removed"]) == (1, 1, 1)
+    project.cmd("Acp reject all")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    assert project.lines(str(project.work / "a.txt")) == lines(l16="mine").splitlines()
+
+
+@pytest.mark.parametrize("row", [5, 12])
+def test_the_agent_goes_on_after_neovim_has_read_and_the_user_typed(
+    project: Editor, row: int
+) -> None:
+    """All before anybody looks: what Neovim has read is the agent's, and no conflict."""
+    change(project)
+    more = f"sed -i 's/^line {row}$/more/' a.txt"
+    project.lua(
+        "vim.cmd('checktime') vim.fn.setline(16, 'mine') "
+        "vim.fn.system(...) vim.cmd('silent write')",
+        more,
+    )
+    assert (project.work / "a.txt").read_text() == lines(
+        l4="four", l16="mine", **{f"l{row}": "more"}
+    )
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    found = edits(project)["a.txt"]
+    assert (found["conflict"], found["added"]) == (False, 2)
+    project.cmd("Acp reject all")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    assert (project.work / "a.txt").read_text() == lines(l16="mine")
+
+
+@pytest.mark.parametrize("command", ["sed -i 's/^line 4$/four/' a.txt", "rm a.txt"])
+@pytest.mark.parametrize("watched", [False, True])
+def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: bool) -> None:
+    """The agent is quicker than the look at the files before its turn."""
+    editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    editor.turn(f"read {editor.work}/a.txt" if watched else "say hello")
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
+    text = "silently " + json.dumps(command)
+    editor.lua(
+        "vim.fn.setline(16, 'mine') vim.cmd('silent write') require('acp').prompt(...)", text
+    )
+    editor.wait_event("AcpTurnEnd", 2)
+    editor.wait("#require('acp').state().sessions[1].edits == 1")
+    editor.cmd("Acp reject all")
+    editor.wait("#require('acp').state().sessions[1].edits == 0")
+    assert (editor.work / "a.txt").read_text() == lines(l16="mine")

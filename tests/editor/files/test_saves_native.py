@@ -1,0 +1,191 @@
+"""Saving while a turn runs is Neovim's own: the same files, messages, errors, marks as without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.rpc import EditorGone
+
+LINES = "".join(f"line {n}\n" for n in range(1, 11))
+
+STATE = """
+local names = {}
+for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+  if vim.bo[bufnr].buftype == '' and vim.bo[bufnr].buflisted then
+    names[#names + 1] = vim.fs.basename(vim.api.nvim_buf_get_name(bufnr))
+  end
+end
+local tree = vim.fn.undotree()
+return {
+  names = names,
+  current = vim.fs.basename(vim.api.nvim_buf_get_name(0)),
+  alternate = vim.fs.basename(vim.fn.bufname('#')),
+  lines = vim.api.nvim_buf_get_lines(0, 0, -1, false),
+  modified = vim.bo.modified,
+  readonly = vim.bo.readonly,
+  fileformat = vim.bo.fileformat,
+  fileencoding = vim.bo.fileencoding,
+  marks = { vim.fn.getpos("'["), vim.fn.getpos("']"), vim.fn.getpos("'.") },
+  cursor = vim.fn.getpos('.'),
+  undo = { tree.seq_cur, tree.seq_last, tree.save_cur, tree.save_last },
+  errmsg = vim.v.errmsg,
+  last = vim.fn.execute('1messages'):gsub('%d+ seconds? ago', 'ago'),
+  windows = #vim.api.nvim_list_wins(),
+}
+"""
+
+EVENTS = """
+_G.fired = {}
+vim.api.nvim_create_autocmd({
+  'BufWritePre', 'BufWritePost', 'BufWriteCmd', 'FileWritePre', 'FileWritePost', 'FileAppendPre',
+  'FileAppendPost', 'FileChangedShell', 'FileChangedShellPost', 'BufFilePre', 'BufFilePost',
+  'BufReadPost', 'BufUnload', 'BufModifiedSet',
+}, {
+  pattern = '*.txt',
+  callback = function(args)
+    table.insert(_G.fired, args.event .. ' ' .. vim.fs.basename(args.match))
+  end,
+})
+"""
+
+FORMATTER = """
+vim.api.nvim_create_autocmd('BufWritePre', { callback = function()
+  vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'formatted', 'twice' })
+end })
+"""
+
+OWN_WRITE = """
+vim.bo.buftype = 'acwrite'
+vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = 0, callback = function(args)
+  vim.fn.writefile({ 'by the plugin' }, 'other.txt')
+  vim.bo[args.buf].modified = false
+end })
+"""
+
+PCALL = "lua local ok, err = pcall(vim.cmd.write) _G.outcome = { ok, tostring(err) }"
+
+CASES: dict[str, list[str]] = {
+    "w": ["w"],
+    "w!": ["w!"],
+    "update": ["update"],
+    "wall": ["wall"],
+    "x": ["split", "x"],
+    "wq": ["split", "wq"],
+    "enc": ["call setline(1, 'é')", "w ++enc=latin1"],
+    "unencodable": ["call setline(1, '€')", "w ++enc=latin1"],
+    "format": ["w ++ff=dos"],
+    "parents": ["file new/deeper/b.txt", "w ++p"],
+    "no parents": ["file new/deeper/b.txt", "w"],
+    "saveas": ["saveas b.txt"],
+    "saveas there": ["saveas c.txt"],
+    "saveas there!": ["saveas! c.txt"],
+    "other": ["w b.txt"],
+    "other enc": ["call setline(1, 'é')", "w ++enc=latin1 b.txt"],
+    "other there": ["w c.txt"],
+    "other there!": ["w! c.txt"],
+    "range": ["2,3w b.txt"],
+    "whole range": ["%w b.txt"],
+    "range of itself": ["2,3w"],
+    "append": ["w >> c.txt"],
+    "pipe": ["silent w !cat"],
+    "wqall that fails": ["file gone/b.txt", "wqall"],
+    "readonly": ["set readonly", "w"],
+    "readonly!": ["set readonly", "w!"],
+    "protected": ["call setfperm(expand('%'), 'r--r--r--')", "w"],
+    "nowrite": ["set nowrite", "w"],
+    "backup": ["set backup backupdir=. backupext=.bak", "w"],
+    "patchmode": ["set patchmode=.orig", "w"],
+    "noeol": ["set noendofline nofixendofline", "w"],
+    "directory gone": ["file gone/b.txt", "w"],
+    "silent!": ["file gone/b.txt", "silent! w"],
+    "pcall": ["file gone/b.txt", PCALL],
+    "try": ["file gone/b.txt", "try | w | catch | let g:caught = v:exception | endtry"],
+    "full": ["silent! w! /dev/full"],
+    "noautocmd": ["noautocmd w"],
+    "keepalt": ["edit c.txt", "edit a.txt", "keepalt w b.txt"],
+    "lockmarks": ["call setline(2, 'x')", "normal! 4Gyy", "lockmarks w"],
+    "autowrite": ["set autowrite", "call setline(3, 'x')", "next c.txt"],
+    "hidden": ["set hidden", "call setline(3, 'x')", "edit c.txt", "wall"],
+    "autowriteall": ["set autowriteall", "call setline(3, 'x')", "edit c.txt"],
+    "undo": ["call setline(3, 'x')", "w", "undo", "w", "redo"],
+    "earlier": ["call setline(3, 'x')", "w", "call setline(4, 'y')", "w", "earlier 1f"],
+    "formatter": ["lua " + FORMATTER.replace("\n", " "), "w"],
+    "own": ["lua " + OWN_WRITE.replace("\n", " "), "w"],
+    "global": ["g/line [12]$/w! b.txt"],
+    "changed elsewhere first": ["w", "call setline(2, 'y')", "w", "w"],
+}
+
+UNTOLD = {"noautocmd", "own"}
+"""Neovim tells nobody of these: what is written so during a turn counts as the agent's."""
+
+
+def run(editor: Editor, commands: list[str]) -> dict[str, Any]:
+    """The commands, and how everything is afterwards."""
+    editor.lua(EVENTS)
+    editor.cmd("let v:errmsg = '' | messages clear")
+    editor.keys("3Gccmine<Esc>")
+    editor.wait("vim.fn.getline(3) == 'mine' and vim.fn.mode() == 'n'")
+    for command in commands:
+        escaped = command.replace("<", "<lt>")
+        editor.keys(f":{escaped}<CR>")
+        editor.wait("vim.fn.mode() == 'n'")
+        assert not editor.rpc.mode()["blocking"], (command, editor.screen())
+    state: dict[str, Any] = editor.lua(STATE)
+    state["fired"] = editor.lua("return _G.fired")
+    state["outcome"] = editor.lua("return _G.outcome or vim.g.caught or false")
+    state["files"] = {
+        str(path.relative_to(editor.work)): (path.read_bytes(), path.stat().st_mode)
+        for path in editor.work.rglob("*")
+        if path.is_file()
+    }
+    return state
+
+
+def prepare(editor: Editor) -> None:
+    editor.write("a.txt", LINES)
+    editor.write("c.txt", "c\n")
+    editor.open("a.txt")
+    editor.errors_expected = True
+
+
+def at_work(editor: Editor) -> None:
+    """A turn runs."""
+    editor.agent("script")
+    editor.prompt(f"until_there {editor.home}/end")
+    editor.traffic[0].wait_note("waiting")
+    editor.cmd("only")
+
+
+def end(editor: Editor) -> None:
+    """The turn ends; nothing in it was the agent's."""
+    (editor.home / "end").touch()
+    editor.wait_event("AcpTurnEnd")
+    assert not editor.session().get("edits")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_without_a_turn(edit: Callable[..., Editor], name: str) -> None:
+    plain, busy = edit(), edit()
+    prepare(plain)
+    expected = run(plain, CASES[name])
+    prepare(busy)
+    at_work(busy)
+    assert run(busy, CASES[name]) == expected
+    if name not in UNTOLD:
+        end(busy)
+
+
+@pytest.mark.parametrize("command", [":wq", ":x", ":wqa", "ZZ", ":wall | quitall"])
+def test_the_end(edit: Callable[..., Editor], command: str) -> None:
+    editor = edit()
+    prepare(editor)
+    at_work(editor)
+    with suppress(EditorGone):
+        editor.keys("3Gccmine<Esc>" + (command if command == "ZZ" else f"{command}<CR>"))
+    assert editor.rpc.process.wait(10) == 0
+    assert (editor.work / "a.txt").read_text() == LINES.replace("line 3", "mine")

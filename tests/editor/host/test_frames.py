@@ -1,0 +1,199 @@
+"""Frames: what goes wrong with one is told, and is not the end of them; when the next one comes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from acp_nvim.agent.settings import Settings
+from acp_nvim.editor import frames as pace
+from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.frames import FLOOD, Frames
+from acp_nvim.editor.limit_reports import Breaches
+from acp_nvim.editor.screen import Screen
+from acp_nvim.protocol import schema
+from acp_nvim.render.document import ENTRY
+from acp_nvim.session.session import Session
+
+
+class Neovim:
+    """Takes frames."""
+
+    def __init__(self, us: int = 10) -> None:
+        self.us = us
+        self.busy = False
+        """Whether frames wait for their answer."""
+        self.frames: list[list[Any]] = []
+        self.came = asyncio.Event()
+        self.loop = asyncio.get_running_loop()
+
+    def call(self, module: str, function: str, ops: list[Any]) -> asyncio.Future[Any]:
+        assert (module, function) == ("acp.frame", "apply")
+        self.frames.append(ops)
+        self.came.set()
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.answer = answer
+        if not self.busy:
+            answer.set_result({"us": self.us, "errors": []})
+        return answer
+
+
+async def test_a_frame_that_cannot_be_made_is_not_the_last_one() -> None:
+    neovim, told = Neovim(), asyncio.Event()
+    problems: list[str] = []
+    ready = False
+
+    def collect(budget: int) -> tuple[list[list[Any]], bool]:
+        if not ready:
+            raise KeyError("line")
+        return [["echo", "info", "hello"]], False
+
+    def failed(problem: str) -> None:
+        problems.append(problem)
+        told.set()
+
+    frames = Frames(cast("Bridge", neovim), collect, failed)
+    task = asyncio.create_task(frames.run())
+    frames.wake()
+    await asyncio.wait_for(told.wait(), 5)
+    ready = True
+    frames.wake()
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    task.cancel()
+    assert problems == ["frame: KeyError: 'line'"]
+    assert neovim.frames == [[["echo", "info", "hello"]]]
+
+
+async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the gate that stands before each read; the pause here would never end by itself."""
+    monkeypatch.setattr(pace, "GAP_S", 3600.0)
+    monkeypatch.setattr(pace, "QUICK", 0)
+    neovim, screen = Neovim(), Screen(Settings)
+    frames = Frames(cast("Bridge", neovim), screen.collect, lambda problem: None)
+    screen.wake, screen.pulse = frames.wake, frames.pulse
+    gate = Breaches(screen, Settings).gate
+    session = Session(1, "agent", "/")
+    screen.add(session)
+    task = asyncio.create_task(frames.run())
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    neovim.came.clear()
+    session.transcript.stream("agent", "x" * FLOOD, None)
+    session.on_text()
+    await gate()
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    task.cancel()
+
+
+async def test_what_begins_is_told_when_the_prompt_is_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """...as soon as it is; else a moment later."""
+    monkeypatch.setattr(pace, "GAP_S", -1.0)  # any pause is a rest
+    monkeypatch.setattr(pace, "HOLD_S", 3600.0)
+    neovim, loop = Neovim(), asyncio.get_running_loop()
+    sent = False
+    told: list[bool] = []
+
+    def collect(budget: int) -> tuple[list[list[Any]], bool]:
+        told.append(sent)
+        return [["text"]], False
+
+    def send_after(turns: int) -> None:
+        nonlocal sent
+        if turns:
+            loop.call_soon(send_after, turns - 1)
+        else:
+            sent = True
+            frames.release()
+
+    frames = Frames(cast("Bridge", neovim), collect, lambda problem: None)
+    task = asyncio.create_task(frames.run())
+    frames.hold()
+    frames.hold()
+    frames.wake(urgent=True)
+    send_after(20)
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    assert told == [True]
+    neovim.came.clear()
+    monkeypatch.setattr(pace, "HOLD_S", 0.001)
+    frames.hold()
+    frames.wake()
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    task.cancel()
+
+
+async def test_a_frame_that_took_long_for_once_does_not_hold_up_the_next() -> None:
+    """The system had better things to do than Neovim: a pause in proportion would last 20 s."""
+    neovim = Neovim(us=10_000_000)
+    frames = Frames(cast("Bridge", neovim), lambda _: ([["text"]], True), lambda problem: None)
+    task = asyncio.create_task(frames.run())
+    frames.wake()
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    neovim.came.clear()
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    task.cancel()
+
+
+async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are no text, and Neovim has as much to do with them; nor is the gate's word lost that
+    comes while a frame is on its way.
+    """
+    monkeypatch.setattr(pace, "GAP_S", 3600.0)
+    monkeypatch.setattr(pace, "QUICK", 0)
+    neovim, screen = Neovim(), Screen(Settings)
+    frames = Frames(cast("Bridge", neovim), screen.collect, lambda problem: None)
+    screen.wake, screen.pulse = frames.wake, frames.pulse
+    session = Session(1, "agent", "/")
+    screen.add(session)
+    task = asyncio.create_task(frames.run())
+    for neovim.busy in (False, True, False):
+        await asyncio.wait_for(neovim.came.wait(), 5)
+        neovim.came.clear()
+        for number in range(FLOOD // ENTRY + 1):
+            update = schema.ToolCallUpdate(f"c{number}", status="completed")
+            session.upsert_call(update)
+        await Breaches(screen, Settings).gate()
+        if not neovim.answer.done():
+            neovim.answer.set_result({"us": 10, "errors": []})
+    await asyncio.wait_for(neovim.came.wait(), 5)
+    task.cancel()
+
+
+def test_a_session_has_its_state_from_its_first_frame_on() -> None:
+    """Also while the text that came first fills many frames: nobody meets half a session."""
+    screen, session = Screen(Settings), Session(1, "a", "/")
+    screen.add(session)
+    session.transcript.stream("agent", "words \n" * 10_000, None)
+    session.change("title")
+    ops, more = screen.collect(100)
+    assert more
+    told = {op[1][2] for op in ops if op[0] == "state"}
+    assert {"status", "queue", "permissions", "terminals"} <= told
+
+
+def test_a_tool_call_is_told_of_when_its_row_is_there() -> None:
+    """Not with the frame that ends right before it: state and event would be ahead of the chat."""
+    screen, session = Screen(Settings), Session(1, "a", "/")
+    screen.add(session)
+    screen.collect(1000)
+    for number in range(9):
+        update = schema.ToolCallUpdate(f"c{number}", title=f"call {number}", status="completed")
+        session.upsert_call(update)
+    shown: list[str] = []
+    told: list[str] = []
+    heard: list[str] = []
+    more = True
+    while more:
+        ops, more = screen.collect(ENTRY)
+        shown += [line for op in ops if op[0] == "chat" for line in op[4] if "call" in line]
+        told += [id for op in ops if op[0] == "calls" for id in op[2][1::6]]
+        heard += [id for op in ops if op[0] == "called" for id in op[2][::2]]
+        assert len(told) <= len(shown)
+        assert len(heard) <= len(shown)
+    assert told == heard == [f"c{number}" for number in range(9)]

@@ -1,0 +1,262 @@
+"""`:checkhealth acp`, and the one line that says why nothing starts: on machines where something is
+missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import ROOT, Editor
+from tests.support.rpc import EditorError
+
+Start = Callable[..., Editor]
+FAILED = "require('acp').state().host == 'failed'"
+NEEDED = {"anyio": "4.8", "msgspec": "0.19", "pynvim": "0.6", "unidiff": "0.7.5"}
+BARE = "No module named 'anyio'"
+
+
+def program(path: Path, text: str) -> str:
+    """A shell script in the place of an interpreter."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def answers(path: Path, **versions: str) -> str:
+    """An interpreter that tells of these versions, and starts nothing."""
+    return program(path, f"[ \"$1\" = -c ] && echo '{json.dumps(versions)}'")
+
+
+def health(editor: Editor) -> str:
+    editor.cmd("checkhealth acp")
+    report: str = editor.wait(
+        "vim.bo.filetype == 'checkhealth'"
+        " and table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"
+    )
+    return report
+
+
+def failure(editor: Editor) -> str:
+    """What is said when a prompt cannot be sent; it is back in the composer."""
+    editor.errors_expected = True
+    editor.cmd("AcpPrompt hello")
+    editor.wait(FAILED)
+    editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
+    assert editor.lines("acp://composer/1") == ["hello"]
+    said: str = editor.wait("vim.fn.execute('messages'):match('acp: [^\\n]*')")
+    return said
+
+
+@pytest.fixture
+def copy(edit: Start, tmp_path: Path) -> tuple[Editor, Path]:
+    """The plugin in a directory of its own, without `.venv`; python3 on PATH lacks its packages."""
+    root = tmp_path / "plugin"
+    for name in ("lua", "plugin", "acp_nvim"):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", root)
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    program(bin_ / "python3", f'exec {sys.executable} -E -S "$@"')
+    init = f"vim.opt.runtimepath:prepend({str(root)!r})\n"
+    return edit(init=init, env={"PATH": f"{bin_}:{os.environ['PATH']}"}, screen=(200, 40)), root
+
+
+def venv(root: Path) -> Path:
+    """An environment without packages; returns its interpreter."""
+    make = [sys.executable, "-m", "venv", "--without-pip", str(root / ".venv")]
+    subprocess.run(make, check=True)
+    return root / ".venv/bin/python"
+
+
+def test_an_interpreter_that_is_too_old(editor: Editor) -> None:
+    old = "acp.nvim needs Python 3.11, this is 3.9.2"
+    text = f"[ \"$1\" = -c ] && echo '{json.dumps({'python': '3.9.2'})}' || echo '{old}' >&2"
+    path = program(editor.home / "old", text)
+    editor.setup({"python": path})
+    assert failure(editor).startswith("acp: Python 3.9.2 is too old, leave the option `python` out")
+    report = health(editor)
+    assert f"ERROR {path}: Python 3.9.2, from option `python`; 3.11 is needed" in report
+    assert "missing" not in report
+
+
+def test_the_host_says_by_itself_that_its_python_is_too_old() -> None:
+    code = (
+        "import sys, runpy; sys.version_info = (3, 9, 2); sys.version = '3.9.2 (main)';"
+        "runpy.run_module('acp_nvim', run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr == "acp.nvim needs Python 3.11, this is 3.9.2\n"
+
+
+def test_a_host_that_no_neovim_has_started_says_so() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "acp_nvim"],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "acp_nvim is started by the Neovim that it serves: see :help acp\n"
+
+
+def test_packages_that_are_missing_or_too_old(editor: Editor) -> None:
+    found = {"python": "3.12.1", "pynvim": "0.4.3", "msgspec": "0.20.0rc1"}
+    editor.setup({"python": answers(editor.home / "some", **found)})
+    report = health(editor)
+    assert "Python 3.12.1, from option `python`" in report
+    assert "ERROR pynvim 0.4.3 is too old, 0.6 is needed" in report
+    assert "OK msgspec 0.20.0rc1" in report
+    assert "ERROR anyio, unidiff are missing" in report
+    assert report.count("leave the option `python` out, run :Acp install") == 2
+
+
+def test_what_is_needed_is_what_the_package_says(editor: Editor) -> None:
+    editor.setup({"python": answers(editor.home / "least", python="3.11.0", **NEEDED)})
+    report = health(editor)
+    assert "ERROR" not in report
+    assert all(f"OK {name} {version}" in report for name, version in NEEDED.items())
+
+
+def test_an_interpreter_that_is_not_there(editor: Editor) -> None:
+    editor.setup({"python": "/nowhere/python"})
+    with pytest.raises(EditorError, match="no such Python, leave the option `python` out"):
+        editor.cmd("AcpPrompt hello")
+    assert editor.lines("acp://composer/1") == ["hello"]
+    assert "ERROR /nowhere/python cannot be run, from option `python`" in health(editor)
+
+
+def test_one_that_never_ends(editor: Editor) -> None:
+    gate = editor.home / "end"
+    path = program(editor.home / "endless", f"while [ ! -e '{gate}' ]; do sleep 0.1; done")
+    editor.setup({"python": path})
+    editor.lua("require('acp.health').patience_ms = 200")
+    report = health(editor)
+    gate.touch()
+    assert f"ERROR {path} does not answer: it does not end" in report
+    assert "acp: options" in report
+
+
+def test_one_that_does_not_even_answer(editor: Editor) -> None:
+    path = program(editor.home / "strange", "echo first >&2; echo 'no such thing' >&2; exit 3")
+    editor.setup({"python": path})
+    assert f"{path} does not answer: no such thing" in health(editor)
+    assert "the acp host did not start, see :checkhealth acp (no such thing)" in failure(editor)
+
+
+def test_a_line_that_comes_in_pieces_is_one(editor: Editor) -> None:
+    words = (
+        "printf 'one\\nModuleNotFound' >&2; sleep 0.1; printf \"Error: No module named 'x'\" >&2"
+    )
+    editor.setup({"python": program(editor.home / "slow", f"{words}; exit 1")})
+    assert "No module named 'x', leave the option `python` out, run :Acp" in failure(editor)
+    assert editor.lua("return require('acp.base.host').stderr()") == [
+        "one",
+        "ModuleNotFoundError: No module named 'x'",
+    ]
+
+
+# ---- .venv
+
+
+def test_without_one_python3_is_taken(copy: tuple[Editor, Path]) -> None:
+    editor, _ = copy
+    assert f"{BARE}, run :Acp install (python3)" in failure(editor)
+    report = health(editor)
+    assert "from PATH" in report
+    assert "anyio, msgspec, pynvim, unidiff are missing" in report
+    assert "broken" not in report
+
+
+def test_one_without_packages(copy: tuple[Editor, Path]) -> None:
+    editor, root = copy
+    path = venv(root)
+    assert f"{BARE}, run :Acp install ({path})" in failure(editor)
+    assert f"{path}: Python 3." in health(editor)
+
+
+def test_one_whose_interpreter_is_gone(copy: tuple[Editor, Path]) -> None:
+    editor, root = copy
+    path = venv(root)
+    path.unlink()
+    path.symlink_to("/nowhere/python")
+    assert "the .venv is broken, run :Acp install (python3)" in failure(editor)
+    assert "WARNING the .venv is broken: its interpreter is gone" in health(editor)
+
+
+STEPS = """
+return vim.tbl_map(function(step)
+  return { step.argv, step.env or {} }
+end, (require('acp.base.install').steps()))
+"""
+
+
+def test_install_makes_anew_what_is_broken_and_keeps_what_works(
+    copy: tuple[Editor, Path],
+) -> None:
+    editor, root = copy
+    path = venv(root)
+    repairs = [argv for argv, _ in editor.lua(STEPS)]
+    assert not any("venv" in argv for argv in repairs)
+    path.unlink()
+    path.symlink_to("/nowhere/python")
+    made, env = editor.lua(STEPS)[0]
+    assert made[-1] == str(root / ".venv")
+    assert "--clear" in made or env == {"UV_VENV_CLEAR": "1"}
+
+
+# ---- agents
+
+
+def test_programs_of_agents(editor: Editor) -> None:
+    there = editor.write("there", "")
+    agents = {
+        "gone": {"command": ["/nowhere/agent"]},
+        "text": {"command": [str(there)]},
+        "named": {"command": ["no-such-agent"]},
+    }
+    editor.setup({"agent": "named", "agents": agents})
+    editor.errors_expected = True
+    editor.cmd("AcpPrompt hello")
+    editor.wait("require('acp').state().agents.named.status == 'failed'")
+    report = health(editor)
+    assert "WARNING gone: /nowhere/agent is not there" in report
+    assert f"WARNING text: {there} cannot be run" in report
+    assert "ERROR named (for new sessions): no-such-agent is not on PATH" in report
+    assert report.count("named") == 1
+    preset = "codex-acp is not installed: npm install -g @agentclientprotocol/codex-acp"
+    assert preset in report or "OK codex: " in report
+
+
+def test_agents_that_can_be_used_come_before_those_that_are_not_installed(editor: Editor) -> None:
+    editor.agent("script")
+    editor.setup({"agents": {"zebra": {"command": ["sh"]}, "aardvark": {"command": ["/nowhere"]}}})
+    report = health(editor)
+    names = ["script (for new sessions)", "tutor: embedded", "zebra: ", "aardvark: /nowhere"]
+    places = [report.index(name) for name in [*names, "is not installed"]]
+    assert places == sorted(places), report
+
+
+def test_info_of_an_agent_that_failed(editor: Editor) -> None:
+    editor.agent("exit_at_once")
+    editor.errors_expected = True
+    editor.cmd("AcpPrompt hello")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    editor.cmd("Acp info")
+    editor.wait("vim.fn.bufnr('acp://info') > 0")
+    lines = editor.lines("acp://info")
+    assert lines[1].startswith("  interpreter: /")
+    assert "agent exit_at_once: failed (exit_at_once ended: exit code 7)" in lines
+    assert lines[lines.index("  last words:") + 1] == "    missing configuration"

@@ -1,0 +1,176 @@
+"""The life of the host: started on first use, reported and replaced when it dies, gone with
+Neovim.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.rpc import EditorError
+from tests.support.until import until
+
+HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
+
+
+def test_nothing_of_python_runs_before_first_use(editor: Editor) -> None:
+    assert editor.state() == {"host": "stopped", "agents": [], "sessions": []}
+    assert isinstance(editor.lua("return require('acp').statusline()"), str)
+    editor.cmd("AcpCancel")
+    assert len(editor.processes()) == 1
+
+
+def test_a_host_that_dies_is_reported_in_one_line_and_replaced(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.agent("script")
+    editor.turn("say one")
+    os.kill(editor.lua(HOST), signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+    lines = [line for line in editor.messages().splitlines() if "host ended" in line]
+    assert len(lines) == 1
+    assert "exit code 137" in lines[0]
+    assert editor.session(1)["status"] == "failed"
+    until(lambda: len(editor.processes()) == 1, 5.0)
+    assert editor.turn("say two")["session"] == 1
+    assert editor.state()["host"] == "running"
+    assert [line for line in editor.chat(1) if line in ("one", "two")] == ["one", "two"]
+
+
+def test_nothing_runs_on_when_the_host_is_gone(editor: Editor) -> None:
+    editor.errors_expected = True
+    agent = editor.agent("script")
+    run = '{"command": "sleep", "args": ["100"]}'
+    editor.prompt(f"term_create a {run}\nterm_embed a\nwait_for_cancel")
+    agent.wait_answers("terminal/create")
+    editor.wait("#require('acp').state().sessions[1].tool_calls == 1")
+    editor.wait("#require('acp').state().sessions[1].terminals == 1")
+    os.kill(editor.lua(HOST), signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+    session = editor.session(1)
+    assert session["tool_calls"][0]["status"] == "failed"
+    assert session["terminals"][0]["running"] is False
+
+
+def test_waiting_prompts_survive_the_host(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.agent("script")
+    editor.prompt("wait_for_cancel")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.prompt("say later")
+    editor.wait("#require('acp').state().sessions[1].queue == 1")
+    os.kill(editor.lua(HOST), signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+    assert editor.lines("acp://composer/1") == ["wait_for_cancel", "say later"]
+
+
+def test_quitting_ends_host_and_agent(edit: Callable[..., Editor]) -> None:
+    editor = edit()
+    editor.agent("script")
+    editor.turn("say one")
+    editor.quit()
+    until(lambda: not editor.processes(), 5.0)
+
+
+def test_a_killed_neovim_leaves_nothing(edit: Callable[..., Editor]) -> None:
+    editor = edit()
+    editor.agent("grandchildren")
+    editor.turn("hello")
+    editor.kill()
+    until(lambda: not editor.processes(), 8.0)
+
+
+def test_prompts_sent_while_everything_starts_arrive_in_order(editor: Editor) -> None:
+    editor.agent("echo")
+    for word in ("first", "second", "third"):
+        editor.cmd(f"AcpPrompt {word}")
+    editor.wait_event("AcpTurnEnd", 3)
+    said = [line for line in editor.chat(1) if line in ("first", "second", "third")]
+    assert said == ["first", "first", "second", "second", "third", "third"]
+
+
+def test_an_interpreter_that_lacks_packages_says_so_and_the_prompt_is_not_lost(
+    editor: Editor,
+) -> None:
+    editor.errors_expected = True
+    python = editor.home / "bare"
+    error = "ModuleNotFoundError: No module named 'anyio'"
+    python.write_text(f'#!/bin/sh\necho "{error}" >&2\nexit 1\n')
+    python.chmod(0o755)
+    editor.setup({"python": str(python)})
+    editor.cmd("AcpPrompt hello")
+    editor.wait("require('acp').state().host == 'failed'")
+    assert "No module named 'anyio', leave the option `python` out, run :Acp" in editor.messages()
+    editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
+    assert editor.lines("acp://composer/1") == ["hello"]
+
+
+DEAD = """
+local id = require('acp.base.host').channel()
+local pid = vim.fn.jobpid(id)
+vim.uv.kill(pid, 'sigkill')
+while not vim.fn.readfile(('/proc/%d/stat'):format(pid))[1]:find(') Z ', 1, true) do
+end
+vim.schedule(function()
+  vim.fn.chanclose(id, 'rpc')
+  require('acp.base.host').notify('refresh', vim.empty_dict())
+end)
+"""
+
+
+def test_the_end_of_a_host_is_told_also_where_a_verb_comes_between(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.agent("echo")
+    editor.turn("hello")
+    editor.lua(DEAD)
+    editor.wait("require('acp').state().host == 'failed'")
+    assert editor.messages().count("the acp host ended (exit code 137)") == 1
+    assert "traceback" not in editor.messages()
+
+
+def greeter(editor: Editor) -> None:
+    """An interpreter that prints a greeting, which no host's output begins with, and stays."""
+    python = editor.home / "greeter"
+    python.write_text("#!/bin/sh\necho welcome\nexec sleep 100\n")
+    python.chmod(0o755)
+    editor.setup({"python": str(python)})
+
+
+CLOSED = "the acp host did not start, see :checkhealth acp (its output was no MessagePack"
+
+
+def test_a_host_that_greets_is_ended_by_the_next_command(editor: Editor) -> None:
+    editor.errors_expected = True
+    greeter(editor)
+    editor.prompt("one")
+    editor.wait("not pcall(vim.rpcnotify, require('acp.base.host').channel() or 0, 'x')")
+    with pytest.raises(EditorError, match="did not take prompt"):
+        editor.prompt("two")
+    editor.wait("require('acp').state().host == 'failed'")
+    assert CLOSED in editor.messages()
+    assert editor.lines("acp://composer/1") == ["one", "two"]
+    until(lambda: len(editor.processes()) == 1, 5.0)
+
+
+def test_a_host_that_greets_is_ended_after_a_while(editor: Editor) -> None:
+    editor.errors_expected = True
+    greeter(editor)
+    editor.lua("require('acp.base.host').patience_ms = 200")
+    editor.prompt("one")
+    editor.wait("require('acp').state().host == 'failed'")
+    assert CLOSED in editor.messages()
+    assert editor.lines("acp://composer/1") == ["one"]
+
+
+def test_a_host_that_is_slow_to_start_is_named(editor: Editor) -> None:
+    python = editor.home / "slow"
+    python.write_text("#!/bin/sh\nexec sleep 100\n")
+    python.chmod(0o755)
+    editor.setup({"python": str(python)})
+    editor.lua("require('acp.base.host').patience_ms = 200")
+    editor.prompt("one")
+    editor.wait("vim.fn.execute('messages'):find('host is still starting after 0.2 s', 1, true)")
+    assert editor.state()["host"] == "starting"

@@ -1,0 +1,93 @@
+"""Options that `setup()` changes later are in force for what is there already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.editor import Editor
+from tests.support.until import until
+
+KEYS = "return #vim.api.nvim_buf_get_keymap(vim.fn.bufnr('acp://chat/1'), 'n')"
+MARKS = """
+local found = {}
+for _, name in ipairs({ 'acp.hunks', 'acp.hunks.lines' }) do
+  local ns = vim.api.nvim_create_namespace(name)
+  vim.list_extend(found, vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true }))
+end
+return found
+"""
+
+
+def lines_shown(editor: Editor) -> int:
+    return sum(line.strip().startswith("output") for line in editor.chat())
+
+
+def test_thoughts_and_tool_lines_of_open_chats(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("think something deep\ntool_cumulative 1 20")
+    assert lines_shown(editor) == 8
+    editor.setup({"chat": {"thoughts": "hide", "tool_lines": 3}})
+    until(lambda: lines_shown(editor) == 3)
+    assert "something deep " not in editor.chat()
+    editor.setup({"chat": {"thoughts": "show"}})
+    until(lambda: "something deep " in editor.chat())
+
+
+def test_keys_of_windows_that_are_there(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("say hi")
+    before = editor.lua(KEYS)
+    assert before
+    editor.setup({"keymaps": False})
+    assert editor.lua(KEYS) == 0
+    editor.setup({"keymaps": {"chat": {"X": "next_turn"}}})
+    assert editor.lua(KEYS) == before + 1
+
+
+def marks(editor: Editor) -> list[dict[str, Any]]:
+    return [mark[3] for mark in editor.lua(MARKS)]
+
+
+def test_marks_of_pending_edits(editor: Editor) -> None:
+    editor.agent("script")
+    path = editor.write("a.txt", "one\ntwo\n")
+    editor.open(path)
+    editor.turn(f"write {path} one\\nTWO\\n")
+    editor.wait(
+        "#vim.api.nvim_buf_get_extmarks(0,"
+        " vim.api.nvim_create_namespace('acp.hunks'), 0, -1, {}) > 0"
+    )
+    assert any("sign_text" in mark for mark in marks(editor))
+    editor.setup({"review": {"signs": False}})
+    assert not any("sign_text" in mark for mark in marks(editor))
+    assert any("hl_group" in mark or "line_hl_group" in mark for mark in marks(editor))
+    editor.setup({"review": {"inline": False, "signs": False}})
+    assert not any("hl_group" in mark or "line_hl_group" in mark for mark in marks(editor))
+    editor.setup({"review": {"inline": True, "signs": True}})
+    assert any("sign_text" in mark for mark in marks(editor))
+
+
+def test_a_limit_of_messages(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("say hi")
+    editor.setup({"limits": {"message_bytes": 2000}})
+    editor.prompt("say " + "x" * 3000)
+    assert "message_bytes" in editor.wait_event("AcpNotice")["title"]
+
+
+def test_protocol_2_is_named_and_version_1_used(editor: Editor) -> None:
+    agent = editor.agent("script", protocol=2)
+    editor.turn("say hi")
+    assert any(
+        "protocol 2 is not supported yet: version 1 is used" in line for line in editor.chat()
+    )
+    assert agent.received("initialize")[0]["params"]["protocolVersion"] == 1
+
+
+def test_further_directories_are_absolute_and_each_is_told_once(editor: Editor) -> None:
+    takes_them: dict[str, object] = {"sessionCapabilities": {"additionalDirectories": {}}}
+    agent = editor.agent("script", capabilities=takes_them)
+    editor.setup({"files": {"directories": ["/tmp", "lib", "/tmp/", str(editor.work / "lib")]}})
+    editor.turn("say hi")
+    told = agent.received("session/new")[0]["params"]["additionalDirectories"]
+    assert told == ["/tmp", str(editor.work / "lib")]

@@ -1,0 +1,101 @@
+"""The classic route: `:UpdateRemotePlugins`, then the same plugin in Neovim's shared Python
+host.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support import outliving
+from tests.support.editor import ROOT, Editor
+from tests.support.until import until
+
+INIT = """
+vim.opt.runtimepath:remove({repository!r})
+vim.opt.runtimepath:prepend({root!r})
+vim.g.loaded_python3_provider = nil
+vim.g.python3_host_prog = {python!r}
+"""
+
+
+@pytest.fixture
+def classic(edit: Callable[..., Editor], tmp_path: Path) -> Editor:
+    """An editor on a copy of the plugin that has no `.venv`, with the manifest written and
+    sourced.
+    """
+    root = tmp_path / "plugin"
+    root.mkdir()
+    for part in ("lua", "plugin", "acp_nvim"):
+        (root / part).symlink_to(ROOT / part)
+    shutil.copytree(ROOT / "rplugin", root / "rplugin")  # Neovim looks for it past no symlink
+    editor = edit(init=INIT.format(repository=str(ROOT), root=str(root), python=sys.executable))
+    editor.cmd("silent UpdateRemotePlugins")
+    editor.cmd("execute 'source' stdpath('data') .. '/rplugin.vim'")
+    return editor
+
+
+def test_a_turn_by_the_classic_host(classic: Editor) -> None:
+    classic.agent("chunks", "3")
+    end = classic.turn("hello")
+    assert end["stop_reason"] == "end_turn"
+    assert any(line.startswith("word 0 word 1 word 2") for line in classic.chat())
+    channel = classic.lua("return require('acp.base.host').channel()")
+    info = classic.lua("return vim.api.nvim_get_chan_info(...)", channel)
+    assert info["client"]["type"] == "host", "the shared host of remote plugins, not one of our own"
+
+
+def test_its_commands_are_those_of_lua(classic: Editor) -> None:
+    classic.agent("permission")
+    classic.prompt("ask me")
+    classic.wait("#require('acp').state().sessions[1].permissions == 1")
+    classic.cmd("Acp allow")
+    classic.wait_event("AcpTurnEnd")
+    assert classic.session(1)["status"] == "idle"
+
+
+def test_at_the_end_nothing_is_left(classic: Editor) -> None:
+    classic.agent("grandchildren")
+    classic.turn("hello")
+    assert len(classic.processes()) > 3
+    classic.quit()
+    until(lambda: not classic.processes(), 8.0)
+
+
+def test_the_end_of_a_killed_neovim(classic: Editor) -> None:
+    classic.agent("grandchildren")
+    classic.turn("hello")
+    classic.kill()
+    until(lambda: not classic.processes(), 8.0)
+
+
+def test_a_shared_host_that_was_killed_is_replaced_by_one_of_our_own(classic: Editor) -> None:
+    """Neovim starts it once only."""
+    classic.agent("script")
+    path = classic.write("a.txt", "one\ntwo\n")
+    classic.turn(f'write {path} "one\\nTWO\\n"')
+    classic.wait("#require('acp').state().sessions[1].edits == 1")
+    until(lambda: outliving.is_written(classic))
+    classic.errors_expected = True
+    channel = classic.lua("return require('acp.base.host').channel()")
+    os.kill(classic.lua(outliving.HOST), signal.SIGKILL)
+    classic.wait("vim.api.nvim_get_chan_info(...).id == nil", channel)
+    classic.keys(":Acp reject all<CR>")
+    classic.wait("#require('acp').state().sessions[1].edits == 0")
+    until(lambda: path.read_text() == "one\ntwo\n")
+    classic.turn("say on we go")
+    assert "on we go" in classic.chat(1)
+    told = classic.home / "told"
+    classic.lua(
+        "local told = ... vim.api.nvim_create_autocmd('VimLeavePre', { callback = function() "
+        "vim.fn.writefile({ vim.fn.execute('messages') }, told) end })",
+        str(told),
+    )
+    classic.quit()
+    assert "leave" not in told.read_text()

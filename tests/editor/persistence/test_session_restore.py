@@ -1,0 +1,171 @@
+"""The process of the plugin dies; its sessions go on in the next one, in the same chats."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from tests.editor.sessions.test_sessions import MODES, agent
+from tests.support.editor import Editor
+from tests.support.picks import install
+
+HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
+IDLE = "require('acp').state().sessions[1].status == 'idle'"
+
+
+@pytest.fixture
+def picker(editor: Editor) -> Editor:
+    editor.errors_expected = True
+    install(editor)
+    return editor
+
+
+def kill(editor: Editor) -> None:
+    """End the process of the plugin as the system would when memory runs out."""
+    os.kill(editor.lua(HOST), signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+
+
+def said(editor: Editor, *words: str) -> list[str]:
+    return [line for line in editor.chat(1) if line in words]
+
+
+def test_the_next_prompt_resumes_the_session_in_its_chat(picker: Editor) -> None:
+    traffic = agent(picker, {})
+    picker.turn("say one")
+    buffer = picker.session(1)["chat_bufnr"]
+    kill(picker)
+    assert picker.turn("say two")["session"] == 1
+    assert said(picker, "one", "two") == ["one", "two"]
+    assert any("the session was resumed" in line for line in picker.chat(1))
+    assert picker.session(1)["id"] == "s1"
+    assert picker.session(1)["chat_bufnr"] == buffer
+    assert len(traffic.received("session/resume")) == 1
+    assert len(traffic.received("session/new")) == 1
+
+
+def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor) -> None:
+    traffic = agent(picker, {}, without="resume")
+    picker.turn("say one")
+    kill(picker)
+    picker.turn("say two")
+    assert len(traffic.received("session/load")) == 1
+    assert said(picker, "say one", "one", "say two", "two") == ["say one", "one", "say two", "two"]
+
+
+def test_else_a_new_session_in_the_same_chat_with_the_reason(picker: Editor) -> None:
+    agent(picker, {}, without="resume loadSession")
+    picker.turn("say one")
+    kill(picker)
+    assert picker.turn("say two")["session"] == 1
+    assert any("can neither resume nor load" in line for line in picker.chat(1))
+    assert said(picker, "one", "two") == ["one", "two"]
+
+
+def test_a_turn_that_was_cut_ends_and_its_prompt_comes_back(picker: Editor) -> None:
+    agent(picker, {})
+    picker.prompt("wait_for_cancel")
+    picker.wait("require('acp').state().sessions[1].status == 'running'")
+    picker.prompt("say later")
+    picker.wait("#require('acp').state().sessions[1].queue == 1")
+    kill(picker)
+    end = picker.wait_event("AcpTurnEnd")
+    assert end["session"] == 1
+    assert "host ended" in end["error"]
+    assert picker.lines("acp://composer/1") == ["wait_for_cancel", "say later"]
+    assert picker.session(1)["queue"] == []
+    picker.turn("say two")
+    assert any("host ended" in line for line in picker.chat(1))
+
+
+def test_mode_and_options_are_as_they_were(picker: Editor) -> None:
+    traffic = agent(picker, {}, new_session=MODES)
+    picker.turn("say one")
+    picker.cmd("Acp mode code")
+    picker.cmd("Acp option fast true")
+    picker.wait("require('acp').state().sessions[1].options[2].currentValue == true")
+    kill(picker)
+    picker.turn("say two")
+    assert picker.session(1)["modes"]["current"] == "code"
+    assert picker.session(1)["options"][1]["currentValue"] is True
+    assert len(traffic.received("session/set_mode")) == 2
+
+
+def test_each_session_keeps_its_number_and_the_current_one_its_place(picker: Editor) -> None:
+    agent(picker, {})
+    picker.turn("say one")
+    picker.cmd("AcpPrompt! say other")
+    picker.wait_event("AcpTurnEnd", 2)
+    picker.lua("require('acp').prompt('say back', { session = 1 })")
+    picker.wait_event("AcpTurnEnd", 3)
+    kill(picker)
+    assert picker.turn("say two")["session"] == 2
+    picker.lua("require('acp').prompt('say three', { session = 1 })")
+    assert picker.wait_event("AcpTurnEnd", 5)["session"] == 1
+    picker.cmd("AcpPrompt! say new")
+    assert picker.wait_event("AcpTurnEnd", 6)["session"] == 3
+
+
+def test_an_old_question_is_over_and_a_new_one_is_another(picker: Editor) -> None:
+    picker.agent("script")
+    picker.prompt("permission")
+    asked = picker.wait_event("AcpPermission")
+    kill(picker)
+    assert picker.wait_event("AcpPermissionDone") == {
+        "session": 1,
+        "id": asked["id"],
+        "outcome": "cancelled",
+    }
+    picker.prompt("permission")
+    again = picker.wait_event("AcpPermission", 2)
+    assert again["session"] == 1
+    assert again["id"] != asked["id"]
+    picker.cmd("Acp allow")
+    picker.wait_event("AcpTurnEnd", 2)
+
+
+def test_the_whole_chat_can_be_drawn_again(picker: Editor) -> None:
+    agent(picker, {})
+    picker.turn("say one")
+    kill(picker)
+    picker.turn("say two")
+    before = picker.chat(1)
+    picker.cmd("bwipeout acp://chat/1")
+    picker.turn("say three")
+    assert picker.chat(1)[: len(before)] == before
+
+
+def test_twice(picker: Editor) -> None:
+    agent(picker, {})
+    picker.turn("say one")
+    kill(picker)
+    picker.turn("say two")
+    kill(picker)
+    assert picker.turn("say three")["session"] == 1
+    assert said(picker, "one", "two", "three") == ["one", "two", "three"]
+
+
+def test_a_restart_reopens_what_is_left(picker: Editor) -> None:
+    agent(picker, {})
+    picker.turn("say one")
+    kill(picker)
+    picker.cmd("Acp restart")
+    picker.wait_event("AcpSession", 2)
+    picker.wait(IDLE)
+    assert any("the session was resumed" in line for line in picker.chat(1))
+
+
+def test_a_newline_that_a_save_adds_while_no_host_runs_is_known(picker: Editor) -> None:
+    picker.agent("script")
+    path = picker.write("a.txt", "one\ntwo")
+    picker.open(path)
+    picker.turn(f"read {path}")
+    kill(picker)
+    picker.keys("Aand a half<Esc>")
+    picker.cmd("write")
+    assert path.read_text() == "oneand a half\ntwo\n"
+    assert picker.lua("return vim.bo.endofline")
+    picker.turn(f"replace {path} two TWO")
+    assert path.read_text() == "oneand a half\nTWO\n"

@@ -1,0 +1,55 @@
+"""Questions about files outside of the session: what is asked, and what is remembered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.editor import Editor
+
+
+def allow_always(editor: Editor, title: str) -> None:
+    """Allow what is asked for the whole session."""
+    editor.wait("#require('acp').state().sessions[1].permissions == 1")
+    [asked] = editor.session()["permissions"]
+    assert asked["title"] == title
+    editor.lua("require('acp').answer(..., 'allow_always')", asked["id"])
+    editor.wait("#require('acp').state().sessions[1].permissions == 0")
+
+
+def outside(editor: Editor, name: str) -> Path:
+    path = editor.home / name
+    path.write_text(f"{name}\n")
+    return path
+
+
+def test_a_file_is_allowed_however_its_path_is_spelled(editor: Editor) -> None:
+    agent = editor.agent("script")
+    path = outside(editor, "shown")
+    link = editor.work / "link"
+    link.symlink_to(path)
+    around = f"{editor.work}/../{path.name}"
+    editor.prompt(f"read {path}\nread {around}\nread {link}")
+    allow_always(editor, f"read a file outside of the session's directories: {path}")
+    editor.wait_event("AcpTurnEnd")
+    answers = agent.answers("fs/read_text_file")
+    assert [answer["result"] for answer in answers] == [{"content": "shown\n"}] * 3
+
+
+def test_a_link_says_where_it_leads_and_allows_nothing_else_later(editor: Editor) -> None:
+    agent = editor.agent("script")
+    shown, kept = outside(editor, "shown"), outside(editor, "kept")
+    link = editor.work / "link"
+    link.symlink_to(shown)
+    ask = "read a file outside of the session's directories: "
+    editor.prompt(f"read {link}")
+    allow_always(editor, f"{ask}{link} ({shown})")
+    editor.wait_event("AcpTurnEnd")
+    link.unlink()
+    link.symlink_to(kept)
+    editor.prompt(f"read {link}")
+    editor.wait("#require('acp').state().sessions[1].permissions == 1")
+    assert editor.session()["permissions"][0]["title"] == f"{ask}{link} ({kept})"
+    editor.cmd("Acp deny")
+    editor.wait_event("AcpTurnEnd", 2)
+    [_, refused] = agent.answers("fs/read_text_file")
+    assert refused["error"]["data"] == {"path": str(link), "reason": "denied"}

@@ -1,0 +1,176 @@
+"""The float of decisions gives way where the user has them before him."""
+
+from __future__ import annotations
+
+from tests.support.editor import Editor
+
+HEIGHT = """
+(function()
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acppermission' then
+      return vim.api.nvim_win_get_height(win)
+    end
+  end
+end)()
+"""
+HIDDEN = """
+(function()
+  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acppermission' then
+      return vim.api.nvim_win_get_config(win).hide and 'hidden' or 'shown'
+    end
+  end
+  return 'none'
+end)()
+"""
+
+
+def float_is(editor: Editor, state: str) -> None:
+    editor.wait(f"{HIDDEN} == ...", state)
+
+
+def test_the_float_is_hidden_while_the_chat_shows_the_card_to_who_is_there(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("chunks 500")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    float_is(editor, "shown")
+    editor.cmd("wincmd l")
+    float_is(editor, "hidden")
+    editor.keys("gg")
+    float_is(editor, "shown")
+    editor.keys("G")
+    float_is(editor, "hidden")
+    editor.cmd("wincmd p")
+    float_is(editor, "shown")
+
+
+def test_a_card_in_part_is_not_in_view(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("chunks 500")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.cmd("wincmd l")
+    float_is(editor, "hidden")
+    editor.lua("vim.fn.search('^    .3. ', 'b') vim.cmd('normal! zb')")
+    float_is(editor, "shown")
+    editor.cmd("normal! G")
+    float_is(editor, "hidden")
+    editor.lua("vim.fn.search('permission needed', 'b') vim.cmd('foldclose')")
+    editor.keys("j")
+    float_is(editor, "shown")
+
+
+def test_all_that_is_asked_has_to_be_in_view(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("permissions 12")
+    editor.wait_event("AcpPermission", 12)
+    editor.cmd("wincmd l")
+    editor.keys("G")
+    float_is(editor, "shown")
+
+
+def test_a_hidden_float_is_there_for_who_asks_for_it(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.cmd("wincmd l")
+    float_is(editor, "hidden")
+    editor.cmd("Acp permissions")
+    editor.wait("vim.bo.filetype == 'acppermission'")
+    assert editor.lua(f"return {HIDDEN}") == "shown"
+    editor.keys("y")
+    editor.wait_event("AcpTurnEnd")
+    float_is(editor, "none")
+
+
+def test_the_float_does_not_stand_before_the_edits_that_it_asks_about(editor: Editor) -> None:
+    editor.agent("script")
+    path = editor.write("a.txt", "old\n")
+    editor.prompt(f"propose none {path} old new")
+    editor.wait_event("AcpPermission")
+    editor.cmd("wincmd l")
+    editor.cmd("Acp review")
+    editor.wait("vim.fn.tabpagenr('$') == 2")
+    float_is(editor, "hidden")
+    editor.cmd("Acp permissions")
+    editor.wait_screen("y allow · n reject · d side by side · g? keys")
+    editor.cmd("wincmd p")
+    editor.cmd("tabprevious")
+    editor.cmd("wincmd h")
+    float_is(editor, "shown")
+    editor.cmd("Acp deny")
+    editor.wait_event("AcpTurnEnd")
+
+
+def test_the_float_does_not_stand_before_the_form_that_it_asks_for(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt('elicit_form {"name": {"type": "string"}}')
+    editor.wait_event("AcpElicitation")
+    float_is(editor, "shown")
+    editor.cmd("Acp permissions")
+    editor.keys("y")
+    editor.wait("vim.bo.filetype == 'acpform'")
+    float_is(editor, "hidden")
+    editor.cmd("1wincmd w")
+    float_is(editor, "shown")
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+
+
+def test_the_float_is_its_title_where_a_chat_beside_shows_the_whole(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("chunks 500")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.wait(f"{HEIGHT} == 1")
+    editor.wait_screen("╰── :Acp allow · :Acp deny ╯")
+    editor.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/1'), { 1, 0 })")
+    editor.wait(f"{HEIGHT} > 4")
+    editor.lua("local w = vim.fn.bufwinid('acp://chat/1') vim.fn.win_execute(w, 'normal! G')")
+    editor.wait(f"{HEIGHT} == 1")
+    editor.cmd("Acp permissions")
+    editor.wait(f"{HEIGHT} > 4")
+    editor.keys("G")
+    editor.cmd("wincmd p")
+    editor.wait(f"{HEIGHT} == 1")
+    editor.wait_screen("│Permission: ")
+    editor.cmd("tabnew")
+    editor.wait(f"{HEIGHT} > 4")
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd", 2)
+
+
+def test_the_title_says_whose_it_is_where_several_ask(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.agent("script", name="other")
+    editor.cmd("AcpPrompt! permission")
+    editor.wait_event("AcpPermission", 2)
+    editor.wait(f"{HEIGHT} == 2")
+    editor.wait_screen("│session 1")
+    editor.wait_screen("│Permission: ")
+    for count in (1, 2):
+        editor.cmd("Acp allow")
+        editor.wait_event("AcpTurnEnd", count)
+
+
+def test_looking_at_a_chat_beside_leaves_a_selection_alone(editor: Editor) -> None:
+    editor.agent("script")
+    editor.open(editor.write("a.txt", "one two three\nfour five six\nseven\n"))
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.wait(f"{HEIGHT} == 1")
+    editor.keys("wve")
+    editor.keys("j")
+    editor.wait("vim.fn.line('.') == 2")
+    editor.keys("<C-v>l")
+    assert editor.lua("return vim.fn.mode()") == "\x16"
+    assert editor.lua("return vim.fn.getpos('v')[3]") == 5
+    editor.keys("<Esc>ciwX")
+    editor.wait("vim.fn.getline(2) == 'four X six'")
+    assert editor.lua("return vim.fn.mode()") == "i"
+    editor.keys("<Esc>")
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd")

@@ -1,0 +1,136 @@
+"""Where the float of decisions stands: never over what the user writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front import HOST, OPTIONS, RECORD_NOTIFY, Start
+
+FLOAT = """
+for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acppermission' then
+    local at = vim.api.nvim_win_get_position(win)
+    return { at[1] + 1, at[2] + 1, vim.api.nvim_win_get_width(win) + 2,
+      vim.api.nvim_win_get_height(win) + 2 }
+  end
+end
+"""
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """A small terminal with long lines in it; the host is a record."""
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(80, 24))
+    editor.open(editor.write("a.txt", ("x" * 70 + "\n") * 40))
+    return editor
+
+
+def ask(editor: Editor, lines: int) -> None:
+    """A decision of so many lines."""
+    found = {"id": 1, "lines": [f"line {n}" for n in range(lines)], "spans": [], "options": OPTIONS}
+    editor.lua("require('acp.ui.question').set(1, ...)", [found])
+
+
+def hidden(editor: Editor) -> bool:
+    """Whether the float lies over the cursor, once Neovim has come to rest."""
+    return bool(
+        editor.lua(
+            f"vim.cmd.redraw() local f = (function() {FLOAT} end)() "
+            "local row, col = vim.fn.screenrow(), vim.fn.screencol() "
+            "return row >= f[1] and row < f[1] + f[4] and col >= f[2] and col < f[2] + f[3]"
+        )
+    )
+
+
+def place(editor: Editor) -> list[Any]:
+    """Row and column (from 1), width and height of the float, its border included."""
+    found: list[Any] = editor.lua(FLOAT)
+    return found
+
+
+def test_the_float_makes_way_for_the_cursor_and_stays_there(front: Editor) -> None:
+    ask(front, 30)
+    assert place(front)[0] == 1
+    front.keys("5G$")
+    front.wait("(function() " + FLOAT + " end)()[1] > 1")
+    assert not hidden(front)
+    below = place(front)
+    front.keys("gg0")
+    front.lua("vim.cmd.redraw()")
+    assert place(front) == below
+
+
+def test_the_float_makes_way_for_what_is_typed(front: Editor) -> None:
+    front.open(front.write("b.txt", "\n"))
+    ask(front, 30)
+    assert place(front)[0] == 1
+    front.keys("i" + "typed " * 12)
+    front.wait("(function() " + FLOAT + " end)()[1] > 1")
+    assert not hidden(front)
+
+
+def test_the_float_leaves_a_composer_free(front: Editor) -> None:
+    ask(front, 30)
+    front.lua("vim.cmd('topleft 14new') vim.bo.filetype = 'acpcomposer'")
+    front.wait("(function() " + FLOAT + " end)()[1] > 14")
+    row, _, _, height = place(front)
+    assert row + height <= 24
+
+
+def test_what_does_not_fit_is_counted_and_read_on_the_whole_screen(front: Editor) -> None:
+    ask(front, 60)
+    front.wait_screen("+48 lines, :Acp permissions · :Acp allow · :Acp deny")
+    front.cmd("Acp permissions")
+    front.wait("(function() " + FLOAT + " end)()[4] == 22")
+    front.wait_screen("y allow · n reject · g? keys")
+    front.cmd("wincmd p")
+    front.wait("(function() " + FLOAT + " end)()[4] == 14")
+
+
+def test_what_fits_is_not_counted(front: Editor) -> None:
+    ask(front, 5)
+    front.wait_screen("── :Acp allow · :Acp deny ")
+    assert place(front)[3] == 7
+
+
+def test_the_float_leaves_a_bar_at_the_top_free(front: Editor) -> None:
+    front.lua("vim.wo.winbar = 'what is going on'")
+    ask(front, 5)
+    assert place(front)[0] == 2
+    front.cmd("tabnew | tabprevious")
+    front.wait("(function() " + FLOAT + " end)()[1] == 3")
+    front.lua("vim.wo.winbar = ''")
+    front.cmd("tabnext | tabprevious")
+    front.wait("(function() " + FLOAT + " end)()[1] == 2")
+
+
+@pytest.mark.parametrize(
+    "option", ["r" * 200, "some words " * 20, "漢" * 90, "a" * 75 + " " + "b" * 80]
+)
+def test_what_breaks_at_words_is_seen_to_its_last_line(front: Editor, option: str) -> None:
+    """Words that do not fit take the whole of the next row."""
+    found = {"id": 1, "lines": ["what", f"  [1] {option}", "  [2] Last"], "spans": []}
+    front.lua("require('acp.ui.question').set(1, ...)", [{**found, "options": OPTIONS}])
+    front.wait_screen("[2] Last")
+
+
+@pytest.mark.parametrize("closing", ["tabclose", "quit"])
+def test_who_closes_its_tab_page_has_not_closed_the_float(front: Editor, closing: str) -> None:
+    front.cmd("tabnew")
+    ask(front, 3)
+    front.wait(f"(function() {FLOAT} end)() ~= nil")
+    front.cmd(closing)
+    front.wait(f"#vim.api.nvim_list_tabpages() == 1 and (function() {FLOAT} end)() ~= nil")
+
+
+def test_who_closes_the_float_has_closed_it_in_all_tab_pages(front: Editor) -> None:
+    front.cmd("tabnew")
+    ask(front, 3)
+    front.cmd("Acp permissions")
+    front.keys("q")
+    front.wait(f"(function() {FLOAT} end)() == nil")
+    front.cmd("tabclose")
+    assert front.lua(FLOAT) is None

@@ -1,0 +1,152 @@
+"""Beginning and end of what a question would do are on the screen wherever one can say yes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.until import until
+
+METHOD = "session/request_permission"
+FLOAT = """
+for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  local config = vim.api.nvim_win_get_config(win)
+  if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acppermission' and not config.hide then
+    local at = vim.api.nvim_win_get_position(win)
+    return { at[1], at[2], vim.api.nvim_win_get_height(win), vim.api.nvim_win_get_width(win) }
+  end
+end
+"""
+SIZES = [(80, 24), (120, 40)]
+LONG = "echo begins; " + "echo word-and-word; " * 148 + "; rm -rf ~"
+ONE_WORD = "begins" + "x" * 2984 + ";rm -rf ~"
+SCRIPT = "cat <<X\n" + "\n".join(f"line {n}" for n in range(200)) + "\nX\nrm -rf ~"
+
+
+def ask(editor: Editor, raw: Any, title: str = "Run tests", **more: Any) -> Any:
+    """Let the agent ask about a call with this raw input; returns its traffic."""
+    call = {"toolCallId": "t", "title": title, "kind": "execute", "rawInput": raw, **more}
+    options = [
+        {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
+        {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+    ]
+    params = {"toolCall": call, "options": options}
+    agent = editor.agent("permission_json", json.dumps(params))
+    editor.prompt("go")
+    editor.wait("#require('acp').state().sessions[1].permissions == 1")
+    return agent
+
+
+def shown(editor: Editor) -> str | None:
+    """The text that the float has on the screen, as one line; None without one."""
+    place = editor.lua("vim.cmd.redraw() " + FLOAT)
+    if place is None:
+        return None
+    row, column, height, width = place
+    rows = editor.grid.cells[row + 1 : row + 1 + height]
+    return " ".join("".join("".join(r[column + 1 : column + 1 + width]).split("\n")) for r in rows)
+
+
+def seen(editor: Editor, *texts: str) -> None:
+    """Wait until the float shows these texts, blanks aside."""
+
+    def found() -> bool:
+        text = re.sub(r"\s", "", shown(editor) or "")
+        return all(re.sub(r"\s", "", each) in text for each in texts)
+
+    try:
+        until(found, 5)
+    except AssertionError as error:
+        raise AssertionError(editor.report(f"not in the float: {texts}")) from error
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("command", [LONG, ONE_WORD, SCRIPT], ids=["words", "word", "script"])
+def test_a_long_command_is_seen_at_both_ends(
+    edit: Callable[..., Editor], size: tuple[int, int], command: str
+) -> None:
+    editor = edit(screen=size)
+    agent = ask(editor, {"command": command})
+    ends = ("$ " + command[:10], "rm -rf ~", "[1] Allow  y", "[2] Reject  n")
+    seen(editor, "lines between", *ends)
+    editor.cmd("Acp permissions")
+    seen(editor, "Permission: Run tests", *ends)
+    editor.keys("n")
+    assert agent.wait_answers(METHOD)[0]["result"]["outcome"]["optionId"] == "no"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_command_that_a_screen_holds_is_not_cut(
+    edit: Callable[..., Editor], size: tuple[int, int]
+) -> None:
+    editor = edit(screen=size)
+    editor.setup({"chat": {"open": False}})
+    ask(editor, {"command": "echo begins; " + "echo more words; " * 30 + "rm -rf ~"})
+    seen(editor, "$ echo begins; " + "echo more words; " * 30 + "rm -rf ~", "[2] Reject")
+    assert "between" not in (shown(editor) or "")
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+
+
+def test_the_end_of_a_diff_is_seen_too_and_all_of_it_opens(editor: Editor) -> None:
+    new = "".join(f"line {n}\n" for n in range(300))
+    diff = {"type": "diff", "path": str(editor.work / "a"), "oldText": None, "newText": new}
+    ask(editor, None, "Write a", kind="edit", content=[diff])
+    editor.cmd("1wincmd w")
+    seen(editor, "+ line 0", "lines between", "+ line 299")
+    editor.cmd("Acp permissions")
+    seen(editor, "+ line 0", "lines between, <CR> shows all", "+ line 299")
+    editor.keys("<CR>")
+    editor.wait("vim.api.nvim_buf_get_name(0):match('^acp://question/')")
+    lines = editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+    assert "  + line 150" in lines
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+
+
+def test_all_of_a_large_input_opens_from_the_chat(editor: Editor) -> None:
+    ask(editor, {"command": SCRIPT})
+    editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
+    chat = editor.chat()
+    assert "      line 1" in chat
+    assert "      line 100" not in chat
+    assert "      rm -rf ~" in chat
+    editor.lua("vim.fn.search('between, <CR> shows all', 'bw')")
+    editor.keys("<CR>")
+    editor.wait("vim.api.nvim_buf_get_name(0) == 'acp://content/1'")
+    assert "line 100" in "\n".join(editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd")
+
+
+def test_a_review_of_edits_does_not_hide_a_command_beside_them(editor: Editor) -> None:
+    path = editor.write("a.txt", "old\n")
+    diff = {"type": "diff", "path": str(path), "oldText": "old\n", "newText": "new\n"}
+    ask(editor, {"command": "rm -rf ~"}, "Edit a.txt", kind="edit", content=[diff])
+    editor.cmd("Acp review")
+    editor.wait("vim.fn.tabpagenr('$') == 2")
+    seen(editor, "$ rm -rf ~")
+    editor.cmd("Acp deny")
+    editor.wait_event("AcpTurnEnd")
+
+
+def test_an_agents_command_is_asked_with_its_lines_and_variables(
+    edit: Callable[..., Editor],
+) -> None:
+    editor = edit()
+    rules = [{"action": "ask", "kind": "execute"}]
+    editor.setup({"permission": {"rules": rules}, "chat": {"open": False}})
+    value = "--require ./" + "d/" * 150 + "evil.js"
+    env = [{"name": "NODE_OPTIONS", "value": value}, {"name": "API_KEY", "value": "sk-12345678"}]
+    params = {"command": "sh", "args": ["-c", "ls\nrm -rf ~"], "env": env}
+    editor.agent("term_create", "t", json.dumps(params))
+    editor.prompt("go")
+    seen(editor, "Permission: run sh -c 'ls", "rm -rf ~'", value, "API_KEY=**** (11 characters)")
+    assert "sk-12345678" not in (shown(editor) or "")
+    editor.cmd("Acp deny")
+    editor.wait_event("AcpTurnEnd")

@@ -1,0 +1,144 @@
+"""The float of pending decisions, and the keys that answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front import (
+    HOST,
+    OPTIONS,
+    RECORD_NOTIFY,
+    Start,
+    cards,
+    float_lines,
+    last,
+    permission,
+    sent,
+    session,
+    told,
+)
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor whose host is a record, with notifications recorded as well."""
+    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
+
+
+def test_the_float_does_not_take_focus_or_keys(front: Editor) -> None:
+    front.open(front.write("a.txt", ""))
+    front.keys("iabc")
+    cards(front, 1)
+    front.keys("yYnN1")
+    assert front.lua("return vim.api.nvim_get_current_line()") == "abcyYnN1"
+    assert sent(front) == []
+    front.wait_screen("decision 1")
+
+
+@pytest.mark.parametrize(
+    ("key", "choice"), [("y", "yes"), ("Y", "ever"), ("n", "no"), ("2", "ever")]
+)
+def test_keys_in_the_float_answer_the_card_under_the_cursor(
+    front: Editor, key: str, choice: str
+) -> None:
+    cards(front, 1, 2)
+    front.cmd("Acp permissions")
+    front.keys("5G" + key)
+    assert last(front) == ["answer", {"id": 2, "choice": choice}]
+
+
+def test_the_float_counts_as_the_line_above_the_chat_does(front: Editor) -> None:
+    cards(front, 1)
+    front.wait_screen("╭ question ─")
+    cards(front, 1, 2)
+    front.wait_screen("╭ 2 questions ─")
+
+
+def test_the_keys_that_the_float_lists_are_its_own(front: Editor) -> None:
+    cards(front, 1)
+    front.cmd("Acp permissions")
+    front.keys("g?")
+    lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+    assert [line.split()[0] for line in lines[1:]] == [*"yYnNd", "<CR>", "1…9", "q", "g?"]
+    front.keys("q")
+    assert front.lua("return vim.bo.filetype") == "acppermission"
+    front.keys("q")
+    assert front.lua("return vim.bo.filetype") == ""
+
+
+def test_a_kind_that_is_not_offered_answers_nothing(front: Editor) -> None:
+    cards(front, 1)
+    front.cmd("Acp permissions")
+    front.keys("N")
+    assert told(front)[-1] == "acp: no option of kind reject_always; options: yes, ever, no"
+    assert sent(front) == []
+
+
+def test_a_key_is_not_taken_by_the_card_that_has_just_moved_there(front: Editor) -> None:
+    cards(front, 1, 2)
+    front.cmd("Acp permissions")
+    cards(front, 2)
+    front.keys("y")
+    assert sent(front) == []
+    assert "press again" in told(front)[-1]
+
+
+def test_cursor_stays_on_its_card_when_another_goes(front: Editor) -> None:
+    cards(front, 1, 2)
+    front.cmd("Acp permissions")
+    front.keys("6G")
+    cards(front, 2)
+    front.keys("y")
+    assert last(front) == ["answer", {"id": 2, "choice": "yes"}]
+
+
+def test_the_float_follows_tabs_and_comes_back_after_only(front: Editor) -> None:
+    cards(front, 1)
+    front.cmd("tabnew")
+    front.wait("vim.fn.winnr('$') == 2")
+    assert float_lines(front) is not None
+    front.cmd("only")
+    assert float_lines(front) is None
+    cards(front, 1, 2)
+    assert float_lines(front) is not None
+    cards(front)
+    assert float_lines(front) is None
+    front.cmd("tabclose")
+    assert float_lines(front) is None
+
+
+def test_the_float_waits_for_the_command_line_window(front: Editor) -> None:
+    front.keys("q:")
+    cards(front, 1)
+    front.keys(":q<CR>")
+    front.wait("vim.fn.getcmdwintype() == ''")
+    front.wait_screen("decision 1")
+
+
+def test_permission_keys_in_the_chat_act_only_on_a_card(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.ui.chat').begin(1) require('acp.ui.chat').open(1)")
+    front.lua(
+        "require('acp.ui.chat').replace(1, 0, 1, {'one', 'card', 'three'},"
+        " {{}, {}, {1, {decision = 'd1', kind = 'decision'}}})"
+    )
+    front.lua(
+        "require('acp.ui.question').set(1, ...)",
+        [{"id": "d1", "lines": ["x"], "spans": [], "options": OPTIONS}],
+    )
+    front.cmd("wincmd l")
+    front.keys("gg")
+    front.keys("yy")
+    assert front.lua("return vim.fn.getreg('\"')") == "one\n"
+    front.keys("1j")
+    assert front.lua("return vim.fn.line('.')") == 2
+    front.keys("y")
+    assert last(front) == ["answer", {"id": "d1", "choice": "yes"}]
+
+
+def test_plug_maps_answer_the_oldest(front: Editor) -> None:
+    session(front, permissions=[permission("p1"), permission("p2")])
+    front.cmd("nmap gA <Plug>(acp-allow-always)")
+    front.keys("gA")
+    assert last(front) == ["answer", {"id": "p1", "choice": "ever"}]

@@ -1,0 +1,260 @@
+"""Permissions: shown in full, answered from anywhere, resolved exactly once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.rpc import EditorError
+from tests.support.traffic import Traffic
+
+METHOD = "session/request_permission"
+
+
+def pending(editor: Editor, count: int = 1, n: int = 1) -> list[dict[str, Any]]:
+    """Wait until session n has so many pending permissions; returns them."""
+    editor.wait(f"#require('acp').state().sessions[{n}].permissions == {count}")
+    found: list[dict[str, Any]] = editor.session(n)["permissions"]
+    return found
+
+
+def asked(editor: Editor, scenario: str = "permission", *args: str, count: int = 1) -> Traffic:
+    """Let the agent ask."""
+    traffic = editor.agent(scenario, *args)
+    editor.prompt("ask")
+    pending(editor, count)
+    return traffic
+
+
+def outcomes(traffic: Traffic, count: int = 1) -> list[str]:
+    """What the agent was answered: optionIds, or `cancelled`."""
+    answers = [frame["result"]["outcome"] for frame in traffic.wait_answers(METHOD, count)]
+    return [answer.get("optionId", answer["outcome"]) for answer in answers]
+
+
+def cursor_on_card(editor: Editor) -> None:
+    """Enter the chat and put the cursor on the first option of a pending permission."""
+    editor.lua(
+        """
+        local win = vim.fn.bufwinid('acp://chat/1')
+        vim.api.nvim_set_current_win(win)
+        vim.fn.search('\\\\[1\\\\]', 'bw')
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "option"),
+    [
+        ("1", "allow"),
+        ("2", "always"),
+        ("4", "never"),
+        ("y", "allow"),
+        ("Y", "always"),
+        ("n", "reject"),
+        ("N", "never"),
+    ],
+)
+def test_keys_on_the_card_in_the_chat(editor: Editor, keys: str, option: str) -> None:
+    traffic = asked(editor)
+    cursor_on_card(editor)
+    editor.keys(keys)
+    assert outcomes(traffic) == [option]
+    done = editor.wait_event("AcpPermissionDone")
+    assert (done["outcome"], done["option"]) == ("selected", option)
+    assert pending(editor, 0) == []
+
+
+def test_elsewhere_in_the_chat_the_keys_are_neovims(editor: Editor) -> None:
+    traffic = asked(editor)
+    editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
+    editor.keys("ggyy")
+    assert editor.lua("return vim.fn.getreg('\"')") == "## You\n"
+    assert traffic.answers(METHOD) == []
+    editor.cmd("Acp deny")
+    assert outcomes(traffic) == ["reject"]
+
+
+def test_keys_in_the_float(editor: Editor) -> None:
+    traffic = asked(editor)
+    editor.cmd("Acp permissions")
+    editor.wait("vim.bo.filetype == 'acppermission'")
+    editor.keys("n")
+    assert outcomes(traffic) == ["reject"]
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("Acp allow", "allow"),
+        ("Acp allow always", "always"),
+        ("Acp deny", "reject"),
+        ("Acp deny never", "never"),
+    ],
+)
+def test_commands(editor: Editor, command: str, option: str) -> None:
+    traffic = asked(editor)
+    editor.cmd(command)
+    assert outcomes(traffic) == [option]
+
+
+@pytest.mark.parametrize(
+    ("plug", "option"),
+    [
+        ("allow", "allow"),
+        ("allow-always", "always"),
+        ("deny", "reject"),
+        ("deny-always", "never"),
+    ],
+)
+def test_plug_maps(editor: Editor, plug: str, option: str) -> None:
+    traffic = asked(editor)
+    editor.cmd(f"nmap <F5> <Plug>(acp-{plug})")
+    editor.keys("<F5>")
+    assert outcomes(traffic) == [option]
+
+
+@pytest.mark.parametrize(("choice", "outcome"), [("never", "never"), (None, "cancelled")])
+def test_answer_from_lua(editor: Editor, choice: str | None, outcome: str) -> None:
+    traffic = asked(editor)
+    event = editor.wait_event("AcpPermission")
+    assert [option["id"] for option in event["options"]] == ["allow", "always", "reject", "never"]
+    editor.lua("local id, choice = ... require('acp').answer(id, choice)", event["id"], choice)
+    assert outcomes(traffic) == [outcome]
+
+
+def test_an_unknown_option_answers_nothing(editor: Editor) -> None:
+    traffic = asked(editor)
+    with pytest.raises(EditorError, match="nonsense"):
+        editor.cmd("Acp allow nonsense")
+    assert traffic.answers(METHOD) == []
+    editor.cmd("Acp allow")
+    assert outcomes(traffic) == ["allow"]
+
+
+@pytest.mark.parametrize("which", ["two_always", "none", "free_text", "unknown_kind", "many"])
+def test_all_options_are_shown_whatever_their_kind(editor: Editor, which: str) -> None:
+    traffic = asked(editor, "permission_odd", which)
+    options = editor.session(1)["permissions"][0]["options"]
+    sent = traffic.sent(METHOD)[0]["params"]["options"]
+    assert [option["id"] for option in options] == [option["optionId"] for option in sent]
+    chat = " ".join(" ".join(editor.chat(1)).split())
+    assert all(" ".join(option["name"].split()) in chat for option in sent)
+    editor.cmd("AcpCancel")
+    assert outcomes(traffic) == ["cancelled"]
+
+
+def test_bare_allow_never_picks_another_kind(editor: Editor) -> None:
+    traffic = asked(editor, "permission_odd", "two_always")
+    editor.cmd("Acp allow")
+    editor.wait("vim.fn.execute('messages'):find('folder, everywhere, no') ~= nil")
+    assert traffic.answers(METHOD) == []
+    editor.cmd("Acp deny")
+    assert outcomes(traffic) == ["no"]
+
+
+def test_the_line_of_the_call_that_asks_takes_the_keys(editor: Editor) -> None:
+    traffic = asked(editor)
+    cursor_on_card(editor)
+    editor.lua("vim.fn.search('permission needed', 'bw')")
+    editor.keys("n")
+    assert outcomes(traffic) == ["reject"]
+
+
+def test_everything_it_would_do_is_shown(editor: Editor) -> None:
+    asked(editor, "permission_rich")
+    chat = "\n".join(editor.chat(1))
+    assert " && ".join(f"echo step {n}" for n in range(30)) in chat
+    assert "in /tmp" in chat
+    assert "/tmp/file.txt" in chat
+    assert "- old" in chat
+    assert "+ new" in chat
+    assert "Because." in chat
+    editor.cmd("Acp deny")
+
+
+def test_many_at_once_half_of_them_taken_back(editor: Editor) -> None:
+    traffic = editor.agent("permissions_half_cancelled", "50")
+    editor.prompt("ask")
+    editor.wait_event("AcpPermissionDone", 25)
+    pending(editor, 25)
+    for _ in range(25):
+        editor.cmd("Acp allow")
+    answers = outcomes(traffic, 50)
+    assert answers == ["allow", "cancelled"] * 25
+    editor.wait_event("AcpPermissionDone", 50)
+
+
+def test_a_cancel_answers_all(editor: Editor) -> None:
+    traffic = asked(editor, "permissions", "5", count=5)
+    editor.cmd("AcpCancel")
+    assert outcomes(traffic, 5) == ["cancelled"] * 5
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
+    assert pending(editor, 0) == []
+
+
+def test_the_agents_exit_resolves_what_it_asked(editor: Editor) -> None:
+    editor.agent("permission_and_exit", "3")
+    editor.prompt("ask")
+    done = editor.wait_event("AcpPermissionDone")
+    assert done["outcome"] == "cancelled"
+    editor.wait_event("AcpTurnEnd")
+    assert pending(editor, 0) == []
+
+
+def test_an_answer_after_the_end_of_the_turn(editor: Editor) -> None:
+    traffic = asked(editor, "permission_ignores_answer")
+    editor.wait_event("AcpTurnEnd")
+    editor.cmd("Acp allow")
+    assert outcomes(traffic) == ["allow"]
+
+
+def test_without_any_window_of_ours(editor: Editor) -> None:
+    editor.setup({"chat": {"open": False}})
+    traffic = asked(editor)
+    editor.cmd("silent! only!")
+    editor.cmd("Acp allow")
+    assert outcomes(traffic) == ["allow"]
+
+
+def test_nobody_loses_focus_mode_or_text(editor: Editor) -> None:
+    editor.write("a.txt", "one\n")
+    editor.open("a.txt")
+    traffic = editor.agent("permission")
+    editor.keys("onew ")
+    editor.lua("require('acp').prompt('ask')")
+    pending(editor)
+    editor.keys("text")
+    assert editor.lua("return vim.api.nvim_get_mode().mode") == "i"
+    assert editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)") == ["one", "new text"]
+    editor.keys("<Esc>")
+    editor.cmd("Acp allow")
+    assert outcomes(traffic) == ["allow"]
+
+
+@pytest.mark.parametrize(("action", "option"), [("allow", "allow"), ("deny", "reject")])
+def test_rules_answer_without_a_question(editor: Editor, action: str, option: str) -> None:
+    editor.setup({"permission": {"rules": [{"action": action, "kind": "execute"}]}})
+    traffic = editor.agent("permission")
+    editor.turn("ask")
+    assert outcomes(traffic) == [option]
+    assert any("(rule)" in line for line in editor.chat(1))
+
+
+def test_a_rule_that_does_not_match_leaves_the_question(editor: Editor) -> None:
+    editor.setup({"permission": {"rules": [{"action": "allow", "kind": "read"}]}})
+    traffic = asked(editor)
+    editor.cmd("Acp deny")
+    assert outcomes(traffic) == ["reject"]
+
+
+def test_a_command_that_is_not_told_is_asked_about_where_a_rule_refuses_some(
+    editor: Editor,
+) -> None:
+    refused, allowed = {"action": "deny", "command": "rm *"}, {"action": "allow", "kind": "execute"}
+    editor.setup({"permission": {"rules": [refused, allowed]}})
+    traffic = asked(editor)
+    editor.cmd("Acp deny")
+    assert outcomes(traffic) == ["reject"]

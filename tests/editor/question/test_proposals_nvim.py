@@ -1,0 +1,247 @@
+"""Permissions whose edits are opened, and amended, before they are answered; in a real Neovim."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.traffic import Traffic
+from tests.support.until import until
+
+LINES = [f"line {n}" for n in range(1, 13)]
+TEXT = "\n".join(LINES) + "\n"
+SIDES = """
+local found = {}
+for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  local buf = vim.api.nvim_win_get_buf(win)
+  if vim.wo[win].diff then
+    table.insert(found, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
+  end
+end
+return found
+"""
+
+
+class Project:
+    """An editor with `a.txt` open and an agent that asks before it edits."""
+
+    def __init__(self, editor: Editor) -> None:
+        self.editor = editor
+        self.path = editor.write("a.txt", TEXT)
+        self.traffic: Traffic = editor.agent("script")
+        editor.open("a.txt")
+
+    def ask(self, how: str, *diffs: str, path: str = "") -> None:
+        """The agent asks; the user opens what it would write."""
+        words = " ".join(f"'{word}'" for word in diffs)
+        self.editor.prompt(f"propose {how} {path or self.path} {words}")
+        self.editor.wait("#require('acp').state().sessions[1].permissions > 0")
+        self.open()
+
+    def open(self) -> None:
+        tabs = self.editor.lua("return #vim.api.nvim_list_tabpages()")
+        self.editor.cmd("Acp permissions")
+        self.editor.wait("require('acp.ui.question').is_current()")
+        self.editor.keys("d")
+        self.editor.wait(f"#vim.api.nvim_list_tabpages() == {tabs + 1}")
+
+    @property
+    def sides(self) -> list[list[str]]:
+        found: list[list[str]] = self.editor.lua(SIDES)
+        return found
+
+    def ended(self, turns: int = 1) -> None:
+        self.editor.wait_event("AcpTurnEnd", turns)
+        self.editor.wait("#vim.api.nvim_list_tabpages() == 1")
+
+    def next_prompt(self, text: str = "say ok") -> str:
+        """The words that go to the agent with the next prompt."""
+        self.editor.turn(text)
+        prompts = self.traffic.received("session/prompt")
+        blocks = prompts[-1]["params"]["prompt"]
+        return "\n".join(block.get("text", "") for block in blocks)
+
+    def edits(self) -> list[dict[str, object]]:
+        found: list[dict[str, object]] = self.editor.session(1).get("edits", [])
+        return found
+
+    def disk(self) -> str:
+        return self.path.read_text()
+
+
+@pytest.fixture
+def project(editor: Editor) -> Project:
+    return Project(editor)
+
+
+def test_a_review_with_nothing_pending_shows_what_is_asked(project: Project) -> None:
+    project.editor.prompt(f"propose fs {project.path} 'line 3' three")
+    project.editor.wait("#require('acp').state().sessions[1].permissions > 0")
+    project.editor.cmd("Acp review")
+    project.editor.wait("#vim.api.nvim_list_tabpages() == 2")
+    assert project.sides == [LINES, [*LINES[:2], "three", *LINES[3:]]]
+    project.editor.wait_screen("a.txt · proposed · may be edited")
+    project.editor.cmd("Acp allow")
+    project.ended()
+    assert project.disk() == TEXT.replace("line 3", "three")
+
+
+def test_what_a_permission_would_write_is_seen_first(project: Project) -> None:
+    project.ask("fs", "line 3", "three", "line 9\\nline 10", "nine")
+    wanted = [*LINES[:2], "three", *LINES[3:8], "nine", *LINES[10:]]
+    assert project.sides == [LINES, wanted]
+    assert project.disk() == TEXT
+    project.editor.keys("\\A")
+    project.ended()
+    assert project.disk() == "\n".join(wanted) + "\n"
+    assert project.next_prompt() == "say ok"
+
+
+def test_the_amended_text_is_written_and_the_agent_is_told(project: Project) -> None:
+    project.ask("fs", "line 3", "three")
+    project.editor.keys("3GA!<Esc>GomineX<Esc>x")
+    project.editor.keys("\\A")
+    project.ended()
+    assert project.disk() == "\n".join([*LINES[:2], "three!", *LINES[3:], "mine"]) + "\n"
+    assert project.traffic.answers("fs/write_text_file")[-1]["result"] is not None
+    assert [edit["hunks"] for edit in project.edits()] == [1], "the user's own line is not pending"
+    told = project.next_prompt()
+    assert told.startswith("say ok\n\nI changed your edit of a.txt before I allowed it.")
+    assert "-three\n+three!\n" in told
+    assert "+mine\n" in told
+    assert "Remarks" not in told
+    assert project.next_prompt() == "say ok", "it is told once"
+
+
+def test_rejecting_brings_back_what_was_there_without_the_users_own_line(project: Project) -> None:
+    project.ask("fs", "line 3", "three")
+    project.editor.keys("3GA!<Esc>Gomine<Esc>")
+    project.editor.keys("\\A")
+    project.ended()
+    project.editor.cmd("Acp reject all")
+    until(lambda: project.disk() == TEXT + "mine\n")
+
+
+def test_a_command_and_a_key_in_the_float_carry_it_as_well(project: Project) -> None:
+    project.ask("fs", "line 3", "three")
+    project.editor.keys("3GA!<Esc>")
+    project.editor.cmd("Acp allow always")
+    project.ended()
+    assert "three!\n" in project.disk()
+    project.ask("fs", "line 4", "four")
+    project.editor.keys("4GA!<Esc>")
+    project.editor.cmd("Acp permissions")
+    project.editor.keys("y")
+    project.ended(2)
+    assert "four!\n" in project.disk()
+
+
+def test_allow_means_the_permission_that_is_looked_at(project: Project) -> None:
+    """Two wait, the younger one is open: that one is answered."""
+    editor, other = project.editor, project.editor.write("b.txt", TEXT)
+    editor.prompt(f"propose_two {project.path} {other} 'line 1' one")
+    editor.wait("#require('acp').state().sessions[1].permissions == 2")
+    editor.lua(
+        "local s = require('acp').state().sessions[1] "
+        "require('acp.review.proposal').ask(s.permissions[2].id)"
+    )
+    editor.wait("#vim.api.nvim_list_tabpages() == 2")
+    editor.keys("ggA!<Esc>")
+    editor.cmd("Acp allow")
+    editor.wait("#require('acp').state().sessions[1].permissions == 1")
+    editor.wait("#vim.api.nvim_list_tabpages() == 1")
+    editor.cmd("Acp deny")
+    project.ended()
+    assert other.read_text().startswith("one!\n")
+    assert project.disk() == TEXT
+    assert "a/b.txt" in project.next_prompt()
+
+
+def test_a_new_file_is_amended(project: Project) -> None:
+    path = project.editor.work / "new.txt"
+    project.ask("fs", "-", "one\\ntwo\\n", path=str(path))
+    assert project.sides == [[""], ["one", "two"]]
+    project.editor.keys("ggdd")
+    project.editor.keys("\\A")
+    project.ended()
+    assert path.read_text() == "two\n"
+    project.editor.cmd("Acp reject all")
+    until(lambda: not path.exists())
+
+
+def test_a_write_that_differs_from_the_proposal_keeps_both_sides_changes(project: Project) -> None:
+    project.ask("more", "line 3", "three")
+    project.editor.keys("3GA!<Esc>")
+    project.editor.keys("\\A")
+    project.ended()
+    assert project.disk() == "\n".join([*LINES[:2], "three!", *LINES[3:], "more"]) + "\n"
+    told = project.next_prompt()
+    assert "-three\n+three!\n" in told
+    assert "more" not in told
+
+
+def test_the_agents_next_write_keeps_what_the_user_made(project: Project) -> None:
+    """It believes that its own text is there, and does not read again."""
+    project.ask("twice", "line 3", "three")
+    project.editor.keys("3GA!<Esc>")
+    project.editor.keys("\\A")
+    project.ended()
+    assert project.disk() == "\n".join(["again", *LINES[:2], "three!", *LINES[3:]]) + "\n"
+
+
+@pytest.mark.parametrize("how", ["disk", "both", "none"])
+def test_what_is_not_written_through_the_editor_goes_back_as_a_comment(
+    project: Project, how: str
+) -> None:
+    project.ask(how, "line 3", "three")
+    project.editor.keys("3GA!<Esc>")
+    project.editor.keys("\\A")
+    project.ended()
+    assert "three!" not in project.disk()
+    told = project.next_prompt()
+    assert "my changes are not in the file. Please make them" in told
+    assert "-three\n+three!\n" in told
+    assert any("not written through the editor" in line for line in project.editor.chat())
+
+
+def test_a_piece_that_is_not_in_the_file_is_shown_by_itself(project: Project) -> None:
+    project.ask("none", "elsewhere", "here")
+    assert project.sides == [["elsewhere"], ["here"]]
+    project.editor.wait("vim.fn.execute('messages'):find('only that piece is shown')")
+    project.editor.keys("A!<Esc>")
+    project.editor.keys("\\A")
+    project.ended()
+    assert "-here\n+here!\n" in project.next_prompt()
+
+
+def test_the_live_text_is_what_the_proposal_is_made_of(project: Project) -> None:
+    project.editor.keys("GAtyped<Esc>")
+    project.ask("fs", "line 3", "three")
+    live = [*LINES[:-1], "line 12typed"]
+    assert project.sides == [live, [*live[:2], "three", *live[3:]]]
+    project.editor.keys("3GA!<Esc>")
+    project.editor.keys("\\A")
+    project.ended()
+    assert project.editor.lines(str(project.path)) == [*live[:2], "three!", *live[3:]]
+    assert project.disk() == TEXT, "unsaved edits of the user's are not saved along"
+
+
+def test_a_denied_proposal_leaves_nothing(project: Project) -> None:
+    project.ask("fs", "line 3", "three")
+    project.editor.keys("3GA!<Esc>")
+    project.editor.keys("\\R")
+    project.ended()
+    assert project.disk() == TEXT
+    assert project.next_prompt() == "say ok"
+
+
+def test_a_permission_without_edits_says_so(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.cmd("Acp permissions")
+    editor.wait("require('acp.ui.question').is_current()")
+    editor.keys("d")
+    editor.wait("vim.fn.execute('messages'):find('this permission shows no edits')")
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd")

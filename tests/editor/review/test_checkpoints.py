@@ -1,0 +1,368 @@
+"""Checkpoints: before each prompt, listed, brought back, undone, pruned."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_nvim.workspace.snapshots import checkpoints
+from tests.support.editor import Editor
+from tests.support.until import until
+from tests.workspace.test_snapshots import git, repository
+
+FIRST = "one\ntwo\nthree\n"
+
+
+@pytest.fixture(params=["git", "plain"])
+def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
+    """Two files, in a repository or not."""
+    editor.write("a.txt", FIRST)
+    editor.write("b.txt", FIRST)
+    if request.param == "git":
+        repository(editor.work)
+    editor.agent("script")
+    return editor
+
+
+def run(editor: Editor, command: str) -> None:
+    """A turn in which the agent runs a command by itself."""
+    editor.turn("runs " + json.dumps(command))
+
+
+def said(editor: Editor, text: str) -> None:
+    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", text)
+
+
+def contents(editor: Editor) -> dict[str, str]:
+    return {path.name: path.read_text() for path in sorted(editor.work.glob("*.txt"))}
+
+
+def test_files_and_buffers_come_back_and_the_restore_is_undone(project: Editor) -> None:
+    project.open("a.txt")
+    before = contents(project)
+    run(project, "sed -i 's/two/TWO/' a.txt; rm b.txt; echo new > c.txt")
+    run(project, "sed -i 's/three/THREE/' a.txt")
+    project.wait("vim.api.nvim_buf_get_lines(0, 0, -1, true)[3] == 'THREE'")
+    after = contents(project)
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1: 3 files changed")
+    assert contents(project) == before
+    assert project.lines(str(project.work / "a.txt")) == ["one", "two", "three"]
+    assert not project.lua("return vim.bo.modified")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    project.cmd("Acp restore")
+    said(project, "the restore was undone: 3 files changed")
+    assert contents(project) == after
+    assert project.lines(str(project.work / "a.txt")) == ["one", "TWO", "THREE"]
+    project.wait("#require('acp').state().sessions[1].edits == 3")
+    project.cmd("checktime")
+    assert not project.rpc.mode()["blocking"]
+
+
+def test_a_later_checkpoint_keeps_what_earlier_prompts_did(project: Editor) -> None:
+    run(project, "sed -i 's/two/TWO/' a.txt")
+    run(project, "sed -i 's/three/THREE/' a.txt")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.cmd("Acp restore 2")
+    said(project, "restored to before prompt 2: 1 file changed")
+    assert contents(project)["a.txt"] == "one\nTWO\nthree\n"
+    project.wait("require('acp').state().sessions[1].edits[1].added == 1")
+
+
+def test_what_was_not_pending_then_is_not_pending_after_the_restore(project: Editor) -> None:
+    run(project, "sed -i 's/two/TWO/' a.txt")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.cmd("Acp accept all")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    run(project, "sed -i 's/three/THREE/' a.txt")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1")
+    assert contents(project)["a.txt"] == FIRST
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    project.cmd("Acp restore")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    assert project.session()["edits"][0]["added"] == 1
+
+
+def test_unsaved_edits_come_back_as_they_were(project: Editor) -> None:
+    project.open("a.txt")
+    project.keys("Gounsaved<Esc>")
+    project.turn("hello")
+    project.keys("ggOlater<Esc>")
+    project.cmd("Acp restore! 1")
+    said(project, "restored to before prompt 1")
+    assert project.lines(str(project.work / "a.txt")) == ["one", "two", "three", "unsaved"]
+    assert project.lua("return vim.bo.modified")
+    assert contents(project)["a.txt"] == FIRST
+    project.cmd("Acp restore")
+    said(project, "the restore was undone")
+    assert project.lines(str(project.work / "a.txt"))[0] == "later"
+
+
+def test_unsaved_text_that_an_agent_wrote_into_reaches_no_file(project: Editor) -> None:
+    path = project.work / "a.txt"
+    project.open("a.txt")
+    project.keys("Gounsaved<Esc>")
+    project.turn(f"replace {path} one ONE")
+    project.wait("vim.fn.getbufline(..., 1)[1] == 'ONE'", str(path))
+    assert contents(project)["a.txt"] == FIRST
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1")
+    assert contents(project)["a.txt"] == FIRST
+    assert project.lines(str(path)) == ["one", "two", "three", "unsaved"]
+    assert project.lua("return vim.bo[vim.fn.bufnr(...)].modified", str(path))
+
+
+def test_ignored_files_that_agents_touch_come_back(project: Editor) -> None:
+    path = project.write("node_modules/x.js", "one\n")
+    project.write(".gitignore", "node_modules\n")
+    project.turn(f'write {path} "two\\n"')
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1")
+    until(lambda: path.read_text() == "one\n")
+
+
+def test_modes_and_links_come_back(project: Editor) -> None:
+    (project.work / "link").symlink_to("a.txt")
+    (project.work / "b.txt").chmod(0o755)
+    run(project, "chmod 644 b.txt; rm link; echo x > link")
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1: 2 files changed")
+    assert os.access(project.work / "b.txt", os.X_OK)
+    assert (project.work / "link").is_symlink()
+    assert contents(project)["a.txt"] == FIRST
+
+
+def test_the_list_names_prompts_and_changes(project: Editor) -> None:
+    run(project, "sed -i 's/two/TWO/' a.txt")
+    project.turn("hello")
+    project.cmd("Acp checkpoints")
+    project.wait("vim.fn.bufnr('acp://checkpoints/1') > 0")
+    lines = "\n".join(project.lines("acp://checkpoints/1"))
+    assert "2  " in lines.split("\n")[0]
+    assert "hello" in lines
+    assert "as now" in lines
+    assert "1 changed since: a.txt" in lines
+
+
+def test_what_cannot_be_restored_is_told(project: Editor) -> None:
+    project.turn("hello")
+    project.cmd("Acp restore 7")
+    said(project, "no checkpoint 7; there is only 1")
+    project.cmd("Acp restore")
+    said(project, "no restore to undo")
+
+
+def test_no_restore_while_a_turn_runs(project: Editor) -> None:
+    project.prompt("slow 200 0.05")
+    project.wait("require('acp').state().sessions[1].status == 'running'")
+    project.cmd("Acp restore 1")
+    said(project, "a turn is running")
+    project.cmd("AcpCancel")
+    project.wait_event("AcpTurnEnd")
+
+
+def test_the_users_git_is_never_touched(editor: Editor) -> None:
+    editor.write("a.txt", FIRST)
+    editor.write("b.txt", FIRST)
+    repository(editor.work)
+    (editor.work / "b.txt").write_text("staged\n")
+    git(editor.work, "add", "b.txt")
+    state = (git(editor.work, "diff", "--cached"), git(editor.work, "log"))
+    index = (editor.work / ".git/index").read_bytes()
+    editor.agent("script")
+    run(editor, "echo x >> a.txt")
+    editor.cmd("Acp restore 1")
+    said(editor, "restored to before prompt 1")
+    assert (editor.work / ".git/index").read_bytes() == index
+    assert (git(editor.work, "diff", "--cached"), git(editor.work, "log")) == state
+    assert git(editor.work, "stash", "list") == git(editor.work, "branch", "--list", "acp*") == ""
+
+
+COMPLETED = "return vim.fn.getcompletion('Acp restore ' .. ..., 'cmdline')"
+
+
+def test_restore_completes_the_numbers_of_the_current_session(editor: Editor) -> None:
+    editor.agent("script")
+    assert editor.lua(COMPLETED, "") == []
+    for _ in range(11):
+        editor.turn("say " + "long " * 20)
+    assert editor.lua(COMPLETED, "") == [str(n) for n in range(11, 0, -1)]
+    assert editor.lua(COMPLETED, "1") == ["11", "10", "1"]
+    assert editor.lua(COMPLETED, "1 ") == []
+    kept = editor.session(1)["checkpoints"]
+    assert [one["n"] for one in kept] == list(range(1, 12))
+    assert kept[0]["label"].startswith("say long")
+    assert kept[0]["label"].endswith("…")
+    editor.cmd("Acp new")
+    editor.wait("require('acp').state().current == 2")
+    assert editor.lua(COMPLETED, "") == []
+    assert editor.session(2)["checkpoints"] == []
+
+
+def test_none_are_made_when_the_option_is_off(editor: Editor) -> None:
+    editor.write("a.txt", FIRST)
+    editor.agent("script")
+    editor.setup({"checkpoints": False})
+    run(editor, "sed -i 's/two/TWO/' a.txt")
+    editor.wait("#require('acp').state().sessions[1].edits == 1")
+    editor.cmd("Acp checkpoints")
+    said(editor, "the option `checkpoints` is off")
+    editor.cmd("Acp restore 1")
+    said(editor, "this session has no checkpoints")
+
+
+# ---- pruning
+
+
+@pytest.fixture
+def old_runs(tmp_path: Path) -> Callable[[str, int, float], Path]:
+    """Make the directory of an old run: its name, how many bytes, how many seconds old."""
+
+    def make(name: str, size: int, age: float) -> Path:
+        run = tmp_path / name
+        run.mkdir()
+        (run / "blob").write_bytes(b"x" * size)
+        at = time.time() - age
+        os.utime(run, (at, at))
+        return run
+
+    return make
+
+
+def test_old_runs_go_by_age(tmp_path: Path, old_runs: Callable[..., Path]) -> None:
+    gone = old_runs("20200101-000000-999999999", 10, checkpoints.MAX_AGE_S + 60)
+    kept = old_runs("20260101-000000-999999999", 10, 60)
+    assert checkpoints.prune(tmp_path, tmp_path / "present") == [gone.name]
+    assert kept.exists()
+    assert not gone.exists()
+
+
+def test_runs_go_by_size_the_oldest_first(
+    tmp_path: Path, old_runs: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "MAX_KEPT_BYTES", 250)
+    runs = [old_runs(f"run{n}-999999999", 100, 60.0 * n) for n in range(4)]
+    assert checkpoints.prune(tmp_path, tmp_path / "present") == [runs[2].name, runs[3].name]
+
+
+def test_a_run_that_lives_is_kept(tmp_path: Path, old_runs: Callable[..., Path]) -> None:
+    living = old_runs(f"20200101-000000-{os.getpid()}", 10, checkpoints.MAX_AGE_S + 60)
+    assert checkpoints.prune(tmp_path, tmp_path / "present") == []
+    assert living.exists()
+
+
+LIST = "acp://checkpoints/1"
+
+
+@pytest.fixture
+def listed(project: Editor) -> Editor:
+    """Two prompts that changed a file, and their list with the cursor on the older one."""
+    run(project, "sed -i 's/two/TWO/' a.txt; rm b.txt")
+    run(project, "sed -i 's/three/THREE/' a.txt; printf new > c.txt")
+    project.cmd("Acp checkpoints")
+    project.wait("vim.fn.bufname() == ...", LIST)
+    project.lua("vim.fn.search('^ *1  ')")
+    return project
+
+
+def test_the_list_shows_what_changed_since_as_a_diff(listed: Editor) -> None:
+    listed.keys("<CR>")
+    listed.wait("vim.fn.bufname() == 'acp://changes/1/1'")
+    assert listed.lines("acp://changes/1/1") == [
+        *["diff a.txt", "--- a/a.txt", "+++ b/a.txt", "@@ -1,3 +1,3 @@"],
+        *[" one", "-two", "-three", "+TWO", "+THREE", ""],
+        *["diff b.txt", "--- a/b.txt", "+++ /dev/null", "@@ -1,3 +0,0 @@"],
+        *["-one", "-two", "-three", ""],
+        *["diff c.txt", "--- /dev/null", "+++ b/c.txt", "@@ -0,0 +1 @@", "+new"],
+        *["\\ No newline at end of file", ""],
+    ]
+    assert listed.lua("return vim.bo.filetype") == "diff"
+
+
+def test_the_list_restores_and_is_up_to_date_then(listed: Editor) -> None:
+    before = listed.lines(LIST)
+    listed.keys("r")
+    said(listed, "restored to before prompt 1: 3 files changed")
+    listed.wait("vim.fn.search('as now', 'nw') > 0")
+    assert contents(listed) == {"a.txt": FIRST, "b.txt": FIRST}
+    assert listed.lua("return vim.fn.bufname()") == LIST
+    listed.keys("u")
+    said(listed, "the restore was undone: 3 files changed")
+    until(lambda: listed.lines(LIST) == before)
+
+
+def test_the_list_looks_again(listed: Editor) -> None:
+    listed.write("d.txt", "mine\n")
+    listed.keys("R")
+    listed.wait("vim.fn.search('d.txt', 'nw') > 0")
+
+
+def test_a_list_without_checkpoints_has_none_to_restore(editor: Editor) -> None:
+    editor.agent("script")
+    editor.cmd("Acp new")
+    editor.wait_event("AcpSession")
+    editor.cmd("Acp checkpoints")
+    editor.wait("vim.fn.bufname() == ...", LIST)
+    editor.keys("r")
+    said(editor, "no checkpoint under the cursor")
+
+
+def test_the_list_says_its_keys(listed: Editor) -> None:
+    listed.wait_screen("<CR> what changed · r restore · u undo the restore · g? keys")
+    listed.keys("g?")
+    listed.wait_screen("take the last restore back")
+
+
+def test_unsaved_text_is_part_of_what_changed(project: Editor) -> None:
+    project.turn("hello")
+    project.open("a.txt")
+    project.keys("Gounsaved<Esc>")
+    project.cmd("Acp checkpoints")
+    project.wait("vim.fn.bufname() == ...", LIST)
+    project.keys("<CR>")
+    project.wait("vim.fn.bufname() == 'acp://changes/1/1'")
+    assert "+unsaved" in project.lines("acp://changes/1/1")
+
+
+def test_where_nothing_changed_it_says_so(project: Editor) -> None:
+    project.turn("hello")
+    project.cmd("Acp checkpoints")
+    project.wait("vim.fn.bufname() == ...", LIST)
+    project.keys("<CR>")
+    project.wait("vim.fn.bufname() == 'acp://changes/1/1'")
+    assert project.lines("acp://changes/1/1") == ["nothing has changed since before prompt 1"]
+
+
+def test_a_binary_file_is_said_to_be_one(project: Editor) -> None:
+    project.turn("hello")
+    (project.work / "x.bin").write_bytes(b"a\0b")
+    project.cmd("Acp checkpoints")
+    project.wait("vim.fn.bufname() == ...", LIST)
+    project.keys("<CR>")
+    project.wait("vim.fn.bufname() == 'acp://changes/1/1'")
+    assert "Binary files differ: none, now 3 bytes" in project.lines("acp://changes/1/1")
+
+
+def test_what_another_run_removes_meanwhile_does_not_stop_the_pruning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store renames its parts while the sizes of all runs are added up."""
+    (tmp_path / "present").mkdir()
+    (tmp_path / "present" / "blob.part").write_bytes(b"x")
+    walk = os.walk
+
+    def walked(top: Any) -> Any:
+        for found in walk(top):
+            (tmp_path / "present" / "blob.part").unlink(missing_ok=True)
+            yield found
+
+    monkeypatch.setattr(os, "walk", walked)
+    assert checkpoints.prune(tmp_path, tmp_path / "present") == []

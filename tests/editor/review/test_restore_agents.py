@@ -1,0 +1,284 @@
+"""`:Acp restore` brings back what agents changed; the user's changes stay, or are asked about."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.editor.review.test_checkpoints import FIRST, LIST, contents, run
+from tests.support.editor import Editor
+from tests.support.outliving import die, is_written, said
+from tests.support.picks import asked, install, pick
+from tests.support.rpc import EditorError
+from tests.support.until import until
+from tests.workspace.test_snapshots import repository
+
+BOTH = "Since prompt 1 you changed a.txt as well"
+
+
+@pytest.fixture(params=["git", "plain"])
+def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
+    """Two files, in a repository or not, and a picker that answers."""
+    editor.write("a.txt", FIRST)
+    editor.write("b.txt", FIRST)
+    editor.write(".gitignore", "ignored\n")
+    if request.param == "git":
+        repository(editor.work)
+    editor.agent("script")
+    install(editor)
+    return editor
+
+
+def saved(editor: Editor, name: str, keys: str) -> None:
+    """The user types into a file and saves it."""
+    editor.cmd(f"edit {editor.work / name}")
+    editor.keys(keys)
+    editor.cmd("silent write")
+
+
+def changes(editor: Editor) -> None:
+    """A turn in which the agent changes one file, makes one and removes none of the user's."""
+    run(editor, "sed -i 's/two/TWO/' a.txt; echo new > c.txt")
+    editor.wait("#require('acp').state().sessions[1].edits == 2")
+
+
+def test_files_that_only_the_user_changed_stay(project: Editor) -> None:
+    changes(project)
+    project.write("mine.txt", "mine\n")
+    (project.work / "b.txt").unlink()
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1: 2 files changed; 2 that only you changed stay")
+    assert contents(project) == {"a.txt": FIRST, "mine.txt": "mine\n"}
+    project.write("later.txt", "later\n")
+    project.cmd("Acp restore")
+    said(project, "the restore was undone: 2 files changed")
+    assert contents(project) == {
+        "a.txt": "one\nTWO\nthree\n",
+        "c.txt": "new\n",
+        "mine.txt": "mine\n",
+        "later.txt": "later\n",
+    }
+    assert asked(project) == []
+
+
+def test_with_a_bang_all_files_are_as_they_were(project: Editor) -> None:
+    changes(project)
+    project.write("mine.txt", "mine\n")
+    project.write("a.txt", "both\n")
+    (project.work / "b.txt").unlink()
+    after = contents(project)
+    project.cmd("Acp restore! 1")
+    said(project, "restored to before prompt 1: 4 files changed")
+    assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST}
+    project.cmd("Acp restore")
+    said(project, "the restore was undone: 4 files changed")
+    assert contents(project) == after
+    assert asked(project) == []
+
+
+@pytest.mark.parametrize("by", ["a save in the editor", "another program", "unsaved text"])
+def test_a_file_that_both_changed_is_named_before_anything_is_done(
+    project: Editor, by: str
+) -> None:
+    changes(project)
+    path = str(project.work / "a.txt")
+    if by == "another program":
+        with (project.work / "a.txt").open("a") as file:
+            file.write("mine\n")
+    elif by == "unsaved text":
+        project.open("a.txt")
+        project.keys("Gomine<Esc>")
+    else:
+        saved(project, "a.txt", "Gomine<Esc>")
+    before = contents(project)
+    (question,) = pick(project, "Acp restore 1")
+    assert question["prompt"] == BOTH
+    assert question["items"] == ["restore them too", "leave them as they are"]
+    said(project, "nothing was restored")
+    assert contents(project) == before
+    pick(project, "Acp restore 1", "leave them as they are")
+    said(project, "restored to before prompt 1: 1 file changed; 1 that only you changed stays")
+    assert contents(project) == {name: before[name] for name in ("a.txt", "b.txt")}
+    pick(project, "Acp restore 1", "restore them too")
+    until(lambda: contents(project) == {"a.txt": FIRST, "b.txt": FIRST})
+    if by != "another program":
+        until(lambda: project.lines(path) == FIRST.split("\n")[:-1])
+
+
+def test_what_the_user_changed_before_the_agent_did_is_named(project: Editor) -> None:
+    project.turn("hello")
+    saved(project, "a.txt", "Gomine<Esc>")
+    run(project, "sed -i 's/two/TWO/' a.txt")
+    (question,) = pick(project, "Acp restore 1")
+    assert question["prompt"] == BOTH
+    project.cmd("Acp restore 2")
+    said(project, "restored to before prompt 2: 1 file changed")
+    assert contents(project)["a.txt"] == FIRST + "mine\n"
+
+
+def test_what_the_user_changed_between_two_turns_of_the_agent_is_named(project: Editor) -> None:
+    run(project, "sed -i 's/two/TWO/' a.txt")
+    saved(project, "a.txt", "Gomine<Esc>")
+    project.turn(f"replace {project.work / 'a.txt'} three THREE")
+    (question,) = pick(project, "Acp restore 1")
+    assert question["prompt"] == BOTH
+
+
+@pytest.mark.parametrize("command", ["accept all", "reject all"])
+def test_decisions_are_no_changes_of_the_users_own(project: Editor, command: str) -> None:
+    run(project, "sed -i 's/two/TWO/' a.txt")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.cmd(f"Acp {command}")
+    project.wait("#require('acp').state().sessions[1].edits == 0")
+    run(project, "sed -i 's/three/THREE/' a.txt")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1: 1 file changed")
+    assert contents(project)["a.txt"] == FIRST
+    assert asked(project) == []
+
+
+def test_writes_through_the_editor_are_the_agents(project: Editor) -> None:
+    path = project.work / "a.txt"
+    project.open(path)
+    project.turn(f"replace {path} two TWO")
+    project.turn(f"replace {path} three THREE")
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1: 1 file changed")
+    assert contents(project)["a.txt"] == FIRST
+    assert asked(project) == []
+
+
+def test_several_restores_ask_nothing(project: Editor) -> None:
+    for word in ("one", "two", "three"):
+        run(project, f"sed -i 's/{word}/{word.upper()}/' a.txt")
+    for n in (3, 1, 2):
+        project.cmd(f"Acp restore {n}")
+        said(project, f"restored to before prompt {n}: 1 file changed")
+    assert contents(project)["a.txt"] == "ONE\ntwo\nthree\n"
+    assert asked(project) == []
+
+
+def test_undoing_a_restore_names_what_was_changed_since(project: Editor) -> None:
+    changes(project)
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1")
+    project.write("a.txt", FIRST + "since\n")
+    (question,) = pick(project, "Acp restore")
+    assert question["prompt"] == "Since the restore you changed a.txt as well"
+    said(project, "nothing was restored")
+    assert contents(project)["a.txt"] == FIRST + "since\n"
+    pick(project, "Acp restore", "restore them too")
+    said(project, "the restore was undone: 2 files changed")
+    assert contents(project)["a.txt"] == "one\nTWO\nthree\n"
+
+
+def test_another_sessions_agent_is_an_agent(project: Editor) -> None:
+    project.turn("hello")
+    project.cmd("Acp new")
+    project.wait("require('acp').state().current == 2")
+    run(project, "sed -i 's/two/TWO/' a.txt")
+    project.wait("#require('acp').state().sessions[2].edits == 1")
+    project.cmd("AcpPrompt hello")
+    project.wait("#require('acp').state().sessions[2].checkpoints == 2")
+    project.lua("require('acp.base.host').notify('restore', { session = 1, n = 1 })")
+    said(project, "restored to before prompt 1: 1 file changed")
+    assert contents(project)["a.txt"] == FIRST
+
+
+def test_modes_are_told_apart(project: Editor) -> None:
+    run(project, "chmod 755 a.txt")
+    until(lambda: is_written(project))
+    (project.work / "b.txt").chmod(0o755)
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1: 1 file changed")
+    assert [os.access(project.work / name, os.X_OK) for name in ("a.txt", "b.txt")] == [False, True]
+    project.cmd("Acp restore")
+    said(project, "the restore was undone: 1 file changed")
+    assert os.access(project.work / "a.txt", os.X_OK)
+
+
+def test_an_ignored_file_that_an_agent_edited_on_disk_comes_back(project: Editor) -> None:
+    folder = "ignored" if (project.work / ".git").exists() else "node_modules"
+    path = project.write(f"{folder}/x.js", "one\n")
+    project.turn(f'edits_disk {path} "two\\n"')
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1: 1 file changed")
+    until(lambda: path.read_text() == "one\n")
+    project.cmd("Acp restore")
+    said(project, "the restore was undone: 1 file changed")
+    until(lambda: path.read_text() == "two\n")
+
+
+def test_more_files_than_are_reviewed_come_back(edit: Callable[..., Editor]) -> None:
+    project = edit(env={"ACP_TEST_LIMITS": json.dumps({"MAX_CHANGES": 5})})
+    project.agent("script")
+    paths = [project.write(f"{number}.txt", "one\n") for number in range(12)]
+    mine = project.write("mine.txt", "one\n")
+    run(project, "for f in [0-9]*; do echo two > $f; done")
+    project.wait("#require('acp').state().sessions[1].edits == 5")
+    mine.write_text("mine\n")
+    project.cmd("Acp restore 1")
+    said(project, "restored to before prompt 1: 12 files changed; 1 that only you changed stays")
+    assert {path.read_text() for path in paths} == {"one\n"}
+    assert mine.read_text() == "mine\n"
+
+
+def test_the_next_host_knows_who_changed_what(project: Editor) -> None:
+    changes(project)
+    project.write("mine.txt", "mine\n")
+    project.write("a.txt", "both\n")
+    die(project)
+    (question,) = pick(project, "Acp restore 1", "restore them too")
+    assert question["prompt"] == BOTH
+    said(project, "restored to before prompt 1: 2 files changed; 1 that only you changed stays")
+    assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST, "mine.txt": "mine\n"}
+
+
+def test_the_list_offers_both_kinds(project: Editor) -> None:
+    changes(project)
+    project.write("mine.txt", "mine\n")
+    project.cmd("Acp checkpoints")
+    project.wait("vim.fn.bufname() == ...", LIST)
+    project.keys("r")
+    said(project, "restored to before prompt 1: 2 files changed; 1 that only you changed stays")
+    project.keys("!")
+    said(project, "restored to before prompt 1: 1 file changed")
+    assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST}
+    project.keys("u")
+    said(project, "the restore was undone: 1 file changed")
+    assert contents(project)["mine.txt"] == "mine\n"
+    project.keys("g?")
+    project.wait_screen("bring all files back, yours too")
+
+
+def test_the_bang_is_part_of_the_command(project: Editor) -> None:
+    project.turn("hello")
+    completed = "return vim.fn.getcompletion(..., 'cmdline')"
+    assert project.lua(completed, "Acp restore! ") == ["1"]
+    project.errors_expected = True
+    with pytest.raises(EditorError, match="acp: accept takes no !"):
+        project.cmd("Acp accept! all")
+    with pytest.raises(EditorError, match="restore takes the number of a prompt, not 'x'"):
+        project.cmd("Acp restore! x")
+
+
+def test_nothing_is_restored_once_a_turn_runs_again(project: Editor) -> None:
+    changes(project)
+    project.write("a.txt", "both\n")
+    project.lua("vim.ui.select = function(_, _, answer) _G.answer = answer end")
+    project.cmd("Acp restore 1")
+    project.wait("_G.answer ~= nil")
+    stop = Path(project.home / "stop")
+    project.prompt(f"until_there {stop}")
+    project.wait("require('acp').state().sessions[1].status == 'running'")
+    project.lua("_G.answer('restore them too', 1)")
+    said(project, "a turn is running")
+    assert contents(project)["a.txt"] == "both\n"
+    stop.touch()
+    project.wait_event("AcpTurnEnd", 2)

@@ -1,0 +1,81 @@
+"""The review of many files and of long ones: what is looked at is in view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front import HOST, RECORD_NOTIFY, Start
+from tests.support.review import LINES, changed, entry, pend, review
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor whose host is a record."""
+    return edit(init=HOST + RECORD_NOTIFY, screen=(120, 30))
+
+
+def many(front: Editor) -> list[Path]:
+    """The review of nine files."""
+    paths = [changed(front, f"{name}.txt") for name in "abcdefghi"]
+    front.open(paths[0])
+    review(front, *[entry(path, LINES) for path in paths])
+    return paths
+
+
+def test_the_list_shows_the_file_that_is_looked_at(front: Editor) -> None:
+    many(front)
+    front.wait_screen("▸ M a.txt")
+    front.keys("8]f")
+    front.wait_screen("▸ M i.txt")
+    front.keys("]f")
+    front.wait_screen("▸ M a.txt")
+    assert front.lua("return vim.fn.expand('%:t')") == "a.txt"
+
+
+def test_a_large_screen_has_a_longer_list(edit: Start) -> None:
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(120, 60))
+    many(editor)
+    editor.wait_screen("  M i.txt")
+    assert editor.lua("return vim.o.lines") == 60
+
+
+def test_a_deleted_file_is_shown_from_its_beginning(front: Editor) -> None:
+    gone = front.work / "gone.txt"
+    was = [f"was {number}" for number in range(100)]
+    path = changed(front)
+    front.open(path)
+    pend(front, path, LINES)
+    review(front, entry(gone, was, kind="deleted", hunks=1), entry(path, LINES))
+    front.wait_screen("line three")
+    front.keys("]f")
+    front.wait_screen("deleted by the agent")
+    front.wait_screen("was 0")
+    front.keys("]f")
+    front.wait_screen("line three")
+    bound = (
+        "return vim.tbl_map(function(n) return vim.wo[vim.fn.win_getid(n)].scrollbind end, {1, 2})"
+    )
+    assert front.lua(bound) == [True, True]
+
+
+def test_files_that_nobody_had_open_are_named_as_the_user_would(front: Editor) -> None:
+    paths = many(front)
+    front.keys("]f")
+    assert front.lua("return { vim.fn.bufname(), vim.api.nvim_buf_get_name(0) }") == [
+        "b.txt",
+        str(paths[1].resolve()),
+    ]
+
+
+def test_a_narrow_screen_cuts_the_end_of_the_hints_and_the_beginning_of_a_path(
+    edit: Start,
+) -> None:
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(60, 24))
+    name = "a/rather/long/path/of/a/file/that/is/changed.txt"
+    paths = [changed(editor, name), changed(editor, "b.txt")]
+    editor.open(paths[0])
+    review(editor, *[entry(path, LINES) for path in paths])
+    editor.wait_screen("accepted  do reject · dp ac>│ 1/2 <is/changed.txt · +3 -3")

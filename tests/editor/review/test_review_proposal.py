@@ -1,0 +1,117 @@
+"""What a permission would write, seen and amended before it is answered; remarks; the count."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front import HOST, RECORD_NOTIFY, Start, last, sent
+from tests.support.review import BUFFERS, LINES, SIDES, TABS, apply, changed, edits, entry, opened
+
+CARD = {
+    "id": "p1",
+    "lines": ["Edit a.txt"],
+    "spans": [],
+    "options": [
+        {"id": "yes", "name": "Yes", "kind": "allow_once"},
+        {"id": "no", "name": "No", "kind": "reject_once"},
+    ],
+}
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor whose host is a record, with notifications recorded as well."""
+    return edit(init=HOST + RECORD_NOTIFY, screen=(120, 30))
+
+
+def proposed(front: Editor) -> None:
+    """A permission with two diffs, opened by its key."""
+    front.cmd("edit mine.txt")
+    apply(front, ["cards", 1, [CARD]])
+    front.cmd("Acp permissions")
+    front.keys("d")
+    assert last(front) == ["review", {"permission": "p1"}]
+    files = [
+        {"path": "/p/a.txt", "base": ["one", "two"], "proposal": ["one", "TWO"]},
+        {"path": "/p/new.txt", "base": None, "proposal": ["new"], "proposal_eol": False},
+    ]
+    apply(front, ["propose", "p1", files, CARD["options"]])
+
+
+def test_a_permission_is_seen_before_it_is_answered(front: Editor) -> None:
+    proposed(front)
+    assert [side[0] for side in front.lua(SIDES)][:3] == [
+        "acp://present/p1///p/a.txt",
+        "acp://proposal/p1///p/a.txt",
+        "acp://review",
+    ]
+    front.keys("\\A")
+    assert last(front) == ["answer", {"id": "p1", "choice": "yes"}]
+    assert front.lua(TABS) == 1
+    assert not any("proposal" in name for name in front.lua(BUFFERS))
+
+
+def test_its_keys_are_said_to_answer_the_permission(front: Editor) -> None:
+    proposed(front)
+    front.wait_screen("\\A allow · \\R deny · g? keys")
+    front.keys("g?")
+    lines = "\n".join(front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+    assert "allow the permission" in lines
+    assert "deny the permission" in lines
+    assert "accept the file" not in lines
+    front.keys("q")
+    front.keys("\\q")
+    opened(front)
+    front.keys("g?")
+    front.wait_screen("accept the file")
+
+
+def test_what_the_user_makes_of_it_is_sent_along(front: Editor) -> None:
+    proposed(front)
+    front.keys("ggOmine<Esc>]fAer<Esc>:w<CR>")
+    front.keys("\\A")
+    amended = {"/p/a.txt": "mine\none\nTWO\n", "/p/new.txt": "newer"}
+    assert last(front) == ["answer", {"id": "p1", "choice": "yes", "amended": amended}]
+
+
+def test_an_answer_in_the_float_carries_it_as_well(front: Editor) -> None:
+    proposed(front)
+    front.keys("ggOmine<Esc>")
+    front.cmd("Acp permissions")
+    front.keys("y")
+    assert last(front)[1]["amended"] == {"/p/a.txt": "mine\none\nTWO\n"}
+
+
+def test_a_permission_answered_elsewhere_closes_its_review(front: Editor) -> None:
+    proposed(front)
+    front.lua(
+        "vim.api.nvim_exec_autocmds('User', {pattern = 'AcpPermissionDone', data = {id = 'p1'}})"
+    )
+    assert front.lua(TABS) == 1
+    assert [verb for verb, _ in sent(front)] == ["review"]
+
+
+def test_a_denied_proposal_sends_nothing_of_it(front: Editor) -> None:
+    proposed(front)
+    front.keys("ggdd\\R")
+    assert last(front) == ["answer", {"id": "p1", "choice": "no"}]
+
+
+def test_a_remark_stays_where_it_was_made_until_it_is_sent(front: Editor) -> None:
+    path = opened(front)
+    front.keys("]c<C-w>h")
+    front.cmd("Acp comment why twice?")
+    verb, args = last(front)
+    assert (verb, args["text"], args["line"]) == ("comment", "why twice?", 11)
+    assert args["path"] == str(path.resolve())
+    front.wait_screen("new 1 » why twice?")
+    front.lua("require('acp.frame').apply({ { 'remarked', 1, { ... } } })", args["id"])
+    assert not any("why twice?" in row for row in front.screen())
+
+
+def test_the_statusline_counts_what_is_pending(front: Editor) -> None:
+    path = changed(front)
+    front.open(path)
+    edits(front, entry(path, LINES), entry(front.work / "x", [], kind="deleted", hunks=0))
+    assert front.lua("return require('acp').statusline()") == "a idle 4±"

@@ -1,0 +1,223 @@
+"""Logging in to an agent, in a real Neovim: whenever it asks, by whatever method; then on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.picks import asked, install, pick
+from tests.support.traffic import Traffic
+from tests.support.until import until
+
+
+@pytest.fixture
+def picker(editor: Editor) -> Editor:
+    install(editor)
+    return editor
+
+
+def agent(
+    editor: Editor, kinds: str = "a", gated: str = "session/new", code: str = "0", **more: Any
+) -> Traffic:
+    mark = str(editor.home / "logged-in")
+    more["env"] = {"ACP_MARK": mark, **more.get("env", {})}
+    return editor.agent("wants_login", mark, kinds, gated, code, **more)
+
+
+def wait_asked(editor: Editor) -> None:
+    editor.wait("require('acp').state().agents.wants_login.status == 'auth_required'")
+
+
+def test_a_prompt_waits_for_the_login_and_then_goes_by_itself(picker: Editor) -> None:
+    traffic = agent(picker)
+    picker.prompt("say done")
+    event = picker.wait_event("AcpAuthRequired")
+    assert (event["agent"], [m["id"] for m in event["methods"]]) == ("wants_login", ["account"])
+    wait_asked(picker)
+    assert picker.session(1)["queue"] == ["say done"]
+    assert any(":Acp login; 1 prompt waiting" in line for line in picker.chat(1))
+    picker.cmd("Acp login")
+    picker.wait_event("AcpTurnEnd")
+    assert "done" in picker.chat(1)
+    state = picker.state()["agents"]["wants_login"]
+    assert state["status"] == "ready"
+    picker.wait("require('acp').state().agents.wants_login.auth.state == 'authenticated'")
+    assert traffic.prompts() == ["say done"]
+    assert traffic.received("authenticate")[0]["params"] == {"methodId": "account"}
+    assert traffic.received("initialize")[0]["params"]["clientCapabilities"]["auth"] == {
+        "terminal": True
+    }
+    assert len(picker.events("AcpAgentReady")) == 1
+
+
+def test_the_method_is_picked_where_there_are_several(picker: Editor) -> None:
+    traffic = agent(picker, "ab")
+    picker.prompt("say done")
+    wait_asked(picker)
+    pick(picker, "Acp login")
+    assert "Browser" in asked(picker)[0]["items"][1]
+    assert not traffic.received("authenticate")
+    picker.cmd("Acp login browser")
+    picker.wait_event("AcpTurnEnd")
+    assert traffic.received("authenticate")[0]["params"] == {"methodId": "browser"}
+
+
+def test_a_session_that_was_open_may_want_a_login_and_loses_no_prompt(picker: Editor) -> None:
+    traffic = agent(picker, "a", "session/prompt")
+    picker.turn("say first")
+    wait_asked(picker)
+    picker.prompt("say second")
+    picker.wait("#require('acp').state().sessions[1].queue == 2")
+    picker.cmd("Acp login")
+    # Whether the first one is tried again before the login depends on which is heard first.
+    both = ["first", "second"]
+    until(lambda: [line for line in picker.chat(1) if line in both] == both)
+    assert traffic.prompts()[-2:] == ["say first", "say second"]
+
+
+def test_a_login_that_fails_is_told_and_can_be_tried_again(picker: Editor) -> None:
+    agent(picker, "af")
+    picker.prompt("say done")
+    wait_asked(picker)
+    picker.cmd("Acp login broken")
+    picker.wait("vim.fn.execute('messages'):find('no browser here; :Acp login tries again')")
+    assert picker.session(1)["queue"] == ["say done"]
+    picker.cmd("Acp login account")
+    picker.wait_event("AcpTurnEnd")
+
+
+def test_the_configured_method_is_tried_once_by_itself(picker: Editor) -> None:
+    traffic = agent(picker, "ab", auth_method="browser")
+    assert picker.turn("say done")["stop_reason"] == "end_turn"
+    assert not picker.events("AcpAuthRequired")
+    assert [f["params"]["methodId"] for f in traffic.received("authenticate")] == ["browser"]
+
+
+def test_a_configured_method_that_does_not_help_is_not_tried_for_ever(picker: Editor) -> None:
+    traffic = agent(picker, "af", auth_method="broken")
+    picker.prompt("say done")
+    picker.wait_event("AcpAuthRequired")
+    picker.prompt("say more")
+    picker.wait_event("AcpAuthRequired", 2)
+    assert len(traffic.received("authenticate")) == 1
+    assert picker.session(1)["queue"] == ["say done", "say more"]
+
+
+@pytest.mark.parametrize(("kinds", "mark"), [("t", "yes"), ("m", "in")])
+def test_a_login_in_a_terminal_and_a_fresh_process(picker: Editor, kinds: str, mark: str) -> None:
+    traffic = agent(picker, kinds)
+    picker.prompt("say done")
+    wait_asked(picker)
+    if kinds == "m":
+        [question] = pick(picker, "Acp login", "Run it")
+        assert "wants to run this to log in: ACP_LOGIN=meta " in question["prompt"]
+        assert question["prompt"].endswith("write_text('\"'\"'in'\"'\"')'")
+    else:
+        picker.cmd("Acp login")
+        picker.wait_screen("Your code is 1234")
+        assert picker.lua("return vim.bo.buftype") == "terminal"
+        picker.keys("<CR>")
+    picker.wait_event("AcpTurnEnd")
+    assert (picker.home / "logged-in").read_text() == mark
+    assert "done" in picker.chat(1)
+    assert not traffic.received("authenticate")
+    assert len(traffic.received("initialize")) == 2
+    picker.wait(
+        "#vim.tbl_filter(function(win) return vim.bo[vim.api.nvim_win_get_buf(win)]"
+        ".buftype == 'terminal' end, vim.api.nvim_list_wins()) == 0"
+    )
+    capabilities = traffic.received("initialize")[0]["params"]["clientCapabilities"]
+    assert capabilities["_meta"]["terminal-auth"] is True
+
+
+def test_a_program_that_an_agent_names_for_the_login_runs_only_after_a_yes(picker: Editor) -> None:
+    agent(picker, "m")
+    picker.prompt("say done")
+    wait_asked(picker)
+    for _ in range(2):
+        [question] = pick(picker, "Acp login", "Leave it")
+        assert question["items"] == ["Run it", "Leave it"]
+    assert not (picker.home / "logged-in").exists()
+
+
+def test_a_terminal_login_that_fails_leaves_everything_as_it_was(picker: Editor) -> None:
+    traffic = agent(picker, "t", code="3")
+    picker.prompt("say done")
+    wait_asked(picker)
+    picker.cmd("Acp login")
+    picker.wait_screen("Your code is 1234")
+    picker.keys("<CR>")
+    picker.wait("vim.fn.execute('messages'):find('exit code 3; :Acp login tries again')")
+    assert picker.session(1)["queue"] == ["say done"]
+    assert len(traffic.received("initialize")) == 1
+
+
+def test_variables_that_are_missing_are_named(picker: Editor) -> None:
+    traffic = agent(picker, "e")
+    picker.prompt("say done")
+    wait_asked(picker)
+    picker.cmd("Acp login")
+    picker.wait("vim.fn.execute('messages'):find('set ACP_TEST_KEY in the option')")
+    assert "ACP_TEST_EXTRA" not in picker.messages()
+    assert not traffic.received("authenticate")
+    picker.setup({"agents": {"wants_login": {"env": {"ACP_TEST_KEY": "k-123456"}}}})
+    picker.cmd("Acp restart")
+    picker.wait_event("AcpTurnEnd")
+    assert "done" in picker.chat(1)
+
+
+def test_logout_and_what_comes_after_it(picker: Editor) -> None:
+    traffic = agent(picker, "a", "session/prompt")
+    (picker.home / "logged-in").write_text("in")
+    picker.turn("say one")
+    assert picker.state()["agents"]["wants_login"]["auth"]["state"] == "authenticated"
+    picker.cmd("Acp logout")
+    traffic.wait("logout")
+    picker.wait("require('acp').state().agents.wants_login.auth.state == 'unauthenticated'")
+    picker.prompt("say two")
+    wait_asked(picker)
+    picker.cmd("Acp login")
+    picker.wait_event("AcpTurnEnd", 3)
+    assert traffic.prompts() == ["say one", "say two", "say two"]
+
+
+def test_an_agent_without_logout_is_not_asked(picker: Editor) -> None:
+    traffic = picker.agent("script")
+    picker.turn("hello")
+    picker.cmd("Acp logout")
+    picker.wait("vim.fn.execute('messages'):find('offers no logout')")
+    picker.cmd("Acp login")
+    picker.wait("vim.fn.execute('messages'):find('names no way to log in')")
+    assert not traffic.received("logout")
+
+
+def test_the_list_of_sessions_goes_on_after_the_login(picker: Editor) -> None:
+    traffic = agent(picker, "a", "session/list,session/load")
+    picker.cmd("Acp sessions")
+    wait_asked(picker)
+    picker.lua("_G.acp_answers = { 'Behind', 'load' }")
+    picker.cmd("Acp login")
+    picker.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
+    assert [f["params"]["sessionId"] for f in traffic.received("session/load")] == ["x"]
+
+
+def test_the_configured_method_also_opens_the_list(picker: Editor) -> None:
+    agent(picker, "a", "session/list", auth_method="account")
+    questions = pick(picker, "Acp sessions")
+    assert questions[0]["items"][0].startswith("Behind")
+    assert not picker.events("AcpAuthRequired")
+
+
+def test_an_agent_that_says_it_is_logged_in_now(picker: Editor) -> None:
+    mark = picker.home / "logged-in"
+    traffic = picker.agent("tells_login", str(mark))
+    picker.prompt("say done")
+    traffic.wait_note("refused")
+    picker.wait("require('acp').state().agents.tells_login.status == 'auth_required'")
+    mark.write_text("in")
+    picker.wait_event("AcpTurnEnd")
+    assert "done" in picker.chat(1)
+    account = picker.state()["agents"]["tells_login"]["auth"]["accounts"][0]
+    assert account == {"label": "me@example.org"}

@@ -1,0 +1,91 @@
+"""`:AcpCancel` before there is a turn to cancel: what was about to be sent waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.silence import answer, silent
+from tests.support.until import until
+
+IDLE = "require('acp').state().sessions[1].status == 'idle'"
+
+
+@pytest.mark.parametrize("method", ["initialize", "session/new"])
+def test_a_prompt_that_waits_for_its_agent_is_held(editor: Editor, method: str) -> None:
+    traffic = silent(editor, method)
+    editor.prompt("one")
+    traffic.wait(method)
+    editor.cmd("AcpCancel")
+    editor.wait("vim.fn.execute('messages'):find('what waits goes on by :Acp queue run', 1, true)")
+    answer(editor, method)
+    editor.wait(IDLE)
+    assert editor.session(1)["queue"] == ["one"]
+    assert traffic.prompts() == []
+    editor.cmd("Acp queue run")
+    editor.wait_event("AcpTurnEnd")
+    assert traffic.prompts() == ["one"]
+
+
+def test_a_bang_drops_it(editor: Editor) -> None:
+    traffic = silent(editor, "initialize")
+    editor.cmd("AcpPrompt one")
+    editor.cmd("AcpCancel!")
+    editor.wait("#require('acp').state().sessions[1].queue == 0")
+    answer(editor, "initialize")
+    editor.wait(IDLE)
+    editor.turn("two")
+    assert traffic.prompts() == ["two"]
+
+
+def test_a_prompt_whose_files_are_being_kept_is_held(editor: Editor) -> None:
+    traffic = editor.agent("slow")
+    editor.lua("vim.cmd('Acp new')")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
+    editor.lua("vim.cmd('AcpPrompt one') vim.cmd('AcpCancel')")
+    editor.wait("require('acp').state().sessions[1].queue[1] == 'one'")
+    assert traffic.received("session/prompt") == []
+    editor.cmd("AcpCancel!")
+    editor.wait("#require('acp').state().sessions[1].queue == 0")
+
+
+def test_what_is_asked_outside_of_a_turn_is_answered_as_cancelled(editor: Editor) -> None:
+    traffic = editor.agent("asks_after_turn")
+    editor.turn("hello")
+    editor.wait("#require('acp').state().sessions[1].permissions == 1")
+    editor.cmd("AcpCancel")
+    assert editor.wait_event("AcpPermissionDone")["outcome"] == "cancelled"
+    editor.wait("#require('acp').state().sessions[1].permissions == 0")
+    (answer,) = until(lambda: traffic.answers("session/request_permission"))
+    assert answer["result"]["outcome"] == {"outcome": "cancelled"}
+    assert traffic.received("session/cancel") == []
+    assert "nothing to cancel" not in editor.messages()
+
+
+def test_a_path_that_is_none_stops_no_cancel(editor: Editor) -> None:
+    """A NUL is no part of any path: what looks at the files of tool calls passes over it."""
+    traffic = editor.agent("script")
+    place = r'{"path":"/tmp/a\u0000b"}'
+    diff = r'{"type":"diff","path":"/tmp/c\u0000d","oldText":"a","newText":"b"}'
+    call = f'"toolCallId":"t","title":"odd","kind":"edit","locations":[{place}],"content":[{diff}]'
+    editor.prompt(f'update {{"sessionUpdate":"tool_call",{call}}}\nwait_for_cancel')
+    editor.wait("#require('acp').state().sessions[1].tool_calls == 1")
+    editor.cmd("AcpCancel")
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
+    assert len(traffic.received("session/cancel")) == 1
+    assert editor.session(1)["tool_calls"][0]["status"] == "cancelled"
+
+
+def test_a_second_cancel_says_that_the_first_one_runs(editor: Editor) -> None:
+    editor.agent("ignores_cancel", "20")
+    editor.prompt("one")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.cmd("AcpCancel")
+    editor.wait("require('acp').state().sessions[1].status == 'cancelling'")
+    editor.cmd("AcpCancel")
+    editor.wait("vim.fn.execute('messages'):find('is being cancelled already', 1, true)")
+    editor.prompt("two")
+    editor.wait("#require('acp').state().sessions[1].queue == 1")
+    editor.cmd("AcpCancel!")
+    editor.wait("vim.fn.execute('messages'):find('the queue is empty now', 1, true)")
+    assert editor.session(1)["status"] == "cancelling"

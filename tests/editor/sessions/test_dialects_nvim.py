@@ -1,0 +1,98 @@
+"""Agents built to other descriptions of ACP, in a real Neovim."""
+
+from __future__ import annotations
+
+from tests.support.editor import Editor
+
+
+def dialect(editor: Editor, name: str) -> str:
+    """What the agent speaks, as `:Acp info` says it."""
+    editor.cmd("Acp info")
+    editor.wait("vim.fn.bufexists('acp://info') == 1")
+    lines = editor.wait(
+        "#vim.fn.getbufline('acp://info', 1, '$') > 3 and vim.fn.getbufline('acp://info', 1, '$')"
+    )
+    start = next(at for at, line in enumerate(lines) if line.startswith(f"agent {name}:"))
+    found: str = next(line for line in lines[start:] if line.startswith("  dialect: "))
+    return found.removeprefix("  dialect: ")
+
+
+def test_messages_with_a_role_and_a_list_of_content(editor: Editor) -> None:
+    editor.agent("dialect_message")
+    end = editor.turn("hello")
+    assert (end["stop_reason"], end.get("error")) == ("end_turn", None)
+    assert editor.chat().count("You said hello.") == 1, "said once, not again at the end"
+    agent = editor.state()["agents"]["dialect_message"]
+    assert agent["info"] == {"name": "messenger", "title": "Messenger", "version": "3"}
+    assert "## Messenger" in editor.chat()
+    assert agent["protocol"] == 1
+    assert "serverInfo" in dialect(editor, "dialect_message")
+    editor.turn("silent")
+    assert "You said silent." in editor.chat(), "what stands only beside the stop reason is said"
+
+
+def test_typed_updates(editor: Editor) -> None:
+    editor.agent("dialect_typed")
+    end = editor.turn("search")
+    assert end["stop_reason"] == "end_turn"
+    session = editor.session()
+    assert session["id"] == "t1"
+    assert session["plan"] == [{"content": "Search", "priority": "medium", "status": "in_progress"}]
+    calls = [(call["id"], call["title"], call["status"]) for call in session["tool_calls"]]
+    assert calls == [("g1", "grep", "completed"), ("g2", "sed", "failed")]
+    chat = "\n".join(editor.chat())
+    assert "Typed words." in chat
+    assert "three hits" in chat
+    assert "no such file" in chat
+    assert editor.state()["agents"]["dialect_typed"]["protocol"] == 1
+    said = dialect(editor, "dialect_typed")
+    for trait in ("string protocolVersion", "session.id", 'updates "toolCall"', "stop reason"):
+        assert trait in said
+
+
+def test_a_cancel_that_is_a_request(editor: Editor) -> None:
+    traffic = editor.agent("dialect_typed")
+    editor.prompt("wait")
+    editor.wait("vim.tbl_contains(vim.fn.getbufline('acp://chat/1', 1, '$'), 'waiting')")
+    editor.cmd("AcpCancel")
+    assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
+    [cancel] = traffic.received("session/cancel")
+    assert "id" in cancel
+    editor.turn("go on")
+    assert "Typed words." in "\n".join(editor.chat())
+
+
+def test_an_error_as_a_stop_reason(editor: Editor) -> None:
+    editor.agent("dialect_typed")
+    end = editor.turn("fail")
+    assert end["error"] == "out of tokens"
+    assert "— out of tokens" in editor.chat()
+    assert editor.session()["status"] == "idle"
+
+
+def test_a_dialect_that_shows_in_the_first_update(editor: Editor) -> None:
+    editor.agent("dialect_late")
+    editor.turn("one")
+    assert "late words" in editor.chat()
+    editor.turn("two")
+    assert editor.chat().count("late words") == 2
+    assert dialect(editor, "dialect_late") == 'acp with updates "messageChunk"'
+
+
+def test_models_and_modes_as_they_once_were(editor: Editor) -> None:
+    traffic = editor.agent("dialect_models")
+    editor.turn("one")
+    [option] = editor.session()["options"]
+    assert (option["category"], option["currentValue"]) == ("model", "small")
+    assert editor.session()["modes"]["current"] == "ask"
+    editor.cmd("Acp model large")
+    assert traffic.wait_note("model") == "model large"
+    editor.wait("require('acp').state().sessions[1].options[1].currentValue == 'large'")
+    assert dialect(editor, "dialect_models") == "acp with modeId, models"
+
+
+def test_an_agent_that_speaks_the_protocol_has_no_dialect(editor: Editor) -> None:
+    editor.agent("hello")
+    editor.turn("hi")
+    assert dialect(editor, "hello") == "acp"
+    assert editor.state()["agents"]["hello"]["dialect"] == "acp"

@@ -1,0 +1,42 @@
+"""What the data of each event holds, literally (contract 6): a listener has nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.editor import Editor
+
+
+def told(editor: Editor, name: str) -> list[dict[str, Any]]:
+    """The data of every event of that name so far."""
+    return [event["data"] for event in editor.events(name)]
+
+
+def test_each_change_of_a_tool_calls_status_is_told_with_its_id(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("tool completed")
+    editor.wait_event("AcpToolCall", 3)
+    calls = told(editor, "AcpToolCall")
+    assert [call["status"] for call in calls] == ["pending", "in_progress", "completed"]
+    known = editor.session()["tool_calls"][0]["id"]
+    assert {(call["session"], call["id"]) for call in calls} == {(1, known)}
+
+
+def test_calls_of_one_frame_are_each_told_with_their_own_id(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("tools 20")
+    known = [call["id"] for call in editor.session()["tool_calls"]]
+    ended = [call for call in told(editor, "AcpToolCall") if call["status"] == "completed"]
+    assert [call["id"] for call in ended] == known
+    assert len(known) == 20
+
+
+def test_the_data_of_every_event_is_a_table(editor: Editor) -> None:
+    editor.lua(
+        "_G.kinds = {} vim.api.nvim_create_autocmd('User', { pattern = 'Acp*', "
+        "callback = function(args) _G.kinds[args.match] = type(args.data) end })"
+    )
+    editor.agent("script")
+    editor.turn("plan 1")
+    editor.wait("_G.kinds.AcpState and _G.kinds.AcpTurnEnd and _G.kinds.AcpPlan")
+    assert set(editor.lua("return vim.tbl_values(_G.kinds)")) == {"table"}

@@ -1,0 +1,120 @@
+"""What agents ask and tell beyond the protocol reaches the user's handlers (v1/extensibility)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+
+
+def answer(editor: Editor, line: str) -> dict[str, Any]:
+    """What the agent got for a request, as it says itself."""
+    agent = editor.traffic[-1]
+    method = line.partition(" ")[0]
+    count = len(agent.answers(method))
+    editor.turn(f"extension {line}")
+    frame = agent.answers(method)[count]
+    found: dict[str, Any] = frame["result"] if "result" in frame else frame["error"]
+    return found
+
+
+def handler(editor: Editor, name: str, body: str) -> None:
+    editor.lua(
+        "local name, body = ... require('acp').on_extension(name,"
+        " assert(loadstring('local params, context = ... ' .. body)))",
+        name,
+        body,
+    )
+
+
+def test_a_request_is_answered_by_its_handler(editor: Editor) -> None:
+    editor.agent("script")
+    handler(editor, "_my/sum", "return { sum = params.a + params.b, from = context }")
+    found = answer(editor, '_my/sum {"a":1,"b":2,"gone":null}')
+    context = {"agent": "script", "method": "_my/sum", "session": 1, "request": True}
+    assert found == {"sum": 3, "from": context}
+
+
+def test_a_handler_may_come_and_go_while_the_agent_runs(editor: Editor) -> None:
+    editor.agent("script")
+    assert answer(editor, "_my/x")["code"] == -32601
+    handler(editor, "_my/x", "return {}")
+    assert answer(editor, "_my/x") == {}
+    editor.lua("require('acp').on_extension('_my/x', nil)")
+    assert answer(editor, "_my/x")["code"] == -32601
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ("error('no way')", {"code": -32603, "message": "no way"}),
+        ("return nil, 'not now'", {"code": -32603, "message": "not now"}),
+        (
+            "return nil, { code = -32000, message = 'log in', data = { a = 1 } }",
+            {"code": -32000, "message": "log in", "data": {"a": 1}},
+        ),
+        ("return function() error('later') end", {"code": -32603, "message": "later"}),
+    ],
+)
+def test_a_handler_may_refuse(editor: Editor, body: str, error: dict[str, Any]) -> None:
+    editor.agent("script")
+    handler(editor, "_my/x", body)
+    assert answer(editor, "_my/x") == error
+
+
+def test_what_cannot_be_sent_is_an_error_of_the_handler(editor: Editor) -> None:
+    editor.agent("script")
+    handler(editor, "_my/x", "return { print }")
+    assert answer(editor, "_my/x")["code"] == -32603
+
+
+def test_a_handler_may_answer_later_and_once(editor: Editor) -> None:
+    editor.agent("script")
+    handler(
+        editor,
+        "_my/ask",
+        "return function(reply) _G.reply = reply end",
+    )
+    editor.prompt("extension _my/ask")
+    editor.wait("_G.reply ~= nil")
+    assert editor.traffic[-1].answers("_my/ask") == []
+    editor.lua("_G.reply({ word = 'yes' }) _G.reply({ word = 'no' })")
+    editor.wait_event("AcpTurnEnd")
+    assert [f["result"] for f in editor.traffic[-1].answers("_my/ask")] == [{"word": "yes"}]
+
+
+def test_a_notification_comes_after_the_text_before_it(editor: Editor) -> None:
+    editor.agent("script")
+    handler(
+        editor,
+        "_my/note",
+        "_G.seen = { params, context, vim.api.nvim_buf_get_lines("
+        "require('acp').state().sessions[1].chat_bufnr, 0, -1, false) }",
+    )
+    editor.turn('say before\nextension_told _my/note {"deep":{"list":[1,2]}}\nextension_told _o/t')
+    editor.wait("_G.seen ~= nil")
+    params, context, chat = editor.lua("return _G.seen")
+    assert params == {"sessionId": "s1", "deep": {"list": [1, 2]}}
+    assert context == {"agent": "script", "method": "_my/note", "session": 1, "request": False}
+    assert "before" in chat
+
+
+def test_an_error_in_a_notification_is_one_line(editor: Editor) -> None:
+    editor.agent("script")
+    handler(editor, "_my/note", "error('broken')")
+    editor.turn("extension_told _my/note\nsay after")
+    editor.wait("vim.fn.execute('messages'):find('_my/note handler: .*broken')")
+    assert "after" in editor.chat()
+
+
+def test_names_without_underscore_are_the_protocols(editor: Editor) -> None:
+    editor.agent("script")
+    message = editor.lua(
+        "local ok, why = pcall(require('acp').on_extension, 'my/x', print) return why"
+    )
+    assert message == "an extension's name starts with '_', not 'my/x'"
+    editor.turn("extension my/x")
+    assert json.dumps(-32601) in "".join(editor.chat())

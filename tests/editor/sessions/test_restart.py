@@ -1,0 +1,246 @@
+"""An agent's process is replaced: by the user, or because it died. The session goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.editor.sessions.test_sessions import MODES, agent
+from tests.support.editor import Editor
+from tests.support.picks import install, pick
+from tests.support.until import until
+
+
+@pytest.fixture
+def picker(editor: Editor) -> Editor:
+    install(editor)
+    return editor
+
+
+def restart(editor: Editor, count: int = 2) -> None:
+    """`:Acp restart`, and wait for the `count`-th opening of session 1."""
+    editor.cmd("Acp restart")
+    editor.wait_event("AcpSession", count)
+    editor.wait("require('acp').state().sessions[1].status == 'idle'")
+
+
+def test_resume_comes_first(picker: Editor) -> None:
+    traffic = agent(picker, {})
+    picker.turn("say one")
+    restart(picker)
+    assert picker.session(1)["id"] == "s1"
+    assert any("runs again; the session was resumed" in line for line in picker.chat(1))
+    assert not traffic.received("session/load")
+    picker.turn("say two")
+    assert [line for line in picker.chat(1) if line in ("one", "two")] == ["one", "two"]
+    assert len(traffic.pids()) == 2
+
+
+@pytest.mark.parametrize("scenario", ["stores", "stores_late"])
+def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor, scenario: str) -> None:
+    traffic = agent(picker, {}, without="resume", scenario=scenario)
+    picker.turn("say one")
+    restart(picker)
+    traffic.wait("session/load")
+    picker.turn("say two")
+    chat = picker.chat(1)
+    assert chat.count("say one") == 1
+    assert "answered" not in chat
+    assert [line for line in chat if line in ("one", "two")] == ["one", "two"]
+
+
+def test_else_a_new_session_with_the_reason(picker: Editor) -> None:
+    traffic = agent(picker, {}, without="resume loadSession")
+    picker.turn("say one")
+    restart(picker)
+    assert picker.session(1)["id"] == "s2"
+    assert any("can neither resume nor load" in line for line in picker.chat(1))
+    picker.turn("say two")
+    assert traffic.received("session/prompt")[1]["params"]["sessionId"] == "s2"
+
+
+def test_what_was_chosen_is_chosen_again(picker: Editor) -> None:
+    traffic = agent(picker, {}, new_session=MODES, mode="ask", options={"model": "small"})
+    picker.turn("say one")
+    picker.cmd("Acp mode code")
+    picker.cmd("Acp option fast true")
+    picker.wait("require('acp').state().sessions[1].options[2].currentValue == true")
+    restart(picker)
+    assert picker.session(1)["modes"]["current"] == "code"
+    assert [o["currentValue"] for o in picker.session(1)["options"]] == ["small", True]
+    assert [f["params"]["modeId"] for f in traffic.received("session/set_mode")] == ["code"] * 2
+
+
+def test_what_was_chosen_is_chosen_again_where_the_agent_tells_nothing_of_it(
+    picker: Editor,
+) -> None:
+    """The answers to `session/resume` and `session/load` may leave modes and options out."""
+    traffic = agent(picker, {}, new_session=MODES, scenario="stores_quietly")
+    picker.turn("say one")
+    picker.cmd("Acp mode code")
+    picker.cmd("Acp option fast true")
+    picker.wait("require('acp').state().sessions[1].options[2].currentValue == true")
+    restart(picker)
+    assert picker.session(1)["modes"]["current"] == "code"
+    assert picker.session(1)["options"][1]["currentValue"] is True
+    assert [f["params"]["modeId"] for f in traffic.received("session/set_mode")] == ["code"] * 2
+    assert len(traffic.received("session/set_config_option")) == 2
+
+
+def test_what_was_not_chosen_is_not_asked_for_again(picker: Editor) -> None:
+    traffic = agent(picker, {}, new_session=MODES, scenario="stores_quietly")
+    picker.turn("say one")
+    restart(picker)
+    assert not traffic.received("session/set_mode")
+    assert not traffic.received("session/set_config_option")
+
+
+def test_the_chat_stays_in_its_window_and_the_focus_where_it_was(picker: Editor) -> None:
+    agent(picker, {})
+    picker.turn("say one")
+    windows = picker.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_list_wins() }")
+    restart(picker)
+    picker.turn("say two")
+    assert windows == picker.lua(
+        "return { vim.api.nvim_get_current_win(), vim.api.nvim_list_wins() }"
+    )
+
+
+def test_every_session_of_the_agent_comes_back_and_no_other(picker: Editor) -> None:
+    first = agent(picker, {}, name="first")
+    picker.turn("say one")
+    picker.cmd("Acp new")
+    picker.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
+    other = picker.agent("script", name="other")
+    picker.cmd("Acp new")
+    picker.wait("(require('acp').state().sessions[3] or {}).status == 'idle'")
+    picker.cmd("Acp restart first")
+    picker.wait_event("AcpSession", 5)
+    resumed = [f["params"]["sessionId"] for f in first.received("session/resume")]
+    assert sorted(resumed) == ["s1", "s2"]
+    assert len(other.pids()) == 1
+
+
+def test_a_closed_session_stays_closed(picker: Editor) -> None:
+    agent(picker, {})
+    picker.turn("say one")
+    pick(picker, "Acp sessions", "say one", "close")
+    picker.wait("require('acp').state().sessions[1].status == 'closed'")
+    picker.cmd("Acp restart")
+    picker.wait_event("AcpAgentReady", 2)
+    assert picker.turn("say two")["session"] == 2
+    assert picker.session(1)["status"] == "closed"
+
+
+def test_stop_ends_the_process_and_the_next_prompt_starts_it(picker: Editor) -> None:
+    traffic = agent(picker, {})
+    picker.turn("say one")
+    picker.cmd("Acp stop")
+    picker.wait("require('acp').state().agents.stores.status == 'exited'")
+    assert picker.session(1)["status"] == "idle"
+    picker.turn("say two")
+    assert [line for line in picker.chat(1) if line in ("one", "two")] == ["one", "two"]
+    assert len(traffic.pids()) == 2
+
+
+def test_a_turn_that_is_cut_by_a_restart(picker: Editor) -> None:
+    traffic = agent(picker, {})
+    picker.prompt("wait_for_cancel")
+    picker.wait("require('acp').state().sessions[1].status == 'running'")
+    picker.prompt("say queued")
+    picker.wait("#require('acp').state().sessions[1].queue == 1")
+    restart(picker)
+    assert picker.session(1)["queue"] == ["say queued"]
+    assert picker.lines("acp://composer/1") == ["wait_for_cancel"]
+    assert picker.events("AcpTurnEnd")[0]["data"]["error"] == "stores was stopped"
+    picker.turn("say first")
+    assert picker.session(1)["queue"] == ["say queued"]
+    picker.cmd("Acp queue run")
+    picker.wait_event("AcpTurnEnd", 3)
+    assert traffic.prompts() == ["wait_for_cancel", "say first", "say queued"]
+
+
+def test_a_restart_while_nothing_runs_starts_the_agent(picker: Editor) -> None:
+    traffic = agent(picker, {})
+    assert picker.cmd("Acp restart") == "acp: no agent is running"
+    assert not traffic.pids()
+    picker.turn("say one")
+    picker.cmd("Acp stop")
+    picker.wait("require('acp').state().agents.stores.status == 'exited'")
+    restart(picker)
+    assert picker.session(1)["id"] == "s1"
+
+
+def test_an_agent_that_is_stopped_while_it_starts(editor: Editor) -> None:
+    editor.setup({"agent": "mute", "agents": {"mute": {"command": ["sleep", "100"]}}})
+    editor.prompt("hello")
+    until(lambda: any("sleep" in process.command for process in editor.processes()))
+    editor.cmd("Acp stop")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    assert editor.session(1)["error"] == "mute was stopped"
+    editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
+    assert editor.lines("acp://composer/1") == ["hello"]
+
+
+def test_a_wrong_answer_to_the_first_question_says_whose_it_is(editor: Editor) -> None:
+    code = """read line; echo '{"jsonrpc":"2.0","id":1,"result":[]}'; cat >/dev/null"""
+    editor.setup({"agent": "odd", "agents": {"odd": {"command": ["sh", "-c", code]}}})
+    editor.prompt("hello")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
+    assert editor.session(1)["error"].startswith("odd: initialize: ")
+
+
+def test_restarts_in_a_row_are_one(picker: Editor) -> None:
+    traffic = agent(picker, {})
+    picker.turn("say one")
+    picker.lua("for _ = 1, 3 do vim.cmd('Acp restart') end")
+    picker.wait_event("AcpSession", 2)
+    assert picker.state()["agents"]["stores"]["status"] == "ready"
+    picker.lua("for _ = 1, 3 do vim.cmd('Acp restart') end")
+    picker.wait_event("AcpSession", 3)
+    picker.turn("say two")
+    assert len(traffic.pids()) == 3
+
+
+def test_a_stop_ends_a_restart_that_is_under_way(picker: Editor) -> None:
+    traffic = agent(picker, {})
+    picker.turn("say one")
+    picker.lua("vim.cmd('Acp restart') vim.cmd('Acp stop')")
+    picker.wait("vim.fn.execute('messages'):find('stores is stopped', 1, true)")
+    assert picker.state()["agents"]["stores"]["status"] == "exited"
+    picker.turn("say two")
+    assert len(traffic.pids()) == 2
+
+
+def test_a_prompt_that_waited_for_a_restart_comes_back_when_it_is_stopped(editor: Editor) -> None:
+    command = ["sh", "-c", "trap '' TERM; cat >/dev/null; sleep 100 & wait"]
+    editor.setup({"agent": "mute", "agents": {"mute": {"command": command}}})
+    editor.setup({"timeouts": {"kill_s": 0.3}})
+    editor.prompt("hello")
+    until(lambda: any("cat" in process.command for process in editor.processes()))
+    editor.lua("vim.cmd('Acp restart') vim.cmd('Acp stop')")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
+    assert editor.lines("acp://composer/1") == ["hello"]
+
+
+def test_a_restart_waits_for_a_process_that_is_just_being_started(editor: Editor) -> None:
+    command = ["sh", "-c", "trap '' TERM; cat >/dev/null; sleep 100 & wait"]
+    editor.setup({"agent": "mute", "agents": {"mute": {"command": command}}})
+    editor.setup({"timeouts": {"kill_s": 0.3}})
+    editor.lua("require('acp').prompt('hello') vim.cmd('Acp restart') vim.cmd('Acp stop')")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
+    assert editor.lines("acp://composer/1") == ["hello"]
+    until(lambda: not any("cat" in process.command for process in editor.processes()))
+    assert len(editor.events("AcpAgentExit")) == 1
+
+
+def test_the_state_is_that_of_the_process_that_runs(picker: Editor) -> None:
+    """The end of one that was replaced comes after the start of the next."""
+    agent(picker, {})
+    picker.turn("say one")
+    picker.lua("vim.cmd('Acp stop') vim.cmd('Acp restart')")
+    picker.wait_event("AcpSession", 2)
+    picker.wait_event("AcpAgentExit")
+    picker.turn("say two")
+    assert picker.state()["agents"]["stores"]["status"] == "ready"

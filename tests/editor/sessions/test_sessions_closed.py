@@ -1,0 +1,73 @@
+"""Sessions that end: what their agent will not do, what is written for one that is closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.picks import install, pick
+from tests.support.silence import silent
+
+CLOSES: dict[str, Any] = {"sessionCapabilities": {"list": {}, "close": {}, "delete": {}}}
+CLOSED = "require('acp').state().sessions[1].status == 'closed'"
+
+
+@pytest.fixture
+def picker(editor: Editor) -> Editor:
+    install(editor)
+    return editor
+
+
+def test_a_session_that_the_agent_will_not_close_is_deleted(picker: Editor) -> None:
+    path = str(picker.home / "stored.json")
+    traffic = picker.agent("stores_nothing", path, capabilities=CLOSES)
+    picker.turn("say one")
+    pick(picker, "Acp sessions", "say one", "delete")
+    assert traffic.wait("session/delete")["params"] == {"sessionId": "s1"}
+    picker.wait(CLOSED)
+    picker.wait("vim.fn.execute('messages'):find('deleted: say one', 1, true)")
+
+
+def test_a_session_that_the_agent_will_not_close_is_closed_here(picker: Editor) -> None:
+    picker.errors_expected = True
+    path = str(picker.home / "stored.json")
+    picker.agent("stores_nothing", path, capabilities=CLOSES)
+    picker.turn("say one")
+    pick(picker, "Acp sessions", "say one", "close")
+    picker.wait(CLOSED)
+    picker.wait("vim.fn.execute('messages'):find('the disk is full', 1, true)")
+
+
+def test_what_is_written_for_a_closed_session_goes_to_one_new_one(picker: Editor) -> None:
+    picker.agent("stores", str(picker.home / "stored.json"))
+    picker.turn("say one")
+    pick(picker, "Acp sessions", "say one", "close")
+    picker.wait(CLOSED)
+    for text in ("say two", "say three"):
+        picker.lua("require('acp').prompt(..., { session = 1 })", text)
+    picker.wait_event("AcpTurnEnd", 3)
+    said = [line for line in picker.chat(2) if line in ("say two", "say three")]
+    assert said == ["say two", "say three"]
+    assert len(picker.state()["sessions"]) == 2
+    assert picker.messages().count("session 1 is closed, it goes to a new one") == 1
+
+
+def test_one_that_is_being_loaded_is_not_offered_again_until_that_has_ended(picker: Editor) -> None:
+    def titles() -> list[str]:
+        items: list[str] = pick(picker, "Acp sessions")[0]["items"]
+        return [item.split("  (")[0] for item in items]
+
+    path = str(picker.home / "stored.json")
+    loads = {"loadSession": True}
+    traffic = silent(picker, "session/load", "stores", path, capabilities=loads)
+    picker.turn("say one")
+    pick(picker, "Acp sessions", "say one", "close")
+    picker.wait(CLOSED)
+    pick(picker, "Acp sessions", "say one", "load")
+    traffic.wait("session/load")
+    assert titles() == ["say one"]
+    picker.cmd("Acp stop")
+    picker.wait("require('acp').state().sessions[2].status ~= 'starting'")
+    assert titles() == ["say one", "say one"]

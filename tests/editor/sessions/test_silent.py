@@ -1,0 +1,116 @@
+"""An agent that does not answer what a session waits for: the user is told, nothing is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+
+from acp_nvim.tasks import Tasks
+from tests.editor.sessions.test_sessions import MODES
+from tests.support.editor import Editor
+from tests.support.silence import answer, called, silent
+from tests.support.until import until
+
+STATUS = "require('acp').state().sessions[{n}].status == '{status}'"
+RESUMES = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
+LOADS = {"loadSession": True}
+
+
+def notices(editor: Editor) -> dict[int, str]:
+    """Titles by session."""
+    return {e["data"]["session"]: e["data"]["title"] for e in editor.events("AcpNotice")}
+
+
+def wait_status(editor: Editor, status: str, n: int = 1) -> None:
+    editor.wait(STATUS.format(n=n, status=status))
+
+
+def again(editor: Editor, n: int, method: str, capabilities: dict[str, Any]) -> None:
+    """A session of an agent that runs again and does not answer how it is to go on."""
+    store = str(editor.home / f"{called(method)}.json")
+    traffic = silent(editor, method, "stores", store, capabilities=capabilities)
+    editor.cmd("AcpPrompt! say before")
+    editor.wait(f"require('acp').state().sessions[{n}].stop_reason")
+    editor.cmd(f"Acp restart {called(method)}")
+    traffic.wait(method)
+
+
+def test_each_is_named_once_and_its_late_answer_counts(editor: Editor) -> None:
+    again(editor, 1, "session/resume", RESUMES)
+    again(editor, 2, "session/load", LOADS)
+    login = ("wants_login", str(editor.home / "logged-in"), "a", "session/new")
+    silent(editor, "initialize")
+    editor.cmd("AcpPrompt! three")
+    silent(editor, "session/new")
+    editor.cmd("AcpPrompt! four")
+    silent(editor, "authenticate", *login, auth_method="account")
+    editor.cmd("AcpPrompt! say five")
+    silent(editor, "session/set_mode", new_session={"modes": MODES["modes"]}, mode="code")
+    editor.cmd("AcpPrompt! six")
+    methods = ["session/resume", "session/load", "initialize", "session/new", "authenticate"]
+    methods.append("session/set_mode")
+    editor.wait_event("AcpNotice", len(methods), timeout=30)
+    for n, method in enumerate(methods, 1):
+        named = f"{called(method)} has not answered {method}"
+        way_out = "for 10 s; :Acp restart starts it anew"
+        assert notices(editor)[n].startswith(named)
+        assert notices(editor)[n].endswith(way_out)
+        assert sum(named in line and way_out in line for line in editor.chat(n)) == 1
+        assert editor.session(n)["status"] == "starting"
+        answer(editor, method)
+    for n in (1, 2):
+        wait_status(editor, "idle", n)
+    for n in (3, 4, 5, 6):
+        editor.wait(f"require('acp').state().sessions[{n}].stop_reason == 'end_turn'")
+    assert len(editor.events("AcpNotice")) == len(methods)
+
+
+@pytest.mark.parametrize("method", ["initialize", "session/new"])
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_a_restart_is_the_way_out_and_loses_no_prompt(
+    editor: Editor, method: str, cancelled: bool
+) -> None:
+    editor.setup({"timeouts": {"kill_s": 0.3}})
+    traffic = silent(editor, method)
+    for text in ("one", "two"):
+        editor.prompt(text)
+    traffic.wait(method)
+    if cancelled:
+        editor.cmd("AcpCancel")
+        editor.wait("vim.fn.execute('messages'):find('what waits goes on', 1, true)")
+    editor.cmd("Acp restart")
+    until(lambda: len(traffic.pids()) == 2, 10)
+    answer(editor, method)
+    if cancelled:
+        wait_status(editor, "idle")
+        assert (editor.session(1)["queue"], traffic.prompts()) == (["one", "two"], [])
+        editor.cmd("Acp queue run")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert traffic.prompts() == ["one", "two"]
+    assert not any("was stopped" in line for line in editor.chat(1))
+    assert editor.lua("return vim.fn.bufexists('acp://composer/1')") == 0
+
+
+def test_a_logout_waits_until_the_agent_has_started(editor: Editor) -> None:
+    traffic = silent(editor, "initialize", capabilities={"auth": {"logout": {}}})
+    editor.prompt("one")
+    traffic.wait("initialize")
+    editor.cmd("Acp logout")
+    answer(editor, "initialize")
+    traffic.wait("logout")
+
+
+async def test_who_is_quick_is_not_named() -> None:
+    told: list[str] = []
+    named = anyio.Event()
+    async with anyio.create_task_group() as group:
+        tasks = Tasks(group, lambda what, error: told.append(f"{what}: {error}"))
+        with tasks.if_slow(0.0, named.set):
+            await named.wait()
+        with tasks.if_slow(0.0, lambda: told.append("quick")):
+            pass
+        with pytest.raises(ValueError, match="its own"), tasks.if_slow(3600, lambda: None):
+            raise ValueError("its own")
+    assert told == []

@@ -1,0 +1,127 @@
+"""Wrong arguments of the Lua functions: one line that says what, and nothing else happens."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.until import until
+
+WRONG = [
+    ("prompt(nil)", "acp: prompt: the prompt is a text or a list of content blocks, not nil"),
+    ("prompt(12)", "acp: prompt: the prompt is a text or a list of content blocks, not 12"),
+    (
+        "prompt({ text = 'x' })",
+        "acp: prompt: the prompt is a text or a list of content blocks, not a table of names",
+    ),
+    ("prompt('x', 5)", "acp: prompt: opts is a table, not 5"),
+    (
+        "prompt('x', { sesion = 1 })",
+        "acp: prompt: unknown option 'sesion', did you mean 'session'?",
+    ),
+    ("prompt('x', { session = 'a' })", "acp: prompt: session is a number, not 'a'"),
+    ("prompt('x', { session = 99 })", "acp: no session 99"),
+    ("prompt('x', { attach = 'a' })", "acp: prompt: attach is a list of paths, not 'a'"),
+    ("prompt('x', { agent = 'ecko' })", "acp: unknown agent 'ecko', did you mean 'echo'?"),
+    ("prompt('x', { new = 1 })", "acp: prompt: new is true or false, not 1"),
+    ("prompt('x', { meta = 1 })", "acp: prompt: meta is a table, not 1"),
+    ("cancel('x')", "acp: cancel: session is a number, not 'x'"),
+    ("cancel(99)", "acp: no session 99"),
+    ("answer(nil)", "acp: answer: id is a decision's id, not nil"),
+    ("answer('d1', 5)", "acp: answer: choice is an optionId, or nil, not 5"),
+    ("answer('d1', 'x', 5)", "acp: answer: content is a table, not 5"),
+    ("answer('d1', 'x')", "acp: no pending decision d1"),
+]
+
+
+@pytest.mark.parametrize(("call", "line"), WRONG)
+def test_a_wrong_argument_is_named_in_one_line(editor: Editor, call: str, line: str) -> None:
+    editor.setup({"agents": {"echo": {"command": ["echo"]}}})
+    editor.lua("_G.told = {} vim.notify = function(m) table.insert(_G.told, m) end")
+    editor.lua(f"require('acp').{call}")
+    assert editor.lua("return _G.told") == [line]
+    assert editor.state()["host"] == "stopped"
+
+
+def test_nil_may_come_by_rpc(editor: Editor) -> None:
+    agent = editor.agent("script")
+    call = "require('acp')[...](select(2, ...))"
+    editor.lua(call, "prompt", "say one", None)
+    editor.wait_event("AcpTurnEnd")
+    editor.lua(call, "prompt", "say two", {"session": None, "new": None, "attach": None})
+    until(lambda: agent.prompts() == ["say one", "say two"])
+    editor.lua(call, "cancel", None)
+    assert "is a number" not in editor.messages()
+
+
+def test_a_remote_callers_nil_is_one(editor: Editor) -> None:
+    editor.agent("script")
+    editor.lua("require('acp').setup(...)", None)
+    editor.setup({})
+    editor.lua("require('acp').prompt(...)", "permission", None)
+    asked = editor.wait_event("AcpPermission")
+    editor.lua("require('acp').answer(...)", asked["id"], None, None)
+    assert editor.wait_event("AcpPermissionDone")["outcome"] == "cancelled"
+    editor.wait_event("AcpTurnEnd")
+    editor.lua("require('acp').prompt(...)", "wait_for_cancel", {"session": None})
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.lua("require('acp').cancel(...)", None)
+    assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
+
+
+def test_one_block_is_a_list_of_one(editor: Editor) -> None:
+    agent = editor.agent("script")
+    editor.lua("require('acp').prompt({ type = 'text', text = 'say alone' })")
+    editor.wait_event("AcpTurnEnd")
+    assert agent.prompts() == ["say alone"]
+
+
+def test_without_a_python_a_prompt_waits_in_the_composer(editor: Editor) -> None:
+    editor.setup({"python": "/nowhere/python"})
+    editor.lua("vim.notify = function() end")
+    editor.cmd("AcpPrompt say one")
+    assert editor.lines("acp://composer/1") == ["say one"]
+    editor.lua("require('acp').prompt('say two')")
+    assert editor.lines("acp://composer/1") == ["say two", "say one"]
+
+
+@pytest.mark.parametrize("blocks", ["{ type = 'text' }", "{ type = 'text', text = ' ' }", "' '"])
+def test_blocks_without_a_word_are_not_sent(editor: Editor, blocks: str) -> None:
+    agent = editor.agent("script")
+    editor.lua(f"require('acp').prompt({{ {blocks} }})")
+    editor.wait("vim.fn.execute('messages'):find('an empty prompt is not sent', 1, true)")
+    editor.turn("say one")
+    assert agent.prompts() == ["say one"]
+
+
+def test_a_session_is_not_of_another_agent(editor: Editor) -> None:
+    editor.agent("script", name="other")
+    agent = editor.agent("script")
+    editor.turn("say one")
+    editor.cmd("messages clear")
+    editor.lua("require('acp').prompt('say two', { session = 1, agent = 'other' })")
+    assert editor.messages() == "acp: session 1 is one of script, not of other"
+    editor.lua("require('acp').prompt('say two', { session = 1, agent = 'script' })")
+    editor.wait_event("AcpTurnEnd", 2)
+    assert agent.prompts() == ["say one", "say two"]
+
+
+def test_a_file_that_is_named_twice_goes_once(editor: Editor) -> None:
+    agent = editor.agent("script")
+    path = editor.write("a.txt", "one\n")
+    editor.lua(
+        "require('acp').prompt('say @a.txt', { attach = { 'a.txt', ... } })",
+        str(path),
+    )
+    editor.wait_event("AcpTurnEnd")
+    sent = agent.received("session/prompt")[0]["params"]["prompt"]
+    assert [block["type"] for block in sent] == ["text", "resource"]
+
+
+@pytest.mark.parametrize("block", ["{ text = 'x' }", "5", "{ type = 5 }"])
+def test_a_block_without_a_type_is_said_to_have_none(editor: Editor, block: str) -> None:
+    agent = editor.agent("script")
+    editor.lua(f"require('acp').prompt({{ 'say one', {block} }})")
+    line = "acp: prompt: block 2 is no content block: it has no type"
+    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", line)
+    assert not agent.prompts()

@@ -1,0 +1,143 @@
+"""Floats and tab pages in an order in which Neovim itself crashes: it does not with the plugin."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import ROOT, Editor
+from tests.support.processes import MARK, outlasting
+from tests.support.terminal import Terminal
+
+SESSION = "require('acp').state().sessions[1]"
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    """`make try` in a terminal, driven by keys."""
+    socket = tmp_path / "nvim.sock"
+    mark = uuid.uuid4().hex
+    home = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", MARK: mark, **home}
+    argv = [str(ROOT / ".ci/try"), "--listen", str(socket)]
+    found = Terminal(argv, cwd=ROOT, env=env, socket=socket)
+    yield found
+    found.close()
+    assert outlasting(mark, 10) == []
+
+
+def asked(terminal: Terminal) -> None:
+    """The tutor has asked for a permission; its question is in a float, the chat is hidden."""
+    terminal.wait(":AcpPrompt hello")
+    terminal.keys(":AcpPrompt hello\r")
+    terminal.wait_lua(f"#{SESSION}.permissions", "1")
+    terminal.keys(":Acp chat\r")
+    terminal.wait_gone("acp://chat")
+    terminal.keys("\x17w")
+    terminal.wait_lua("vim.bo.filetype", "acppermission")
+
+
+def test_a_proposal_is_opened_from_the_float_after_its_keys_were_looked_at(
+    terminal: Terminal,
+) -> None:
+    asked(terminal)
+    terminal.keys("g?")
+    terminal.wait("this list")
+    terminal.keys("q")
+    terminal.wait_gone("this list")
+    terminal.wait_lua("vim.bo.filetype", "acppermission")
+    terminal.keys("d")
+    terminal.wait_lua("#vim.api.nvim_list_tabpages()", "2")
+    terminal.keys(":Acp allow\r")
+    terminal.wait_lua("#vim.api.nvim_list_tabpages()", "1")
+    terminal.wait_lua(f"{SESSION}.status", "idle")
+    terminal.keys(":qa!\r")
+    assert terminal.wait_end() == 0
+
+
+# -- the same by other ways
+
+
+def in_float(editor: Editor, line: str) -> None:
+    """A question waits; the user is in its float, and has looked at its keys there."""
+    editor.agent("script")
+    editor.prompt(line)
+    editor.wait("#require('acp').state().sessions[1].permissions == 1")
+    editor.cmd("Acp chat")
+    editor.cmd("Acp permissions")
+    editor.wait("vim.bo.filetype == 'acppermission'")
+    editor.keys("g?")
+    editor.wait("vim.bo.filetype == ''")
+    editor.keys("q")
+    editor.wait("vim.bo.filetype == 'acppermission'")
+    # What makes Neovim crash: the float is the previous window as well.
+    assert editor.lua("return vim.fn.winnr('#') == vim.fn.winnr()")
+
+
+def is_well(editor: Editor, tabs: int) -> None:
+    editor.wait(f"#vim.api.nvim_list_tabpages() == {tabs}")
+    editor.keys("<C-w>p")
+    editor.cmd("wincmd w | redraw!")
+    editor.cmd("wincmd p | redraw!")
+
+
+@pytest.mark.parametrize("command", ["tabnew", "noautocmd tabnew", "tab split", "tab help"])
+def test_the_user_leaves_the_float_for_a_tab_page_of_their_own(
+    editor: Editor, command: str
+) -> None:
+    in_float(editor, "permission p1")
+    editor.cmd(command)
+    editor.cmd("Acp deny")
+    editor.wait_event("AcpTurnEnd")
+    editor.cmd("tabclose")
+    is_well(editor, 1)
+
+
+def test_the_review_is_opened_from_the_float(editor: Editor) -> None:
+    editor.agent("script")
+    path = editor.write("a.txt", "one\ntwo\n")
+    editor.turn(f"replace {path} one uno")
+    in_float(editor, "permission p1")
+    editor.cmd(f"Acp review {path}")
+    editor.wait("#vim.api.nvim_list_tabpages() == 2")
+    editor.cmd("Acp deny")
+    editor.wait_event("AcpTurnEnd", 2)
+    editor.cmd("tabclose")
+    is_well(editor, 1)
+
+
+def test_a_float_whose_buffer_is_deleted_from_another_tab_page(editor: Editor) -> None:
+    in_float(editor, "permission p1")
+    editor.cmd("tabnew")
+    editor.lua(
+        "for _, b in ipairs(vim.api.nvim_list_bufs()) do"
+        " if vim.bo[b].filetype == 'acppermission' then"
+        " vim.api.nvim_buf_delete(b, { force = true }) end end"
+    )
+    editor.cmd("tabprevious")
+    editor.cmd("Acp deny")
+    editor.wait_event("AcpTurnEnd")
+    is_well(editor, 2)
+
+
+def test_leaving_and_coming_back_leaves_the_user_in_the_float(editor: Editor) -> None:
+    """Only the window that CTRL-W p leads to is another one."""
+    editor.setup({"chat": {"layout": "float"}})
+    editor.agent("hello")
+    editor.turn("hello")
+    editor.wait("vim.fn.bufwinid('acp://chat/1') > 0")
+    editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
+    editor.keys("g?")
+    editor.wait("vim.bo.filetype == ''")
+    editor.keys("q")
+    editor.wait("vim.bo.filetype == 'acpchat'")
+    editor.cmd("tabnew")
+    editor.cmd("tabprevious")
+    assert editor.lua("return vim.bo.filetype") == "acpchat"
+    editor.keys("<C-w>p")
+    assert editor.lua("return vim.bo.filetype") == ""
+    is_well(editor, 2)

@@ -1,0 +1,174 @@
+"""What an agent's write leaves alone beside its hunks: folds, marks, cursors and views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.livefiles import Live
+
+LINES = [f"line {n}" for n in range(1, 41)]
+
+SETUP = """
+vim.cmd('silent! only!')
+for _, at in ipairs({ { 11, 12 }, { 12, 20 }, { 8, 9 } }) do
+  vim.cmd('split')
+  vim.cmd('setlocal foldmethod=manual scrolloff=0 | normal! zE')
+  vim.cmd('11,15fold')
+  vim.fn.winrestview({ topline = at[1], lnum = at[2], col = 3 })
+end
+vim.cmd('normal! zR')
+for n, lnum in ipairs({ 10, 11, 15, 16 }) do
+  vim.api.nvim_buf_set_mark(0, string.char(96 + n), lnum, 2, {})
+end
+vim.cmd.redraw()
+"""
+
+LOOK = """
+local lines = vim.api.nvim_buf_get_lines(0, 0, -1, true)
+local found = { marks = {}, windows = {} }
+for n = 1, 4 do
+  local at = vim.api.nvim_buf_get_mark(0, string.char(96 + n))
+  found.marks[n] = { lines[at[1]] or '', at[2] }
+end
+for i = 1, 3 do
+  vim.api.nvim_win_call(vim.fn.win_getid(i), function()
+    local folded = {}
+    for lnum, line in ipairs(lines) do
+      folded[#folded + 1] = vim.fn.foldlevel(lnum) > 0 and line or nil
+    end
+    local view = vim.fn.winsaveview()
+    found.windows[i] = {
+      folded = folded,
+      closed = vim.fn.foldclosed(vim.fn.search('line 12$', 'nw')) > 0,
+      top = lines[view.topline],
+      line = lines[view.lnum],
+      col = view.col,
+    }
+  end)
+end
+return found
+"""
+
+CHANGES: dict[str, tuple[int, int, list[str]]] = {
+    "a line above the fold": (10, 10, ["new"]),
+    "lines above the fold": (10, 10, ["new", "more"]),
+    "a line above its last one": (14, 14, ["new"]),
+    "a line below its first one": (11, 11, ["new"]),
+    "a line below it": (15, 15, ["new"]),
+    "its first line, in place": (10, 11, ["line 11 and more"]),
+    "its first line, by several": (10, 11, ["one", "two", "three"]),
+    "the line above and its first": (9, 11, ["one", "two", "three"]),
+    "its last line, in place": (14, 15, ["line 15 and more"]),
+    "its last lines, by one": (13, 15, ["one"]),
+    "without the line above it": (9, 10, []),
+    "without its first line": (10, 11, []),
+    "without its last line": (14, 15, []),
+    "without a line above a view": (7, 8, []),
+}
+"""Rows [first, last) and what stands there afterwards; the fold is of rows 10 to 14."""
+
+
+@pytest.fixture
+def live(editor: Editor) -> Live:
+    return Live(editor)
+
+
+def opened(live: Live, name: str = "a.txt") -> str:
+    """A file in three windows with a manual fold, closed in two of them."""
+    live.editor.write(name, text(LINES))
+    live.editor.open(name)
+    live.editor.lua(SETUP)
+    live.read(name)
+    return name
+
+
+def text(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def beside(seen: dict[str, Any], hunk: set[str], before: dict[str, Any]) -> dict[str, Any]:
+    """What was seen, without what lay in the hunk before."""
+    windows = [
+        {
+            "folded": [line for line in now["folded"] if line in LINES and line not in hunk],
+            "closed": now["closed"],
+            "top": now["top"] if old["top"] not in hunk else None,
+            "at": (now["line"], now["col"]) if old["line"] not in hunk else None,
+        }
+        for old, now in zip(before["windows"], seen["windows"], strict=True)
+    ]
+    both = zip(before["marks"], seen["marks"], strict=True)
+    return {"windows": windows, "marks": [now for old, now in both if old[0] not in hunk]}
+
+
+def test_what_is_beside_a_hunk_stays(live: Live) -> None:
+    for number, (what, (first, last, lines)) in enumerate(CHANGES.items()):
+        name = opened(live, f"{number}.txt")
+        before = live.editor.lua(LOOK)
+        live.write(name, text([*LINES[:first], *lines, *LINES[last:]]))
+        after = live.editor.lua(LOOK)
+        hunk = set(LINES[first:last])
+        assert [window["closed"] for window in before["windows"]].count(True) == 2
+        assert beside(after, hunk, before) == beside(before, hunk, before), what
+
+
+def test_what_is_put_above_a_fold_is_not_in_it(live: Live) -> None:
+    name = opened(live)
+    live.write(name, text([*LINES[:10], "new", *LINES[10:]]))
+    folded = [window["folded"] for window in live.editor.lua(LOOK)["windows"]]
+    assert folded == [LINES[10:15]] * 3
+
+
+def test_the_cursor_in_the_first_line_of_a_fold_goes_with_its_text(live: Live) -> None:
+    name = opened(live)
+    live.editor.lua("vim.api.nvim_win_set_cursor(0, { 11, 5 })")
+    live.write(name, text(LINES).replace("line 11", "a longer line 11"))
+    assert live.editor.lua("return vim.fn.getline('.'):sub(vim.fn.col('.'))") == "11"
+    live.write(name, text(LINES).replace("line 11", "11"))
+    assert live.editor.lua("return vim.fn.getline('.'):sub(vim.fn.col('.'))") == "11"
+
+
+MARKS = """
+local ns = vim.api.nvim_create_namespace('test')
+for col = 0, 7 do
+  for _, right in ipairs({ true, false }) do
+    vim.api.nvim_buf_set_extmark(0, ns, 10, col, { right_gravity = right })
+  end
+  vim.api.nvim_buf_set_extmark(0, ns, 10, 0, { end_col = col, hl_group = 'Error' })
+  vim.api.nvim_buf_set_extmark(0, ns, 9, 1, { end_row = 10, end_col = col })
+  vim.api.nvim_buf_set_extmark(0, ns, 10, col, { end_row = 11, end_col = 2, sign_text = 'E' })
+end
+local column = { virt_text = { { 'here', 'Error' } }, virt_text_win_col = 50 }
+vim.api.nvim_buf_set_extmark(0, ns, 10, 2, column)
+"""
+
+MARKED = """
+local ns = vim.api.nvim_create_namespace('test')
+return vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })
+"""
+
+
+@pytest.mark.parametrize("changed", ["line 11!", "line, a number: 11", "1", "line", "lime 11", "x"])
+def test_extmarks_in_the_first_line_of_a_fold_are_as_without_it(live: Live, changed: str) -> None:
+    marked = []
+    for name in ("folded.txt", "flat.txt"):
+        opened(live, name)
+        if name == "flat.txt":
+            live.editor.lua("vim.cmd('windo normal! zE')")
+        live.editor.lua(MARKS)
+        live.write(name, text(LINES).replace("line 11", changed))
+        marked.append(sorted(live.editor.lua(MARKED)))
+        folded = live.editor.lua("return vim.fn.foldlevel(11)")
+        assert folded == (name == "folded.txt")
+    assert marked[0] == marked[1]
+
+
+def test_characters_at_a_fold_are_written_as_they_are(live: Live) -> None:
+    name = opened(live)
+    content = text([*LINES[:10], "a\0b", "\xe9", *LINES[11:]])
+    live.write(name, content)
+    assert live.read(name) == content
+    assert live.bytes(name) == content.encode()

@@ -1,0 +1,267 @@
+"""Follow-along in a real Neovim: one window, no focus, and never against the user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front import HOST, RECORD_NOTIFY, Start, told
+from tests.support.review import apply
+
+STATUS = "return (require('acp.ui.follow').status())"
+PLACE = """
+local _, win = require('acp.ui.follow').status()
+local b = vim.api.nvim_win_get_buf(win)
+return vim.fs.basename(vim.api.nvim_buf_get_name(b)) .. ':' .. vim.api.nvim_win_get_cursor(win)[1]
+"""
+COUNT = """
+_G.fired = {}
+vim.api.nvim_create_autocmd({'WinEnter', 'WinLeave', 'BufEnter', 'BufReadPost', 'FileType'}, {
+  callback = function(args) table.insert(_G.fired, args.event) end,
+})
+"""
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """Two windows: on the left the followed one on a.txt, on the right the user's on mine.txt."""
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, 24))
+    for name in ("a.txt", "b.txt", "mine.txt"):
+        editor.write(name, "".join(f"{name} {n}\n" for n in range(1, 101)))
+    for command in ("edit a.txt", "Acp follow", "set splitright", "vsplit mine.txt"):
+        editor.cmd(command)
+    assert editor.lua(STATUS) == "following"
+    return editor
+
+
+def at(editor: Editor, name: str, line: int | None) -> None:
+    """The agent works here."""
+    apply(editor, ["location", 1, str(editor.work / name), line])
+
+
+def wait_place(editor: Editor, place: str) -> None:
+    editor.wait(PLACE.replace("return vim", f"return {place!r} == vim"))
+
+
+def settle(editor: Editor) -> None:
+    """Let the time pass in which a place told before would have been shown."""
+    editor.lua("_G.passed = nil vim.defer_fn(function() _G.passed = true end, 150)")
+    editor.wait("_G.passed")
+
+
+def test_the_window_shows_where_the_agent_works_and_the_focus_stays(front: Editor) -> None:
+    windows = front.lua("return vim.api.nvim_tabpage_list_wins(0)")
+    front.lua(COUNT)
+    at(front, "b.txt", 50)
+    wait_place(front, "b.txt:50")
+    assert front.lua("return vim.fn.expand('%:t') .. vim.fn.line('.')") == "mine.txt1"
+    assert front.lua("return vim.api.nvim_tabpage_list_wins(0)") == windows
+    assert front.lua("return vim.fn.bufname('#')") == "a.txt"
+    assert (
+        front.lua("return vim.tbl_filter(function(e) return e:match('^Win') end, _G.fired)") == []
+    )
+    front.wait_screen("b.txt 50")
+    front.keys("<C-w>w")
+    front.keys("<C-o>")
+    assert front.lua("return vim.fn.expand('%:t')") == "a.txt"
+
+
+def test_the_line_flashes_for_a_moment(front: Editor) -> None:
+    at(front, "a.txt", 7)
+    wait_place(front, "a.txt:7")
+    marks = (
+        "local b = vim.fn.bufnr('a.txt') return vim.api.nvim_buf_get_extmarks(b, "
+        "vim.api.nvim_create_namespace('acp.follow'), 0, -1, {})"
+    )
+    assert [mark[1] for mark in front.lua(marks)] == [6]
+    front.wait(marks.replace("return", "return 0 == #"))
+
+
+def test_of_many_places_the_last_is_shown(front: Editor) -> None:
+    front.lua(COUNT)
+    for line in range(1, 60):
+        at(front, "b.txt" if line % 2 else "a.txt", line)
+    wait_place(front, "b.txt:59")
+    reads = "return #vim.tbl_filter(function(e) return e == 'BufReadPost' end, _G.fired)"
+    assert front.lua(reads) == 1
+    at(front, "b.txt", None)
+    settle(front)
+    wait_place(front, "b.txt:59")
+
+
+@pytest.mark.parametrize("keys", ["j", "x", "ihello<Esc>", "<C-e>", ":edit mine.txt<CR>", "gg"])
+def test_it_waits_for_the_user_and_goes_on_by_the_command(front: Editor, keys: str) -> None:
+    at(front, "a.txt", 30)
+    wait_place(front, "a.txt:30")
+    front.keys("<C-w>w")
+    assert front.lua(STATUS) == "following"
+    front.keys(keys)
+    front.wait(f"{STATUS} == 'paused'".replace("return ", ""))
+    place = front.lua(PLACE)
+    at(front, "b.txt", 3)
+    settle(front)
+    assert front.lua(PLACE) == place
+    front.wait_screen("acp waits")
+    front.cmd("Acp follow")
+    at(front, "b.txt", 4)
+    wait_place(front, "b.txt:4")
+
+
+def test_what_moves_the_cursor_otherwise_does_not_stop_it(front: Editor) -> None:
+    front.keys("<C-w>w")
+    at(front, "a.txt", 30)
+    wait_place(front, "a.txt:30")
+    front.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 0, false, {'new', 'new'})")
+    front.keys(":echo 1<CR>")
+    front.keys("<C-w>w")
+    front.keys("5j")
+    assert front.lua(STATUS) == "following"
+    assert front.lua(PLACE) == "a.txt:32"
+
+
+def test_the_command_again_ends_it_and_leaves_no_trace(front: Editor) -> None:
+    at(front, "b.txt", 5)
+    wait_place(front, "b.txt:5")
+    front.keys("<C-w>w")
+    front.wait_screen("acp follows")
+    front.cmd("Acp follow")
+    assert front.lua(STATUS) is None
+    assert front.lua("return {vim.wo.winbar, vim.w.acp_follow == nil}") == ["", True]
+    for command in ("buffer a.txt", "split", "buffer b.txt", "new a.txt"):
+        front.cmd(command)
+        assert front.lua("return vim.wo.winbar") == ""
+    at(front, "a.txt", 50)
+    settle(front)
+    assert not any("acp follows" in row for row in front.screen())
+
+
+def test_the_users_winbar_stays_beside_the_label(front: Editor) -> None:
+    front.keys("<C-w>w")
+    front.cmd("Acp follow")
+    front.cmd("setlocal winbar=mine")
+    front.cmd("Acp follow")
+    front.wait_screen("acp follows")
+    assert front.lua("return vim.wo.winbar:match('mine$')") == "mine"
+    at(front, "b.txt", 5)
+    wait_place(front, "b.txt:5")
+    front.cmd("Acp follow")
+    front.cmd("buffer a.txt")
+    assert front.lua("return vim.wo.winbar") == "mine"
+
+
+def test_what_cannot_be_shown_is_left_out(front: Editor, tmp_path: Path) -> None:
+    for path in (front.work, front.work / "none.txt"):
+        apply(front, ["location", 1, str(path), 1])
+        settle(front)
+    assert front.lua(PLACE) == "a.txt:1"
+    assert front.lua("return vim.fn.bufexists(...)", str(front.work / "none.txt")) == 0
+
+
+def test_unsaved_edits_stay_when_the_window_goes_on(front: Editor) -> None:
+    front.cmd("set nohidden")
+    front.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 1, false, {'edited'})")
+    at(front, "b.txt", 5)
+    wait_place(front, "b.txt:5")
+    lines = "return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, 1, false)"
+    assert front.lua(lines) == ["edited"]
+
+
+def test_places_wait_while_neovim_takes_no_buffers(front: Editor) -> None:
+    front.keys("q:")
+    at(front, "b.txt", 5)
+    settle(front)
+    front.keys(":q<CR>")
+    wait_place(front, "b.txt:5")
+
+
+def test_a_closed_window_follows_no_more(front: Editor) -> None:
+    at(front, "b.txt", 5)
+    front.cmd("only")
+    settle(front)
+    assert front.lua(STATUS) is None
+    assert front.lua("return vim.fn.expand('%:t')") == "mine.txt"
+
+
+def test_only_the_current_session_is_followed(front: Editor) -> None:
+    apply(front, ["state", ["current"], 2])
+    at(front, "b.txt", 5)
+    settle(front)
+    assert front.lua(PLACE) == "a.txt:1"
+
+
+def test_the_command_turns_it_off_from_any_window(front: Editor) -> None:
+    assert front.lua("return vim.fn.expand('%:t')") == "mine.txt"
+    front.cmd("Acp follow")
+    assert front.lua(STATUS) is None
+    assert told(front) == ["acp: follow-along is off"]
+    assert not any("acp follows" in row for row in front.screen())
+    at(front, "b.txt", 5)
+    settle(front)
+    shown = "vim.tbl_map(function(w) return vim.fn.bufname(vim.api.nvim_win_get_buf(w)) end, ...)"
+    names = front.lua(f"return {shown.replace('...', 'vim.api.nvim_tabpage_list_wins(0)')}")
+    assert sorted(names) == ["a.txt", "mine.txt"]
+    front.cmd("Acp follow")
+    at(front, "b.txt", 5)
+    wait_place(front, "b.txt:5")
+    assert front.lua("return vim.fn.expand('%:t')") == "b.txt", "now it is the current one"
+
+
+def test_a_window_of_ours_turns_it_off_and_cannot_follow(front: Editor) -> None:
+    front.cmd("Acp info")
+    apply(front, ["show", "acp://info", "acpinfo", ["text"]])
+    front.cmd("wincmd b")
+    assert front.lua("return vim.bo.filetype") == "acpinfo"
+    front.cmd("Acp follow")
+    assert front.lua(STATUS) is None
+    front.cmd("Acp follow")
+    assert told(front)[-1] == "acp: a window of acp cannot follow"
+    assert front.lua(STATUS) is None
+
+
+def paused(front: Editor) -> None:
+    """The user works in the followed window."""
+    at(front, "a.txt", 30)
+    wait_place(front, "a.txt:30")
+    front.keys("<C-w>w")
+    front.keys("j")
+    front.wait(f"{STATUS} == 'paused'".replace("return ", ""))
+
+
+def test_one_that_waits_goes_on_from_a_window_of_ours(front: Editor) -> None:
+    paused(front)
+    front.cmd("Acp info")
+    apply(front, ["show", "acp://info", "acpinfo", ["text"]])
+    front.cmd("wincmd b")
+    front.cmd("Acp follow")
+    assert front.lua(STATUS) == "following"
+    at(front, "b.txt", 5)
+    wait_place(front, "b.txt:5")
+
+
+def test_while_one_waits_the_command_lets_the_current_window_follow(front: Editor) -> None:
+    paused(front)
+    front.keys("<C-w>w")
+    front.cmd("Acp follow")
+    at(front, "b.txt", 5)
+    wait_place(front, "b.txt:5")
+    assert front.lua("return vim.fn.expand('%:t')") == "b.txt"
+
+
+def test_the_option_follows_from_the_first_prompt(edit: Start) -> None:
+    editor = edit(screen=(100, 24))
+    path = editor.write("a.txt", "".join(f"{n}\n" for n in range(1, 101)))
+    other = editor.write("b.txt", "text\n")
+    editor.setup({"follow": True})
+    editor.agent("script")
+    editor.open(other)
+    editor.turn(f"read {path}")
+    wait_place(editor, "a.txt:1")
+
+
+def test_each_place_of_a_tool_call_is_told_once(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("tool_contents")
+    places = [(e["data"]["path"], e["data"].get("line")) for e in editor.events("AcpLocation")]
+    assert places == [("/tmp/old.txt", 2), ("/tmp/new.txt", None)]

@@ -1,0 +1,267 @@
+"""Options, highlights, messages and the statusline of the front."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import ROOT, Editor
+from tests.support.front import HOST, RECORD_NOTIFY, Start, last, permission, sent, session, told
+from tests.support.rpc import EditorError
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor whose host is a record, with notifications recorded as well."""
+    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
+
+
+def test_all_mistakes_are_reported_at_once_with_the_nearest_name(front: Editor) -> None:
+    wrong = {
+        "agnet": "x",
+        "chat": {"layuot": "right", "size": "big", "layout": "left"},
+        "files": {"save": "alwys"},
+        "keymaps": {"composer": {"gz": "sned"}, "chta": {}},
+        "permission": {"rules": [{"action": "permit"}]},
+        "agents": {"mine": {"comand": ["x"]}},
+    }
+    front.lua("require('acp').setup(...)", wrong)
+    (text,) = told(front)
+    for name in (
+        "'agent'",
+        "'chat.layout'",
+        "'chat.size'",
+        "'always'",
+        "'send'",
+        "'keymaps.chat'",
+        "rules",
+        "'agents.mine.command'",
+    ):
+        assert name in text, text
+    assert len(front.lua("return require('acp.config').mistakes")) == 8
+    assert front.lua("return require('acp.config').get().chat.layout") == "left"
+    assert front.lua("return require('acp.config').get().chat.size") == pytest.approx(0.4)
+
+
+def test_every_mistake_in_an_agent_and_in_a_rule_is_reported(front: Editor) -> None:
+    rules = [{"action": "deny"}, {"acton": "allow", "kind": 3}, {"action": "alow"}, {"path": "x"}]
+    agents = {
+        "mine": {"comand": ["x"], "evn": {}, "cwd": 3},
+        "bare": {"cwd": "/"},
+        "good": {"command": ["y"]},
+    }
+    front.lua("require('acp').setup(...)", {"agents": agents, "permission": {"rules": rules}})
+    mistakes = front.lua("return require('acp.config').mistakes")
+    assert mistakes == [
+        "option 'agents.bare' should be a table with 'command'",
+        "option 'agents.mine.cwd' should be a string",
+        "option 'permission.rules[2].kind' should be a string or a list",
+        (
+            "option 'permission.rules[3].action' should be one of 'allow', 'deny', 'ask',"
+            " did you mean 'allow'?"
+        ),
+        "option 'permission.rules[4]' should be a table with 'action'",
+        "unknown option 'agents.mine.comand', did you mean 'agents.mine.command'?",
+        "unknown option 'agents.mine.evn', did you mean 'agents.mine.env'?",
+        "unknown option 'permission.rules[2].acton', did you mean 'permission.rules[2].action'?",
+    ]
+    names = front.lua("return require('acp.config').agent_names()")
+    assert "good" in names
+    assert "mine" not in names
+    assert front.lua("return #require('acp.config').get().permission.rules") == 0
+
+
+def test_mistakes_at_the_start_leave_no_prompt_behind(edit: Start) -> None:
+    wrong = "{ agnet = 1, fles = 2, chat = 3, keymaps = 4 }"
+    front = edit(init=f"{HOST} require('acp').setup({wrong})", screen=(70, 20))
+    front.wait("vim.fn.execute('messages'):find('agnet', 1, true)")
+    assert front.rpc.mode()["blocking"] is False
+    assert "4 mistakes" in front.messages()
+    assert "'fles', did you mean 'files'" in front.messages()
+
+
+def test_a_notifier_that_passes_on_leaves_no_prompt_behind(edit: Start) -> None:
+    passes_on = "local own = vim.notify vim.notify = function(...) return own(...) end"
+    front = edit(init=HOST + passes_on, screen=(70, 20))
+    front.lua("require('acp').setup(...)", {"agnet": 1, "fles": 2})
+    assert front.rpc.mode()["blocking"] is False
+    assert "'agnet'" in front.messages()
+    front.lua("for i = 1, 3 do require('acp.base.notify').echo('warn', ('word '):rep(30)) end")
+    assert front.rpc.mode()["blocking"] is False
+
+
+def test_users_agents_are_merged_over_the_presets(front: Editor) -> None:
+    front.lua(
+        "require('acp').setup(...)",
+        {
+            "agent": "claude",
+            "agents": {"claude": {"env": {"A": "b"}}, "mine": {"command": ["x"]}, "pi": False},
+        },
+    )
+    agents = front.lua("return require('acp.config').for_host().agents")
+    assert agents["claude"]["command"] == ["claude-agent-acp"]
+    assert agents["claude"]["env"] == {"A": "b"}
+    assert agents["mine"]["command"] == ["x"]
+    assert "pi" not in agents
+    assert last(front)[0] == "setup"
+
+
+def test_keymaps_false_takes_all_keys_away(front: Editor) -> None:
+    front.lua("require('acp').setup({ keymaps = false })")
+    front.cmd("AcpPrompt")
+    assert front.lua("return vim.api.nvim_buf_get_keymap(0, 'n')") == []
+
+
+def test_every_colour_that_is_drawn_is_defined(front: Editor) -> None:
+    front.lua("require('acp.ui.highlights').define()")
+    drawn: set[str] = set()
+    for path in [*(ROOT / "acp_nvim/render").glob("*.py"), *(ROOT / "lua").glob("**/*.lua")]:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".py" or path.name not in ("types.lua", "notify.lua"):
+            drawn |= set(re.findall(r"""["'](Acp[A-Z][A-Za-z]*)["']""", text))
+    events = {"AcpState", "AcpTurnEnd", "AcpPermission", "AcpElicitation", "AcpPrompt", "AcpFollow"}
+    events |= {"AcpReview", "AcpTurnStart", "AcpPermissionDone", "AcpToolCall"}
+    defined = set(front.lua("return vim.tbl_keys(require('acp.ui.highlights').groups)"))
+    assert drawn - events <= defined
+    assert front.lua("return vim.api.nvim_get_hl(0, { name = 'AcpUser' }).link") == "Title"
+
+
+def test_changes_are_announced_at_most_once_in_30_ms(front: Editor) -> None:
+    front.lua(
+        "_G.at, _G.last = {}, nil "
+        "vim.api.nvim_create_autocmd('User', { pattern = 'AcpState', callback = function() "
+        "table.insert(_G.at, vim.uv.hrtime()) _G.last = require('acp').state().current end })"
+    )
+    for n in range(150):
+        front.lua(
+            "require('acp.base.state').set({'current'}, ...) require('acp.base.state').changed()"
+            " vim.uv.sleep(1)",
+            n,
+        )
+    front.wait("_G.last == 149")
+    at = front.lua("return _G.at")
+    assert len(at) > 2
+    assert min(b - a for a, b in pairwise(at)) >= 30e6
+
+
+def test_a_prompt_for_a_session_that_is_not_there_is_an_error(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp').prompt('x', { session = 2 })")
+    before = len(sent(front))
+    front.lua("pcall(require('acp').prompt, 'x', { session = 9 })")
+    assert len(sent(front)) == before
+    assert "no session 9" in told(front)[-1]
+
+
+def test_what_cannot_be_seen_is_spelled_out_on_one_line(edit: Start) -> None:
+    """As `render/text.py` does; a NUL is no reason for an error of Vim's own functions."""
+    front = edit()
+    text = "a\0b\x1b[31m\u202ec\u200b\x9bd\ufeff\u2066\r\n e\tf é😀\u200d"
+    shown = front.lua("return require('acp.base.notify').one_line(...)", text)
+    assert shown == "a^@b^[[31m<U+202E>c<U+200B><U+009B>d<U+FEFF><U+2066> e f é😀\u200d"
+
+
+def test_a_message_is_one_line_that_never_asks_for_enter(edit: Start) -> None:
+    front = edit(init=HOST, screen=(60, 20))
+    for number in range(3):
+        front.lua(
+            "require('acp.base.notify').echo('warn', ...)",
+            f"{number} long\nand\x1b[31m longer " + "漢字" * 60,
+        )
+        assert front.rpc.mode()["blocking"] is False
+    assert "^[" in front.messages()
+
+
+def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
+    front = edit(init=HOST, screen=(60, 20))
+    front.keys(":echo 'typ")
+    front.lua("require('acp.base.notify').echo('info', 'later')")
+    assert front.lua("return vim.fn.getcmdline()") == "echo 'typ"
+    front.keys("<Esc>")
+    front.wait("vim.fn.execute('messages'):find('acp: later', 1, true)")
+
+
+def test_turn_ends_are_told_only_without_focus(front: Editor) -> None:
+    front.lua("require('acp.base.notify').watch()")
+    end = (
+        "vim.api.nvim_exec_autocmds('User', {pattern = 'AcpTurnEnd',"
+        " data = {session = 1, stop_reason = 'end_turn'}})"
+    )
+    front.lua(end)
+    assert told(front) == []
+    front.lua("package.loaded['acp.base.notify'] = nil")
+    front.lua("vim.api.nvim_exec_autocmds('FocusLost', {})")
+    front.lua("require('acp.base.notify').watch()")
+    front.lua(end)
+    assert told(front) == ["acp: session 1: the turn has ended"]
+
+
+def test_statusline(front: Editor) -> None:
+    assert front.lua("return require('acp').statusline()") == ""
+    session(front, status="running", permissions=[permission("p1")])
+    assert front.lua("return require('acp').statusline()") == "claude running 1? 34k/200k"
+    session(front, usage={"used": 34_000, "size": 0})
+    assert front.lua("return require('acp').statusline()").endswith(" 34k")
+    assert sent(front) == []
+
+
+def test_jump_to_hunks_goes_round(front: Editor) -> None:
+    front.open(front.write("a.txt", "1\n2\n3\n4\n5\n"))
+    front.lua(
+        "local ns = vim.api.nvim_create_namespace('acp.hunks')"
+        " for _, row in ipairs({1, 3}) do vim.api.nvim_buf_set_extmark(0, ns, row, 0, {}) end"
+    )
+    front.cmd("nmap ]h <Plug>(acp-next-hunk)")
+    front.cmd("nmap [h <Plug>(acp-prev-hunk)")
+    seen = []
+    for keys in ("]h", "]h", "]h", "[h", "2]h"):
+        front.keys(keys)
+        seen.append(front.lua("return vim.fn.line('.')"))
+    assert seen == [2, 4, 2, 4, 4]
+
+
+def test_the_plugin_file_loads_nothing_and_refuses_twice(front: Editor) -> None:
+    assert front.lua("return vim.g.loaded_acp") == 1
+    modules = front.lua(
+        "return vim.tbl_filter(function(name) return name:match('^acp') end,"
+        " vim.tbl_keys(package.loaded))"
+    )
+    assert set(modules) == {"acp.base.host", "acp.base.signals", "acp.wiring"}, "those of the test"
+
+
+def test_a_command_that_fails_inside_a_script_raises(edit: Start) -> None:
+    front = edit(init=HOST, screen=(80, 20))
+    with pytest.raises(EditorError, match="did you mean 'chat'"):
+        front.cmd("Acp chta")
+
+
+def test_install_repairs_what_is_there(front: Editor, tmp_path: Path) -> None:
+    """Whatever the machine has, the last steps fill this repository's environment and compile our
+    files, which the first prompt would wait for.
+    """
+    steps = front.lua("return (require('acp.base.install').steps())")
+    fill, compiling = (step["argv"] for step in steps[-2:])
+    assert fill[-2:] == ["-e", str(ROOT)]
+    assert str(ROOT / ".venv") in " ".join(fill)
+    assert compiling[1:] == ["-m", "compileall", "-q", str(ROOT / "acp_nvim")]
+
+
+def test_an_error_waits_for_no_key_where_there_is_no_line_for_it(editor: Editor) -> None:
+    editor.errors_expected = True
+    editor.lua("vim.o.cmdheight = 0")
+    say = "for i = 1, 3 do require('acp.base.notify').error('broken ' .. i) end"
+    editor.lua(f"vim.schedule(function() {say} end)")
+    editor.wait("vim.fn.execute('messages'):find('acp: broken 3', 1, true)")
+    assert editor.lua("return vim.api.nvim_get_mode().blocking") is False
+
+
+def test_an_error_while_neovim_ends_does_not_keep_it(edit: Start) -> None:
+    front = edit()
+    front.lua(
+        "vim.api.nvim_create_autocmd('VimLeavePre', { callback = function() "
+        "vim.wait(20) require('acp.base.notify').echo('error', 'too late') end })"
+    )
+    front.quit()

@@ -1,0 +1,303 @@
+"""Commands of the front in a real Neovim: what they send, and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front import (
+    HOST,
+    RECORD_NOTIFY,
+    Start,
+    error_of,
+    last,
+    permission,
+    sent,
+    session,
+    told,
+)
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor whose host is a record, with notifications recorded as well."""
+    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
+
+
+def test_the_text_of_a_prompt_is_taken_as_typed(front: Editor) -> None:
+    text = r'fix a | b \| c "d" \n % # <args> \\'
+    front.cmd(f"AcpPrompt {text}")
+    assert last(front)[1]["text"] == text
+    front.cmd(f"Acp prompt {text}")
+    assert last(front)[1]["text"] == text
+    assert last(front)[1]["cwd"] == str(front.work)
+
+
+def test_a_range_goes_along_with_the_prompt(front: Editor) -> None:
+    path = front.write("a.py", "one\ntwo\nthree\n")
+    front.open(path)
+    front.cmd("2,3AcpPrompt why")
+    lines = last(front)[1]["range"]
+    assert (lines["first"], lines["last"], lines["text"]) == (2, 3, "two\nthree")
+    assert (lines["path"], lines["filetype"]) == (str(path), "python")
+
+
+def test_a_bang_asks_for_a_new_session(front: Editor) -> None:
+    session(front)
+    front.cmd("AcpPrompt! hello")
+    assert last(front)[1]["new"] is True
+
+
+def test_files_named_in_a_prompt_are_attached(front: Editor) -> None:
+    path = front.write("src/a.py", "")
+    front.cmd("AcpPrompt see @src/a.py, not me@src/a.py or @nothing")
+    assert last(front)[1]["attach"] == [str(path)]
+
+
+def test_variables_go_along_and_leave_the_text_alone(front: Editor) -> None:
+    front.open(front.write("a.txt", "first\nsecond\n"))
+    front.lua(
+        "vim.fn.setqflist({{ bufnr = vim.api.nvim_get_current_buf(), lnum = 2, text = 'bad' }})"
+    )
+    front.cmd("AcpPrompt fix @{quickfix} and @{nonsense}")
+    arguments = last(front)[1]
+    assert arguments["text"] == "fix @{quickfix} and @{nonsense}"
+    assert [variable["name"] for variable in arguments["variables"]] == ["quickfix"]
+    assert arguments["variables"][0]["text"].endswith("a.txt:2:0: bad")
+
+
+@pytest.mark.parametrize(
+    ("command", "nearest"),
+    [
+        ("Acp chta", "chat"),
+        ("Acp perm", "permissions"),
+        ("Acp queue ru", "run"),
+        ("Acp mode cod", "code"),
+        ("Acp model smal", "small"),
+        ("Acp option thnk", "think"),
+        ("Acp option think tru", "true"),
+        ("Acp agent claud", "claude"),
+        ("Acp new gemni", "gemini"),
+        ("Acp accept hnk", "hunk"),
+        ("Acp allow ye", "yes"),
+        ("Acp attach a.tx", "a.txt"),
+    ],
+)
+def test_a_wrong_word_is_one_line_that_names_the_nearest(
+    front: Editor, command: str, nearest: str
+) -> None:
+    front.write("a.txt", "")
+    session(front, permissions=[permission("p1")])
+    assert f"'{nearest}'" in error_of(front, command)
+    assert sent(front) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "verb", "arguments"),
+    [
+        ("Acp mode code", "mode", {"id": "code"}),
+        ("Acp model small", "option", {"id": "llm", "value": "small"}),
+        ("Acp option think true", "option", {"id": "think", "value": True}),
+        ("Acp allow", "allow", {}),
+        ("Acp deny no", "deny", {"option": "no"}),
+        ("Acp queue run", "queue", {"action": "run"}),
+        ("Acp restore 2", "restore", {"n": 2}),
+        ("Acp log", "log", {}),
+        ("Acp info", "info", {}),
+        ("AcpCancel!", "cancel", {"clear": True}),
+        ("Acp cancel", "cancel", {"clear": False}),
+        ("Acp agent claude", "agent", {"name": "claude"}),
+    ],
+)
+def test_subcommands_become_verbs(
+    front: Editor, command: str, verb: str, arguments: dict[str, Any]
+) -> None:
+    session(front, permissions=[permission("p1")])
+    front.cmd(command)
+    assert last(front) == [verb, arguments]
+
+
+def test_an_id_of_several_words_is_taken_as_it_is(front: Editor) -> None:
+    option = {"id": 'yes, "go" on', "name": "Yes", "kind": "allow_once"}
+    session(front, permissions=[{**permission("p1"), "options": [option]}])
+    front.cmd('Acp allow yes, "go" on')
+    assert last(front) == ["allow", {"option": option["id"]}]
+    assert "takes at most 1 argument, not 'go'" in error_of(front, "Acp allow yes, go")
+
+
+def test_an_empty_table_of_arguments_arrives_as_a_map(front: Editor) -> None:
+    """msgpack would make a list of it."""
+    front.cmd("Acp info")
+    assert front.lua("return vim.mpack.encode(_G.sent[1][2]) == '\\128'")
+
+
+def test_comment_takes_its_text_and_place(front: Editor) -> None:
+    path = front.write("a.txt", "one\ntwo\n")
+    front.open(path)
+    front.cmd("2")
+    front.cmd("Acp comment why | this?")
+    verb, arguments = last(front)
+    assert verb == "comment"
+    assert (arguments["text"], arguments["path"], arguments["line"]) == (
+        "why | this?",
+        str(path),
+        2,
+    )
+
+
+def test_attach_takes_names_with_spaces(front: Editor) -> None:
+    path = front.write("my file.txt", "")
+    front.cmd(r"Acp attach my\ file.txt")
+    front.cmd("AcpPrompt look")
+    assert last(front)[1]["attach"] == [str(path)]
+    front.cmd("Acp attach -")
+    assert last(front)[1]["clipboard"] is True
+
+
+def test_nothing_starts_the_host_to_say_that_nothing_is_going_on(front: Editor) -> None:
+    front.lua("_G.host.running = false")
+    for command in (
+        "AcpCancel",
+        "Acp allow",
+        "Acp queue",
+        "Acp edits",
+        "Acp permissions",
+        "Acp stop",
+        "Acp chat",
+    ):
+        error_of(front, command)
+    assert sent(front) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "some"),
+    [
+        ("Acp per", ["permissions"]),
+        ("Acp queue ", ["edit", "run", "clear"]),
+        ("Acp mode ", ["ask", "code"]),
+        ("Acp model ", ["big", "small"]),
+        ("Acp option ", ["llm", "think"]),
+        ("Acp option think ", ["true", "false"]),
+        ("Acp allow ", ["yes", "ever", "no"]),
+        ("Acp accept ", ["hunk", "file", "all"]),
+        ("Acp agent clau", ["claude"]),
+        ("Acp attach my", [r"my\ file.txt"]),
+        ("Acp info ", []),
+    ],
+)
+def test_completion(front: Editor, line: str, some: list[str]) -> None:
+    front.write("my file.txt", "")
+    session(front, permissions=[permission("p1")])
+    assert front.lua("return vim.fn.getcompletion(..., 'cmdline')", line) == some
+
+
+def test_choices_are_put_to_the_users_picker(front: Editor) -> None:
+    session(front)
+    front.lua("vim.ui.select = function(items, opts, done) _G.items = items done(items[2], 2) end")
+    front.cmd("Acp mode")
+    front.wait("_G.sent[1]")
+    assert front.lua("return _G.items") == ["* Ask", "  Code"]
+    assert last(front) == ["mode", {"id": "code"}]
+
+
+def test_nothing_is_set_in_a_session_that_is_closed(front: Editor) -> None:
+    session(front, status="closed")
+    for command in ("mode", "mode code", "model", "model small", "option", "option think true"):
+        front.cmd(f"Acp {command}")
+    assert told(front) == ["acp: the session is closed, the next prompt opens a new one"] * 6
+    assert sent(front) == []
+
+
+def test_what_a_subcommand_of_the_list_needs_is_asked_for(front: Editor) -> None:
+    front.open(front.write("a.txt", "one\n"))
+    front.lua("""
+    vim.ui.select = function(items, _, done)
+      for i, item in ipairs(items) do
+        if item[1] == 'comment' then
+          return done(item, i)
+        end
+      end
+    end
+    vim.ui.input = function(opts, done)
+      _G.prompt = opts.prompt
+      done('why | not "that"')
+    end
+    """)
+    front.cmd("Acp")
+    assert last(front)[0] == "comment"
+    assert last(front)[1]["text"] == 'why | not "that"'
+    assert front.lua("return _G.prompt").startswith("Acp comment: ")
+
+
+def test_agents_to_choose_from_are_those_that_are_there_first(front: Editor) -> None:
+    agents = {"absent": {"command": ["no-such-program", "--acp"]}, "there": {"command": ["sh"]}}
+    front.setup({"agent": "there", "agents": agents})
+    front.lua("vim.ui.select = function(items, _, done) _G.items = items done(items[1], 1) end")
+    front.cmd("Acp agent")
+    items = front.lua("return _G.items")
+    assert "* there: sh" in items
+    assert "  absent: no-such-program --acp (not installed)" in items
+    missing = ["(not installed)" in item for item in items]
+    assert missing == sorted(missing)
+    assert last(front)[0] == "agent"
+    front.cmd("Acp agent tutor")
+    front.cmd("Acp agent")
+    assert "* tutor" in front.lua("return _G.items")
+    assert front.lua("return require('acp.ui.composer.placeholder').text(1, false)").startswith(
+        "prompt for a new session with "
+    )
+    front.setup({"agent": "there"})
+    front.cmd("Acp agent")
+    assert "* there: sh" in front.lua("return _G.items")
+
+
+def test_a_bare_acp_lists_what_each_subcommand_does(front: Editor) -> None:
+    front.lua("""
+    vim.ui.select = function(items, opts, done)
+      _G.items = vim.tbl_map(opts.format_item, items)
+      done(items[2], 2)
+    end
+    """)
+    front.cmd("Acp")
+    lines = front.lua("return _G.items")
+    assert lines[1] == "cancel       stop the turn"
+    names = sorted(line.split()[0] for line in lines)
+    assert names == front.lua("return require('acp.command.subcommands').names()")
+    assert last(front)[0] == "cancel"
+
+
+def test_an_error_in_a_command_is_one_line(front: Editor) -> None:
+    front.lua("package.loaded['acp.base.host'].notify = function() error('broken\\nand more') end")
+    assert error_of(front, "AcpPrompt hello") == "acp: broken"
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("model big", "acp: no model to choose from"),
+        ("option think", "acp: no option to choose from"),
+        ("option think high", "acp: no option to choose from"),
+        ("restore 1x", "acp: restore takes the number of a prompt, not '1x', did you mean '1'?"),
+    ],
+)
+def test_an_argument_where_there_is_nothing_to_choose(
+    front: Editor, command: str, line: str
+) -> None:
+    session(front, options=[], checkpoints=[{"n": 1, "label": "one"}])
+    assert error_of(front, f"Acp {command}") == line
+    assert sent(front) == []
+
+
+def test_a_review_of_no_file_names_the_nearest_that_waits(front: Editor) -> None:
+    here, gone = str(front.write("mine.txt", "")), str(front.work / "gone.txt")
+    edits = [{"path": path, "hunks": 1} for path in (str(front.work / "main.txt"), gone)]
+    session(front, edits=edits)
+    assert error_of(front, "Acp review man.txt") == (
+        "acp: unknown file 'man.txt', did you mean 'main.txt'?"
+    )
+    assert sent(front) == []
+    for path in ("gone.txt", here):
+        front.cmd(f"Acp review {path}")
+    assert [arguments["path"] for _, arguments in sent(front)] == [gone, here]

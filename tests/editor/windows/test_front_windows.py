@@ -1,0 +1,368 @@
+"""Windows of the front: focus, layout, help, choices."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front import HOST, RECORD_NOTIFY, Start, sent, session
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor whose host is a record, with notifications recorded as well."""
+    return edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
+
+
+def test_a_window_beside_leaves_focus_layout_and_diff_alone(front: Editor) -> None:
+    front.cmd("vsplit | diffthis")
+    before = front.lua("return { vim.api.nvim_get_current_win(), vim.fn.winheight(0) }")
+    win = front.lua(
+        "local buffer = vim.api.nvim_create_buf(false, true)"
+        " return require('acp.ui.window').open_beside(buffer, { size = 30 })"
+    )
+    assert front.lua("return { vim.api.nvim_get_current_win(), vim.fn.winheight(0) }") == before
+    assert front.lua("return vim.wo[...].diff", win) is False
+    assert front.lua("return vim.wo[...].winfixbuf", win) is True
+    assert front.lua("return vim.api.nvim_win_get_width(...)", win) == 30
+
+
+def test_a_window_that_is_refused_opens_as_soon_as_it_may(front: Editor) -> None:
+    front.lua(
+        """vim.keymap.set('i', '<F2>', function()
+          require('acp.ui.window').open_beside(vim.api.nvim_create_buf(false, true))
+          return 'x'
+        end, { expr = true })"""
+    )
+    front.keys("i<F2>")
+    front.wait("vim.fn.winnr('$') == 2")
+    assert front.lua("return vim.fn.mode() .. vim.api.nvim_get_current_line()") == "ix"
+
+
+def test_the_last_window_is_left_not_closed(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.ui.chat').open(1)")
+    front.cmd("wincmd l | only")
+    assert front.lua("return vim.fn.bufname()") == "acp://chat/1"
+    front.cmd("Acp chat")
+    assert front.lua("return vim.fn.bufname()") == ""
+    assert front.lua("return vim.wo.winfixbuf") is False
+
+
+def test_a_window_of_ours_that_is_alone_lets_the_user_edit_in_it(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.ui.chat').open(1)")
+    front.cmd("wincmd l | only")
+    assert front.lua("return vim.fn.bufname()") == "acp://chat/1"
+    front.wait("not vim.wo.winfixbuf")
+    front.cmd("set number | edit a.txt")
+    assert front.lua("return vim.fn.bufname()") == "a.txt"
+    width = front.lua("return { vim.w.acp or false, vim.wo.winfixwidth, vim.wo.number }")
+    assert width == [False, False, True]
+    front.cmd("Acp chat")
+    assert front.lua("return { vim.fn.bufname(), vim.fn.winnr('$') }") == ["a.txt", 2]
+
+
+def test_it_does_so_in_the_same_line_already(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.ui.chat').open(1)")
+    front.cmd("wincmd l | only | edit a.txt")
+    assert front.lua("return vim.fn.bufname()") == "a.txt"
+    front.lua("require('acp.ui.chat').open(1)")
+    front.cmd("tab split | tabclose | wincmd l")
+    assert front.lua("return { vim.fn.bufname(), vim.wo.winfixbuf }") == ["acp://chat/1", True]
+
+
+def test_a_window_of_ours_is_fixed_again_when_it_has_company(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.ui.chat').open(1)")
+    front.cmd("wincmd l | only")
+    front.wait("not vim.wo.winfixbuf")
+    front.cmd("new")
+    front.wait("vim.wo[vim.fn.bufwinid('acp://chat/1')].winfixbuf")
+
+
+def test_a_chat_that_comes_up_in_the_window_of_another_is_not_gone_to(front: Editor) -> None:
+    for n in range(1, 7):
+        session(front, n)
+    front.lua(
+        """_G.entered = 0
+        vim.api.nvim_create_autocmd({ 'BufEnter', 'WinEnter' }, {
+          callback = function() _G.entered = _G.entered + 1 end,
+        })
+        for n = 1, 6 do require('acp.ui.chat').open(n) end"""
+    )
+    shown = front.lua("return vim.tbl_map(vim.fn.bufname, vim.fn.tabpagebuflist())")
+    assert "acp://chat/6" in shown
+    assert "acp://chat/1" not in shown
+    assert front.lua("return { vim.o.eventignore, _G.entered }") == ["", 0]
+    assert not [verb for verb, _ in sent(front) if verb == "current"]
+
+
+def test_a_window_at_the_bottom_has_its_height_whatever_stands_above(front: Editor) -> None:
+    heights = front.lua("""
+    local window, heights = require('acp.ui.window'), {}
+    local chat = window.open_beside(0, { layout = 'right' })
+    window.open_beside(0, { layout = 'bottom', size = 8, under = chat })
+    for i = 1, 2 do
+      local win = window.open_beside(0, { layout = 'bottom', size = 10 })
+      heights[i] = vim.api.nvim_win_get_height(win)
+      window.close(win)
+    end
+    return heights
+    """)
+    assert heights == [10, 10]
+
+
+HEIGHT = "vim.fn.winheight(vim.fn.bufwinid(...))"
+TOP = "vim.api.nvim_win_get_position(vim.fn.bufwinid(...))[1]"
+
+
+def test_below_a_chat_that_floats_there_is_room_for_others(front: Editor) -> None:
+    session(front)
+    front.setup({"chat": {"layout": "float"}})
+    front.lua("require('acp.ui.chat').open(1)")
+    chat, composer, plan = "acp://chat/1", "acp://composer/1", "acp://plan/1"
+    whole = front.lua(f"return {HEIGHT}", chat)
+    front.cmd("AcpPrompt")
+    assert front.lua("return vim.fn.bufname()") == composer
+    front.lua("require('acp.ui.plan').set(1, {'first'}, {})")
+    front.cmd("Acp plan")
+    tops = [front.lua(f"return {TOP}", name) for name in (chat, plan, composer)]
+    assert tops == sorted(tops)
+    end = tops[0] + front.lua(f"return {HEIGHT}", chat)
+    assert end <= tops[1] - 1
+    front.cmd("close")
+    front.cmd("Acp plan")
+    assert front.lua(f"return {HEIGHT}", chat) == whole
+
+
+def test_the_plan_toggles_and_keeps_the_focus(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.ui.plan').set(1, {'first', 'second'}, {{0, 0, 5, 'AcpPlanDone'}})")
+    front.cmd("Acp plan")
+    assert front.lines("acp://plan/1") == ["first", "second"]
+    assert front.lua("return vim.fn.bufname()") == ""
+    front.lua(
+        "require('acp.ui.plan').set(1, ...)", ["one", "two", "three", "four", "fifth step"], []
+    )
+    front.wait_screen("fifth step")
+    front.lua("require('acp.ui.plan').set(1, {'third'}, {})")
+    assert front.lines("acp://plan/1") == ["third"]
+    front.cmd("Acp plan")
+    assert front.lua("return vim.fn.winnr('$')") == 1
+
+
+def test_a_plan_is_seen_whole_below_a_bar_of_the_users(front: Editor) -> None:
+    front.cmd("set winbar=%f")
+    session(front)
+    front.lua("require('acp.ui.plan').set(1, ...)", [f"step {n}" for n in range(1, 7)], [])
+    front.cmd("Acp plan")
+    front.wait_screen("step 6")
+    assert any("step 1" in row for row in front.screen())
+
+
+def test_what_was_asked_for_takes_the_focus_unless_the_user_went_on(front: Editor) -> None:
+    front.cmd("Acp info")
+    front.lua("require('acp.ui.report').open('acp://info', 'acpinfo', {'a'})")
+    assert front.lua("return vim.bo.filetype") == "acpinfo"
+    front.cmd("close")
+    front.cmd("Acp info")
+    front.keys("ihello")
+    front.lua("require('acp.ui.report').open('acp://info', 'acpinfo', {'b'})")
+    assert front.lua("return vim.bo.filetype") == ""
+    assert front.lines("acp://info") == ["b"]
+
+
+def test_help_lists_the_keys_in_force(front: Editor) -> None:
+    front.lua(
+        "require('acp').setup(...)", {"keymaps": {"composer": {"<c-S>": False, "gs": "send"}}}
+    )
+    front.cmd("AcpPrompt")
+    front.keys("g?")
+    text = "\n".join(front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+    assert re.search(r"gs\s+send", text)
+    assert "C-s" not in text
+    front.keys("q")
+    assert front.lua("return vim.bo.filetype") == "acpcomposer"
+
+
+def test_help_begins_with_what_one_wants_to_know_and_names_keys_as_they_are_typed(
+    front: Editor,
+) -> None:
+    front.lua("vim.g.maplocalleader = ','")
+    front.lua("require('acp.ui.help').open(...)", "composer")
+    lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+    assert [line.split()[-1] for line in lines[1:3]] == ["n)", "send"]
+    assert "this list" in lines[-1]
+    front.keys("q")
+    front.lua("require('acp.ui.help').open(...)", "edits")
+    lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+    assert [line.split()[0] for line in lines[1:]] == [",a", ",r", "]h", "[h"]
+
+
+def test_help_says_digits_by_the_first_and_the_last(front: Editor) -> None:
+    front.lua("require('acp.ui.help').open(...)", "permission")
+    lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+    assert [line.split()[0] for line in lines if "number" in line] == ["1…9"]
+    assert front.lua("return vim.fn.winwidth(0)") <= 44
+
+
+def test_below_a_chat_that_floats_a_plan_stays_on_the_screen(front: Editor) -> None:
+    front.setup({"chat": {"layout": "float"}})
+    session(front)
+    lines = [f"- [ ] {'step ' * 20}{n}" for n in range(20)]
+    front.lua(
+        "require('acp.ui.chat').open(1) require('acp.ui.plan').set(1, ..., {}) "
+        "require('acp.ui.plan').toggle(1)",
+        lines,
+    )
+    front.cmd("AcpPrompt")
+    boxes = front.lua("""
+    return vim.tbl_map(function(name)
+      local win = vim.fn.bufwinid(name)
+      local at, config = vim.api.nvim_win_get_position(win), vim.api.nvim_win_get_config(win)
+      return { at[1], at[1] + config.height + 2 }
+    end, { 'acp://chat/1', 'acp://composer/1', 'acp://plan/1' })
+    """)
+    ends = [end for _, end in sorted(boxes)]
+    starts = [start for start, _ in sorted(boxes)]
+    assert all(end <= start for end, start in zip(ends, starts[1:], strict=False)), boxes
+    assert ends[-1] <= front.lua("return vim.o.lines - vim.o.cmdheight")
+
+
+def test_a_step_that_wraps_stands_below_its_own_text(front: Editor) -> None:
+    session(front)
+    lines = [f"- [x] {'word ' * 30}end-of-step"]
+    front.lua("require('acp.ui.plan').set(1, ..., {})", lines)
+    front.cmd("Acp plan")
+    front.wait_screen("end-of-step")
+    row = next(line for line in front.screen() if "end-of-step" in line)
+    assert re.match(r" {6}\S", row), row
+
+
+def test_the_chat_is_toggled_in_the_tab_page_where_the_user_is(front: Editor) -> None:
+    session(front)
+    here = "#vim.tbl_filter(function(w) return vim.w[w].acp end, vim.api.nvim_tabpage_list_wins(0))"
+    front.cmd("Acp chat")
+    assert front.lua(f"return {here}") == 1
+    front.cmd("tabnew")
+    front.cmd("Acp chat")
+    assert front.lua(f"return {here}") == 1
+    front.cmd("Acp chat")
+    assert front.lua(f"return {here}") == 0
+    front.cmd("tabprevious")
+    assert front.lua(f"return {here}") == 1
+    front.cmd("wincmd l | setlocal nowinfixbuf | split")
+    front.cmd("Acp chat")
+    assert front.lua(f"return {here}") == 0
+
+
+def test_a_chat_leaves_room_to_all_windows_of_the_user(front: Editor) -> None:
+    session(front)
+    front.cmd("vsplit")
+    front.cmd("Acp chat")
+    widths = front.lua("return vim.tbl_map(vim.api.nvim_win_get_width, vim.api.nvim_list_wins())")
+    assert min(widths) >= 20, widths
+    assert widths[-1] == 40
+
+
+def test_selects_do_not_nest_and_wait_for_normal_mode(front: Editor) -> None:
+    front.lua(
+        "_G.asked = {} vim.ui.select = function(items, opts, done)"
+        " table.insert(_G.asked, { opts.prompt, done }) end"
+    )
+    front.keys("i")
+    front.lua("require('acp.ui.pick').select(7, 'first', 'k', {'a', 'b'})")
+    front.keys("x")
+    assert front.lua("return #_G.asked") == 0
+    front.keys("<Esc>")
+    front.wait("#_G.asked == 1")
+    front.lua(
+        "vim.api.nvim_open_win(0, true, {relative='editor', row=1, col=1, width=9, height=2})"
+    )
+    front.lua("require('acp.ui.pick').input(8, 'second', nil)")
+    front.lua("vim.ui.input = function(o, done) done('text') end")
+    front.lua("_G.asked[1][2]('b', 2)")
+    front.wait("#_G.sent == 2")
+    assert sent(front) == [["picked", {"id": 7, "index": 2}], ["typed", {"id": 8, "text": "text"}]]
+
+
+def test_a_side_window_keeps_its_part_of_a_screen_that_changes(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.ui.chat').open(1)")
+    chat = front.lua("return vim.fn.bufwinid('acp://chat/1')")
+    width = "vim.api.nvim_win_get_width(...) == "
+    front.wait(width + "40", chat)
+    front.rpc.request("nvim_ui_try_resize", 60, 20)
+    front.wait(width + "24", chat)
+    front.rpc.request("nvim_ui_try_resize", 40, 10)
+    front.wait(width + "20", chat)
+    front.cmd("redraw")
+    front.rpc.request("nvim_ui_try_resize", 100, 30)
+    front.wait(width + "40", chat)
+    front.lua("vim.api.nvim_win_set_width(..., 60)", chat)
+    front.wait(width + "60", chat)
+    front.cmd("redraw")
+    front.rpc.request("nvim_ui_try_resize", 50, 30)
+    front.wait(width + "29", chat)
+
+
+COLUMNS = """
+return vim.tbl_map(function(win)
+  return { vim.fn.bufname(vim.api.nvim_win_get_buf(win)), vim.fn.win_screenpos(win)[2] }
+end, vim.api.nvim_tabpage_list_wins(0))
+"""
+
+
+def test_another_chat_goes_below_the_first_and_leaves_the_users_windows_as_they_are(
+    front: Editor,
+) -> None:
+    width = "return vim.api.nvim_win_get_width(vim.fn.win_getid(1))"
+    session(front, 1)
+    front.lua("require('acp.ui.chat').open(1)")
+    own = front.lua(width)
+    session(front, 2)
+    front.lua("require('acp.ui.chat').open(2)")
+    assert front.lua(width) == own
+    column = own + 2
+    assert front.lua(COLUMNS)[1:] == [["acp://chat/1", column], ["acp://chat/2", column]]
+    session(front, 3)
+    front.lua("require('acp.ui.chat').open(3)")
+    assert front.lua(width) == own
+    assert front.lua(COLUMNS)[1:] == [["acp://chat/3", column], ["acp://chat/2", column]]
+    for n in (2, 3):
+        front.lua("vim.api.nvim_win_close(vim.fn.bufwinid(...), true)", f"acp://chat/{n}")
+    assert front.lua(width) > own
+
+
+def test_a_wide_screen_has_chats_beside_one_another(edit: Start) -> None:
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(260, 30))
+    editor.setup({"chat": {"size": 80}})
+    for n in (1, 2):
+        session(editor, n)
+        editor.lua("require('acp.ui.chat').open(...)", n)
+    assert len({column for _, column in editor.lua(COLUMNS)}) == 3
+
+
+def test_many_chats_do_not_squeeze_one_another_to_nothing(front: Editor) -> None:
+    """Neovim gives each window a column and no more; older chats make room, their buffers stay."""
+    front.cmd("set number")
+    for n in range(1, 7):
+        session(front, n)
+        front.lua("require('acp.ui.chat').open(...)", n)
+    shown = front.lua(
+        """return vim.tbl_map(function(win)
+          local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
+          local o = vim.wo[win]
+          return { name, vim.api.nvim_win_get_width(win), o.number, o.winfixbuf }
+        end, vim.api.nvim_list_wins())"""
+    )
+    assert all(width >= 20 for _, width, _, _ in shown), shown
+    assert shown[0][0] == "", "the user's own window"
+    chats = {name: (number, fixed) for name, _, number, fixed in shown[1:]}
+    assert set(chats.values()) == {(False, True)}
+    assert {"acp://chat/5", "acp://chat/6"} <= chats.keys()
+    assert front.lua("return vim.fn.bufloaded('acp://chat/1')") == 1

@@ -1,0 +1,304 @@
+"""The ledger, text by text: what is pending after each change, and what decisions ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_nvim.edits.hunks import Hunk
+from acp_nvim.edits.ledger import MAX_REJECTS, Ledger
+from acp_nvim.edits.pending import Restoration, Summary
+from acp_nvim.edits.text import EMPTY, Text
+from tests.support.ledgers import base, entry, ledger, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "counts"),
+    [
+        ("abc", "aXc", (1, 1, 1, "modified")),
+        ("abcde", "aXYcd", (2, 2, 2, "modified")),
+        (None, "abc", (1, 3, 0, "created")),
+        ("", "abc", (1, 3, 0, "modified")),
+        ("abc", "", (1, 0, 3, "modified")),
+    ],
+)
+def test_counts(before: str | None, after: str, counts: tuple[int, int, int, str]) -> None:
+    (found,) = ledger(before, after).summary()
+    assert (found.hunks, found.added, found.removed, found.kind) == counts
+
+
+def test_an_agent_that_takes_its_change_back_leaves_nothing() -> None:
+    found = ledger("abc", "aXc")
+    found.agent_wrote("/f", text("aXc"), text("abc"))
+    assert found.files() == []
+    found.agent_wrote("/f", text("abc"), text("abc"))
+    assert found.summary() == []
+
+
+def test_a_final_newline_alone_is_a_hunk_of_the_last_line() -> None:
+    found = Ledger()
+    found.agent_wrote("/f", text("ab"), text("ab", eol=False))
+    assert found.hunks("/f") == [Hunk(1, 2, ("b",), 1)]
+    assert entry(found).removed_lines(found.hunks("/f")[0]) == ("b",)
+    (step,) = found.reject("/f", found.hunks("/f")[0])
+    assert step.after == text("ab")
+    found.unreject({"/f": text("ab")})
+    found.accept("/f", found.hunks("/f")[0])
+    assert found.files() == []
+
+
+@pytest.mark.parametrize(
+    ("edited", "kept"),
+    [
+        ("aXYcdeF", "abcdeF"),  # far off
+        ("UaXYcde", "Uabcde"),  # above
+        ("aXYUde", "abUde"),  # the line right below, not of the hunk
+        ("UXYcde", "Ubcde"),  # the line right above
+        ("aXYUcde", "abUcde"),  # a new line below the hunk
+        ("aUXYcde", "aUbcde"),  # a new line above it
+        ("aXUYcde", "abcde"),  # between its lines
+        ("aUYcde", "abcde"),  # one of its lines
+        ("ade", "abcde"),  # a paragraph with the hunk in it
+        ("abcde", None),  # undone by hand
+        ("UaVYcdW", "UabcdW"),  # in several places at once
+    ],
+)
+def test_user_edits_outside_hunks_go_into_the_base(edited: str, kept: str | None) -> None:
+    found = ledger("abcde", "aXYcde")
+    found.user_edited("/f", text(edited))
+    pending = found.get("/f")
+    assert (pending and pending.base) == (kept and text(kept))
+    assert pending is None or pending.live == text(edited)
+
+
+def test_a_user_line_at_a_removal_stands_below_what_was_removed() -> None:
+    found = ledger("abcd", "ad")
+    found.user_edited("/f", text("aUd"))
+    assert base(found) == "abcUd"
+    found.user_edited("/f", text("aVd"))
+    assert base(found) == "abcVd"
+
+
+def test_user_edits_nobody_told_of_are_the_users() -> None:
+    found = ledger("abcdef", "aXcdef")
+    found.agent_wrote("/f", text("aXcdeU"), text("aXcYeU"))
+    assert base(found) == "abcdeU"
+    assert len(found.hunks("/f")) == 2
+
+
+def test_hunks_are_accepted_and_rejected_one_by_one() -> None:
+    found = ledger("abcdefg", "aXcdeYZfg")
+    first, second = found.hunks("/f")
+    assert found.accept("/f", first) == []
+    assert base(found) == "aXcdefg"
+    (second,) = found.hunks("/f")
+    assert found.reject("/f", second) == [
+        Restoration("/f", text("aXcdeYZfg"), text("aXcdefg")),
+    ]
+    assert found.files() == []
+    with pytest.raises(KeyError):
+        found.accept("/f", second)
+
+
+@pytest.mark.parametrize("decide", [Ledger.accept, Ledger.reject])
+def test_a_hunk_that_is_no_longer_there_is_refused(
+    decide: Callable[[Ledger, str, Hunk], object],
+) -> None:
+    found = ledger("abcdef", "aXcdYf")
+    (_, second) = found.hunks("/f")
+    found.user_edited("/f", text("UaXcdYf"))
+    with pytest.raises(KeyError):
+        decide(found, "/f", second)
+    assert len(found.hunks("/f")) == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "at"), [(0, None), (1, 0), (2, 0), (3, None), (4, 1), (5, 1), (6, None)]
+)
+def test_the_hunk_at_a_row(row: int, at: int | None) -> None:
+    """Two new lines at rows 1 and 2, one removed between rows 4 and 5."""
+    found = ledger("abcdefg", "aXYcdfg")
+    expected = None if at is None else found.hunks("/f")[at]
+    assert found.hunk_at("/f", row) == expected
+    assert found.hunk_at("/other", row) is None
+
+
+def test_lines_removed_at_the_ends_are_found_there() -> None:
+    found = ledger("abcd", "bc")
+    first, last = found.hunks("/f")
+    assert (found.hunk_at("/f", 0), found.hunk_at("/f", 1)) == (first, last)
+
+
+def test_the_users_own_deletion_decides() -> None:
+    found = ledger("abc", "aXc")
+    found.user_edited("/f", None)
+    assert found.files() == []
+
+
+def test_sessions_have_their_own_lists() -> None:
+    found = Ledger()
+    found.agent_wrote("/f", text("a"), text("b"), session=1)
+    found.agent_wrote("/g", text("a"), text("b"), session=2)
+    found.agent_wrote("/g", text("b"), text("c"), session=1)
+    assert [s.path for s in found.summary(1)] == ["/f", "/g"]
+    assert [s.path for s in found.summary(2)] == ["/g"]
+    assert [step.path for step in found.reject_all(2)] == ["/g"]
+    found.accept_all(1)
+    assert found.files() == []
+
+
+def test_unreject_merges_with_what_the_user_did_meanwhile() -> None:
+    found = ledger("abcdef", "aXcdef")
+    found.reject_all()
+    assert found.unreject_paths() == ["/f"]
+    assert found.unreject({"/f": text("abcdeU")}) == [
+        Restoration("/f", text("abcdeU"), text("aXcdeU")),
+    ]
+    assert base(found) == "abcdeU"
+    assert (found.unreject_paths(), found.unreject({})) == ([], [])
+
+
+def test_unreject_keeps_what_was_accepted_meanwhile() -> None:
+    found = ledger("abcdefg", "aXcdeYg")
+    first, _ = found.hunks("/f")
+    found.reject("/f", first)
+    found.accept("/f")
+    (step,) = found.unreject({"/f": text("abcdeYg")})
+    assert step.after == text("aXcdeYg")
+    assert base(found) == "abcdeYg"
+
+
+def test_unreject_that_cannot_be_says_so_and_can_be_tried_again() -> None:
+    found = ledger("abc", "aXc")
+    found.reject_all()
+    (step,) = found.unreject({"/f": text("aUc")})
+    assert step.before == step.after == text("aUc")
+    assert step.note.endswith("line 2 was changed by the user and by the agent")
+    assert found.files() == []
+    (step,) = found.unreject({"/f": text("abc")})
+    assert step == Restoration("/f", text("abc"), text("aXc"))
+
+
+@pytest.mark.parametrize("before", ["created", "deleted", "renamed", "renamed, and a new one"])
+def test_unreject_leaves_files_alone_that_are_others_now(before: str) -> None:
+    found = Ledger()
+    present: dict[str, Text | None] = {"/f": text("theirs"), "/g": None}
+    if before == "created":
+        found.agent_wrote("/f", None, text("ab"))
+    elif before == "deleted":
+        found.agent_deleted("/f", text("ab"))
+    else:
+        found.agent_renamed("/f", "/g", text("ab"))
+    found.reject_all()
+    if before == "renamed, and a new one":
+        present["/f"] = text("ab")
+        found.agent_wrote("/f", text("a"), text("ab"))
+    pending = found.files()
+    for step in found.unreject(present):
+        assert step.before == step.after == present[step.path]
+        assert "has changed since" in step.note
+    assert found.files() == pending
+    assert "/f" in found.unreject_paths()
+
+
+def test_rejects_are_taken_back_one_after_the_other_within_a_bound() -> None:
+    found = Ledger()
+    for row in range(MAX_REJECTS + 5):
+        found.agent_wrote(f"/{row}", text("a"), text("b"))
+        found.reject(f"/{row}")
+    taken = 0
+    while found.unreject_paths():
+        found.unreject(dict.fromkeys(found.unreject_paths(), text("a")))
+        taken += 1
+    assert taken == MAX_REJECTS == len(found.files())
+
+
+@pytest.mark.parametrize(
+    ("formatted", "kept"),
+    [
+        ("aXYcdeF", "abcdeF"),  # far off: as if the user had done it
+        ("aXFcde", "abcde"),
+        ("aXYFcde", "abcde"),  # a line at the hunk's edge is the hunk's
+        ("aXYFde", "abcde"),
+        ("FXYcde", "abcde"),
+    ],
+)
+def test_format_on_save_is_the_agents_where_it_touches_its_hunks(formatted: str, kept: str) -> None:
+    found = ledger("abcde", "aXYcde")
+    found.formatted("/f", text("aXYcde"), text(formatted))
+    assert base(found) == kept
+    found.formatted("/other", text("a"), text("b"))
+    assert found.get("/other") is None
+
+
+@pytest.mark.parametrize(
+    ("committed", "left"),
+    [
+        ("aXcdeYg", 0),
+        ("aXcdefg", 1),
+        ("abcdefg", 2),
+        ("aXUcdeYg", 1),  # the commit has another line at the first hunk's edge
+        ("aUXcdeYg", 1),
+        ("0aXcdeYg", 0),
+    ],
+)
+def test_a_commit_accepts_the_hunks_that_it_contains(committed: str, left: int) -> None:
+    found = ledger("abcdefg", "aXcdeYg")
+    found.committed("/f", text(committed))
+    assert len(found.hunks("/f")) == left
+
+
+def test_a_commit_accepts_files() -> None:
+    found = ledger(None, "abc")
+    found.committed("/f", text("ab"))
+    assert (base(found), entry(found).kind) == ("ab", "modified")
+    found.committed("/f", text("abc"))
+    found.agent_renamed("/g", "/h", text("ab"))
+    found.committed("/h", text("ab"))
+    found.agent_deleted("/d", text("ab"))
+    found.committed("/d", text("ab"))
+    assert [s.path for s in found.summary()] == ["/d"]
+    found.committed("/d", None)
+    found.committed("/d", None)
+    assert found.files() == []
+
+
+def conflicting() -> Ledger:
+    found = Ledger()
+    found.conflicted("/f", text("aUc"), text("aXYc"), session=1)
+    return found
+
+
+def test_a_conflict_is_listed_and_touches_nothing() -> None:
+    assert conflicting().summary(1) == [Summary("/f", 1, 2, 1, "modified", conflict=True)]
+    assert conflicting().hunks("/f") == []
+
+
+def test_a_conflict_is_decided_whole() -> None:
+    accepted, rejected = conflicting(), conflicting()
+    assert accepted.accept("/f") == [Restoration("/f", text("aUc"), text("aXYc"))]
+    (step,) = rejected.reject("/f")
+    assert step.before == step.after == text("aUc")
+    assert "kept" in step.note
+    assert accepted.files() == rejected.files() == []
+    rejected.unreject({"/f": text("aUc")})
+    assert rejected.files() == conflicting().files()
+
+
+@pytest.mark.parametrize("how", ["resolved", "typed the agent's", "the agent wrote what was there"])
+def test_a_conflict_ends(how: str) -> None:
+    found = conflicting()
+    match how:
+        case "resolved":
+            found.resolved("/f", text("aUXYc"))
+        case "typed the agent's":
+            found.user_edited("/f", text("aXYc"))
+        case _:
+            found.agent_wrote("/f", text("aUc"), text("aUc"))
+    assert found.files() == []
+    found.resolved("/f", EMPTY)
+    assert found.files() == []

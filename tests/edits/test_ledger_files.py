@@ -1,0 +1,193 @@
+"""The ledger, file by file: what the agent created, deleted and renamed, and how that is undone."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from acp_nvim.edits.ledger import Ledger
+from acp_nvim.edits.pending import Restoration, Summary
+from tests.support.ledgers import base, entry, ledger, text
+
+
+def test_a_created_file_is_deleted_by_reject_and_comes_back() -> None:
+    found = ledger(None, "ab")
+    created = entry(found)
+    assert found.reject("/f", found.hunks("/f")[0]) == [Restoration("/f", text("ab"), None)]
+    assert found.files() == []
+    assert found.unreject({"/f": None}) == [Restoration("/f", None, text("ab"))]
+    assert found.files() == [created]
+
+
+@pytest.mark.parametrize("later", ["nothing", "agent writes", "formatter"])
+def test_a_created_file_that_the_user_changed_is_kept(later: str) -> None:
+    found = ledger(None, "ab")
+    found.user_edited("/f", text("abU"))
+    live = text("abU")
+    if later == "agent writes":
+        live = text("aXbU")
+        found.agent_wrote("/f", text("abU"), live)
+    if later == "formatter":
+        live = text("abUF")
+        found.formatted("/f", text("abU"), live)
+    (step,) = found.reject("/f")
+    assert (step.before, step.after) == (live, live)
+    assert "kept" in step.note
+    assert found.files() == []
+
+
+def test_a_created_file_with_the_users_change_undone_is_deleted() -> None:
+    found = ledger(None, "ab")
+    found.user_edited("/f", text("abU"))
+    found.user_edited("/f", text("ab"))
+    found.formatted("/f", text("ab"), text("aB"))
+    assert found.reject("/f") == [Restoration("/f", text("aB"), None)]
+
+
+def test_a_deleted_file_comes_back() -> None:
+    found = Ledger()
+    found.agent_deleted("/f", text("abc"), session=3)
+    assert found.summary(3) == [Summary("/f", 1, 0, 3, "deleted", conflict=False)]
+    assert found.reject("/f") == [Restoration("/f", None, text("abc"))]
+    assert found.unreject({"/f": text("abc")}) == [Restoration("/f", text("abc"), None)]
+    assert found.accept("/f", found.hunks("/f")[0]) == []
+    assert found.files() == []
+
+
+def test_a_deleted_file_keeps_its_accepted_text_only() -> None:
+    found = ledger("abc", "aXc")
+    found.agent_deleted("/f", text("aXc"))
+    assert base(found) == "abc"
+    found.agent_wrote("/f", None, text("new"))
+    assert (base(found), entry(found).kind) == ("abc", "modified")
+
+
+def test_a_created_file_that_the_agent_deletes_is_nothing() -> None:
+    found = ledger(None, "ab")
+    found.agent_deleted("/f", text("ab"))
+    assert found.files() == []
+
+
+def test_a_created_file_with_the_users_work_is_not_gone_without_a_word() -> None:
+    found = ledger(None, "ab")
+    found.agent_deleted("/f", text("abU"))
+    assert found.reject("/f") == [Restoration("/f", None, text("abU"))]
+
+
+def test_a_rename_is_taken_back_whole() -> None:
+    found = ledger("abcdef", "aXcdef")
+    found.agent_renamed("/f", "/g", text("aXcdef"))
+    found.user_edited("/g", text("aXcdeU"))
+    before = entry(found, "/g")
+    assert (before.origin, base(found, "/g")) == ("/f", "abcdeU")
+    steps = found.reject("/g")
+    assert steps == [
+        Restoration("/f", None, text("abcdeU")),
+        Restoration("/g", text("aXcdeU"), None),
+    ]
+    back = found.unreject({"/f": text("abcdeU"), "/g": None})
+    assert back == [
+        Restoration("/g", None, text("aXcdeU")),
+        Restoration("/f", text("abcdeU"), None),
+    ]
+    assert found.files() == [before]
+
+
+def test_a_plain_rename_is_pending_until_accepted() -> None:
+    found = Ledger()
+    found.agent_renamed("/f", "/g", text("ab"))
+    assert [(s.path, s.hunks, s.kind) for s in found.summary()] == [("/g", 0, "modified")]
+    found.agent_renamed("/g", "/h", text("ab"))
+    assert entry(found, "/h").origin == "/f"
+    found.agent_renamed("/h", "/f", text("ab"))
+    assert found.files() == []
+
+
+def test_a_renamed_file_that_is_deleted_was_deleted_where_it_came_from() -> None:
+    found = Ledger()
+    found.agent_renamed("/f", "/g", text("ab"))
+    found.agent_deleted("/g", text("ab"))
+    assert found.reject_all() == [Restoration("/f", None, text("ab"))]
+
+
+@pytest.mark.parametrize("how", ["writes", "renames"])
+def test_a_new_file_at_the_old_path_parts_a_rename(how: str) -> None:
+    found = Ledger()
+    found.agent_renamed("/f", "/g", text("ab"))
+    if how == "writes":
+        found.agent_wrote("/f", None, text("new"))
+    else:
+        found.agent_renamed("/h", "/f", text("new"))
+    assert (entry(found, "/g").kind, entry(found, "/g").origin) == ("created", None)
+    steps = {step.path: step for step in found.reject_all()}
+    assert steps["/g"] == Restoration("/g", text("ab"), None)
+    assert steps["/f"] == Restoration("/f", text("new"), text("ab"))
+
+
+def test_a_rename_onto_another_file_is_a_deletion_and_a_write() -> None:
+    found = Ledger()
+    found.agent_renamed("/f", "/g", text("ab"), replaced=text("cd"))
+    assert (base(found, "/f"), entry(found, "/f").kind) == ("ab", "deleted")
+    assert (base(found, "/g"), entry(found, "/g").kind) == ("cd", "modified")
+
+
+def test_a_created_file_stays_created_when_renamed() -> None:
+    found = ledger(None, "ab")
+    found.agent_renamed("/f", "/g", text("ab"))
+    assert found.reject_all() == [Restoration("/g", text("ab"), None)]
+
+
+def moved(found: Ledger, old: str, new: str, lines: str, created_first: bool = False) -> bool:
+    """The agent moves a file with this text, and both ends are seen one by one."""
+    was = found.get(old)
+    if created_first:
+        found.agent_wrote(new, None, text(lines), 2)
+    found.agent_deleted(old, text(lines), 1)
+    if not created_first:
+        found.agent_wrote(new, None, text(lines), 2)
+    return found.joined(old, new, text(lines), was, 1)
+
+
+@pytest.mark.parametrize("created_first", [False, True])
+def test_a_move_that_is_seen_bit_by_bit_is_a_rename(created_first: bool) -> None:
+    plain = Ledger()
+    plain.agent_wrote("/f", text("abcdef"), text("aXcdef"), 3)
+    found = Ledger()
+    found.agent_wrote("/f", text("abcdef"), text("aXcdef"), 3)
+    plain.agent_renamed("/f", "/g", text("aXcdef"))
+    assert moved(found, "/f", "/g", "aXcdef", created_first)
+    assert found.summary() == plain.summary()
+    assert found.get("/g") == msgspec.structs.replace(
+        entry(plain, "/g"), writers=frozenset({1, 2, 3})
+    )
+    assert moved(found, "/g", "/h", "aXcdef", created_first)
+    assert (entry(found, "/h").origin, base(found, "/h")) == ("/f", "abcdef")
+
+
+def test_the_users_work_on_a_moved_file_is_his() -> None:
+    found = Ledger()
+    found.agent_wrote("/g", None, text("abc"))
+    found.user_edited("/g", text("abcU"))
+    found.agent_deleted("/f", text("abc"))
+    assert found.joined("/f", "/g", text("abc"), None)
+    assert found.reject("/g") == [
+        Restoration("/f", None, text("abcU")),
+        Restoration("/g", text("abcU"), None),
+    ]
+
+
+def test_what_the_user_decided_on_is_no_part_of_a_move() -> None:
+    for decided in "/f", "/g":
+        found = Ledger()
+        found.agent_wrote("/g", None, text("abc"))
+        found.agent_deleted("/f", text("abc"))
+        found.accept(decided)
+        assert not found.joined("/f", "/g", text("abc"), None)
+        assert [e.path for e in found.files()] == [{"/f": "/g", "/g": "/f"}[decided]]
+
+
+def test_a_created_file_with_the_users_work_moves_as_such() -> None:
+    found = ledger(None, "ab")
+    found.user_edited("/f", text("abU"))
+    assert moved(found, "/f", "/g", "abU")
+    assert (entry(found, "/g").kind, entry(found, "/g").touched) == ("created", True)

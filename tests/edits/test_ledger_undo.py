@@ -1,0 +1,200 @@
+"""What the user undoes: lines of the agent's that come back are the agent's again."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acp_nvim.edits.hunks import apply, invert
+from acp_nvim.edits.ledger import Ledger
+from acp_nvim.edits.text import from_keys, from_lines, keys
+from tests.support.ledgers import base, entry, ledger, text
+
+
+def pending(found: Ledger) -> list[tuple[int, int, str]]:
+    """The hunks: base rows, and the lines that stand there now."""
+    return [(hunk.start, hunk.end, "".join(hunk.lines)) for hunk in found.hunks("/f")]
+
+
+def test_an_undone_obtain_is_pending_again() -> None:
+    """Diff mode's `do` puts the base's line back, `u` the agent's."""
+    found = ledger("abc", "aXc")
+    found.user_edited("/f", text("abc"))
+    assert found.get("/f") is None
+    assert found.followed("/f") is not None
+    found.user_edited("/f", text("aXc"))
+    assert pending(found) == [(1, 2, "X")]
+    assert entry(found).writers == {0}
+
+
+def test_redone_it_is_rejected_again() -> None:
+    found = ledger("abc", "aXc")
+    for now in ("abc", "aXc", "abc"):
+        found.user_edited("/f", text(now))
+    assert found.get("/f") is None
+    found.user_edited("/f", text("aXc"))
+    assert pending(found) == [(1, 2, "X")]
+
+
+def test_a_reject_is_undone_in_the_buffer() -> None:
+    found = ledger("abcde", "aXcYe")
+    found.reject("/f", found.hunks("/f")[0])
+    assert pending(found) == [(3, 4, "Y")]
+    found.user_edited("/f", text("aXcYe"))
+    assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
+    found.reject("/f")
+    found.user_edited("/f", text("aXcYe"))
+    assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
+
+
+def test_steps_are_undone_one_by_one_with_the_users_own_between() -> None:
+    found = ledger("abcde", "aXcYe")
+    steps = ["aXcYe", "abcYe", "abcYem", "abcdem"]
+    for now in [*steps[1:], *steps[-2::-1]]:
+        found.user_edited("/f", text(now))
+    assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
+    assert base(found) == "abcde"
+
+
+def test_steps_are_undone_at_once() -> None:
+    found = ledger("abcde", "aXcYe")
+    for now in ["abcYe", "abcdem", "nabcdem", "aXcYe"]:
+        found.user_edited("/f", text(now))
+    assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
+    assert base(found) == "abcde"
+
+
+def test_what_was_accepted_since_is_not_pending_again() -> None:
+    found = ledger("abcde", "aXcYe")
+    for now in ["abcYe", "aXcYe"]:
+        found.user_edited("/f", text(now))
+    found.accept("/f", found.hunks("/f")[0])
+    found.user_edited("/f", text("aXcYem"))
+    found.user_edited("/f", text("aXcYe"))
+    assert pending(found) == [(3, 4, "Y")]
+
+
+def test_accepted_lines_that_are_deleted_and_undone_are_the_users() -> None:
+    found = ledger("abcdef", "aXcdYf")
+    for now in ["abcdYf", "aXcdYf"]:
+        found.user_edited("/f", text(now))
+    found.accept("/f", found.hunks("/f")[0])
+    for now in ["abcdYf", "aXcdYf"]:
+        found.user_edited("/f", text(now))
+    assert pending(found) == [(4, 5, "Y")]
+    found.accept("/f")
+    for now in ["abcdYf", "abcdef", "aXcdYf"]:
+        found.user_edited("/f", text(now))
+    assert pending(found) == []
+    assert found.get("/f") is None
+
+
+def test_deleted_lines_that_come_back_are_the_bases() -> None:
+    """A line of the base is in it once."""
+    for after, left in (
+        ("abcdef", []),
+        ("abdef", [(2, 3, "")]),
+        ("abcef", [(3, 4, "")]),
+        ("aef", [(1, 4, "")]),
+    ):
+        found = ledger("abcdef", "aef")
+        found.user_edited("/f", text(after))
+        assert pending(found) == left
+        if left:
+            assert base(found) == "abcdef"
+    found = ledger("abcdef", "abcefX")
+    found.user_edited("/f", text("abcdef"))
+    assert found.get("/f") is None
+
+
+def test_lines_of_the_users_where_the_agent_deleted_some_are_his() -> None:
+    found = ledger("abcdef", "aef")
+    found.user_edited("/f", text("aUef"))
+    assert base(found) == "abcdUef"
+    found.reject("/f")
+    assert found.get("/f") is None
+
+
+def test_what_the_agent_took_back_comes_back_as_the_agents() -> None:
+    found = ledger("abcde", "aXcde")
+    found.agent_wrote("/f", text("aXcde"), text("abcde"))
+    assert found.get("/f") is None
+    found.user_edited("/f", text("aXcde"))
+    assert pending(found) == [(1, 2, "X")]
+
+
+def test_a_part_of_a_hunk_comes_back() -> None:
+    found = ledger("abcd", "aXYd")
+    found.user_edited("/f", text("abYd"))
+    assert pending(found) == [(2, 3, "Y")]
+    found.user_edited("/f", text("aXYd"))
+    assert pending(found) == [(1, 3, "XY")]
+
+
+def test_deleted_lines_are_deleted_again() -> None:
+    found = ledger("abcd", "ad")
+    found.user_edited("/f", text("abcd"))
+    found.user_edited("/f", text("ad"))
+    assert pending(found) == [(1, 3, "")]
+
+
+def test_what_was_accepted_meanwhile_stays_so() -> None:
+    found = ledger("abcde", "aXcYe")
+    found.user_edited("/f", text("abcYe"))
+    found.accept("/f")
+    found.user_edited("/f", text("aXcYe"))
+    assert pending(found) == [(1, 2, "X")]
+    assert base(found) == "abcYe"
+
+
+def test_the_same_line_elsewhere_is_the_users_own() -> None:
+    found = ledger("abc", "aXc")
+    found.user_edited("/f", text("abc"))
+    found.user_edited("/f", text("abcX"))
+    assert found.get("/f") is None
+    found.user_edited("/f", text("aXcX"))
+    assert found.get("/f") is None, "not the text that was there"
+
+
+def test_a_file_that_is_gone_is_forgotten() -> None:
+    found = ledger("abc", "aXc")
+    found.user_edited("/f", text("abc"))
+    found.user_edited("/f", None)
+    assert found.followed("/f") is None
+
+
+def test_files_without_such_steps_are_not_followed() -> None:
+    found = ledger("abc", "aXc")
+    found.accept("/f")
+    assert found.followed("/f") is None
+
+
+lines = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8)
+
+
+@settings(deadline=None)
+@given(lines, lines, st.lists(st.integers(0, 7), max_size=6))
+def test_undoing_every_step_gives_every_hunk_back(
+    before: list[str], after: list[str], picks: list[int]
+) -> None:
+    """Any order of `do`s, undone backwards, leaves base and hunks as they were."""
+    found = Ledger()
+    found.agent_wrote("/f", from_lines(before), from_lines(after))
+    if found.get("/f") is None:
+        return
+    wanted = entry(found)
+    texts = [from_lines(after)]
+    for pick in picks:
+        now = found.get("/f")
+        if now is None:
+            break
+        assert now.live is not None
+        hunk = now._marked[pick % len(now._marked)]
+        [back] = invert(keys(now.base), [hunk])
+        obtained = from_keys(apply(keys(now.live), [back]))
+        assert obtained is not None
+        found.user_edited("/f", obtained)
+        texts.append(obtained)
+    for text_before in reversed(texts[:-1]):
+        found.user_edited("/f", text_before)
+    assert (entry(found).base, entry(found).live) == (wanted.base, wanted.live)

@@ -1,0 +1,53 @@
+"""docs/protocol-coverage.md says what is so, and everything of the protocol is done."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from acp_nvim.session import updates
+from tests.project import coverage
+from tests.support import mentions
+
+
+def test_the_page_is_what_the_sources_say() -> None:
+    page = coverage.PAGE.read_text(encoding="utf-8")
+    assert page == coverage.page(), "out of date; run python -m tests.project.coverage"
+
+
+def test_nothing_of_the_protocol_is_left_out_without_a_word() -> None:
+    assert coverage.gaps() == []
+
+
+@pytest.mark.parametrize("name", ["meta.json", "meta.unstable.json"])
+def test_every_method_of_the_protocol_has_a_row(name: str) -> None:
+    meta = json.loads((coverage.SCHEMA / name).read_text(encoding="utf-8"))
+    tables = coverage.tables()
+    asked, served = (
+        {row[0].strip("`") for row in tables[title]} for title in list(coverage.SECTIONS)[:2]
+    )
+    assert {*meta["agentMethods"].values(), *meta.get("proxyMethods", {}).values()} <= asked
+    assert {*meta["clientMethods"].values(), *meta["protocolMethods"].values()} <= served
+
+
+def test_what_is_left_out_exists() -> None:
+    names = {row[0].strip("`") for rows in coverage.tables().values() for row in rows}
+    assert set(coverage.NOT_OURS) <= names
+
+
+def test_an_update_that_nobody_applies_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[Any, Any] = {
+        kind: apply for kind, apply in updates._APPLY.items() if kind.__name__ != "Plan"
+    }
+    monkeypatch.setattr(updates, "_APPLY", kept)
+    assert "Updates of a session: `plan` has nothing under 'applied by'" in coverage.gaps()
+
+
+def test_a_test_that_is_named_is_kept_while_it_mentions_the_thing() -> None:
+    now = mentions.tested("", '"session/fork"')
+    assert now
+    assert mentions.tested(now, '"session/fork"') == now
+    assert mentions.tested("`test_nothing::test_gone`", '"session/fork"') == now
+    assert mentions.tested("", '"session/no such thing"') == ""

@@ -1,0 +1,119 @@
+"""The help has a tag for every public name, and the names are read from the sources themselves."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.editor import ROOT, Editor
+
+HELP = ROOT / "doc/acp.txt"
+EVENT = re.compile(r"""\b(?:event\(|pattern =)\s*["'](Acp[A-Z]\w+)["']""")
+
+pytestmark = pytest.mark.skipif(not HELP.exists(), reason="doc/acp.txt is not written yet")
+
+# Options whose keys are the user's own, or have a table of their own in the help.
+OPEN = {"agents", "keymaps"}
+
+NAMES = """
+local config = require('acp.config')
+local plugs = vim.tbl_filter(function(map)
+  return map.lhs:find('^<Plug>%(acp%-') ~= nil
+end, vim.list_extend(vim.api.nvim_get_keymap('n'), vim.api.nvim_get_keymap('x')))
+return {
+  commands = vim.tbl_filter(function(name)
+    return vim.startswith(name, 'Acp')
+  end, vim.tbl_keys(vim.api.nvim_get_commands({}))),
+  subcommands = require('acp.command.subcommands').names(),
+  plugs = vim.tbl_map(function(map) return map.lhs end, plugs),
+  functions = vim.tbl_keys(require('acp')),
+  defaults = vim.json.encode(config.defaults),
+  optional = config.optional,
+}
+"""
+
+
+def tags() -> set[str]:
+    """The tags that doc/acp.txt defines."""
+    return set(re.findall(r"(?<!\S)\*([^\s*|]+)\*(?!\S)", HELP.read_text(encoding="utf-8")))
+
+
+def leaves(table: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """The dotted names of all options in a table of defaults."""
+    for name, value in table.items():
+        if isinstance(value, dict) and value and name not in OPEN:
+            yield from leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+def events() -> set[str]:
+    """The names of all `User` autocommands that the core or the front gives."""
+    found: set[str] = set()
+    for path in (*ROOT.glob("acp_nvim/**/*.py"), *ROOT.glob("lua/**/*.lua")):
+        found |= set(EVENT.findall(path.read_text(encoding="utf-8")))
+    assert "AcpTurnEnd" in found
+    return found
+
+
+@pytest.fixture
+def names(edit: Callable[..., Editor]) -> dict[str, Any]:
+    found: dict[str, Any] = edit(screen=None).lua(NAMES)
+    return found
+
+
+def test_every_command_has_its_tag(names: dict[str, Any]) -> None:
+    assert len(names["commands"]) >= 3
+    wanted = {f":{name}" for name in names["commands"]}
+    wanted |= {f":Acp-{name}" for name in names["subcommands"]}
+    assert not wanted - tags()
+
+
+def test_every_map_has_its_tag(names: dict[str, Any]) -> None:
+    assert len(names["plugs"]) >= 12
+    assert not set(names["plugs"]) - tags()
+
+
+def test_every_function_has_its_tag(names: dict[str, Any]) -> None:
+    assert {"setup", "prompt", "state"} <= set(names["functions"])
+    assert not {f"acp.{name}()" for name in names["functions"]} - tags()
+
+
+def test_every_option_has_its_tag(names: dict[str, Any]) -> None:
+    options = {*leaves(json.loads(names["defaults"])), *names["optional"]}
+    assert "timeouts.cancel_s" in options
+    assert not {f"acp-option-{name}" for name in options} - tags()
+
+
+def test_every_event_has_its_tag() -> None:
+    assert not events() - tags()
+
+
+def test_the_help_names_nothing_that_is_not_there(names: dict[str, Any]) -> None:
+    told = tags()
+    options = {*leaves(json.loads(names["defaults"])), *names["optional"]}
+    subcommands = set(names["subcommands"])
+    strange = {t for t in told if t.startswith(":Acp-") and t[5:] not in subcommands}
+    strange |= {t for t in told if t.startswith("acp-option-") and t[11:] not in options}
+    strange |= {t for t in told if t.startswith("<Plug>(acp-") and t not in names["plugs"]}
+    assert not strange
+
+
+def test_the_map_lists_every_frame_operation() -> None:
+    lua = (ROOT / "lua/acp/frame.lua").read_text(encoding="utf-8")
+    known = set(re.findall(r"^  (\w+) = \{ 'acp\.", lua, re.MULTILINE)) | {"event", "called"}
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## Frame operations")[2]
+    told = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\|([^|]*)\|", table, re.MULTILINE))))
+    assert told == known
+
+
+def test_the_page_on_security_names_tests_that_are_there() -> None:
+    page = (ROOT / "docs/security.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tests/[\w/]+\.py)`", page))
+    assert len(named) > 15
+    assert not [name for name in named if not (ROOT / name).exists()]

@@ -1,0 +1,209 @@
+"""The house rules that a machine can read: rings, circles, sizes, no sleeping in tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PACKAGE = ROOT / "acp_nvim"
+RINGS = {
+    "protocol": 0,
+    "session": 0,
+    "edits": 0,
+    "render": 0,
+    "tasks": 1,
+    "workspace": 1,
+    "agent": 1,
+    "editor": 2,
+}
+FORBIDDEN = {
+    0: {"anyio", "asyncio", "pynvim", "subprocess", "socket", "threading"},
+    1: {"pynvim"},
+    2: set[str](),
+}
+FILE_LINES = 600
+FUNCTION_LINES = 50
+
+MODULES = sorted(PACKAGE.glob("**/*.py"))
+LUA = sorted([*ROOT.glob("lua/**/*.lua"), *ROOT.glob("plugin/*.lua")])
+TESTS = sorted((ROOT / "tests").glob("**/*.py"))
+
+
+def name_of(path: Path) -> str:
+    """The dotted module name of a file of the package."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Every module that a file imports, absolute; `from a import b` counts as both a and a.b."""
+    package = name_of(path) if path.name == "__init__.py" else name_of(path).rpartition(".")[0]
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                up = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*up, base] if base else up)
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def ring_of(module: str) -> int | None:
+    """The ring of a module of the package; None for what stands outside the rings."""
+    parts = module.split(".")
+    if parts[0] != "acp_nvim" or len(parts) < 2:
+        return None
+    return RINGS.get(parts[1])
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_a_ring_imports_only_itself_and_lower_ones(path: Path) -> None:
+    ring = ring_of(name_of(path))
+    if ring is None:
+        return
+    imported = set(imports_of(path))
+    upward = {name for name in imported if (ring_of(name) or 0) > ring}
+    forbidden = {name for name in imported if name.split(".")[0] in FORBIDDEN[ring]}
+    assert not upward, f"{relative(path)} is ring {ring} and imports upward"
+    assert not forbidden, f"{relative(path)} is ring {ring}"
+
+
+def test_the_tutor_is_a_peer_and_knows_only_the_protocol() -> None:
+    for path in MODULES:
+        if not name_of(path).startswith("acp_nvim.tutor"):
+            continue
+        known = {n for n in imports_of(path) if n.startswith("acp_nvim.")}
+        allowed = {"tutor", "protocol", "__version__"}
+        outside = {n for n in known if n.split(".")[1] not in allowed}
+        assert not outside, relative(path)
+
+
+def test_imports_go_in_no_circle() -> None:
+    names = {name_of(path): path for path in MODULES}
+    graph = {
+        name: {n for n in imports_of(path) if n in names and n != name and not name.startswith(n)}
+        for name, path in names.items()
+    }
+    assert not circle(graph)
+
+
+def circle(graph: dict[str, set[str]]) -> str:
+    """The first circle that is found, as one line; empty where there is none."""
+    done: set[str] = set()
+
+    def visit(name: str, trail: tuple[str, ...]) -> str:
+        if name in trail:
+            return " -> ".join([*trail[trail.index(name) :], name])
+        found = ""
+        if name not in done:
+            for other in sorted(graph[name]):
+                found = found or visit(other, (*trail, name))
+            done.add(name)
+        return found
+
+    return next(filter(None, (visit(name, ()) for name in graph)), "")
+
+
+FLOORS = ("base", "buffers", "ui", "review", "command")
+"""The rooms of lua/acp, each of which may require itself and those before it."""
+BOTTOM = {"acp.config"}
+"""Beside the rooms: requires `base` only, and any room may require it."""
+WAYS_IN = {"acp", "acp.frame", "acp.wiring", "acp.health"}
+"""Beside the rooms: may require any of them, and none of them requires these."""
+
+
+def lua_modules() -> dict[str, Path]:
+    """Every module of lua/acp by the name that `require` has for it."""
+    found: dict[str, Path] = {}
+    for path in (ROOT / "lua").glob("**/*.lua"):
+        parts = path.relative_to(ROOT / "lua").with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "init" else parts)] = path
+    return found
+
+
+def required_by(path: Path) -> set[str]:
+    """Modules of ours that a file names, whether it requires them at once, later, or by a name that
+    it hands on. `acp` alone is a word that agents use, too.
+    """
+    code = re.sub(r"--.*", "", path.read_text(encoding="utf-8"))
+    assert not re.search(r"""require\(\s*['"]acp\.['"]\s*\.\.""", code), relative(path)
+    named = set(re.findall(r"""['"](acp(?:\.\w+)+)['"]""", code))
+    return named | set(re.findall(r"""require\(?\s*['"](acp)['"]""", code))
+
+
+def floor_of(module: str) -> int:
+    if module in BOTTOM:
+        return 0
+    room = module.split(".")[1] if "." in module else ""
+    return FLOORS.index(room) if room in FLOORS else len(FLOORS)
+
+
+def test_every_lua_module_stands_in_a_room() -> None:
+    beside = {name for name in lua_modules() if floor_of(name) == len(FLOORS)}
+    assert beside == {*WAYS_IN, "acp.types"}
+
+
+def test_a_lua_room_requires_only_itself_and_lower_ones() -> None:
+    modules = lua_modules()
+    upward = [
+        f"{name} -> {other}"
+        for name, path in modules.items()
+        if name not in WAYS_IN
+        for other in required_by(path) & modules.keys()
+        if floor_of(other) > floor_of(name)
+    ]
+    assert not upward
+
+
+def test_lua_modules_require_one_another_in_no_circle() -> None:
+    modules = lua_modules()
+    graph = {name: required_by(path) & modules.keys() - {name} for name, path in modules.items()}
+    assert not circle(graph)
+
+
+@pytest.mark.parametrize("path", [*MODULES, *LUA, *TESTS], ids=relative)
+def test_a_file_can_be_read_in_a_sitting(path: Path) -> None:
+    if path.name == "schema.py":
+        return
+    lines = path.read_text(encoding="utf-8").count("\n")
+    assert lines <= FILE_LINES, "which second subject has it swallowed?"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_a_function_has_one_thing_to_say(path: Path) -> None:
+    long = [
+        f"{node.name}: {node.end_lineno - node.lineno + 1} lines"
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno is not None
+        and node.end_lineno - node.lineno >= FUNCTION_LINES
+    ]
+    assert not long
+
+
+@pytest.mark.parametrize("path", TESTS, ids=relative)
+def test_tests_wait_for_conditions_and_never_sleep(path: Path) -> None:
+    if "agents" in path.relative_to(ROOT).parts:
+        return  # a scripted agent is slow on purpose
+    calls = [
+        node.lineno
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+        and re.fullmatch(r"(time|asyncio|anyio)\.sleep|sleep", ast.unparse(node.func))
+    ]
+    assert not calls, f"{relative(path)} sleeps in lines {calls}"

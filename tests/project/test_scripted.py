@@ -1,0 +1,215 @@
+"""Every scenario of the scripted agents runs, and says what it is meant to say."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agents import exits, files, garbage, permissions, turns
+from tests.agents.loop import SCENARIOS
+from tests.support import conformance
+from tests.support.editor import ROOT
+from tests.support.traffic import Traffic
+
+Json = dict[str, Any]
+
+# What a scenario needs to be called with, where its defaults are too big or it has none.
+ARGS: dict[str, tuple[str, ...]] = {
+    "closes_input": ("0",),
+    "notify": ("_vendor/hello",),
+    "oversize": ("100000",),
+    "permission_json": ('{"toolCall": {"toolCallId": "j"}, "options": []}',),
+    "raw": ("no json",),
+    "read": ("/tmp/x", "1", "2"),
+    "reads": ("/tmp/x", "3"),
+    "replace": ("/tmp/x", "a", "b"),
+    "request": ("fs/read_text_file", '{"path": "/tmp/x"}'),
+    "say": ("a word",),
+    "shell": ("echo", "x"),
+    "slow": ("3", "0.01"),
+    "tool_cumulative": ("3", "6"),
+    "tools": ("3",),
+    "update": ('{"sessionUpdate": "usage_update", "used": 1, "size": 2}',),
+    "write": ("/tmp/x", '"text"'),
+    "ignores_cancel": ("0",),
+}
+ENDS = {
+    "closes_input": 0,
+    "closes_output": 0,
+    "exit": 1,
+    "die": -signal.SIGKILL,
+    "ends_in_a_line": 0,
+    "permission_and_exit": 3,
+}
+CANCELLED = {"wait_for_cancel", "late_cancel", "wrong_cancel"}
+ELSEWHERE = {"write_disk"}  # has a test of its own below
+
+
+class Host:
+    """Answers whatever a scripted agent asks, as a plain client would."""
+
+    def __init__(self, log: Path, *args: str) -> None:
+        self.traffic = Traffic(log)
+        argv = [sys.executable, "-m", "tests.agents", "--log", str(log), *args]
+        pipe = subprocess.PIPE
+        with log.with_suffix(".stderr").open("wb") as stderr:
+            self.process = subprocess.Popen(argv, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=stderr)
+        assert self.process.stdin
+        assert self.process.stdout
+        self._in, self._out = self.process.stdin.fileno(), self.process.stdout.fileno()
+        self._buffer = b""
+
+    def send(self, frame: Json) -> None:
+        line = json.dumps({"jsonrpc": "2.0", **frame}).encode() + b"\n"
+        with suppress(BrokenPipeError):  # some agents end while a question is open
+            os.write(self._in, line)
+
+    def run(self, until_id: int) -> Json | None:
+        """Answer requests until the response with that id; None at the end of the output."""
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            while b"\n" not in self._buffer:
+                if not select.select([self._out], [], [], 10)[0]:
+                    raise AssertionError("the agent is silent")
+                data = os.read(self._out, 1 << 16)
+                if not data:
+                    return None
+                self._buffer += data
+            line, _, self._buffer = self._buffer.partition(b"\n")
+            found = self._take(line, until_id)
+            if found is not None:
+                return found
+        raise AssertionError("not in time")
+
+    def prompt(self, text: str) -> Json | None:
+        """The whole handshake and one prompt."""
+        self.send({"id": 1, "method": "initialize", "params": {"protocolVersion": 1}})
+        assert self.run(1)
+        self.send({"id": 2, "method": "session/new", "params": {"cwd": "/", "mcpServers": []}})
+        assert self.run(2)
+        prompt = [{"type": "text", "text": text}]
+        params = {"sessionId": "s1", "prompt": prompt}
+        self.send({"id": 3, "method": "session/prompt", "params": params})
+        if text in CANCELLED:
+            self.send({"method": "session/cancel", "params": {"sessionId": "s1"}})
+        return self.run(3)
+
+    def _take(self, line: bytes, until_id: int) -> Json | None:
+        try:
+            frame = json.loads(line)
+        except ValueError:
+            return None
+        if isinstance(frame, list):
+            self.send({"id": None, "error": {"code": -32600, "message": "no batches"}})
+        elif isinstance(frame, dict) and "method" in frame and "id" in frame:
+            self.send({"id": frame["id"], **self._answer(frame["method"], frame["params"])})
+        elif isinstance(frame, dict) and frame.get("id") == until_id:
+            return frame
+        return None
+
+    def _answer(self, method: str, params: Json) -> Json:
+        wanted = conformance.types().get(("client", method, "Request"))
+        if wanted is None:
+            return {"error": {"code": -32601, "message": "no such method"}}
+        if conformance.against(wanted, params) and "options" not in params.get("toolCall", params):
+            return {"error": {"code": -32602, "message": "bad params"}}
+        if method == "session/request_permission":
+            options = params["options"]
+            if not isinstance(options, list):
+                return {"error": {"code": -32602, "message": "bad params"}}
+            chosen = {"outcome": "selected", "optionId": options[0]["optionId"]} if options else {}
+            return {"result": {"outcome": chosen or {"outcome": "cancelled"}}}
+        results: Json = {
+            "fs/read_text_file": {"content": "abc\n"},
+            "terminal/create": {"terminalId": "t"},
+            "terminal/output": {"output": "x\n", "truncated": False},
+            "terminal/wait_for_exit": {"exitCode": 0},
+        }
+        return {"result": results.get(method, {})}
+
+    def close(self) -> int:
+        for stream in (self.process.stdin, self.process.stdout):
+            assert stream
+            stream.close()
+        self.process.wait(20)
+        return self.process.returncode
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Host]]:
+    hosts: list[Host] = []
+
+    def begin(*args: str) -> Host:
+        hosts.append(Host(tmp_path / "agent.jsonl", *args))
+        return hosts[-1]
+
+    yield begin
+    for host in hosts:
+        host.process.kill()
+        host.close()
+
+
+def in_turns() -> Iterator[str]:
+    modules = {m.__name__ for m in (exits, files, garbage, permissions, turns)}
+    for name, entry in sorted(SCENARIOS.items()):
+        if not entry.whole and name not in ELSEWHERE and entry.run.__module__ in modules:
+            yield name
+
+
+@pytest.mark.parametrize("name", [*in_turns()])
+def test_a_scenario_runs_to_its_end(name: str, start: Callable[..., Host]) -> None:
+    host = start(name, *ARGS.get(name, ()))
+    answer = host.prompt(name)
+    code = host.close()
+    if name in ENDS:
+        assert answer is None
+        assert code == ENDS[name]
+        return
+    assert code == 0
+    assert answer is not None
+    assert ("error" in answer) == (name == "wrong_cancel")
+    assert not conformance.violations(host.traffic.entries())
+    if SCENARIOS[name].run.__module__ == turns.__name__:
+        for frame in host.traffic.sent("session/update"):
+            assert conformance.against("SessionNotification", frame["params"]) == []
+
+
+@pytest.mark.parametrize("name", ["early_updates", "grandchildren", "withholds"])
+def test_a_whole_life_serves_prompts(name: str, start: Callable[..., Host]) -> None:
+    host = start(name, *(["initialize", sys.executable, "hello"] if name == "withholds" else []))
+    answer = host.prompt("hello")
+    assert answer is not None
+    assert answer["result"]["stopReason"] == "end_turn"
+    for note in host.traffic.notes():
+        if note.startswith("child "):
+            os.kill(int(note.split()[1]), signal.SIGKILL)
+    assert host.close() == 0
+
+
+def test_an_agent_that_will_not_die_has_to_be_killed(start: Callable[..., Host]) -> None:
+    host = start("will_not_die")
+    assert host.prompt("x")
+    host.process.terminate()
+    assert host.process.stdin
+    host.process.stdin.close()
+    host.traffic.wait_note("will not die")
+    assert host.process.poll() is None
+
+
+def test_an_agent_writes_past_the_client(start: Callable[..., Host], tmp_path: Path) -> None:
+    path = tmp_path / "own.txt"
+    host = start("write_disk", str(path), '"a\\r\\nb"')
+    assert host.prompt("x")
+    assert host.close() == 0
+    assert path.read_bytes() == b"a\r\nb"

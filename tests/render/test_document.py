@@ -1,0 +1,316 @@
+"""A chat drawn bit by bit looks like the same chat drawn at once, whatever came in which pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+from acp_nvim.protocol import schema
+from acp_nvim.render import tools
+from acp_nvim.render.batch import Batch
+from acp_nvim.render.document import Document
+from acp_nvim.render.text import visible
+from acp_nvim.render.tools import Look
+from acp_nvim.session.entries import Message, TerminalEntry, ToolEntry
+from acp_nvim.session.questions.decisions import Decision, Option, Outcome
+from acp_nvim.session.session import Session
+from acp_nvim.session.terminal import Launch, Terminal
+from acp_nvim.session.tool_calls import ToolCall
+from tests.support.picture_ops import Picture
+
+PIECES = (
+    *(
+        "a",
+        "word ",
+        "é",
+        "中文",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\r",
+        "\t",
+        "\x1b[1m",
+        "\u202e",
+        "\ud800",
+        "",
+    ),
+    *("**", "`", "```", "\n```\n", "# ", "\n- ", "\n> ", "_x_", "[a](b)", "https://x.y/z"),
+    "x" * 2100,
+)
+TEXT = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
+OPTIONS = (Option("yes", "Yes", "allow_once"), Option("no", "No", "reject_once"))
+
+Act = Callable[["Chat"], None]
+
+
+class Chat:
+    """A session, drawn into a picture."""
+
+    def __init__(self, thoughts: str = "fold") -> None:
+        self.session = Session(1, "agent", "/work")
+        self.thoughts = thoughts
+        self.picture = Picture()
+        self.document = Document(1, Look(3), thoughts)
+
+    def say(self, role: Any, part: Any, message_id: str | None) -> None:
+        self.session.transcript.stream(role, part, message_id)
+
+    def call(self, number: int, status: Any, text: str) -> None:
+        """An update; without text its content stays (a fold, once made, is not taken back)."""
+        content: Any = [schema.Content(schema.TextContent(text))] if text else UNSET
+        update = schema.ToolCallUpdate(
+            f"c{number}", title=f"call {number}", status=status, content=content
+        )
+        self.session.upsert_call(update)
+
+    def ask(self, number: int) -> None:
+        call = self.session.tool_calls.get(f"c{number}")
+        name = f"d{len(self.session.transcript.entries)}-{number}"
+        if call is None or not any(d.id == name for d in self.session.decisions):
+            decision = Decision(name, "permission", "May I?\nReally", options=OPTIONS)
+            self.session.ask(decision, call)
+
+    def answer(self) -> None:
+        for decision in list(self.session.decisions)[:1]:
+            decision.resolve(Outcome("selected", OPTIONS[0]))
+
+    def draw(self, budget: int) -> None:
+        ops, _ = self.document.draw(self.session.transcript, budget)
+        self.picture.apply(ops)
+
+    def finish(self) -> None:
+        for _ in range(100_000):
+            if not self.session.transcript.dirty:
+                return
+            self.draw(1000)
+        raise AssertionError("the drawing does not end")
+
+    def at_once(self) -> Picture:
+        """The same transcript by a new document."""
+        picture, document = Picture(), Document(1, Look(3), self.thoughts)
+        transcript = self.session.transcript
+        transcript.dirty = dict.fromkeys(transcript.entries)
+        picture.apply(document.draw(transcript, 1 << 40)[0])
+        assert not transcript.dirty
+        return picture
+
+
+IMAGE = schema.ImageContent(data="AAAA", mime_type="image/png")
+LINK = schema.ResourceLink(name="a.py", uri="file:///work/a.py")
+
+WORDS: st.SearchStrategy[Act] = st.builds(
+    lambda role, text, id_: lambda chat: chat.say(role, text, id_),
+    st.sampled_from(["agent", "agent", "agent", "thought", "user"]),
+    TEXT,
+    st.sampled_from([None, None, "m1", "m2"]),
+)
+BLOCKS: st.SearchStrategy[Act] = st.builds(
+    lambda role, block: lambda chat: chat.say(role, block, None),
+    st.sampled_from(["agent", "thought"]),
+    st.sampled_from([IMAGE, LINK]),
+)
+CALLS: st.SearchStrategy[Act] = st.builds(
+    lambda number, status, text: lambda chat: chat.call(number, status, text),
+    st.integers(0, 2),
+    st.sampled_from(["pending", "in_progress", "completed", "failed"]),
+    st.sampled_from(["", "one", "one\ntwo", "1\n2\n3\n4\n5\n", "é\x07\n\n"]),
+)
+ASKS: st.SearchStrategy[Act] = st.builds(
+    lambda number: lambda chat: chat.ask(number), st.integers(0, 2)
+)
+ANSWERS: st.SearchStrategy[Act] = st.just(lambda chat: chat.answer())
+REMARKS: st.SearchStrategy[Act] = st.just(
+    lambda chat: chat.session.remark("warning", "careful", ["why\nnot"])
+)
+DRAWS: st.SearchStrategy[Act] = st.builds(
+    lambda budget: lambda chat: chat.draw(budget), st.sampled_from([1, 2, 7, 300, 100_000])
+)
+HISTORIES = st.lists(
+    st.one_of(WORDS, WORDS, BLOCKS, CALLS, CALLS, ASKS, ANSWERS, REMARKS, DRAWS, DRAWS), max_size=30
+)
+
+thorough = settings(
+    deadline=None,
+    database=None,
+    max_examples=1500,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def lived(history: list[Act], thoughts: str) -> Chat:
+    chat = Chat(thoughts)
+    for act in history:
+        act(chat)
+    chat.finish()
+    return chat
+
+
+@thorough
+@given(HISTORIES, st.sampled_from(["fold", "show", "hide"]))
+def test_bit_by_bit_is_as_at_once(history: list[Act], thoughts: str) -> None:
+    chat = lived(history, thoughts)
+    whole = chat.at_once()
+    assert chat.picture.lines == whole.lines
+    assert chat.picture.spans == whole.spans
+    assert chat.picture.targets == whole.targets
+
+
+@thorough
+@given(HISTORIES)
+def test_what_was_said_stands_there(history: list[Act]) -> None:
+    chat = lived(history, "show")
+    lines = "\n" + "\n".join(chat.picture.lines) + "\n"
+    at = 0
+    for entry in chat.session.transcript.entries:
+        if isinstance(entry, Message) and all(isinstance(part, str) for part in entry.parts):
+            text = visible(entry.text().rstrip("\r\n"))
+            at = lines.index("\n" + text + "\n", at) + len(text)
+    assert chat.document.drawn == chat.session.transcript.written
+
+
+@thorough
+@given(HISTORIES)
+def test_a_fold_holds_its_block(history: list[Act]) -> None:
+    """From its head to a blank row; none holds a part of another."""
+    chat = Chat("fold")
+    for act in [*history, Chat.finish]:
+        act(chat)
+    heads = [row.text for row, _ in chat.picture.folds.values()]
+    assert all(text.startswith(("▸ Thought", "○", "◐", "✓", "✗", "⊘")) for text in heads), heads
+
+
+@given(
+    st.lists(TEXT, max_size=3),
+    st.integers(0, 4),
+    st.sampled_from(["execute", "read"]),
+    st.sampled_from([None, "user", "assistant"]),
+)
+def test_words_are_what_is_drawn(texts: list[str], lines: int, kind: Any, told: Any) -> None:
+    """The short way to the rows of a tool call leads to the same rows."""
+    for_whom = schema.Annotations(audience=[told]) if told else UNSET
+    blocks = [schema.TextContent(text, annotations=for_whom) for text in texts]
+    content: Any = [schema.Content(block) for block in blocks]
+    entry = ToolEntry(ToolCall("c", "read /work/a.py", kind=kind, content=content))
+    look = Look(lines, "/work")
+    drawn = tools.draw(entry, look)
+    found = tools.words(entry, look)
+    if found is None:
+        assert not texts or told == "assistant" or len(drawn) > lines or len("".join(texts)) > 500
+    else:
+        assert [found[0], *((text, (), None) for text in found[1])] == drawn
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30), st.integers(1, 50))
+def test_any_cut_of_a_text_draws_the_same(pieces: list[str], budget: int) -> None:
+    """In chunks as they come, or the whole of it in one."""
+    several, one = Chat(), Chat()
+    for piece in pieces:
+        several.say("agent", piece, None)
+        several.draw(budget)
+    several.finish()
+    if pieces:
+        one.say("agent", "".join(pieces), None)
+    one.finish()
+    assert several.picture.lines == one.picture.lines
+    assert several.picture.spans == one.picture.spans
+
+
+@pytest.mark.parametrize("seen", [True, False], ids=["drawn before", "at once"])
+def test_a_terminal_that_moves_into_a_tool_call_leaves_no_gap(seen: bool) -> None:
+    """Agents start the terminal first, and show it in a tool call then."""
+    chat = Chat()
+    chat.call(0, "completed", "one")
+    terminal = TerminalEntry(Terminal("t1", Launch("make"), 99, ours=True))
+    chat.session.transcript.add(terminal)
+    if seen:
+        chat.finish()
+        assert any("make" in line for line in chat.picture.lines)
+    terminal.embedded = True
+    chat.session.transcript.touch(terminal)
+    chat.call(1, "completed", "two")
+    chat.finish()
+    first, second = sorted(chat.picture.fold_lines())
+    assert second[0] == first[1] + 1, chat.picture.lines
+
+
+def test_a_frame_is_as_small_as_its_budget() -> None:
+    chat = Chat()
+    chat.say("agent", "x" * 10_000 + "\n" + "y" * 10_000, None)
+    ops, _ = chat.document.draw(chat.session.transcript, 500)
+    assert sum(len(line) for op in ops if op[0] == "chat" for line in op[4]) == 500
+    assert chat.session.transcript.dirty
+    assert chat.document.drawn == 500
+
+
+def test_a_chunk_appends_and_nothing_else() -> None:
+    chat = Chat()
+    chat.say("agent", "one\ntwo ", None)
+    chat.draw(1000)
+    chat.say("agent", "three", None)
+    ops, _ = chat.document.draw(chat.session.transcript, 1000)
+    assert ops == [["text", 1, 1, ["three"], [[], [], []]]]
+
+
+def test_an_update_replaces_only_rows_that_differ() -> None:
+    chat = Chat()
+    chat.call(0, "in_progress", "one\ntwo")
+    chat.draw(1000)
+    chat.call(0, "in_progress", "one\nthree")
+    ops, _ = chat.document.draw(chat.session.transcript, 1000)
+    assert [op[:5] for op in ops] == [["chat", 1, 2, 3, ["  three"]]]
+
+
+def test_an_update_that_changes_nothing_draws_nothing() -> None:
+    chat = Chat()
+    chat.call(0, "completed", "one")
+    chat.draw(1000)
+    chat.call(0, "completed", "one")
+    assert chat.document.draw(chat.session.transcript, 1000)[0] == []
+
+
+def test_many_calls_are_two_operations() -> None:
+    """Their rows in one, their folds in the other."""
+    chat = Chat()
+    for number in range(50):
+        chat.call(number, "completed", "one\ntwo")
+    ops, _ = chat.document.draw(chat.session.transcript, 100_000)
+    assert [op[0] for op in ops] == ["chat", "folds"]
+    assert len(ops[1][2]) == 4 * 50
+
+
+def test_a_fold_is_made_before_what_stands_above_it_moves() -> None:
+    batch = Batch(1)
+    batch.put(4, 4, [("a", (), None), ("b", (), None)])
+    batch.fold("t1", 4, 5, False)
+    batch.put(0, 1, [("x", (), None), ("y", (), None)])
+    assert [op[0] for op in batch.done()] == ["chat", "folds", "chat"]
+
+
+def test_rows_put_together_keep_their_decor() -> None:
+    batch = Batch(1)
+    batch.put(0, 1, [("a", ((0, 1, "A"),), 0)])
+    batch.add(
+        ["chat", 1, 1, 1, ["b", "c"], [[[0, 1, "B"], [0, 1, "C"]], [0, 1, 1, 2], [1, {"kind": 3}]]]
+    )
+    batch.put(3, 3, [("d", ((0, 1, "D"),), None)])
+    looks = [[0, 1, "A"], [0, 1, "B"], [0, 1, "C"], [0, 1, "D"]]
+    decor = [looks, [0, 1, 1, 2, 2, 3, 3, 4], [0, 0, 2, {"kind": 3}]]
+    assert batch.done() == [["chat", 1, 0, 1, ["a", "b", "c", "d"], decor]]
+
+
+def test_rows_that_look_alike_share_their_look() -> None:
+    batch = Batch(1)
+    spans = ((0, 1, "A"), (2, 3, "B"))
+    batch.put(0, 1, [("a b", spans, None), ("c", (), None)])
+    batch.put(2, 2, [("d e", spans, None)])
+    look = [0, 1, "A", 2, 3, "B"]
+    assert batch.done() == [["chat", 1, 0, 1, ["a b", "c", "d e"], [[look], [0, 1, 2, 1], []]]]
+    batch = Batch(1)
+    batch.put(0, 1, [("a b", spans, None)])
+    batch.put(4, 5, [("d e", spans, None)])
+    assert [op[5] for op in batch.done()] == [[[look], [0, 1], []]] * 2

@@ -1,0 +1,228 @@
+"""Forms: what values are right, the page one edits, addresses that deceive. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acp_nvim.protocol import codec, schema
+from acp_nvim.session.questions import addresses, form_page, forms
+from tests.agents.elicit import EVERY
+
+
+def form_of(properties: dict[str, Any], *required: str) -> list[forms.Field]:
+    raw = {"type": "object", "properties": properties, "required": list(required)}
+    return forms.fields(codec.decode(schema.ElicitationSchema, msgspec.json.encode(raw)))
+
+
+def problems(property_: dict[str, Any], value: Any) -> list[str]:
+    return [it.text for it in forms.check(form_of({"x": property_}), {"x": value})]
+
+
+@pytest.mark.parametrize(
+    ("property_", "value", "wrong"),
+    [
+        ({"type": "string"}, "", ""),
+        ({"type": "string"}, 3, "a text is wanted"),
+        ({"type": "string", "minLength": 2}, "a", "at least 2 characters, not 1"),
+        ({"type": "string", "minLength": 1}, "🙂", ""),
+        ({"type": "string", "maxLength": 1}, "ab", "at most 1 character, not 2"),
+        ({"type": "string", "pattern": "^[A-Z]+$"}, "AB", ""),
+        ({"type": "string", "pattern": "^[A-Z]+$"}, "ab", "does not match ^[A-Z]+$"),
+        ({"type": "string", "pattern": "("}, "anything", ""),
+        ({"type": "string", "format": "email"}, "a@b.org", ""),
+        ({"type": "string", "format": "email"}, "a b@c", "is not an e-mail address"),
+        ({"type": "string", "format": "email"}, "a@", "is not an e-mail address"),
+        ({"type": "string", "format": "uri"}, "https://a.org/x", ""),
+        ({"type": "string", "format": "uri"}, "mailto:a@b", ""),
+        ({"type": "string", "format": "uri"}, "nothing", "is not a URI"),
+        ({"type": "string", "format": "date"}, "2026-02-28", ""),
+        ({"type": "string", "format": "date"}, "2026-02-30", "is not a date (2026-01-31)"),
+        ({"type": "string", "format": "date"}, "20260228", "is not a date (2026-01-31)"),
+        ({"type": "string", "format": "date-time"}, "2026-02-28T10:00:00.123456789Z", ""),
+        ({"type": "string", "format": "date-time"}, "2026-02-28T10:00:00+02:00", ""),
+        (
+            {"type": "string", "format": "date-time"},
+            "2026-02-28 10:00",
+            "is not a date with time and zone (2026-01-31T12:00:00Z)",
+        ),
+        ({"type": "string", "format": "moon"}, "full", ""),
+        ({"type": "string", "enum": ["a", "b"]}, "b", ""),
+        ({"type": "string", "enum": ["a", "b"]}, "c", "'c' is none of a, b"),
+        ({"type": "string", "oneOf": [{"const": "a", "title": "A"}]}, "A", "'A' is none of a"),
+        ({"type": "integer"}, 3, ""),
+        ({"type": "integer"}, 3.0, ""),
+        ({"type": "integer"}, 3.5, "a whole number is wanted"),
+        ({"type": "integer"}, True, "a whole number is wanted"),
+        ({"type": "integer"}, float("inf"), "a whole number is wanted"),
+        ({"type": "integer", "minimum": 1}, 0, "at least 1"),
+        ({"type": "integer", "maximum": 1000000}, 1000001, "at most 1000000"),
+        ({"type": "number"}, "3", "a number is wanted"),
+        ({"type": "number", "minimum": 0.5}, 0.4, "at least 0.5"),
+        ({"type": "number", "maximum": 2}, 2, ""),
+        ({"type": "boolean"}, False, ""),
+        ({"type": "boolean"}, 1, "true or false is wanted"),
+        ({"type": "array", "items": {"type": "string", "enum": ["a"]}}, ["a"], ""),
+        ({"type": "array", "items": {"type": "string", "enum": ["a"]}}, "a", "a list is wanted"),
+        (
+            {"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}},
+            ["b"],
+            "'b' is none of a",
+        ),
+        (
+            {"type": "array", "items": {"type": "string", "enum": ["a"]}, "minItems": 1},
+            [],
+            "at least 1 of them",
+        ),
+        (
+            {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}, "maxItems": 1},
+            ["a", "b"],
+            "at most 1 of them",
+        ),
+        ({"type": "moon"}, "full", ""),
+        ({"type": "moon"}, {"phase": 1}, "no value that a form can hold"),
+    ],
+)
+def test_values(property_: dict[str, Any], value: Any, wrong: str) -> None:
+    assert problems(property_, value) == ([wrong] if wrong else [])
+
+
+def test_what_is_missing_and_what_is_strange() -> None:
+    form = form_of({"a": {"type": "string"}, "b": {"type": "string"}}, "a")
+    assert [str(it) for it in forms.check(form, {"c": 1})] == [
+        "a: is required",
+        "c: no such field; there are: a, b",
+    ]
+
+
+def test_defaults_stand_in_only_for_what_is_required() -> None:
+    form = form_of(
+        {"a": {"type": "string", "default": "x"}, "b": {"type": "string", "default": "y"}}, "a"
+    )
+    assert forms.complete(form, {}) == {"a": "x"}
+    assert forms.complete(form, {"a": "z", "b": None}) == {"a": "z"}
+
+
+def test_a_pattern_that_takes_for_ever_is_not_tried() -> None:
+    """Else this test would not end."""
+    assert forms.matches("^(a+)+$", "a" * 40 + "b") is None
+    assert forms.matches("a*a*a*a*a*a*b", "a" * 4000) is None
+    assert forms.matches(r"^\d{4}-\d{2}$", "2026-01") is True
+
+
+# ---- the page
+
+
+def filled(form: list[forms.Field]) -> dict[str, Any]:
+    return {it.name: it.default for it in form if it.default is not None}
+
+
+def test_a_page_says_everything_and_reads_back() -> None:
+    form = form_of(EVERY, "name", "count")
+    page = form_page.lines(form, filled(form), ["Please tell"])
+    text = "\n".join(page)
+    assert "━━ 1. Your name (name) · text, required" in text
+    assert "│ As you like it.\n│ Two lines." in text
+    assert "( ) Large · l — costs more" in text
+    assert "(x) green" in text
+    assert "[x] Lua · lua" in text
+    assert "[x] yes" in text
+    assert "of a kind that is not known here" in text
+    read = form_page.read(form, page)
+    assert read.problems == []
+    assert read.values == {
+        "site": "https://example.org/",
+        "color": "green",
+        "count": 3,
+        "sure": True,
+        "langs": ["lua"],
+    }
+    assert read.rows["name"] == page.index("━━ 1. Your name (name) · text, required")
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\n")).map(str.rstrip)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(TEXT | st.sampled_from(["━━ 1. x · text, optional", "│ no", "\\│", "\\\\━"])))
+def test_any_text_survives_the_page(lines: list[str]) -> None:
+    text = "\n".join(lines).strip("\n")
+    form = form_of({"x": {"type": "string"}, "y": {"type": "string"}})
+    page = form_page.lines(form, {"x": text, "y": "after"}, [text])
+    assert form_page.read(form, page).values == ({"x": text} if text else {}) | {"y": "after"}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sets(st.sampled_from("abc")), st.sampled_from("rg"), st.integers(-9, 9), st.booleans())
+def test_any_choice_survives_the_page(many: set[str], one: str, count: int, sure: bool) -> None:
+    form = form_of(
+        {
+            "many": {"type": "array", "items": {"type": "string", "enum": list("abc")}},
+            "one": {"type": "string", "enum": list("rg")},
+            "count": {"type": "integer"},
+            "sure": {"type": "boolean"},
+        },
+        "many",
+    )
+    values = {"many": sorted(many), "one": one, "count": count, "sure": sure}
+    assert form_page.read(form, form_page.lines(form, values, [])).values == values
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("( ) g", "(x) g", "one: one of them, not 2"),
+        ("( ) g", "", "one: its choices were changed (u undoes)"),
+        ("5", "five", "count: 'five' is no whole number"),
+        ("━━ 1. one · one of these, optional", "gone", "one: its block is gone from the form"),
+    ],
+)
+def test_a_page_that_cannot_be_read_says_why(old: str, new: str, problem: str) -> None:
+    form = form_of({"one": {"type": "string", "enum": ["r", "g"]}, "count": {"type": "integer"}})
+    page = form_page.lines(form, {"one": "r", "count": 5}, [])
+    assert page.count(old) == 1
+    read = form_page.read(form, [new if line == old else line for line in page])
+    assert str(read.problems[0]).startswith(problem)
+
+
+def test_what_an_agent_says_cannot_pass_for_a_field() -> None:
+    form = form_of({"x": {"type": "string", "title": "a\n━━ 1. y", "description": "━━ 2. z\nb"}})
+    page = form_page.lines(form, {"x": "v"}, ["━━ 1. x", "\x1b[2J"])
+    assert [line for line in page if line.startswith("━━")] == [
+        "━━ 1. a ━━ 1. y (x) · text, optional"
+    ]
+    assert not any("\x1b" in line for line in page)
+    assert form_page.read(form, page).values == {"x": "v"}
+
+
+# ---- addresses
+
+
+@pytest.mark.parametrize(
+    ("url", "safe", "words"),
+    [
+        ("https://example.org/a?b=c#d", True, ["host: example.org"]),
+        ("https://example.org:8443/", True, ["host: example.org:8443"]),
+        ("http://example.org/", True, ["not encrypted"]),
+        ("https://xn--pple-43d.com/", True, ["punycode", "аpple.com"]),
+        ("https://аpple.com/", True, ["beyond ASCII", "xn--pple-43d.com"]),
+        ("https://bank.com@evil.org/", True, ["host: evil.org", "before the @"]),
+        ("https://bank.com\\@evil.org/", False, ["a backslash"]),
+        ("https://a.org/\u202egnp", False, ["<U+202E>", "can't be seen"]),
+        ("javascript:alert(1)", False, ["no host"]),
+        ("file:///etc/passwd", False, ["no host"]),
+        ("ftp://example.org/", False, ["no web address (ftp)"]),
+        ("https://[broken", False, ["no host"]),
+        ("https://a.org:port/", False, ["no host"]),
+        ("", False, ["no host"]),
+    ],
+)
+def test_addresses(url: str, safe: bool, words: list[str]) -> None:
+    shown = "\n".join(addresses.described(url))
+    assert addresses.safe(url) is safe
+    for word in words:
+        assert word in shown

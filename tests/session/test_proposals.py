@@ -1,0 +1,210 @@
+"""What a permission would write, by its diffs, and what the user's changes make of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from unidiff.patch import PatchSet
+
+from acp_nvim.edits import unified
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.merge import Merged, merge
+from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
+from acp_nvim.protocol import schema
+from acp_nvim.session.questions.proposals import (
+    Change,
+    Proposal,
+    amended,
+    changes_of,
+    overlay,
+    propose,
+)
+from acp_nvim.session.tool_calls import ToolCall
+
+texts = st.builds(
+    from_lines, st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=9), st.booleans()
+)
+
+
+def change(old: str, new: str, line: int | None = None, everywhere: bool = False) -> Change:
+    return Change("/f", old, new, line, everywhere)
+
+
+def made(live: str | None, *changes: Change, known: str = "") -> Proposal:
+    """The proposal for a file of that content."""
+    others = [parse(known)] if known else []
+    return propose("/f", None if live is None else parse(live), changes, others)
+
+
+def content(live: str | None, *changes: Change, known: str = "") -> str:
+    proposal = made(live, *changes, known=known)
+    assert proposal.whole
+    return str(proposal.text)
+
+
+# ---- texts by diffs
+
+
+@pytest.mark.parametrize(
+    ("live", "old", "new", "wanted"),
+    [
+        ("a\nb\n", "a\nb\n", "a\nB\n", "a\nB\n"),
+        ("a\nb\n", "", "all\n", "all\n"),
+        (None, "", "new\n", "new\n"),
+        (None, "", "", ""),
+        ("a\nb\nc\n", "b", "B", "a\nB\nc\n"),
+        ("one two\n", "two", "2", "one 2\n"),
+        ("a\nb\n", "a\nb", "x", "x\n"),
+        ("a\nb", "b\n", "B\n", "a\nB"),
+        ("a\nb\n", "b\n", "", "a\n"),
+        ("a\n", "a\n", "", ""),
+        ("a\nb\n", "a\r\nb\r\n", "a\r\nB\r\n", "a\nB\n"),
+        ("a\nb\n", "b\r\n", "B\r\nC\r\n", "a\nB\nC\n"),
+        ("a\r\nb\n", "a\r\n", "A\r\n", "A\r\nb\n"),
+    ],
+)
+def test_a_diff_makes_the_text(live: str | None, old: str, new: str, wanted: str) -> None:
+    assert content(live, change(old, new)) == wanted
+
+
+def test_diffs_of_one_file_come_one_after_the_other() -> None:
+    assert content("a\nb\nc\n", change("a", "x\nb"), change("b\nb", "B")) == "x\nB\nc\n"
+    assert content(None, change("", "a\nb\n"), change("b", "B")) == "a\nB\n"
+
+
+def test_two_diffs_of_the_whole_file_are_merged() -> None:
+    live = "a\nb\nc\nd\n"
+    both = content(live, change(live, "A\nb\nc\nd\n"), change(live, "a\nb\nc\nD\n"))
+    assert both == "A\nb\nc\nD\n"
+
+
+def test_what_the_user_typed_since_the_file_was_read_stays() -> None:
+    read = "a\nb\nc\nd\n"
+    assert content("a\nb\nc\nd!\n", change(read, "A\nb\nc\nd\n"), known=read) == "A\nb\nc\nd!\n"
+
+
+def test_overlapping_edits_are_shown_as_the_agent_has_them() -> None:
+    read = "a\nb\n"
+    proposal = made("a!\nb\n", change(read, "A\nb\n"), known=read)
+    assert (proposal.whole, str(proposal.base), str(proposal.text)) == (False, read, "A\nb\n")
+
+
+@pytest.mark.parametrize("live", ["nothing of it\n", None, ""])
+def test_a_piece_that_is_not_there_is_shown_by_itself(live: str | None) -> None:
+    proposal = made(live, change("nothing", "some"), change("lost", "found"))
+    if live and "nothing" in live:
+        assert (str(proposal.base), str(proposal.text)) == ("nothing\nlost\n", "some\nfound\n")
+    assert not proposal.whole
+    assert proposal.text == parse("some\nfound\n")
+
+
+def test_a_piece_that_stands_more_than_once() -> None:
+    live = "x\n1\nx\n2\nx\n"
+    assert content(live, change("x", "y")) == "y\n1\nx\n2\nx\n"
+    assert content(live, change("x", "y", line=3)) == "x\n1\ny\n2\nx\n"
+    assert content(live, change("x", "y", line=99)) == "x\n1\nx\n2\ny\n"
+    assert content(live, change("x", "y", everywhere=True)) == "y\n1\ny\n2\ny\n"
+
+
+def test_the_requests_own_diffs_come_first() -> None:
+    known = schema.Diff("/f", "announced")
+    asked = schema.Diff("/f", "asked", None)
+    at = schema.ToolCallLocation("/f", 7)
+    call = ToolCall("c", content=[known], locations=[at], raw_input={"replace_all": True})
+    assert changes_of(call) == [Change("/f", "", "announced", 7, True)]
+    request = schema.ToolCallUpdate("c", content=[asked])
+    assert changes_of(call, request) == [Change("/f", "", "asked", 7, True)]
+    assert changes_of(call, schema.ToolCallUpdate("c")) == changes_of(call)
+    assert changes_of(ToolCall("d")) == []
+
+
+@given(texts, texts)
+def test_a_diff_of_the_whole_file_gives_its_new_text(live: Text, new: Text) -> None:
+    assume(str(live))
+    proposal = propose("/f", live, [change(str(live), str(new))])
+    assert (proposal.base, proposal.text, proposal.whole) == (live, new, True)
+
+
+@given(texts, texts, st.data())
+def test_pieces_give_what_their_diff_was_made_of(
+    live: Text, new: Text, data: st.DataObject
+) -> None:
+    """Hunks, each with lines around it, as agents that send pieces make their diffs."""
+    rows = [f"{row} {line}" for row, line in enumerate(live.lines)]
+    live = Text(tuple(rows))
+    new = Text(tuple(rows[: data.draw(st.integers(0, len(rows)))]) + new.lines)
+    hunks = diff(live.lines, new.lines)
+    if not all(hunk.end > hunk.start for hunk in hunks):
+        return
+    pieces = [
+        change(
+            "\n".join(live.lines[hunk.start : hunk.end]) + "\n",
+            "".join(f"{line}\n" for line in hunk.lines),
+        )
+        for hunk in hunks
+    ]
+    proposal = propose("/f", live, pieces)
+    assert proposal.whole
+    assert str(proposal.text) == ("".join(f"{line}\n" for line in new.lines))
+
+
+# ---- the user's changes
+
+
+def test_the_amended_text_is_what_is_written() -> None:
+    assert overlay(parse("a\nb\n"), parse("a\nmine\n"), parse("a\nb\n")) == parse("a\nmine\n")
+
+
+def test_where_both_changed_the_same_lines_the_users_stand() -> None:
+    proposal, amendment = parse("a\nb\nc\nd\ne\n"), parse("a\nmine\nc\nd\ne\n")
+    other = parse("a\ntheirs\nc\nd\nE\n")
+    assert overlay(proposal, amendment, other) == parse("a\nmine\nc\nd\nE\n")
+
+
+def test_an_emptied_buffer_is_an_empty_file() -> None:
+    assert amended(parse("a\n"), "\n") == EMPTY
+    assert amended(parse("\n"), "\n") == parse("\n")
+    assert amended(parse("a\n"), "a\n\n") == parse("a\n\n")
+    assert overlay(parse("a\n"), EMPTY, parse("a\n")) == EMPTY
+
+
+@given(texts, texts, texts)
+def test_an_overlay_keeps_the_users_changes(proposal: Text, amendment: Text, other: Text) -> None:
+    assert overlay(proposal, amendment, proposal) == amendment
+    assert overlay(proposal, proposal, other) == other
+    merged = merge(proposal, amendment, other)
+    result = overlay(proposal, amendment, other)
+    if isinstance(merged, Merged):
+        assert result == merged.text
+    for hunk in diff(proposal.lines, amendment.lines):
+        found = [result.lines[row : row + len(hunk.lines)] for row in range(len(result.lines) + 1)]
+        assert hunk.lines in found
+
+
+@given(texts, texts)
+def test_a_unified_diff_can_be_read_again(before: Text, after: Text) -> None:
+    patch = unified.patch("f.txt", before, after)
+    if before == after:
+        assert patch == ""
+        return
+    [file] = PatchSet(patch)
+    assert file.path == "f.txt"
+    rows = [
+        (
+            hunk.source_start,
+            hunk.source_length,
+            [line.value.rstrip("\n") for line in hunk.target_lines()],
+        )
+        for hunk in file
+    ]
+    lines = list(before.lines) if before != EMPTY else []
+    for start, count, target in reversed(rows):
+        first = start - 1 if count else start
+        lines[first : first + count] = target
+    assert lines == (list(after.lines) if after != EMPTY else [])
+
+
+def test_a_missing_last_newline_shows_in_a_diff() -> None:
+    patch = unified.patch("f", parse("a\nb"), parse("a\nb\n"))
+    assert patch.endswith("-b\n\\ No newline at end of file\n+b\n")

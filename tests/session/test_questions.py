@@ -1,0 +1,89 @@
+"""What tool calls are about, as agents spell it; and calls that were refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.questions.decisions import Decision, Option, Outcome
+from acp_nvim.session.questions.questions import command_of, output_of
+from acp_nvim.session.session import Session
+from acp_nvim.session.updates import apply
+
+
+@pytest.mark.parametrize(
+    ("raw", "command"),
+    [
+        ({"command": "ls -l"}, "ls -l"),
+        ({"cmd": "make"}, "make"),
+        ({"command": ["ls", "a b"]}, "ls 'a b'"),
+        ({"command": ["bash", "-lc", "rm -rf x | cat"]}, "rm -rf x | cat"),
+        ({"command": ["/bin/sh", "-c", "true"]}, "true"),
+        ({"command": ["bash", "-lc", "$0", "more"]}, "bash -lc '$0' more"),
+        ({"command": ["python", "-c", "1"]}, "python -c 1"),
+        ({"command": 7}, None),
+        ({}, None),
+        ("ls", None),
+    ],
+)
+def test_command_lines(raw: Any, command: str | None) -> None:
+    assert command_of(raw) == command
+
+
+@pytest.mark.parametrize(
+    ("raw", "output"),
+    [
+        ({"aggregated_output": "a\n", "stdout": "b"}, "a\n"),
+        ({"stdout": "o", "stderr": "e"}, "oe"),
+        ({"aggregated_output": "", "stdout": "o"}, "o"),
+        ({"output": "x"}, "x"),
+        ({"output": {"x": 1}}, ""),
+        ("plain", "plain"),
+        (None, ""),
+    ],
+)
+def test_what_a_command_printed(raw: Any, output: str) -> None:
+    assert output_of(raw) == output
+
+
+def test_output_that_stands_in_raw_output_alone_is_shown_once() -> None:
+    session = Session(1, "a", "/p", [])
+    content: list[Any] = [schema.Terminal("t")]
+    apply(session, schema.ToolCall("t", "Run", content=content, meta={"terminal_info": {}}))
+    meta = {"terminal_exit": {"exit_code": 0, "signal": None}}
+    done = schema.ToolCallUpdate("t", raw_output={"stdout": "one\n"}, meta=meta)
+    apply(session, done)
+    apply(session, done)
+    (terminal,) = session.terminals
+    assert terminal.lines() == ["one"]
+    assert terminal.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [("reject_once", "cancelled"), ("reject_always", "cancelled"), ("allow_once", "pending")],
+)
+def test_a_refused_call_ends_with_the_turn(kind: Any, status: str) -> None:
+    session = Session(1, "a", "/p", [])
+    call = session.upsert_call(schema.ToolCallUpdate("c", title="Edit"))
+    option = Option("o", "O", kind)
+    decision = Decision("d1", "permission", "Edit", tool_call_id="c", options=[option])
+    session.ask(decision, call)
+    session.end_turn("end_turn")
+    assert call.status == "pending", "the question is still open"
+    decision.resolve(Outcome("selected", option))
+    session.end_turn("end_turn")
+    assert call.status == status
+
+
+def test_a_call_that_was_on_its_way_at_the_cancel_ends_with_the_turn() -> None:
+    """Whatever the agent says that it has ended with."""
+    session = Session(1, "a", "/p", [])
+    session.begin_turn(Prompt("go"), "Agent")
+    session.status = "cancelling"
+    call = session.upsert_call(schema.ToolCallUpdate("c", title="Run", status="in_progress"))
+    session.end_turn("end_turn")
+    assert call.status == "cancelled"

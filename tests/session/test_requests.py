@@ -1,0 +1,178 @@
+"""What tool calls tell of commands and files, in the shapes that agents of the field use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_nvim.protocol import schema
+from acp_nvim.session.questions.requests import commands, is_shell, paths
+from acp_nvim.session.tool_calls import ToolCall
+
+
+def call(raw: Any = None, **more: Any) -> ToolCall:
+    return ToolCall("t", **{"kind": "execute", "raw_input": raw, **more})
+
+
+def lines(raw: Any = None, **more: Any) -> list[str]:
+    return [command.line for command in commands(call(raw, **more))]
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ({"command": "git log"}, ["git log"]),
+        ({"cmd": ["git", "log"]}, ["git log"]),
+        ({"command": "git", "args": ["log", "a b"]}, ["git log 'a b'"]),
+        ({"command": "git", "args": []}, ["git"]),
+        ({"command": "git", "args": "push -f"}, ["git push -f"]),
+        ({"command": ["git"], "args": ["push"]}, ["git push"]),
+        ({"program": "git", "arguments": ["push"]}, ["git push"]),
+        ({"executable": "/bin/rm", "args": ["x"]}, ["/bin/rm x"]),
+        ({"program": "git"}, ["git"]),
+        ({"argv": ["rm", "-rf", "x"]}, ["rm -rf x"]),
+        ({"args": ["rm", "-rf", "x"]}, ["rm -rf x"]),
+        ({"script": "set -e\nrm x"}, ["set -e\nrm x"]),
+        ({"script": ["a", "b"]}, ["a", "b"]),
+        ({"scripts": {"build": "rm x", "test": "make"}}, ["rm x", "make"]),
+        ({"commands": ["a", ["b", "c"], {"command": "d"}]}, ["a", "b c", "d"]),
+        ({"commands": "a"}, ["a"]),
+        ({"command": [["a", "b"], ["c"]]}, ["a b", "c"]),
+        ({"command": "make", "cmd": "rm x"}, ["make", "rm x"]),
+        ({"Command": "make", "shell_command": "a", "commandLine": "b"}, ["make", "a", "b"]),
+        ({"input": {"arguments": {"command": "rm x"}}}, ["rm x"]),
+        ({"steps": [{"run": 1}, {"cmd": "rm x"}]}, ["rm x"]),
+        ({"language": "bash", "code": "rm x"}, ["rm x"]),
+        ({"language": "python", "code": "print()"}, []),
+        ({"command": ["bash", "-lc", "a; b"]}, ["a; b"]),
+        ({"command": "sh", "args": ["-c", "a; b"]}, ["a; b"]),
+        ({"command": ["/bin/sh", "-c", "true"]}, ["true"]),
+        ({"command": ["/tmp/bash", "-c", "true"]}, ["/tmp/bash -c true"]),
+        ({"command": ["bash", "-lc", "$0", "more"]}, ["bash -lc '$0' more"]),
+        ({"command": 3}, []),
+        ({"command": "  "}, []),
+        ({}, []),
+        ("ls", []),
+        (None, []),
+    ],
+)
+def test_the_commands_of_a_raw_input(raw: Any, told: list[str]) -> None:
+    assert lines(raw) == told
+
+
+def test_what_an_agent_reads_out_of_its_own_command_is_no_second_one() -> None:
+    raw = {
+        "command": ["/bin/bash", "-lc", "echo two && ls"],
+        "cwd": "/w",
+        "parsed_cmd": [{"type": "list_files", "cmd": "ls"}],
+        "proposed_execpolicy_amendment": ["echo", "two"],
+    }
+    (told,) = commands(call(raw))
+    assert (told.line, told.argv, told.found, told.cwd) == (
+        "echo two && ls",
+        None,
+        "rawInput.command",
+        "/w",
+    )
+    assert lines({"parsed_cmd": [{"cmd": "rm x"}]}) == ["rm x"], "where nothing else tells it"
+
+
+@pytest.mark.parametrize(
+    "env", [{"A": "1"}, [{"name": "A", "value": "1"}], ["A=1"], "A=1"], ids=repr
+)
+def test_variables_beside_a_command_belong_to_it(env: Any) -> None:
+    (told,) = commands(call({"command": "make", "env": env}))
+    assert told.env == (("A", "1"),)
+    (told,) = commands(call({"env": env, "tool": {"command": "make"}}))
+    assert told.env == (("A", "1"),)
+
+
+def test_a_command_may_stand_in_meta_or_in_the_content() -> None:
+    assert lines(meta={"tool": {"command": "rm x"}}) == ["rm x"]
+    text = schema.Content(schema.TextContent("Will run\n```sh\nrm x\n```\nand\n```py\nx\n```\n"))
+    assert lines(content=[text]) == ["rm x"]
+    assert lines(content=[schema.UnknownToolCallContent("shell", {"command": "rm x"})]) == ["rm x"]
+    assert lines(meta={"claudeCode": {"toolResponse": {"command": "rm x"}}}) == []
+
+
+def test_a_command_that_is_told_twice_is_one() -> None:
+    assert lines({"command": "make"}, meta={"x": {"cmd": "make"}}) == ["make"]
+
+
+def test_a_key_in_two_spellings_tells_two_commands() -> None:
+    assert lines({"command": "make", "Command": "rm x", "COMMAND": "y"}) == ["make", "rm x", "y"]
+
+
+def test_all_variables_beside_a_command_belong_to_it() -> None:
+    raw = {"env": {"A": "1"}, "environment": {"B": "2"}, "run": {"command": "x", "env": ["C=3"]}}
+    (told,) = commands(call(raw))
+    assert told.env == (("A", "1"), ("B", "2"), ("C", "3"))
+
+
+def test_a_word_that_is_none_is_no_harmless_one() -> None:
+    deep: Any = "x"
+    for _ in range(900):
+        deep = [deep]
+    (told,) = commands(call({"argv": ["make", {"a": 1}]}))
+    assert told.argv == ("make", "\0")
+    (told,) = commands(call({"command": deep}))
+    assert told.argv == ("\0",)
+
+
+def test_a_command_is_found_however_deep_it_stands() -> None:
+    raw: Any = {"command": "rm x"}
+    for _ in range(2000):
+        raw = {"inner": [raw]}
+    assert lines(raw) == ["rm x"]
+    assert lines({"commands": ["rm x"] * 50_000 + ["y"]}) == ["rm x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("program", "known"),
+    [
+        ("bash", True),
+        ("/usr/bin/zsh", True),
+        ("./bash", False),
+        ("/tmp/sh", False),
+        ("/bin/../tmp/sh", False),
+        ("python", False),
+        ("/bin/fish", False),
+    ],
+)
+def test_a_shell_is_one_of_the_system(program: str, known: bool) -> None:
+    assert is_shell(program) is known
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ({"file_path": "/a"}, ["/a"]),
+        ({"notebookPath": "n"}, ["n"]),
+        ({"paths": ["a", "b"]}, ["a", "b"]),
+        ({"edits": [{"filePath": "a"}, {"filePath": "b"}]}, ["a", "b"]),
+        ({"changes": {"/w/a": {"type": "add", "move_path": "/w/b"}}}, ["/w/a", "/w/b"]),
+        ({"uri": "file:///w/a%20b"}, ["/w/a b"]),
+        ({"path": "https://x/y", "url": "/a"}, []),
+        ({"path": "/a\nb"}, ["/a\nb"]),
+        (
+            {"input": "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\n@@\n-x\n+y\n"},
+            ["a.py", "b.py"],
+        ),
+        ({"patch": "--- a/x.c\n+++ b/x.c\n@@ -1 +1 @@\n"}, ["x.c"]),
+        ({"patch": "diff --git a/x b/y\n--- /dev/null\n+++ b/y\t2024\n"}, ["y"]),
+        ({"content": "/etc/passwd"}, []),
+        ("x", []),
+    ],
+)
+def test_the_files_of_a_raw_input(raw: Any, told: list[str]) -> None:
+    assert paths(call(raw)) == told
+
+
+def test_locations_and_diffs_name_files_first() -> None:
+    told = call(
+        {"path": "c"},
+        locations=[schema.ToolCallLocation("a")],
+        content=[schema.Diff("b", "x"), schema.Diff("a", "x")],
+    )
+    assert paths(told) == ["a", "b", "c"]

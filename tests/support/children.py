@@ -1,0 +1,84 @@
+"""Real child processes for tests, and programs that don't want to end."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+import uuid
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Self, TypeAlias
+
+import anyio
+
+from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.child.tree import true_within
+from acp_nvim.agent.transport.stdio import StdioTransport
+from tests.support.processes import MARK, marked
+
+KILL_S = 0.3
+QUIET = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+FOREVER = "\nwhile True: time.sleep(60)\n"
+
+STUBBORN = textwrap.dedent("""
+    import signal, subprocess, sys, time
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);" \\
+            "print('child', flush=True); time.sleep(600)"
+    subprocess.Popen([sys.executable, "-c", child], start_new_session=%s)
+    %s
+""")
+
+Start: TypeAlias = Callable[..., Awaitable[StdioTransport]]
+
+
+class Children:
+    """Starts processes with a mark of their own in `cwd`; at the end of the block none is left."""
+
+    def __init__(self, cwd: Path) -> None:
+        self.mark = uuid.uuid4().hex
+        self.reaper = Reaper()
+        self._cwd = cwd
+        self._started: list[StdioTransport] = []
+
+    async def start(self, program: str | list[str], kill_s: float = KILL_S) -> StdioTransport:
+        """Start a program given as Python source, or as argv."""
+        argv = program if isinstance(program, list) else [sys.executable, "-c", program]
+        env = {"PATH": os.environ["PATH"], MARK: self.mark}
+        process = StdioTransport(argv, cwd=self._cwd, env=env, reaper=self.reaper, kill_s=kill_s)
+        await process.start()
+        self._started.append(process)
+        return process
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for process in self._started:
+            await process.stop()
+        await self.reaper.aclose()
+        for survivor in marked(self.mark):
+            survivor.kill()
+
+
+async def eventually(condition: Callable[[], object], what: str = "") -> None:
+    assert await true_within(lambda: bool(condition()), 10), what or condition
+
+
+async def read_line(process: StdioTransport) -> bytes:
+    line = b""
+    with anyio.fail_after(10):
+        while not line.endswith(b"\n"):
+            chunk = await process.receive()
+            assert chunk, f"the end came after {line!r}"
+            line += chunk
+    return line
+
+
+async def read_all(process: StdioTransport) -> bytes:
+    chunks = []
+    with anyio.fail_after(20):
+        while chunk := await process.receive():
+            chunks.append(chunk)
+    return b"".join(chunks)

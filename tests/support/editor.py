@@ -1,0 +1,367 @@
+"""A real Neovim under test, driven from plain (not async) tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import conformance
+from tests.support.grid import Grid
+from tests.support.processes import MARK, Process, marked, outlasting
+from tests.support.rpc import Connection, EditorBlocked, EditorError, EditorGone
+from tests.support.traffic import Traffic
+from tests.support.until import until
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+HURRIED = {"PYTHONPATH": ""}
+"""The environment of an editor whose host sends a prompt although it still looks at the files."""
+
+INIT = """
+vim.opt.runtimepath:prepend({root!r})
+vim.g.loaded_python3_provider = 0 -- else the first .py file starts a Python or two to look for it
+_G.acp_events = {{}}
+vim.api.nvim_create_autocmd('User', {{
+  pattern = 'Acp*',
+  callback = function(args)
+    table.insert(_G.acp_events, {{ name = args.match, data = args.data }})
+  end,
+}})
+{extra}
+"""
+
+CHECK = """
+local code = ...
+local condition = loadstring('return ' .. code) or assert(loadstring(code))
+return { pcall(condition, select(2, ...)) }
+"""
+
+BUFFER_LINES = """
+for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+  if vim.api.nvim_buf_get_name(buffer) == ... then
+    return vim.api.nvim_buf_get_lines(buffer, 0, -1, false)
+  end
+end
+"""
+
+
+@cache
+def nvim_binary() -> str:
+    """The Neovim under test, found as `make try` finds it."""
+    found = subprocess.run([ROOT / ".ci/nvim"], capture_output=True, text=True, check=True)
+    return found.stdout.strip()
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """`over` laid on `base`, tables merged."""
+    result = dict(base)
+    for key, value in over.items():
+        old = result.get(key)
+        both = isinstance(old, dict) and isinstance(value, dict)
+        result[key] = merged(old, value) if both and old is not None else value
+    return result
+
+
+class Editor:
+    """One Neovim with the plugin on 'runtimepath', a screen, and a project directory `work`.
+
+    Everything it writes lies in `home`. `close` fails the test when a process of it survives, when
+    a scripted agent was sent a frame against the schema, or when an error stands in `:messages`
+    (unless `errors_expected` is set).
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        init: str = "",
+        args: tuple[str, ...] = (),
+        screen: tuple[int, int] | None = (120, 40),
+        env: Mapping[str, str] | None = None,
+        work: Path | None = None,
+    ) -> None:
+        self.home = home
+        self.work = work or home / "work"
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.mark = uuid.uuid4().hex
+        self.options: dict[str, Any] = {}
+        self.traffic: list[Traffic] = []
+        self.errors_expected = False
+        self.grid = Grid(*(screen or (80, 24)))
+        config = home / "init.lua"
+        config.write_text(INIT.format(root=str(ROOT), extra=init), encoding="utf-8")
+        argv = [nvim_binary(), "--embed", "-n", "-i", "NONE", "-u", str(config), *args]
+        if screen is None:
+            argv.append("--headless")
+        environment = self._environment() | dict(env or {})
+        self.rpc = Connection(argv, environment, self.work, home / "nvim.stderr")
+        self.rpc.on_notification = self._on_notification
+        if screen is not None:
+            self.rpc.request("nvim_ui_attach", *screen, {"ext_linegrid": True, "rgb": True})
+        self.wait("vim.v.vim_did_enter == 1")
+
+    # ---- driving
+
+    def lua(self, code: str, *args: Any, timeout: float = 30.0) -> Any:
+        """Run a Lua chunk (`...` are the arguments) and return its value."""
+        return self.rpc.request("nvim_exec_lua", code, list(args), timeout=timeout)
+
+    def cmd(self, command: str) -> str:
+        """Run an Ex command and return its output. EditorError when it fails."""
+        output: str = self.rpc.request("nvim_exec2", command, {"output": True})["output"]
+        return output
+
+    def keys(self, keys: str) -> None:
+        """Type keys (`<CR>`, `<Esc>`, … notation) as a user does; mappings apply.
+
+        Returns once they are taken up, or at once when Neovim then waits for another key.
+        """
+        left = keys.encode()
+        while left:
+            left = left[self.rpc.request("nvim_input", left) :]
+        taken_up = self.rpc.send("nvim_eval", "1")
+        try:
+            self.rpc.answer(taken_up, 2.0)
+        except EditorBlocked:
+            return
+
+    def setup(self, options: Mapping[str, Any]) -> None:
+        """`require('acp').setup`, with all options given to this editor so far."""
+        self.options = merged(self.options, options)
+        self.lua("require('acp').setup(...)", self.options)
+
+    def agent(
+        self,
+        scenario: str,
+        *args: str,
+        name: str = "",
+        capabilities: Mapping[str, Any] | None = None,
+        new_session: Mapping[str, Any] | None = None,
+        **entry: Any,
+    ) -> Traffic:
+        """Make a scripted agent (tests/agents) the agent for new sessions; returns its traffic.
+
+        `capabilities` are merged into its agentCapabilities, `new_session` into its answers to
+        `session/new` (modes, configOptions); `entry` into its entry of the `agents` option.
+        """
+        name = name or scenario
+        traffic = Traffic(self.home / f"agent-{len(self.traffic)}-{name}.jsonl", scenario)
+        self.traffic.append(traffic)
+        command = [sys.executable, "-m", "tests.agents", "--log", str(traffic.path)]
+        if capabilities is not None:
+            command += ["--capabilities", json.dumps(capabilities)]
+        if new_session is not None:
+            command += ["--new-session", json.dumps(new_session)]
+        entry["command"] = [*command, scenario, *args]
+        entry["env"] = {"PYTHONPATH": str(ROOT), **entry.get("env", {})}
+        self.setup({"agent": name, "agents": {name: entry}})
+        return traffic
+
+    def prompt(self, text: str) -> None:
+        """Send a prompt; one line by `:AcpPrompt`, several by `require('acp').prompt`."""
+        if "\n" in text:
+            self.lua("require('acp').prompt(...)", text)
+        else:
+            self.cmd(f"AcpPrompt {text}")
+
+    def turn(self, text: str, timeout: float = 20.0) -> dict[str, Any]:
+        """Send a prompt, wait for the end of its turn, return the data of its `AcpTurnEnd`."""
+        before = len(self.events("AcpTurnEnd"))
+        self.prompt(text)
+        return self.wait_event("AcpTurnEnd", before + 1, timeout)
+
+    def write(self, name: str, content: str | bytes) -> Path:
+        """Write a file of the project; `content` as it is, no newline is added or changed."""
+        path = self.work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def open(self, path: Path | str) -> int:
+        """`:edit` a file, return its buffer."""
+        buffer: int = self.lua(
+            "vim.cmd.edit(vim.fn.fnameescape(...)) return vim.api.nvim_get_current_buf()",
+            str(self.work / path),
+        )
+        return buffer
+
+    # ---- waiting
+
+    def wait(self, condition: str, *args: Any, timeout: float = 10.0) -> Any:
+        """Wait until a Lua expression (or chunk with `return`) is truthy; returns its value.
+
+        An error in it counts as not yet. Fails with the screen when time is up or Neovim blocks.
+        """
+        end = time.monotonic() + timeout
+        while True:
+            try:
+                found = self.lua(CHECK, condition, *args)
+            except EditorBlocked as error:
+                raise AssertionError(self.report(f"{condition}: {error}")) from error
+            if found[0] and len(found) > 1 and found[1] not in (None, False):
+                return found[1]
+            if time.monotonic() > end:
+                last = found[1] if len(found) > 1 else None
+                raise AssertionError(self.report(f"not within {timeout} s: {condition}\n{last!r}"))
+            self.rpc.pump(0.005)
+
+    def wait_event(self, name: str, count: int = 1, timeout: float = 10.0) -> dict[str, Any]:
+        """Wait for the `count`-th event of that name since the start; returns its data."""
+        code = "#vim.tbl_filter(function(e) return e.name == _A end, _G.acp_events) >= _N"
+        self.wait(code.replace("_A", f"'{name}'").replace("_N", str(count)), timeout=timeout)
+        data: dict[str, Any] = self.events(name)[count - 1]["data"] or {}
+        return data
+
+    def wait_screen(self, text: str, timeout: float = 10.0) -> None:
+        """Wait until some row of the screen holds `text`; works also while Neovim blocks."""
+
+        def seen() -> bool:
+            self.rpc.mode()
+            return any(text in row for row in self.grid.lines())
+
+        try:
+            until(seen, timeout)
+        except AssertionError as error:
+            raise AssertionError(self.report(f"not on the screen: {text!r}")) from error
+
+    # ---- looking
+
+    def state(self) -> dict[str, Any]:
+        """`require('acp').state()`."""
+        state: dict[str, Any] = self.lua("return require('acp').state()")
+        return state
+
+    def session(self, n: int | None = None) -> dict[str, Any]:
+        """The snapshot of session n, or of the current one."""
+        session: dict[str, Any] = self.lua(
+            "local n, s = ..., require('acp').state() return s.sessions[n or s.current]",
+            *([] if n is None else [n]),
+        )
+        return session
+
+    def events(self, name: str | None = None) -> list[dict[str, Any]]:
+        """The `User Acp*` events so far, `{name, data}` each; of one name or all."""
+        events: list[dict[str, Any]] = self.lua(
+            "local name = ... return vim.tbl_filter(function(e) "
+            "return not name or e.name == name end, _G.acp_events)",
+            *([] if name is None else [name]),
+        )
+        return events
+
+    def lines(self, name: str) -> list[str]:
+        """The lines of the buffer of that exact name; KeyError when there is none."""
+        lines: list[str] | None = self.lua(BUFFER_LINES, name)
+        if lines is None:
+            raise KeyError(name)
+        return lines
+
+    def chat(self, n: int | None = None) -> list[str]:
+        """The lines of the transcript of session n, or of the current session."""
+        number = n or self.lua("return require('acp').state().current")
+        return self.lines(f"acp://chat/{number}")
+
+    def messages(self) -> str:
+        """`:messages`."""
+        return self.cmd("messages")
+
+    def screen(self) -> list[str]:
+        """The rows of the screen, as a user sees them now."""
+        if not self.rpc.mode()["blocking"]:
+            self.lua("vim.cmd.redraw()")
+        return self.grid.lines()
+
+    def processes(self) -> list[Process]:
+        """Everything alive that this editor started, itself included."""
+        return marked(self.mark)
+
+    def report(self, reason: str) -> str:
+        """What one wants to see when a test fails."""
+        parts = [reason, "--- screen", *self.grid.lines(), "--- stderr"]
+        parts.append((self.home / "nvim.stderr").read_text(errors="replace"))
+        try:
+            parts += ["--- messages", self.messages(), "--- events", repr(self.events()[-10:])]
+        except (AssertionError, EditorError) as error:
+            parts.append(repr(error))
+        return "\n".join(parts)
+
+    # ---- ending
+
+    def kill(self) -> None:
+        """End Neovim with SIGKILL; what it started is on its own."""
+        self.rpc.process.kill()
+        self.rpc.process.wait(10)
+
+    def quit(self, timeout: float = 8.0) -> None:
+        """`:qa!`, and wait for the end of the process."""
+        self.rpc.notify("nvim_command", "qa!")
+        end = time.monotonic() + timeout
+        while self.rpc.process.poll() is None:
+            if time.monotonic() > end:
+                report = self.report(f"still there {timeout} s after :qa!")
+                self.kill()
+                raise AssertionError(report)
+            try:
+                self.rpc.pump(0.02)
+            except EditorGone:
+                self.rpc.process.wait(timeout)
+
+    def close(self, patience: float = 10.0) -> None:
+        """End everything; AssertionError for whatever should not have been.
+
+        `patience`: seconds after the end of Neovim in which its processes must be gone.
+        """
+        wrong: list[str] = []
+        try:
+            if self.rpc.process.poll() is None:
+                self._close_politely(wrong)
+        finally:
+            self.kill()
+            self.rpc.close()
+            wrong += self._survivors(patience)
+        for traffic in self.traffic:
+            wrong += conformance.violations(traffic.entries())
+        assert not wrong, "\n".join(wrong)
+
+    def _close_politely(self, wrong: list[str]) -> None:
+        if self.rpc.mode()["blocking"]:
+            wrong.append(self.report("Neovim waits for a key at the end of the test"))
+            return
+        messages = self.messages()
+        if not self.errors_expected and ("traceback" in messages or "Error " in messages):
+            wrong.append(f":messages hold an error\n{messages}")
+        self.quit()
+
+    def _survivors(self, timeout: float) -> list[str]:
+        left = outlasting(self.mark, timeout)
+        for process in left:
+            process.kill()
+        return [f"survived the editor: {process.pid} {process.command}" for process in left]
+
+    def _environment(self) -> dict[str, str]:
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("NVIM", "XDG_", "VIM"))}
+        for name in ("config", "data", "state", "cache"):
+            env[f"XDG_{name.upper()}_HOME"] = str(self.home / name)
+        run = self.home / "run"
+        run.mkdir(mode=0o700, exist_ok=True)
+        env |= {"XDG_RUNTIME_DIR": str(run), "HOME": str(self.home), MARK: self.mark}
+        env["PYTHONPATH"] = str(ROOT / "tests/unhurried")
+        return env
+
+    def _on_notification(self, name: str, args: list[Any]) -> None:
+        if name == "redraw":
+            self.grid.redraw(args)
+
+
+def serves_while_it_asks(editor: Editor) -> None:
+    """Skip a test on a Neovim that answers nobody while `:s///c` waits for a key."""
+    if not editor.lua("return vim.fn.has('nvim-0.11') == 1"):
+        pytest.skip("Neovim 0.10 answers nobody while a substitution asks")

@@ -1,0 +1,273 @@
+"""Neovim's buffers without a Neovim: what `acp.buffers.live` and `acp.buffers.disk_changes` answer,
+and what `acp.buffers.watch` tells, by plain objects over real files. For random histories by the
+thousand; what it leaves out (windows, options, autocommands) the tests with an editor have.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from acp_nvim.editor.buffers import EOL, GONE, MODIFIED, NEW, NO_BYTES
+from acp_nvim.edits.hunks import Hunk, apply
+from acp_nvim.edits.text import EMPTY, Text, from_lines
+from acp_nvim.workspace.file_format import decode
+from acp_nvim.workspace.snapshots.snapshots import stamp_of
+
+LEFT_OUT = ("turns", "lay", "looked")
+"""What matters to nobody here."""
+
+Tell = Callable[[str, dict[str, Any]], None]
+
+
+class Buffer:
+    """One loaded buffer of a file, with its undo history."""
+
+    def __init__(self, bufnr: int, path: str, text: Text | None, shown: bool) -> None:
+        self.bufnr, self.path, self.shown = bufnr, path, shown
+        self.text = text if text is not None else EMPTY
+        self.tick = 2
+        self.modified = False
+        self.is_new = text is None
+        self.stamp = stamp_of(path)
+        """The file's when buffer and file were last made equal."""
+        self.parted = False
+        self.states = [(self.text, False)]
+        self.at = 0
+        self.watched: tuple[int, int] | None = None
+        """Tick and number of lines that the host knows."""
+
+    def put(self, text: Text, modified: bool) -> None:
+        """One undo step."""
+        self.states[self.at] = self.text, self.modified
+        self.states[self.at + 1 :] = [(text, modified)]
+        self.at += 1
+        self.text, self.modified = text, modified
+        self.tick += 1
+
+
+class FakeNeovim:
+    """The bridge's `call`, and a user. ``tell`` is given verbs as the host hears them."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[str, Buffer] = {}
+        self.tell: Tell = lambda *_: None
+        self._numbers = itertools.count(1)
+
+    async def call(self, module: str, function: str, *args: Any) -> Any:
+        """Run one of the functions below, by its name in Lua."""
+        if function in LEFT_OUT:
+            return None
+        return getattr(self, f"{module.removeprefix('acp.buffers.')}_{function}")(*args)
+
+    # ---- acp.buffers.live
+
+    def live_read(self, _path: str, real: str, known: int = 0, tick: int = 0) -> list[Any]:
+        """The text of a buffer, brought up to date."""
+        buffer = self.buffers.get(real)
+        if buffer is None:
+            return [0, "ucs-bom,utf-8,default,latin1", "unix,dos"]
+        absent = self._refresh(buffer)
+        return self._snapshot(buffer, (known, tick) != (buffer.bufnr, buffer.tick), absent)
+
+    def live_load(self, path: str, real: str, *_: Any) -> list[Any]:
+        """The same, loading the file."""
+        if real not in self.buffers:
+            self.open(real, shown=False)
+            return self._snapshot(self.buffers[real], True, 0)
+        return self.live_read(path, real)
+
+    def live_write(self, bufnr: int, tick: int, rows: list[Any], want: dict[str, Any]) -> list[Any]:
+        """Hunks, and a save."""
+        buffer = self._numbered(bufnr)
+        if buffer is None or buffer.tick != tick:
+            return ["moved"]
+        due = want.get("save") == "always" or (
+            want.get("save") == "auto" and (want["fresh"] or not buffer.modified)
+        )
+        if due:
+            outcome = self._check(buffer)
+            if outcome:
+                return [outcome, "the file changed on disk while its buffer has unsaved changes"]
+        self._edit(buffer, rows, want)
+        if due:
+            self._save(buffer)
+        if want.get("modified") is not None:
+            buffer.modified = want["modified"]
+        return ["done", "", due, self._snapshot(buffer, False, 0), buffer.stamp if due else None]
+
+    def _check(self, buffer: Buffer) -> str:
+        now = stamp_of(buffer.path)
+        if not buffer.modified:
+            return "" if now == buffer.stamp else "moved"
+        buffer.parted = buffer.parted or (now is not None and now != buffer.stamp)
+        return "conflict" if buffer.parted and now is not None else ""
+
+    def _edit(self, buffer: Buffer, rows: list[Any], want: dict[str, Any]) -> None:
+        hunks = [Hunk(first, last, tuple(lines), 0) for first, last, lines in rows]
+        text = from_lines(apply(buffer.text.lines, hunks), want["eol"])
+        text = EMPTY if want["empty"] else text
+        if text != buffer.text or rows:
+            buffer.put(text, True)
+        self._known(buffer)
+
+    # ---- acp.buffers.disk_changes
+
+    def disk_changes_peek(self, _path: str, real: str) -> list[Any]:
+        """A buffer as it is."""
+        buffer = self.buffers.get(real)
+        if buffer is None:
+            return [0, "ucs-bom,utf-8,default,latin1", "unix,dos"]
+        return [*self._snapshot(buffer, True, 0), None]
+
+    def disk_changes_take(
+        self, bufnr: int, tick: int, rows: list[Any], want: dict[str, Any], stamp: str | None
+    ) -> list[Any]:
+        """What became of a file, into its buffer."""
+        buffer = self._numbered(bufnr)
+        if buffer is None or buffer.tick != tick or stamp_of(buffer.path) != stamp:
+            return ["moved"]
+        self._edit(buffer, rows, want)
+        buffer.modified, buffer.parted, buffer.is_new = want["modified"], False, False
+        buffer.stamp = stamp
+        return ["done", "", self._snapshot(buffer, True, 0)]
+
+    def disk_changes_part(self, bufnr: int) -> None:
+        """Buffer and file are two texts."""
+        buffer = self._numbered(bufnr)
+        if buffer is not None:
+            buffer.parted = True
+
+    def disk_changes_vacate(self, bufnr: int) -> None:
+        """The file is gone by a decision."""
+        buffer = self._numbered(bufnr)
+        if buffer is None:
+            return
+        buffer.put(EMPTY, False)
+        buffer.stamp, buffer.parted, buffer.is_new = None, False, False
+        self._known(buffer)
+        if not buffer.shown:
+            self._leave(buffer)
+
+    def disk_changes_unsaved(self) -> list[dict[str, Any]]:
+        """Buffers with unsaved text."""
+        return [
+            {"path": it.path, "lines": list(it.text.lines), "eol": it.text.eol}
+            for it in self.buffers.values()
+            if it.modified
+        ]
+
+    # ---- the user
+
+    def open(self, path: str, shown: bool = True) -> Buffer:
+        """`:edit`."""
+        if path not in self.buffers:
+            file = Path(path)
+            text = decode(file.read_bytes()).text if file.exists() else None
+            self.buffers[path] = Buffer(next(self._numbers), path, text, shown)
+        self.buffers[path].shown |= shown
+        return self.buffers[path]
+
+    def refresh(self, path: str) -> None:
+        """`:checktime`."""
+        self.live_read(path, path)
+
+    def type(self, path: str, text: Text) -> None:
+        """The user makes this of a buffer."""
+        buffer = self.buffers[path]
+        buffer.put(text, True)
+        self._flush(buffer)
+
+    def undo(self, path: str, steps: int) -> bool:
+        """`u`, or `<C-r>` with a negative number; whether there was anything to undo."""
+        buffer = self.buffers[path]
+        at = min(max(buffer.at - steps, 0), len(buffer.states) - 1)
+        if at == buffer.at:
+            return False
+        buffer.states[buffer.at] = buffer.text, buffer.modified
+        buffer.at = at
+        buffer.text, _ = buffer.states[at]
+        disk = Path(path).read_bytes() if Path(path).exists() else None
+        buffer.modified = disk is None or decode(disk).text != buffer.text
+        buffer.tick += 1
+        self._flush(buffer, undone=True)
+        return True
+
+    def save(self, path: str) -> None:
+        """`:write!`."""
+        buffer = self.buffers[path]
+        self._save(buffer)
+        buffer.parted = False
+        saved = {"path": path, "bufnr": buffer.bufnr, "eol": buffer.text.eol}
+        saved |= {"layout": ["utf-8", False, "unix"], "stamp": buffer.stamp}
+        if buffer.watched is None:
+            saved["lines"] = list(buffer.text.lines)
+        self.tell("saved", saved)
+
+    def reload(self, path: str) -> None:
+        """`:edit!`."""
+        buffer = self.buffers[path]
+        self._leave(buffer)
+        again = self.open(path, buffer.shown)
+        again.bufnr, again.tick = buffer.bufnr, buffer.tick + 1
+
+    def wipe(self, path: str) -> None:
+        """`:bwipeout!`."""
+        self._leave(self.buffers[path])
+
+    # ---- within
+
+    def _leave(self, buffer: Buffer) -> None:
+        del self.buffers[buffer.path]
+        if buffer.watched is not None:
+            gone = {"path": buffer.path, "bufnr": buffer.bufnr, "detached": True}
+            self.tell("edited", gone | {"unsaved": buffer.modified})
+
+    def _numbered(self, bufnr: int) -> Buffer | None:
+        return next((it for it in self.buffers.values() if it.bufnr == bufnr), None)
+
+    def _refresh(self, buffer: Buffer) -> int:
+        """Read a clean buffer's file again; the flags of one that has none."""
+        if buffer.modified:
+            return 0
+        now = stamp_of(buffer.path)
+        if now is None:
+            buffer.stamp = None
+            return GONE | (NEW if buffer.is_new else 0)
+        if now != buffer.stamp:
+            text = decode(Path(buffer.path).read_bytes()).text
+            buffer.stamp, buffer.is_new = now, False
+            if text != buffer.text:
+                buffer.put(text, False)
+                if buffer.watched is not None:
+                    args = {"path": buffer.path, "bufnr": buffer.bufnr, "reloaded": True}
+                    self.tell("edited", args | {"base": buffer.watched[0], "tick": buffer.tick})
+        return 0
+
+    def _snapshot(self, buffer: Buffer, lines: bool, absent: int) -> list[Any]:
+        self._known(buffer)
+        flags = absent | (MODIFIED if buffer.modified else 0)
+        flags |= EOL | NO_BYTES if buffer.text == EMPTY else EOL if buffer.text.eol else 0
+        shown = list(buffer.text.lines) if lines else None
+        return [buffer.bufnr, buffer.tick, flags, "utf-8", shown]
+
+    def _known(self, buffer: Buffer) -> None:
+        buffer.watched = buffer.tick, len(buffer.text.lines)
+
+    def _save(self, buffer: Buffer) -> None:
+        file = Path(buffer.path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(str(buffer.text), newline="")
+        buffer.stamp, buffer.modified, buffer.is_new = stamp_of(buffer.path), False, False
+
+    def _flush(self, buffer: Buffer, undone: bool = False) -> None:
+        if buffer.watched is None:
+            return
+        tick, count = buffer.watched
+        self._known(buffer)
+        args = {"path": buffer.path, "bufnr": buffer.bufnr, "base": tick, "tick": buffer.tick}
+        args |= {"first": 0, "last": count, "lines": list(buffer.text.lines)}
+        args |= {"eol": buffer.text.eol, "modified": buffer.modified, "undone": undone or None}
+        self.tell("edited", args)

@@ -1,0 +1,351 @@
+"""Random work of an agent and a user on the same files, in a real Neovim, step by step equal to a
+model: the ledger alone, told of the same steps.
+
+`python -m tests.torture.basic SEED STEPS COUNT` runs histories and prints the steps of those that
+fail.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.merge import Conflict, merge
+from acp_nvim.edits.text import EMPTY, Text
+from tests.support.editor import Editor
+from tests.support.rpc import EditorError
+from tests.support.until import until
+from tests.torture.decisions import Decisions
+from tests.torture.world import AS_USER, SHOW, in_lua
+from tests.workspace.test_snapshots import git
+
+
+class History(Decisions):
+    """The steps that agent and user take."""
+
+    autosave = ""
+    """How the user's buffers save themselves, if they do."""
+
+    def wrote(self, path: str, new: Text) -> None:
+        """The agent left this text on disk: the model takes it in."""
+        old = self.ledger_disk.get(path)
+        live = self.live_before[path]
+        if self.clean(path):
+            self.ledger.agent_wrote(path, old, new, self.n)
+            self.settle({path: new}, {path: new})
+            return
+        assert live is not None
+        merged = merge(old or EMPTY, live, new)
+        if isinstance(merged, Conflict):
+            self.ledger.conflicted(path, live, new, self.n)
+            self.settle({path: live}, {path: new})
+            self.resolve(path)
+        else:
+            self.ledger.agent_wrote(path, live, merged.text, self.n)
+            if merged.text != new and old is not None:
+                self.ledger.stored(path, old, new, self.n)
+            self.settle({path: merged.text}, {path: new})
+
+    def remember(self, path: str) -> None:
+        """What the file held before a step."""
+        self.look()
+        self.ledger_disk = {path: self.disk(path)}
+        self.live_before = {path: self.live(path)}
+
+    def agent_on_disk(self) -> None:
+        """The agent changes a file by itself."""
+        path = self.some(lambda p: self.disk(p) not in (None, EMPTY))
+        if path is None:
+            return
+        self.remember(path)
+        disk = self.disk(path)
+        assert disk is not None
+        new = self.changed(disk, "agent")
+        self.note("agent on disk", path, diff(disk.lines, new.lines))
+        target = self.editor.home / "new"
+        self.put(path, new, target)
+        named = [path] if self.rng.random() < 0.5 else self.named(path)
+        how = self.rng.choice(["cat {0} > {1}", "cp {0} {1}.tmp; mv {1}.tmp {1}"])
+        self.agent.ask("runs", *named, how.format(target, path))
+        self.wrote(path, new)
+
+    def agent_writes(self) -> None:
+        """The agent reads and writes a file through the editor."""
+        path = self.some(lambda p: self.live(p) not in (None, EMPTY))
+        if path is None:
+            return
+        self.look()
+        before, disk, clean = self.live(path), self.disk(path), self.clean(path)
+        assert before is not None
+        new = self.written(before, clean)
+        self.note("agent writes", path, diff(before.lines, new.lines))
+        self.agent.ask("read", path)
+        self.agent.ask("write", path, json.dumps(str(new)))
+        self.ledger.agent_wrote(path, before, new, self.n)
+        found = self.saved(path, new) if clean else new
+        self.settle({path: found}, {path: found if clean else disk})
+
+    def written(self, before: Text, clean: bool) -> Text:
+        """What the agent makes of a text; ``clean``: it will be saved as well."""
+        return self.changed(before, "agent")
+
+    def saved(self, path: str, text: Text) -> Text:
+        """What a save by us makes of a text."""
+        return text
+
+    def agent_creates(self) -> None:
+        """A new file, one way or the other."""
+        path = str(self.editor.work / f"n{self.words}.txt")
+        text = Text((self.word("agent"), self.word("agent"), self.word("agent")))
+        self.note("agent creates", path)
+        if self.rng.random() < 0.5:
+            self.agent.ask("write", path, json.dumps(str(text)))
+        else:
+            (self.editor.home / "new").write_text(str(text))
+            self.agent.ask("runs", *self.named(path), f"cp {self.editor.home}/new {path}")
+        self.paths.append(path)
+        self.ledger.agent_wrote(path, None, text, self.n)
+        self.settle({path: text}, {path: text})
+
+    def agent_deletes(self) -> None:
+        """A file is gone."""
+        path = self.some(lambda p: self.disk(p) is not None and self.clean(p))
+        if path is None:
+            return
+        before = self.disk(path)
+        assert before is not None
+        self.note("agent deletes", path)
+        self.agent.ask("runs", *self.named(path), f"rm {path}")
+        self.ledger.agent_deleted(path, before, self.n)
+        self.settle({path: None}, {path: None})
+
+    def agent_renames(self) -> None:
+        """A file is moved."""
+        path = self.some(lambda p: self.disk(p) not in (None, EMPTY) and p not in self.buffers)
+        if path is None:
+            return
+        text = self.disk(path)
+        assert text is not None
+        new = str(self.editor.work / f"m{self.words}.txt")
+        self.words += 1
+        self.note("agent renames", path, new)
+        self.paths.append(new)
+        self.layouts[new] = self.layout(path)
+        self.agent.ask("runs", *self.named(path, new), f"mv {path} {new}")
+        self.moved(path, new)
+        self.ledger.agent_renamed(path, new, text, self.n)
+        self.settle({path: None, new: text}, {path: None, new: text})
+
+    def moved(self, old: str, new: str) -> None:
+        """What is known of a file goes with it."""
+
+    def both_at_once(self) -> None:
+        """The user changes a line while the agent changes another of the same file on disk."""
+        path = self.some(lambda p: self.clean(p) and self.disk(p) is not None)
+        if path is None:
+            return
+        self.remember(path)
+        disk = self.disk(path)
+        assert disk is not None
+        free = self.free_rows(path, len(disk.lines))[self.layout(path).bomb :]  # `s/.*/` takes it
+        pairs = [(a, b) for a in free for b in free if abs(a - b) > 3]
+        if not pairs:
+            return
+        mine, theirs = self.rng.choice(pairs)
+        user, agent = self.word("user"), self.word("agent")
+        save = self.rng.random() < 0.5 or bool(self.autosave)
+        self.note("both at once", path, mine + 1, theirs + 1, "saved" if save else "")
+        self.editor.lua(SHOW, path)
+        keys = f"{mine + 1}G0C{user}<Esc>" + (":w<CR>" if save and not self.autosave else "")
+        first = self.rng.random() < 0.5
+        if save and first:
+            self.editor.keys(keys)
+            until(lambda: user in str(self.disk(path)))
+        ended = disk.eol or (save and first and self.ends(path))
+        dos = self.layout(path).dos and (theirs + 1 < len(disk.lines) or ended)
+        sed = f"LC_ALL=C sed -i '{theirs + 1}s/.*/{agent}" + "\\r" * dos + f"/' {path}"
+        done = self.agent.order("runs", *self.named(path), sed)
+        if save and not first:
+            until(lambda: agent in str(self.disk(path)))
+        if not (save and first):
+            self.editor.keys(keys)
+        until(lambda: done in self.agent.traffic.notes(), what=done)
+        lines = list(disk.lines)
+        lines[mine] = user
+        eol = disk.eol or (save and self.ends(path))
+        edited = Text(tuple(lines), eol)
+        lines[theirs] = agent
+        both = Text(tuple(lines), eol)
+        self.ledger.user_edited(path, edited)
+        self.ledger.agent_wrote(path, edited, both, self.n)
+        only = list(disk.lines)
+        only[theirs] = agent
+        if not save:
+            self.ledger.stored(path, disk, Text(tuple(only), disk.eol), self.n)
+        self.settle({path: both}, {path: both if save else Text(tuple(only), disk.eol)})
+
+    def ends(self, path: str) -> bool:
+        """Whether a save ends the text; not after an agent has taken its end, or a reject has."""
+        return bool(self.editor.lua("return vim.bo[vim.fn.bufnr(...)].fixendofline", path))
+
+    def free_rows(self, path: str, count: int) -> list[int]:
+        """Rows that no pending hunk touches."""
+        entry = self.ledger.get(path)
+        if entry is not None and (entry.base is None or entry.conflict):
+            return []
+        rows = set(range(count))
+        for hunk in entry.hunks if entry else ():
+            rows -= set(range(hunk.new_start - 2, hunk.new_end + 2))
+        return sorted(rows)
+
+    # ---- the user
+
+    def some(self, fit: Callable[[str], bool]) -> str | None:
+        """Some file that fits and is in no conflict."""
+        fitting = [path for path in self.paths if fit(path)]
+        return self.rng.choice(fitting) if fitting else None
+
+    def as_user(self, what: str, path: str, code: str) -> None:
+        self.note("user", what, path)
+        self.editor.lua(AS_USER, path, code)
+        self.settle_as_it_is()
+
+    def user_types(self) -> None:
+        """Lines are changed, added, removed."""
+        path = self.some(lambda p: self.disk(p) is not None)
+        if path is None:
+            return
+        old = self.live(path)
+        assert old is not None
+        new = self.changed(old, "user")
+        code = "".join(
+            f"vim.api.nvim_buf_set_lines(0, {h.start}, {h.end}, true, {in_lua(h.lines)}) "
+            for h in reversed(diff(old.lines, new.lines))
+        )
+        self.as_user("types", path, code)
+
+    def user_command(self) -> None:
+        """Saves, undoes, gives up, looks elsewhere."""
+        path = self.some(lambda p: self.disk(p) is not None)
+        if path is None:
+            return
+        commands = ["silent write", "silent undo", "silent redo", "silent edit!", "silent update"]
+        command = self.rng.choice([*commands, "silent write", "silent undo"])
+        self.as_user(command, path, f"pcall(vim.cmd, '{command}')")
+
+    def user_looks(self) -> None:
+        """Windows and buffers come and go."""
+        path = self.some(lambda p: self.disk(p) is not None)
+        if path is None:
+            return
+        command = self.rng.choice(
+            ["hide edit", "split", "vsplit", "only", "bwipeout!", "bdelete!", "bunload!", "close"]
+        )
+        argument = "" if command in ("only", "close") else f" {path}"
+        self.note("user", command, path)
+        self.editor.lua("pcall(vim.cmd, ...)", f"silent {command}{argument}")
+        self.settle_as_it_is()
+
+    def commit(self) -> None:
+        """The user commits everything, and has saved everything: then it counts whenever it is
+        noticed.
+        """
+        if not all(map(self.clean, self.paths)):
+            return
+        self.note("commit")
+        git(self.editor.work, "add", "-A")
+        git(self.editor.work, "commit", "-q", "--allow-empty", "-m", "x")
+        self.editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
+        for entry in self.ledger.files():
+            if self.disk(entry.path) != self.head.get(entry.path):
+                self.ledger.committed(entry.path, self.disk(entry.path))
+        self.head = {path: self.disk(path) for path in self.paths}
+        self.settle({}, {})
+
+    # ---- all together
+
+    def agents_steps(self) -> list[Callable[[], None]]:
+        """What an agent at work may do; what is there twice is done twice as often."""
+        return [
+            *[self.agent_on_disk] * 4,
+            *[self.agent_writes] * 3,
+            self.agent_creates,
+            self.agent_deletes,
+            self.agent_renames,
+            *[self.both_at_once] * 3,
+        ]
+
+    def users_steps(self) -> list[Callable[[], None]]:
+        """The same of the user."""
+        return [
+            *[self.user_types] * 5,
+            *[self.user_command] * 5,
+            *[self.user_looks] * 3,
+            *[self.decide] * 5,
+            self.commit,
+        ]
+
+    def step(self) -> None:
+        """One step, by chance."""
+        if self.rng.random() < 0.12:
+            if self.agent.working:
+                self.end()
+            else:
+                self.begin()
+        elif self.agent.working and self.rng.random() < 0.5:
+            self.rng.choice(self.agents_steps())()
+        else:
+            self.rng.choice(self.users_steps())()
+
+    def finish(self) -> None:
+        """Everything accepted is the live text; everything rejected is the base."""
+        if self.agent.working:
+            self.end()
+        self.editor.lua("vim.cmd('silent! wall')")
+        self.settle_as_it_is()
+        verb = self.rng.choice(["accept", "reject"])
+        for n in self.numbers():
+            self.n = n
+            self.decide_all(verb)
+        assert self.ledger.files() == []
+        self.settle({}, {})
+
+
+def history(editor: Editor, seed: int, steps: int, kind: type[History] = History) -> History:
+    """One random history; AssertionError with its steps where editor and model part."""
+    world = kind(editor, seed)
+    try:
+        for _ in range(steps):
+            world.step()
+        world.finish()
+    except (AssertionError, EditorError) as error:
+        raise AssertionError("\n".join([*world.log, str(error)])) from error
+    return world
+
+
+def main(words: Sequence[str], kind: type[History] = History) -> int:
+    """Run histories from a seed on, by default one of 60 steps; the number of those that failed."""
+    first, steps, count = (int(word) for word in [*words, "60", "1"][:3])
+    failed = 0
+    for seed in range(first, first + count):
+        editor = Editor(Path(tempfile.mkdtemp()))
+        editor.errors_expected = True
+        try:
+            history(editor, seed, steps, kind)
+            editor.close()
+            print(seed, "fine", flush=True)
+        except BaseException as error:
+            failed += 1
+            print(
+                seed, "FAILED", str(error)[-6000:], editor.messages()[-1500:], sep="\n", flush=True
+            )
+            editor.kill()
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

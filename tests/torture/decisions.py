@@ -1,0 +1,78 @@
+"""The user's word on what is pending: to editor and model alike."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from acp_nvim.edits.pending import Restoration
+from tests.torture.world import AS_USER, World
+
+
+class Decisions(World):
+    """Hunks, files, everything, conflicts."""
+
+    def decide(self) -> None:
+        """A hunk, a file, everything; accepted, rejected, and rejected no more."""
+        entries = self.ledger.files()
+        roll = self.rng.random()
+        if roll < 0.15:
+            self.unreject()
+        elif entries:
+            verb = self.rng.choice(["accept", "reject"])
+            entry = self.rng.choice(entries)
+            if roll < 0.75 and entry.hunks and entry.live is not None and entry.base is not None:
+                row = min(self.rng.choice(entry.hunks).new_start, len(entry.live.lines) - 1)
+                hunk = entry.hunk_at(row)
+                self.note(verb, "hunk", entry.path, row)
+                steps = getattr(self.ledger, verb)(entry.path, hunk)
+                self.tell(verb, {"scope": "hunk", "path": entry.path, "line": row + 1}, steps)
+            elif roll < 0.9:
+                self.note(verb, "file", entry.path)
+                steps = getattr(self.ledger, verb)(entry.path)
+                self.tell(verb, {"scope": "file", "path": entry.path}, steps)
+            else:
+                self.decide_all(verb)
+
+    def decide_all(self, verb: str) -> None:
+        """All that is pending of a session."""
+        self.note(verb, "all")
+        steps = getattr(self.ledger, verb + "_all")(self.n)
+        self.tell(verb, {"scope": "all", "session": self.n}, steps)
+
+    def unreject(self) -> None:
+        """The last reject is taken back, unless nothing would tell when that is done."""
+        self.look()
+        present = {path: self.live(path) for path in self.ledger.unreject_paths()}
+        trial = copy.deepcopy(self.ledger)
+        trial.unreject(present)
+        if trial.summary() == self.ledger.summary():
+            return
+        self.note("unreject")
+        self.tell("unreject", {}, self.ledger.unreject(present))
+
+    def tell(self, verb: str, args: dict[str, Any], steps: Sequence[Restoration]) -> None:
+        """Have the host do it; what the model says of texts must come true."""
+        lives = {step.path: step.after for step in steps}
+        disks = {
+            step.path: step.after
+            for step in steps
+            if self.clean(step.path) or step.after is None or self.disk(step.path) is None
+        }
+        self.editor.lua("require('acp.base.host').notify(...)", verb, args or {"all": True})
+        self.settle(lives, disks)
+
+    def resolve(self, path: str) -> None:
+        """Settle a conflict."""
+        if self.rng.random() < 0.5:
+            self.note("saved over", path)
+            self.editor.lua(AS_USER, path, "vim.cmd('silent write')")
+            self.look()
+            live = self.live(path)
+            assert live is not None
+            self.ledger.resolved(path, live)
+            self.settle({path: live}, {path: live})
+        else:
+            self.note("theirs", path)
+            self.tell("accept", {"scope": "file", "path": path}, self.ledger.accept(path))

@@ -1,0 +1,184 @@
+"""Random histories of users who restore checkpoints and decide in the review's tab.
+
+`python -m tests.torture.returns SEED STEPS COUNT`, like `tests.torture.basic`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from acp_nvim.edits.hunks import Hunk
+from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.text import Text
+from acp_nvim.workspace.file_format import Format
+from tests.support.editor import Editor
+from tests.support.until import until
+from tests.torture.basic import main
+from tests.torture.wide import Wide
+
+IN_REVIEW: Final = """
+local path, row = ...
+for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  local bufnr = vim.api.nvim_win_get_buf(win)
+  if vim.wo[win].diff and vim.api.nvim_buf_get_name(bufnr) == path then
+    vim.api.nvim_set_current_win(win)
+    vim.api.nvim_win_set_cursor(win, { row + 1, 0 })
+    return true
+  end
+end
+"""
+BASE: Final = """
+for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+  if vim.api.nvim_buf_get_name(bufnr):match('^acp://base/%d+//(.*)$') == ... then
+    return vim.api.nvim_buf_get_lines(bufnr, 0, -1, true)
+  end
+end
+"""
+
+
+class Kept(msgspec.Struct):
+    """Files, unsaved texts, what was pending, and how files lay that were laid otherwise, at one
+    time; by path.
+    """
+
+    files: dict[str, bytes | None]
+    unsaved: dict[str, Text]
+    pending: dict[str, Pending]
+    laid: dict[str, Format]
+
+
+class Returning(Wide):
+    """The user goes back to where he was."""
+
+    def __init__(self, editor: Editor, seed: int) -> None:
+        super().__init__(editor, seed)
+        self.kept: dict[int, list[Kept]] = defaultdict(list)
+        self.replaced: dict[int, list[Kept]] = defaultdict(list)
+
+    def users_steps(self) -> list[Callable[[], None]]:
+        """He restores and reviews as well."""
+        return [*super().users_steps(), *[self.restore] * 2, *[self.review] * 3]
+
+    def keep(self) -> Kept:
+        """How everything is now."""
+        self.look()
+        return Kept(
+            {path: _read(path) for path in self.paths},
+            {path: it.text for path, it in self.buffers.items() if it.modified},
+            {entry.path: entry for entry in self.ledger.files()},
+            {path: first for path, first in self.laid.items() if self.is_laid(path)},
+        )
+
+    def begin(self) -> None:
+        """A turn begins; a checkpoint is made before."""
+        self.kept[self.n].append(self.keep())
+        prompts = self.prompts()
+        super().begin()
+        until(lambda: self.prompts() > prompts)
+
+    def prompts(self) -> int:
+        """How many have been sent: their checkpoints are made."""
+        return len(self.agent.traffic.received("session/prompt"))
+
+    # ---- checkpoints
+
+    def restore(self) -> None:
+        """Everything is again as it was before a prompt, or before the last restore."""
+        if self.agent.working or not self.kept[self.n]:
+            return
+        replaced = self.replaced[self.n]
+        present = self.keep()
+        if replaced and self.rng.random() < 0.5:
+            n, wanted = None, replaced.pop()
+        else:
+            at = self.rng.randrange(len(self.kept[self.n]))
+            n, wanted = at + 2, self.kept[self.n][at]  # the first prompt is the world's own
+            replaced.append(present)
+        self.note("restore", n or "undone", "of", self.n)
+        args = {"session": self.n, "every": True} | ({} if n is None else {"n": n})
+        lives = self.follow(present, wanted)
+        told = self.told()
+        self.editor.lua("require('acp.base.host').notify(...)", "restore", args)
+        until(lambda: self.told() > told)
+        self.settle(lives, {})
+        assert {path: _read(path) for path in self.paths} == self.files(wanted)
+
+    def told(self) -> int:
+        """How often Neovim has said what became of a restore."""
+        return len(re.findall("restored to before|restore was undone", self.editor.messages()))
+
+    def files(self, wanted: Kept) -> dict[str, bytes | None]:
+        """Files that came later are gone again."""
+        return {path: wanted.files.get(path) for path in self.paths}
+
+    def follow(self, present: Kept, wanted: Kept) -> dict[str, Text | None]:
+        """The ledger is told of all files that change; what they show then."""
+        lives: dict[str, Text | None] = {}
+        for path, data in self.files(wanted).items():
+            text = wanted.unsaved.get(path) or self.text(path, data)
+            now = present.unsaved.get(path) or self.text(path, present.files.get(path))
+            lives[path] = text
+            if present.files.get(path) != data or now != text:
+                self.ledger.restored(path, text, wanted.pending.get(path))
+        self.laid = dict(wanted.laid)
+        return lives
+
+    # ---- the review
+
+    def review(self) -> None:
+        """A hunk is obtained from the base, or put there."""
+        entries = [it for it in self.ledger.files() if self.chosen(it)]
+        if not entries:
+            return
+        entry = self.rng.choice(entries)
+        hunk = self.rng.choice(self.chosen(entry))
+        verb = self.rng.choice(["do", "dp"])
+        self.note(verb, entry.path, hunk)
+        opened = len(self.editor.events("AcpReview"))
+        self.editor.cmd(f"Acp review {entry.path}")
+        until(lambda: len(self.editor.events("AcpReview")) > opened)
+        until(lambda: self.editor.lua(IN_REVIEW, entry.path, hunk.new_start))
+        before = self.editor.lua(BASE, entry.path)
+        self.editor.keys(verb)
+        if verb == "do":
+            self.editor.wait("vim.fn.reg_recording() == '' and vim.fn.mode() == 'n'")
+            until(lambda: self.changed_live(entry))
+            self.settle_as_it_is()
+        else:
+            until(lambda: self.editor.lua(BASE, entry.path) != before)
+            base = self.editor.lua(BASE, entry.path)
+            assert entry.base is not None
+            self.ledger.rebased(entry.path, Text(tuple(base), entry.base.eol))
+            left = self.ledger.get(entry.path)
+            assert left is None or left.weight < entry.weight
+            self.settle({entry.path: entry.live}, {})
+        self.editor.cmd("tabclose")
+        self.editor.wait("#vim.api.nvim_list_tabpages() == 1")
+        self.settle({}, {})
+
+    def changed_live(self, entry: Pending) -> bool:
+        """Whether the text of a file is another one than that of its entry."""
+        self.look()
+        return self.live(entry.path) != entry.live
+
+    def chosen(self, entry: Pending) -> list[Hunk]:
+        """Hunks that diff mode shows as ours: with lines of their own, and other ones."""
+        if entry.base is None or entry.live is None or entry.conflict or entry.origin:
+            return []
+        return [h for h in entry.hunks if h.lines and entry.removed_lines(h) != h.lines]
+
+
+def _read(path: str) -> bytes | None:
+    file = Path(path)
+    return file.read_bytes() if file.exists() else None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], Returning))

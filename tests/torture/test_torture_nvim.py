@@ -1,0 +1,43 @@
+"""Random histories of an agent and a user on the same files.
+
+`tests/torture/basic.py` runs many more.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.torture.basic import history
+from tests.torture.mortal import Mortal
+from tests.torture.returns import Returning
+from tests.torture.saving import Saving
+from tests.torture.two import Two
+from tests.torture.wide import Wide
+
+
+@pytest.mark.parametrize("seed", [30, 38, 106])
+def test_a_random_history_equals_the_model(editor: Editor, seed: int) -> None:
+    editor.errors_expected = True
+    history(editor, seed, 60)
+
+
+@pytest.mark.parametrize("seed", [190005, 190032])
+def test_a_random_history_of_files_of_all_kinds(editor: Editor, seed: int) -> None:
+    editor.errors_expected = True
+    history(editor, seed, 60, Wide)
+
+
+@pytest.mark.parametrize("seed", [3, 5])
+def test_a_random_history_with_hosts_that_are_killed(editor: Editor, seed: int) -> None:
+    editor.errors_expected = True
+    history(editor, seed, 60, Mortal)
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [(Saving, 2), (Saving, 16), (Returning, 7), (Returning, 11), (Two, 1), (Two, 831)],
+)
+def test_a_random_history_of_other_users(editor: Editor, kind: type[Wide], seed: int) -> None:
+    editor.errors_expected = True
+    history(editor, seed, 60, kind)

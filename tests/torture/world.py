@@ -1,0 +1,281 @@
+"""An editor, an agent that obeys, their files, and the model that says what must come of it all."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from acp_nvim.editor import review_view
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.ledger import Ledger
+from acp_nvim.edits.text import Text
+from acp_nvim.workspace.file_format import Format, decode_as, encode
+from tests.support.editor import Editor
+from tests.support.orders import Orders
+from tests.support.until import until
+from tests.workspace.test_snapshots import repository
+
+FILES = 4
+ROWS = 24
+
+BUFFERS = """
+local found = {}
+for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  if vim.api.nvim_buf_is_loaded(bufnr) and name ~= '' and vim.bo[bufnr].buftype == '' then
+    found[name] = {
+      lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, true),
+      eol = require('acp.buffers.text').ends(bufnr),
+      modified = vim.bo[bufnr].modified,
+      bufnr = bufnr,
+      conflict = require('acp.buffers.save').is_parted(bufnr),
+    }
+  end
+end
+local inline, hunks = package.loaded['acp.review.inline'], {}
+for i = 1, inline and 60 or 0 do
+  local name, files = debug.getupvalue(inline.set, i)
+  for path, file in pairs(name == 'files' and files or {}) do
+    hunks[path] = vim.tbl_map(function(hunk)
+      return { hunk.first, hunk.last, hunk.removed }
+    end, file.hunks)
+  end
+end
+local edits = {}
+for n, session in pairs(require('acp').state().sessions) do
+  for _, edit in ipairs(session.edits or {}) do
+    edits[#edits + 1] = vim.tbl_extend('error', edit, { session = n })
+  end
+end
+return { found, edits, hunks }
+"""
+"""All that is shown: buffers, pending edits, and where their hunks are marked."""
+
+AS_USER = """
+local path, code = ...
+local bufnr = vim.fn.bufadd(path)
+vim.fn.bufload(bufnr)
+vim.bo[bufnr].buflisted = true
+vim.api.nvim_buf_call(bufnr, function() assert(loadstring(code))() end)
+"""
+
+SHOW = """
+local path = ...
+for _, win in ipairs(vim.api.nvim_list_wins()) do
+  if not vim.w[win].acp and not vim.wo[win].winfixbuf then
+    vim.api.nvim_set_current_win(win)
+    if vim.api.nvim_buf_get_name(0) ~= path then
+      vim.cmd('silent hide edit ' .. path)
+    end
+    return
+  end
+end
+vim.cmd('silent topleft split ' .. path)
+"""
+
+
+class Buffer(msgspec.Struct):
+    """A loaded buffer."""
+
+    lines: list[str]
+    eol: bool
+    modified: bool
+    bufnr: int
+    conflict: bool
+
+    @property
+    def text(self) -> Text:
+        """Its text."""
+        return Text(tuple(self.lines), self.eol)
+
+
+class World:
+    """An editor, its files, and the model."""
+
+    def __init__(self, editor: Editor, seed: int) -> None:
+        self.editor = editor
+        self.rng = random.Random(seed)
+        self.ledger = Ledger()
+        self.log: list[str] = []
+        self.paths = [str(editor.work / f"f{n}.txt") for n in range(FILES)]
+        self.buffers: dict[str, Buffer] = {}
+        self.shown: list[dict[str, Any]] = []
+        self.n = 1
+        self.marked: dict[str, list[list[Any]]] = {}
+        self.words = 0
+        self.layouts: dict[str, Format] = {}
+        for n, path in enumerate(self.paths):
+            self.make(n, path)
+        repository(editor.work)
+        self.head = {path: self.disk(path) for path in self.paths}
+        editor.agent("script")
+        self.agent = Orders(editor)
+        editor.turn("say hello")
+        self.look()
+
+    def make(self, n: int, path: str) -> None:
+        """The file number n as it is at first."""
+        self.put(path, Text(tuple(f"{n}.{row}" for row in range(ROWS))))
+
+    def put(self, path: str, text: Text, at: Path | None = None) -> None:
+        """Write a text to disk as it lies there, or what it would be to another file."""
+        (at or Path(path)).write_bytes(encode(text, self.layout(path)))
+
+    def layout(self, path: str) -> Format:
+        """How a file lies on disk."""
+        return self.layouts.get(path, Format())
+
+    # ---- what is there
+
+    def look(self) -> None:
+        """Read buffers and pending edits."""
+        found, self.shown, marked = self.editor.lua(BUFFERS)
+        self.marked = dict(marked) if isinstance(marked, dict) else {}
+        self.buffers = {
+            path: msgspec.convert(item, Buffer)
+            for path, item in (found.items() if isinstance(found, dict) else ())
+        }
+
+    def numbers(self) -> list[int]:
+        """Our numbers of the sessions; `n` is that of the one whose agent is at hand."""
+        return [1]
+
+    def named(self, *paths: str) -> list[str]:
+        """Files that a command of the agent's names in its tool call."""
+        return []
+
+    def seen(self) -> list[dict[str, Any]]:
+        """`state().edits` of now, of all sessions."""
+        self.look()
+        return self.shown
+
+    def disk(self, path: str) -> Text | None:
+        """A file's text."""
+        try:
+            return self.text(path, Path(path).read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def text(self, path: str, data: bytes | None) -> Text | None:
+        """What a file would hold with this content."""
+        return None if data is None else decode_as(data, self.layout(path)).text
+
+    def live(self, path: str) -> Text | None:
+        """The text as the user sees it."""
+        buffer = self.buffers.get(path)
+        disk = self.disk(path)
+        if buffer is None or (disk is None and not buffer.modified):
+            return disk
+        return buffer.text
+
+    def clean(self, path: str) -> bool:
+        """Whether no unsaved edits are in a buffer of the file."""
+        return path not in self.buffers or not self.buffers[path].modified
+
+    def settle(self, lives: dict[str, Text | None], disks: dict[str, Text | None]) -> None:
+        """Wait until editor and disk are as the model says."""
+        wanted = sorted(
+            (
+                review_view.summary(entry) | {"session": n}
+                for n in self.numbers()
+                for entry in self.ledger.files(n)
+            ),
+            key=_order,
+        )
+        marks = {
+            entry.path: [[row["first"], row["last"], row["removed"]] for row in found]
+            for entry in self.ledger.files()
+            if (found := review_view.rows(entry))
+        }
+
+        def problem() -> str:
+            self.look()
+            shown = sorted(self.shown, key=_order)
+            wrong = "" if shown == wanted else f"pending {shown}\n  wanted {wanted}\n"
+            marked = {path: hunks for path, hunks in self.marked.items() if hunks}
+            if not wrong and marked != marks:
+                wrong = f"marked {marked}\n  wanted {marks}\n"
+            for path, text in lives.items():
+                if self.live(path) != text:
+                    wrong += f"live {path}: {self.differs(self.live(path), text)}\n"
+            for path, text in disks.items():
+                if self.disk(path) != text:
+                    wrong += f"disk {path}: {self.differs(self.disk(path), text)}\n"
+            return wrong
+
+        try:
+            until(lambda: not problem(), 6.0)
+        except AssertionError as error:
+            raise AssertionError(problem()) from error
+
+    @staticmethod
+    def differs(found: Text | None, wanted: Text | None) -> object:
+        """What is found in place of what is wanted."""
+        if found is None or wanted is None:
+            return found, wanted
+        return diff(wanted.lines, found.lines)
+
+    def settle_as_it_is(self) -> None:
+        """The user did something: the model follows what is there now."""
+        before = {entry.path for entry in self.ledger.files()}
+        self.look()
+        for path in {*self.paths, *before}:
+            entry = self.ledger.followed(path)
+            if entry is not None and entry.live != self.live(path):
+                self.ledger.user_edited(path, self.live(path))
+        self.settle({}, {})
+
+    # ---- the agent
+
+    def word(self, who: str) -> str:
+        self.words += 1
+        return f"{who} {self.words}"
+
+    def begin(self) -> None:
+        """A turn begins."""
+        self.note("turn", self.n)
+        self.agent.begin()
+
+    def end(self) -> None:
+        """The turn ends."""
+        self.agent.end()
+        if self.over():
+            self.editor.wait("not require('acp.buffers.watch').at_work(...)", self.paths[0])
+        self.editor.wait("require('acp.buffers.disk_changes').settled()")
+        self.note("turn ends", self.n)
+        self.settle({}, {})
+
+    def over(self) -> bool:
+        """Whether nobody is at work any more."""
+        return not self.agent.working
+
+    def note(self, *words: object) -> None:
+        self.log.append(" ".join(map(str, words)))
+
+    def changed(self, text: Text, who: str) -> Text:
+        """The text with a few lines changed, added or removed."""
+        lines = list(text.lines)
+        for _ in range(self.rng.randint(1, 3)):
+            row = self.rng.randrange(len(lines))
+            roll = self.rng.random()
+            if roll < 0.45:
+                lines[row] = self.word(who)
+            elif roll < 0.8:
+                lines.insert(row, self.word(who))
+            elif len(lines) > 3:
+                del lines[row]
+        return Text(tuple(lines), text.eol)
+
+
+def _order(edit: dict[str, Any]) -> tuple[int, str]:
+    return int(edit["session"]), str(edit["path"])
+
+
+def in_lua(lines: Sequence[str]) -> str:
+    """Lines as a table in Lua."""
+    return "{" + ",".join(json.dumps(line) for line in lines) + "}"

@@ -1,0 +1,571 @@
+"""Random writes of agents against everything that can become of their text: rejects, undos,
+restores, reloads, deletions, other programs, symlinks that are swapped.
+
+`python -m tests.torture.writes SEED COUNT` runs so many histories with a fake of Neovim's buffers
+(`tests/support/fake_neovim.py`) and prints the steps of those that fail.
+
+Nothing here merges: each line is made once, so that what must be in a file after a write is told by
+where its lines came from.
+
+- What an agent adds stands. So does what it knew and finds taken out by a decision, unless the user
+  took it out by hand.
+- What it knew and leaves out is gone. What it has never seen, and users or programs wrote, stays.
+- An agent that knows all that the user did gets just its text, and never a conflict.
+- Buffer and file are equal after a success, but for unsaved work of the user. After a refusal both
+  are as before. Nothing outside of the workspace changes.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from acp_nvim.editor.bridge import Bridge
+from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+from acp_nvim.workspace.agent_files import FileOptions, Files
+from acp_nvim.workspace.decisions import Verdict
+from acp_nvim.workspace.workspace import Reviewing
+from tests.support.fake_neovim import FakeNeovim
+
+STEPS = 30
+AGENTS = 2
+
+
+async def agreed(question: str, answers: Sequence[str]) -> int:
+    """The user says yes to all that is asked."""
+    return 0
+
+
+class Mind:
+    """What one agent knows of one file, line by line."""
+
+    def __init__(self) -> None:
+        self.text: Text | None = None
+        """What it last read or wrote."""
+        self.ever: set[str] = set()
+        """All lines that it has ever read or written."""
+        self.own: set[str] = set()
+        """Those that it has written."""
+        self.wrote: list[Text] = []
+        self.away: dict[str, str] = {}
+        """Lines of its text that are not there any more, and by what act."""
+        self.foreign = False
+        """Whether the file holds, or lacks, something by an act that it knows nothing of."""
+        self.back: set[str] = set()
+        """Lines that came and it has not read since, but for those that users or programs wrote."""
+        self.again: set[str] = set()
+        """Lines that another agent has written again since."""
+
+
+class History:
+    """One workspace with its files, users, agents."""
+
+    def __init__(self, root: Path, seed: int, tasks: Tasks) -> None:
+        self.rng = random.Random(seed)
+        self.outside = root / "outside"
+        self.work = root / "work"
+        for folder in (self.outside, self.work, self.work / "d"):
+            folder.mkdir()
+        self.clock = 1_700_000_000_000_000_000
+        self.words = 0
+        self.log: list[str] = []
+        self.neovim = FakeNeovim()
+        bridge: Any = self.neovim
+        self.sessions = [Session(n, "agent", str(self.work)) for n in range(1, AGENTS + 1)]
+        for session in self.sessions:
+            session.id, session.status = f"s{session.n}", "idle"
+        self.options = FileOptions(outside="deny")
+        self.review = Reviewing(
+            _bridge(bridge), lambda *_: None, lambda: self.options, lambda: self.sessions, print
+        )
+        self.review.data = root / "data"
+        self.review.start(tasks)
+        self.files = Files(
+            self.review.edits.mirrors,
+            self.options,
+            _yes,
+            lambda *_: None,
+            self.review.wrote,
+            self.review.edits.seen,
+        )
+        self.review.edits.exclusive = self.files.turn
+        self.files.look_first = self.review.before_write
+        self.files.on_read = self.review.read
+        self.neovim.tell = self.review.heard
+        self.paths = [str(self.work / name) for name in ("a", "b", "d/c", "new", "deep/er/new")]
+        self.minds = {(s.id, path): Mind() for s in self.sessions for path in self.paths}
+        for path in self.paths[:3]:
+            self.put(path, Text(tuple(self.word("old") for _ in range(12))))
+        for name in ("c", "precious"):
+            (self.outside / name).write_text("precious\n")
+
+    # ---- what there is
+
+    def word(self, who: str) -> str:
+        self.words += 1
+        return f"{who} {self.words}"
+
+    def note(self, *words: object) -> None:
+        self.log.append(" ".join(map(str, words)))
+
+    def disk(self, path: str) -> Text | None:
+        """What the file holds."""
+        try:
+            return parse(Path(path).read_text())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def live(self, path: str) -> Text | None:
+        """The text as the user sees it."""
+        buffer = self.neovim.buffers.get(path)
+        disk = self.disk(path)
+        if buffer is None or not buffer.modified:
+            return disk
+        return buffer.text
+
+    def put(self, path: str, text: Text) -> None:
+        """A program writes the file; each time is another one."""
+        file = Path(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(str(text))
+        self.clock += 1_000_000
+        os.utime(path, ns=(self.clock, self.clock))
+
+    def changed(self, text: Text, who: str) -> Text:
+        """A few lines changed, added, removed."""
+        lines = list(text.lines) if text != EMPTY else []
+        for _ in range(self.rng.randint(1, 3)):
+            row = self.rng.randrange(len(lines) + 1)
+            roll = self.rng.random()
+            if roll < 0.4 or row == len(lines):
+                lines.insert(row, self.word(who))
+            elif roll < 0.75 or len(lines) < 4:
+                lines[row] = self.word(who)
+            else:
+                del lines[row]
+        return from_lines(lines)
+
+    async def act(self, kind: str, path: str, work: Callable[[], Awaitable[Any]]) -> Any:
+        """Do something that is no agent's write, and note what it made of each file."""
+        self.note(kind, Path(path).relative_to(self.work) if path else "")
+        texts = {one: self.live(one) for one in self.paths}
+        result = await work()
+        await self.rest()
+        for one, text in texts.items():
+            if text != self.live(one):
+                self.follow(one, kind, text, self.live(one))
+        return result
+
+    def follow(self, path: str, kind: str, old: Text | None, new: Text | None) -> None:
+        """Lines came and went, by this kind of act."""
+        before, after = _lines(old), _lines(new)
+        self.note("   ", path, "lost", sorted(before - after), "got", sorted(after - before))
+        for session in self.sessions:
+            mind = self.minds[session.id, path]
+            known = _lines(mind.text)
+            for line in before - after:
+                mind.away[line] = kind
+            for line in after - before:
+                mind.away.pop(line, None)
+                mind.back.add(line)
+            if kind in ("types", "program", "agent"):
+                mind.back -= after - before
+                mind.foreign = True
+            elif kind in ("undo", "unreject", "back"):
+                strange = (after - before) - known | ((before - after) & known) - mind.own
+                mind.foreign = mind.foreign or bool(strange) or not before ^ after
+
+    async def rest(self) -> None:
+        """The host has taken in what it was told."""
+        for path in self.paths:
+            await self.review.edits._settle(path)
+
+    # ---- agents
+
+    async def ask_read(self, session: Session, path: str) -> str:
+        """The answer to a read; RequestError."""
+        params = schema.ReadTextFileRequest(session.id, path)
+        return (await self.files.read(session, params)).content
+
+    async def ask_write(self, session: Session, path: str, text: Text) -> None:
+        """A write is answered with success; RequestError."""
+        await self.files.write(session, schema.WriteTextFileRequest(session.id, path, str(text)))
+
+    async def read(self, session: Session, path: str) -> bool:
+        """The agent reads the file; whether it is there."""
+        self.note(session.id, "reads", path)
+        live = self.live(path)
+        buffer = self.neovim.buffers.get(path)
+        reason, content = "", ""
+        try:
+            content = await self.ask_read(session, path)
+        except RequestError as error:
+            reason = error.data["reason"]
+        if reason:
+            assert (live, reason) == (None, "missing")
+            return False
+        if live is None:
+            assert buffer is not None, "read a file that is not there"
+            assert buffer.is_new, "read a file that is not there"
+            live = EMPTY
+        assert content == str(live), f"read another text: {content!r}"
+        mind = self.minds[session.id, path]
+        mind.text = live
+        mind.ever |= set(live.lines)
+        mind.away, mind.back, mind.again, mind.foreign = {}, set(), set(), False
+        return True
+
+    def composed(self, mind: Mind, path: str) -> Text:
+        """What the agent writes: a change of what it knows, that again, or what it wrote once."""
+        if mind.text is None:
+            return Text(tuple(self.word("agent") for _ in range(self.rng.randint(1, 8))))
+        roll = self.rng.random()
+        if roll < 0.3:
+            return mind.text
+        if roll < 0.45 and mind.wrote:
+            return self.rng.choice(mind.wrote)
+        return self.changed(mind.text, "agent")
+
+    async def write(self) -> None:
+        """One write, and all that must be true of it."""
+        session, path = self.rng.choice(self.sessions), self.rng.choice(self.paths)
+        mind = self.minds[session.id, path]
+        if (mind.text is None and self.live(path) is not None) or self.rng.random() < 0.25:
+            await self.read(session, path)
+        text = self.composed(mind, path)
+        live, disk = self.live(path), self.disk(path)
+        buffer = self.neovim.buffers.get(path)
+        modified = buffer is not None and buffer.modified
+        self.note(session.id, "writes", path, list(text.lines))
+        refused: RequestError | None = None
+        try:
+            await self.ask_write(session, path, text)
+        except RequestError as error:
+            refused = error
+        if refused is not None:
+            self.note("refused", refused.message)
+            assert refused.data["reason"] == "conflict", refused.message
+            assert (self.live(path), self.disk(path)) == (live, disk), "refused and changed"
+            alone = not mind.foreign and mind.text is not None and not modified
+            assert not alone, f"nobody else was at work: {refused.message}"
+            await self.read(session, path)
+            return
+        self.check(mind, path, text, live, modified)
+        mind.own |= set(text.lines) - _lines(mind.text)
+        mind.text = text
+        mind.wrote.append(text)
+        mind.ever |= set(text.lines)
+        now = self.live(path)
+        for line in _lines(now) & set(mind.away):
+            del mind.away[line]
+        for other in self.sessions:
+            if other is not session and live != now:
+                self.told(self.minds[other.id, path], _lines(live), _lines(now))
+
+    def told(self, mind: Mind, before: set[str], after: set[str]) -> None:
+        """Another agent has written."""
+        mind.foreign = True
+        mind.again |= after - before
+        for line in before - after:
+            mind.away[line] = "agent"
+        for line in after - before:
+            mind.away.pop(line, None)
+
+    def check(self, mind: Mind, path: str, text: Text, live: Text | None, modified: bool) -> None:
+        """The write was answered with success."""
+        now, disk = self.live(path), self.disk(path)
+        assert now is not None, "no such file"
+        buffer = self.neovim.buffers.get(path)
+        assert buffer is None or buffer.text == now, "buffer and file differ"
+        if not modified or self.options.save == "always":
+            assert disk == now, "not saved"
+            assert buffer is None or not buffer.modified, "not saved"
+        if live is None or (not mind.foreign and mind.text is not None):
+            assert now == text, f"alone, and {list(now.lines)}"
+        result, wanted, there, known = map(_lines, (now, text, live, mind.text))
+        assert result <= wanted | there, f"from nowhere: {result - wanted - there}"
+        others = {it for it, kind in mind.away.items() if kind in ("types", "program", "agent")}
+        new = wanted - known - others
+        assert new <= result, f"not written: {new - result}"
+        if mind.text is None:
+            return
+        decided = {it for it, kind in mind.away.items() if kind in ("decides", "restores")}
+        decided |= {it for it, kind in mind.away.items() if kind == "gives up"} & mind.own
+        again = wanted & known & decided
+        assert again <= result, f"not written again: {again - result}"
+        if live is not None:
+            unseen = there - mind.ever - mind.back
+            assert unseen <= result, f"lost: {unseen - result}"
+            twice = {line for line in there if live.lines.count(line) > 1}  # undone and unrejected
+            left = (there & known) - wanted - mind.back - mind.again - twice
+            assert not left & result, f"still there: {left & result}"
+
+    # ---- users
+
+    def buffered(self) -> str | None:
+        paths = [path for path in self.paths if path in self.neovim.buffers]
+        return self.rng.choice(paths) if paths else None
+
+    async def open(self) -> None:
+        path = self.rng.choice(self.paths)
+        self.note("opens", path)
+        self.neovim.open(path)
+
+    async def type(self) -> None:
+        path = self.buffered()
+        live = self.live(path) if path else None
+        if path is None or live is None:
+            return
+
+        async def work() -> None:
+            self.neovim.refresh(path)
+            self.neovim.type(path, self.changed(self.neovim.buffers[path].text, "user"))
+            if self.rng.random() < 0.6:
+                self.neovim.save(path)
+
+        await self.act("types", path, work)
+
+    async def undo(self) -> None:
+        path = self.buffered()
+        if path is None:
+            return
+
+        async def work() -> None:
+            undone = self.neovim.undo(path, self.rng.choice([1, 1, 2, 3, -1, -1]))
+            if undone and (self.disk(path) is None or self.rng.random() < 0.7):
+                self.neovim.save(path)
+
+        await self.act("undo", path, work)
+
+    async def reload(self) -> None:
+        path = self.buffered()
+        if path is None:
+            return
+        unsaved = self.neovim.buffers[path].modified
+        leave = self.neovim.reload if self.rng.random() < 0.5 else self.neovim.wipe
+
+        async def work() -> None:
+            leave(path)
+
+        await self.act("gives up" if unsaved else "looks", path, work)
+
+    async def decide(self) -> None:
+        """Accept or reject a hunk, a file, all; take a reject back."""
+        ledger = self.review.edits.ledger
+        entries = ledger.files()
+        verdict: Verdict = "accept" if self.rng.random() < 0.25 else "reject"
+        if self.rng.random() < 0.2 and ledger.unreject_paths():
+            await self.act("unreject", "", self.review.decide.unreject)
+            return
+        if not entries:
+            return
+        entry = self.rng.choice(entries)
+        if entry.hunks and self.rng.random() < 0.5:
+            row = self.rng.choice(entry.hunks).new_start
+            await self.act(
+                "decides", entry.path, lambda: self.review.decide.hunk(verdict, entry.path, row)
+            )
+        else:
+            chosen = [entry] if self.rng.random() < 0.6 else entries
+            await self.act("decides", "", lambda: self.review.decide.files(verdict, chosen))
+
+    async def program(self) -> None:
+        """Another program writes a file."""
+        path = self.rng.choice(self.paths[:4])
+        disk = self.disk(path)
+        buffer = self.neovim.buffers.get(path)
+        if disk is None or (buffer is not None and buffer.modified):
+            return
+
+        async def work() -> None:
+            self.put(path, self.changed(disk, "program"))
+
+        await self.act("program", path, work)
+
+    async def check_out(self) -> None:
+        """A program takes out what an agent has written just now; the agent writes it again."""
+        session, path = self.rng.choice(self.sessions), self.rng.choice(self.paths)
+        mind, buffer = self.minds[session.id, path], self.neovim.buffers.get(path)
+        old = self.disk(path)
+        if old is None or (buffer is not None and buffer.modified):
+            return
+        await self.read(session, path)
+        new = self.changed(old, "agent")
+        if new.eol != old.eol:
+            return
+        self.note(session.id, "writes twice", path)
+        for _ in range(2):
+            self.put(path, old)
+            await self.ask_write(session, path, new)
+            found = self.disk(path), self.live(path)
+            assert found == (new, new), f"taken out and not written again: {new} {found} {old}"
+        mind.own |= _lines(new) - _lines(old)
+        mind.text = new
+        mind.wrote.append(new)
+        mind.ever |= _lines(new)
+        for other in self.sessions:
+            if other is not session:
+                self.told(self.minds[other.id, path], _lines(old), _lines(new))
+
+    async def delete(self) -> None:
+        """The file is deleted; whoever knew it knows nothing of the next one."""
+        path = self.rng.choice(self.paths)
+        buffer = self.neovim.buffers.get(path)
+        if self.disk(path) is None or (buffer is not None and buffer.modified):
+            return
+
+        async def work() -> None:
+            os.unlink(path)  # noqa: PTH108
+
+        await self.act("deletes", path, work)
+        for session in self.sessions:
+            await self.read(session, path)
+
+    async def turn(self) -> None:
+        """A prompt: its checkpoint is what a restore brings back."""
+        session = self.rng.choice(self.sessions)
+        self.note(session.id, "is prompted")
+        await self.review.turn_began(session, Prompt("x"))
+        turn = self.review.disk.turns.get(session)
+        assert turn is not None
+        await turn.ready.wait()
+        await self.review.turn_ended(session)
+        if session in [it.session for it in self.review.disk.turns.ready()]:
+            await self.review.disk.over(session)
+
+    async def restore(self) -> None:
+        """A checkpoint is brought back, or the last restore undone."""
+        session = self.rng.choice(self.sessions)
+        rewind = self.review.rewind
+        kept = rewind.checkpoints.kept(session.n)
+        if not kept:
+            return
+        undo = rewind.checkpoints.lists()[1].get(session.n) and self.rng.random() < 0.4
+        n = None if undo else self.rng.choice(kept).n
+        kind = "back" if undo else "restores"
+        await self.act(kind, "", lambda: rewind.restore(session, n, agreed, every=True))
+
+    async def swap(self) -> None:
+        """A folder becomes a link to another one, while an agent goes on; then it is as it was."""
+        folder, aside = self.work / "d", self.work / "aside"
+        session = self.rng.choice(self.sessions)
+        path = str(folder / "c")
+        self.note("swap")
+        folder.rename(aside)
+        folder.symlink_to(self.outside)
+        asks: list[Callable[[], Awaitable[Any]]] = [
+            lambda: self.ask_write(session, path, Text(("pwned",))),
+            lambda: self.ask_read(session, path),
+        ]
+        for ask in asks:
+            reason = "served"
+            try:
+                await ask()
+            except RequestError as error:
+                reason = error.data["reason"]
+            assert reason in ("outside", "failed", "missing"), reason
+        folder.unlink()
+        aside.rename(folder)
+
+    # ---- all together
+
+    def steps(self) -> list[Callable[[], Awaitable[None]]]:
+        """What may be done; what is there twice is done twice as often."""
+        return [
+            *[self.write] * 10,
+            *[self.decide] * 5,
+            *[self.type] * 3,
+            *[self.undo] * 3,
+            *[self.open] * 2,
+            self.reload,
+            self.program,
+            self.check_out,
+            self.delete,
+            self.turn,
+            self.restore,
+        ]
+
+    async def step(self) -> None:
+        """One step, by chance."""
+        if self.rng.random() < 0.02:
+            await self.swap()
+        else:
+            await self.rng.choice(self.steps())()
+        found = {file.name: file.read_text() for file in self.outside.iterdir()}
+        assert found == {"c": "precious\n", "precious": "precious\n"}, found
+
+
+def _lines(text: Text | None) -> set[str]:
+    """The lines of a text; the empty one tells nothing."""
+    return set(text.lines) - {""} if text is not None else set()
+
+
+async def _yes(*_: Any) -> bool:
+    return True
+
+
+def _bridge(fake: Any) -> Bridge:
+    found: Bridge = fake
+    return found
+
+
+async def history(root: Path, seed: int, steps: int = STEPS) -> None:
+    """One random history; AssertionError with its steps where something is not as it must be."""
+    failures: list[str] = []
+    async with anyio.create_task_group() as group:
+        tasks = Tasks(
+            group, lambda _, error: failures.append("".join(traceback.format_exception(error)))
+        )
+        world = History(root, seed, tasks)
+        try:
+            for _ in range(steps):
+                await world.step()
+                assert not failures, "\n".join(failures)
+        except (AssertionError, RequestError, OSError, ValueError, KeyError) as error:
+            told = "".join(traceback.format_exception(error)[-3:])
+            raise AssertionError("\n".join([*world.log, told])) from error
+        finally:
+            group.cancel_scope.cancel()
+
+
+def run(seed: int) -> str:
+    """One history in a directory of its own; why it failed."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
+        try:
+            anyio.run(history, Path(os.path.realpath(root)), seed)
+        except (AssertionError, BaseExceptionGroup) as error:
+            found: BaseException = error
+            while isinstance(found, BaseExceptionGroup):
+                found = found.exceptions[0]
+            return str(found) or repr(found)
+    return ""
+
+
+def main(words: Sequence[str]) -> int:
+    """Run histories from a seed on; the number of those that failed."""
+    first, count = (int(word) for word in [*words, "1"][:2])
+    failed = 0
+    for seed in range(first, first + count):
+        why = run(seed)
+        if why:
+            failed += 1
+            print(seed, "FAILED", why[-3000:], sep="\n", flush=True)
+    print(f"{count} histories, {failed} failed")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

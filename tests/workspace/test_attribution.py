@@ -1,0 +1,106 @@
+"""Whose doing a change on disk is, of several turns."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.workspace.attribution import HEARD_NS, Authors
+from acp_nvim.workspace.turns import Turn, Turns
+
+NOW = 1_000_000_000_000
+PATH = "/work/a.txt"
+
+
+class Work:
+    """Two sessions in one directory."""
+
+    def __init__(self) -> None:
+        self.turns = Turns(self._tell)
+        self.authors = Authors(self.turns)
+        self.first, self.second = self.begin(1), self.begin(2)
+
+    async def _tell(self, roots: list[str]) -> None:
+        raise AssertionError(roots)
+
+    def begin(self, n: int) -> Turn:
+        turn = self.turns.enter(Session(n, "agent", "/work"))
+        self.authors.enter(turn)
+        return turn
+
+    def author(self, at: int = NOW) -> int | None:
+        """Our number of the session."""
+        turn = self.authors.of(PATH, at)
+        return turn.session.n if turn else None
+
+
+@pytest.fixture
+def work() -> Work:
+    """Both at work."""
+    found = Work()
+    found.first.ready.set()
+    found.second.ready.set()
+    return found
+
+
+def call(turn: Turn, began: int, ended: int) -> None:
+    """A tool call of its agent's that names no file."""
+    turn.calls[ToolCall("call")] = began, ended
+
+
+def test_the_one_that_began_first(work: Work) -> None:
+    assert work.author() == 1
+
+
+def test_the_only_one_with_a_tool_call(work: Work) -> None:
+    call(work.second, NOW - 5, NOW + 5)
+    assert work.author() == 2
+    call(work.first, NOW - 5, 0)
+    assert work.author() == 1
+
+
+def test_one_whose_tool_call_was_heard_of_late(work: Work) -> None:
+    call(work.second, NOW + HEARD_NS // 2, 0)
+    assert work.author() == 2
+    assert work.author(NOW - HEARD_NS) == 1
+
+
+def test_the_one_that_named_it_last(work: Work) -> None:
+    work.first.names[PATH] = NOW - 9
+    assert work.author() == 1
+    work.second.names[PATH] = NOW - 5
+    assert work.author() == 2
+
+
+def test_one_that_has_ended_has_not_done_it(work: Work) -> None:
+    work.first.closed = NOW - 1
+    assert work.author() == 2
+    work.second.rests.append((NOW - 1, NOW + 1))
+    assert work.author() is None
+
+
+def test_one_that_starts(work: Work) -> None:
+    """It may have done it when its prompt has gone, and says so."""
+    third = work.begin(3)
+    third.names[PATH] = NOW
+    assert work.author() == 1
+    third.rests.append((0, NOW - 1))
+    assert work.author() == 3
+    del third.names[PATH]
+    assert work.author() == 1
+    for turn in (work.first, work.second):
+        work.turns.leave(turn.session)
+    assert work.author() == 3
+    assert work.author(NOW - 2) is None
+
+
+def test_what_was_said_by_then_may_not_be_heard_yet(work: Work) -> None:
+    assert not work.authors.is_sure(PATH, NOW)
+    work.second.names[PATH] = NOW
+    assert not work.authors.is_sure(PATH, NOW)
+    call(work.second, NOW - 5, 0)
+    assert work.authors.is_sure(PATH, NOW)
+    assert work.authors.is_sure("/elsewhere/a.txt", NOW) is False
+    work.turns.leave(work.first.session)
+    assert work.authors.is_sure("/work/other.txt", NOW)

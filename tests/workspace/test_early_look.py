@@ -1,0 +1,133 @@
+"""A prompt that waits for its session: the files are looked at meanwhile, and again when that took
+long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import cast
+
+import anyio
+import pytest
+
+from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
+from acp_nvim.workspace import early_look as subject
+from acp_nvim.workspace.disk_changes import DiskEdits
+from acp_nvim.workspace.early_look import Coming
+from acp_nvim.workspace.turns import Turns
+from tests.support.editor import Editor
+from tests.support.silence import answer, silent
+
+TOLD = """
+_G.told = {}
+local watch = require('acp.buffers.watch')
+local turns = watch.turns
+watch.turns = function(roots)
+  table.insert(_G.told, #roots)
+  return turns(roots)
+end
+"""
+
+
+class Disk:
+    """Looks that take until they are let."""
+
+    def __init__(self) -> None:
+        self.told: list[list[str]] = []
+        self.looks = 0
+        self.free = asyncio.Event()
+        self.heard = asyncio.Condition()
+        self.turns = Turns(self._tell)
+
+    async def _tell(self, roots: list[str]) -> None:
+        async with self.heard:
+            self.told.append(roots)
+            self.heard.notify_all()
+
+    async def until_told(self, roots: list[str]) -> None:
+        async with self.heard:
+            await asyncio.wait_for(self.heard.wait_for(lambda: self.told[-1:] == [roots]), 5)
+
+    async def look_before(self, session: Session) -> None:
+        assert self.told == [["/"]]
+        self.looks += 1
+        await self.free.wait()
+
+
+@asynccontextmanager
+async def waiting(disk: Disk) -> AsyncIterator[tuple[Coming, Session]]:
+    """A session whose prompt waits."""
+
+    def failed(name: str, error: Exception) -> None:
+        raise AssertionError(f"{name}: {error!r}")
+
+    async with anyio.create_task_group() as group:
+        coming = Coming(cast("DiskEdits", disk), Tasks(group, failed))
+        session = Session(1, "agent", "/")
+        coming.expect(session)
+        coming.expect(session)
+        yield coming, session
+        group.cancel_scope.cancel()
+
+
+async def test_a_turn_that_begins_during_the_look_waits_for_it() -> None:
+    disk = Disk()
+    async with waiting(disk) as (coming, session):
+        await disk.until_told(["/"])
+        disk.turns.enter(session)
+        assert not coming.take(session)
+        asyncio.get_running_loop().call_soon(disk.free.set)
+        assert await coming.wait(session)
+        assert (disk.looks, disk.told) == (1, [["/"]])
+
+
+async def test_a_turn_that_begins_right_after_the_look_needs_no_other() -> None:
+    disk = Disk()
+    disk.free.set()
+    async with waiting(disk) as (coming, session):
+        assert await coming.wait(session)
+        disk.turns.enter(session)
+        assert coming.take(session)
+        assert disk.told == [["/"]]
+
+
+async def test_a_look_is_old_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And Neovim is told that nobody is at work."""
+    monkeypatch.setattr(subject, "FRESH_S", 0.0)
+    disk = Disk()
+    disk.free.set()
+    async with waiting(disk) as (coming, session):
+        await disk.until_told([])
+        assert not coming.take(session)
+        assert not await coming.wait(session)
+
+
+async def test_a_neovim_that_does_not_answer_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it has not been told it cannot tell of: the look has to come after that."""
+    monkeypatch.setattr(subject, "ANNOUNCED_S", 0.0)
+    disk = Disk()
+    busy: Callable[[list[str]], Awaitable[None]] = lambda _: anyio.sleep_forever()  # noqa: E731
+    disk.turns = Turns(busy)
+    async with waiting(disk) as (coming, session):
+        assert not await coming.wait(session)
+        assert disk.looks == 0
+
+
+def test_what_changes_while_a_session_takes_long_to_open_is_no_agents(editor: Editor) -> None:
+    editor.write("mine.txt", "one\n")
+    editor.write("its.txt", "one\n")
+    traffic = silent(editor, "session/new", "script")
+    editor.lua(TOLD)
+    editor.lua("require('acp').prompt('edits_disk its.txt \"two\\\\n\"')")
+    traffic.wait("session/new")
+    editor.wait("return vim.deep_equal(_G.told, { 1, 0 })")
+    editor.write("mine.txt", "two\n")
+    answer(editor, "session/new")
+    editor.wait_event("AcpTurnEnd")
+    editor.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
+    assert [edit["path"] for edit in editor.session(1)["edits"]] == [str(editor.work / "its.txt")]

@@ -1,0 +1,354 @@
+"""What files held before: stores with and without git, files that no store keeps, limits."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.workspace.snapshots import copy_store, store
+from acp_nvim.workspace.snapshots.copy_store import CopyStore
+from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
+from acp_nvim.workspace.snapshots.store import Scan, StoreError
+
+Start = Callable[[], GitStore | CopyStore]
+
+
+def git(work: Path, *args: str) -> str:
+    """Run git as a user does, with a name."""
+    who = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    done = subprocess.run(
+        ["git", *who, *args], cwd=work, env=env, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def repository(work: Path) -> None:
+    """A first commit of what is there."""
+    git(work, "init", "-q", "-b", "main")
+    git(work, "add", "-A")
+    git(work, "commit", "-q", "-m", "first")
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    directory = tmp_path / "work"
+    (directory / "sub").mkdir(parents=True)
+    (directory / "a.txt").write_text("a\n")
+    (directory / "b.txt").write_text("b\n")
+    (directory / "sub" / "c.txt").write_text("c\n")
+    (directory / ".gitignore").write_text("*.log\n")
+    return directory
+
+
+@pytest.fixture(params=["git", "copies"])
+def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> GitStore | CopyStore:
+    """A store of `work` that has looked once."""
+    if request.param == "git":
+        repository(work)
+        found: GitStore | CopyStore = GitStore(str(work), tmp_path / "home")
+    else:
+        found = CopyStore(str(work), tmp_path / "home")
+    found.scan()
+    return found
+
+
+def told(scan: Scan, work: Path) -> dict[str, str]:
+    """`M`, `A` or `D` of each change, by path relative to the directory."""
+    letters = {(True, True): "M", (False, True): "A", (True, False): "D"}
+    return {
+        os.path.relpath(c.path, work): letters[c.before is not None, c.after is not None]
+        for c in scan.changes
+    }
+
+
+def test_a_look_tells_what_changed_since_the_one_before(
+    kept: GitStore | CopyStore, work: Path
+) -> None:
+    (work / "a.txt").write_text("A\n")
+    (work / "b.txt").unlink()
+    (work / "sub" / "new ü.txt").write_text("n\n")
+    assert told(kept.scan(), work) == {"a.txt": "M", "b.txt": "D", "sub/new ü.txt": "A"}
+    assert told(kept.scan(), work) == {}
+
+
+def test_named_files_are_looked_at_alone(kept: GitStore | CopyStore, work: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (work / name).write_text("other\n")
+    assert told(kept.scan([str(work / "b.txt")]), work) == {"b.txt": "M"}
+    assert told(kept.scan(), work) == {"a.txt": "M"}
+
+
+def test_contents_come_back_byte_for_byte(kept: GitStore | CopyStore, work: Path) -> None:
+    data = bytes(range(256)) + b"\r\nlast"
+    (work / "a.txt").write_bytes(data)
+    (work / "empty").write_bytes(b"")
+    first = kept.scan()
+    (work / "a.txt").write_text("x")
+    (work / "empty").write_text("x")
+    second = kept.scan()
+    wanted = [(c.path, c.before) for c in second.changes if c.before]
+    found = kept.contents(wanted)
+    assert found == {str(work / "a.txt"): data, str(work / "empty"): b""}
+    assert len(kept.differences(first.tree, second.tree)) == 2
+
+
+def test_the_executable_bit_is_a_change(kept: GitStore | CopyStore, work: Path) -> None:
+    (work / "a.txt").chmod(0o755)
+    changes = kept.scan().changes
+    assert [(c.before and c.before.mode, c.after and c.after.mode) for c in changes] == [
+        (0o100644, 0o100755)
+    ]
+
+
+def test_same_size_and_time_is_still_seen_by_git(work: Path, tmp_path: Path) -> None:
+    repository(work)
+    kept = GitStore(str(work), tmp_path / "home")
+    kept.scan()
+    before = (work / "a.txt").stat()
+    (work / "a.txt").write_text("z\n")
+    os.utime(work / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert told(kept.scan(), work) == {"a.txt": "M"}
+
+
+def test_nothing_of_the_users_repository_is_touched(work: Path, tmp_path: Path) -> None:
+    repository(work)
+    (work / "b.txt").write_text("staged\n")
+    git(work, "add", "b.txt")
+    (work / "sub" / "c.txt").write_text("to stash\n")
+    git(work, "stash", "-q")
+    (work / "untracked").write_text("u\n")
+    objects = sorted(str(p) for p in (work / ".git").rglob("*"))
+    state = git(work, "status", "--porcelain"), git(work, "stash", "list"), git(work, "log")
+    index = (work / ".git" / "index").read_bytes()
+    kept = GitStore(str(work), tmp_path / "home")
+    kept.scan()
+    (work / "a.txt").write_text("agent\n")
+    kept.scan()
+    (work / "a.txt").write_text("a\n")
+    assert (work / ".git" / "index").read_bytes() == index
+    assert sorted(str(p) for p in (work / ".git").rglob("*")) == objects
+    assert (git(work, "status", "--porcelain"), git(work, "stash", "list"), git(work, "log")) == (
+        state
+    )
+
+
+def test_a_merge_in_progress_does_not_stop_git(work: Path, tmp_path: Path) -> None:
+    repository(work)
+    git(work, "checkout", "-q", "-b", "other")
+    (work / "a.txt").write_text("theirs\n")
+    git(work, "commit", "-qam", "theirs")
+    git(work, "checkout", "-q", "main")
+    (work / "a.txt").write_text("ours\n")
+    git(work, "commit", "-qam", "ours")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(work, "merge", "-q", "other")
+    kept = GitStore(str(work), tmp_path / "home")
+    kept.scan()
+    (work / "a.txt").write_text("resolved\n")
+    assert told(kept.scan(), work) == {"a.txt": "M"}
+    assert "UU a.txt" in git(work, "status", "--porcelain")
+
+
+def test_a_directory_below_the_top_sees_only_itself(work: Path, tmp_path: Path) -> None:
+    repository(work)
+    kept = GitStore(str(work / "sub"), tmp_path / "home")
+    kept.scan()
+    (work / "a.txt").write_text("A\n")
+    (work / "sub" / "c.txt").write_text("C\n")
+    (work / "sub" / "d.txt").write_text("D\n")
+    assert told(kept.scan(), work) == {"sub/c.txt": "M", "sub/d.txt": "A"}
+
+
+def test_a_repository_without_a_commit(work: Path, tmp_path: Path) -> None:
+    git(work, "init", "-q")
+    kept = GitStore(str(work), tmp_path / "home")
+    kept.scan()
+    (work / "a.txt").write_text("A\n")
+    assert told(kept.scan(), work) == {"a.txt": "M"}
+    assert kept.head() == ""
+
+
+def test_line_ends_that_git_converts_come_back_as_the_work_tree_has_them(
+    work: Path, tmp_path: Path
+) -> None:
+    (work / ".gitattributes").write_text("*.txt text eol=crlf\n")
+    (work / "a.txt").write_bytes(b"one\r\ntwo\r\n")
+    repository(work)
+    kept = GitStore(str(work), tmp_path / "home")
+    kept.scan()
+    (work / "a.txt").write_bytes(b"other\r\n")
+    (change,) = kept.scan().changes
+    assert change.before is not None
+    assert kept.contents([(change.path, change.before)]) == {change.path: b"one\r\ntwo\r\n"}
+
+
+def test_where_there_is_no_work_tree_git_refuses(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="git rev-parse"):
+        GitStore(str(tmp_path), tmp_path / "home")
+
+
+def test_what_is_too_large_is_left_out_and_named(
+    kept: GitStore | CopyStore, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MAX_FILE_BYTES", 100)
+    (work / "big.txt").write_text("x" * 101)
+    (work / "a.txt").write_text("A\n")
+    scan = kept.scan()
+    assert [Path(path).name for path in scan.left_out] == ["big.txt"]
+    assert told(scan, work) == {"a.txt": "M", "big.txt": "A"}
+    assert [c.after and c.after.kept for c in scan.changes] == [True, False]
+
+
+def test_a_directory_of_too_many_files_is_not_kept(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy_store, "MAX_FILES", 3)
+    with pytest.raises(StoreError, match="more than 3 files and no git"):
+        CopyStore(str(work), tmp_path / "home").scan()
+
+
+@pytest.mark.parametrize("git", [True, False])
+async def test_what_is_ours_is_no_part_of_a_home_directory(
+    work: Path, notices: list[str], git: bool
+) -> None:
+    if git:
+        repository(work)
+    ours = work / "share" / "acp"
+    kept = Snapshots(lambda: ours / "checkpoints" / "run", notices.append)
+    await kept.look([str(work)])
+    (ours / "sessions.json").write_text("{}")
+    (work / "a.txt").write_text("A\n")
+    changes = await kept.look([str(work)])
+    assert [change.path for change in changes] == [str(work / "a.txt")]
+    assert await kept.look([str(work)]) == []
+
+
+# ---- snapshots of several directories, and single files
+
+
+@pytest.fixture
+def notices() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def snapshots(tmp_path: Path, notices: list[str]) -> Snapshots:
+    return Snapshots(lambda: tmp_path / "home", notices.append)
+
+
+async def test_changes_carry_both_sides(snapshots: Snapshots, work: Path) -> None:
+    repository(work)
+    assert await snapshots.look([str(work)]) == []
+    (work / "a.txt").write_text("A\n")
+    (work / "b.txt").unlink()
+    (work / "n.txt").write_text("n\n")
+    assert await snapshots.look([str(work)]) == [
+        FileChange(str(work / "a.txt"), b"a\n", b"A\n"),
+        FileChange(str(work / "b.txt"), b"b\n", None),
+        FileChange(str(work / "n.txt"), None, b"n\n"),
+    ]
+
+
+@pytest.mark.parametrize("with_git", [True, False])
+async def test_ignored_and_outside_files_are_seen_once_named(
+    snapshots: Snapshots, work: Path, tmp_path: Path, with_git: bool
+) -> None:
+    if with_git:
+        repository(work)
+    ignored = work / ("x.log" if with_git else "node_modules/x.log")
+    ignored.parent.mkdir(exist_ok=True)
+    ignored.write_text("1\n")
+    outside = tmp_path / "outside.txt"
+    outside.write_text("1\n")
+    roots, paths = [str(work)], [str(ignored), str(outside)]
+    await snapshots.look(roots)
+    await snapshots.note(roots, paths)
+    for path in (ignored, outside):
+        path.write_text("2\n")
+    changes = await snapshots.look(roots, paths)
+    changes.sort(key=lambda change: paths.index(change.path))
+    assert changes == [FileChange(path, b"1\n", b"2\n") for path in paths]
+    assert await snapshots.look(roots) == []
+
+
+async def test_an_ignored_file_that_nobody_noted_is_not_taken_for_a_new_one(
+    snapshots: Snapshots, work: Path
+) -> None:
+    repository(work)
+    (work / "x.log").write_text("1\n")
+    await snapshots.look([str(work)])
+    assert await snapshots.look([str(work)], [str(work / "x.log")]) == []
+    assert snapshots.reasons([str(work)]) == []
+
+
+async def test_links_are_no_texts(snapshots: Snapshots, work: Path) -> None:
+    repository(work)
+    await snapshots.look([str(work)])
+    (work / "link").symlink_to("a.txt")
+    assert await snapshots.look([str(work)]) == []
+
+
+async def test_each_limit_is_told_once(
+    snapshots: Snapshots, work: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MAX_FILE_BYTES", 100)
+    repository(work)
+    (work / "big.txt").write_text("x" * 101)
+    for _ in range(3):
+        await snapshots.look([str(work)])
+    assert len(notices) == 1
+    assert "big.txt" in notices[0]
+
+
+async def test_a_directory_that_cannot_be_kept_says_why(
+    snapshots: Snapshots, work: Path, notices: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy_store, "MAX_FILES", 1)
+    assert await snapshots.look([str(work)]) == []
+    assert await snapshots.look([str(work)]) == []
+    assert snapshots.trees([str(work)]) == {}
+    (reason,) = snapshots.reasons([str(work)])
+    assert "more than 1 files" in reason
+    assert len(notices) == 1
+
+
+async def test_the_head_is_compared_only_when_it_moved(snapshots: Snapshots, work: Path) -> None:
+    repository(work)
+    await snapshots.look([str(work)])
+    path, other, gone = (str(work / name) for name in ("a.txt", "sub/c.txt", "b.txt"))
+    untracked = str(work / "untracked.txt")
+    paths = [path, other, gone, untracked]
+    first, _, texts = await snapshots.committed(str(work), paths, None)
+    assert texts == {}
+    (work / "a.txt").write_text("A\n")
+    (work / "b.txt").unlink()
+    git(work, "commit", "-qam", "second")
+    second, at, texts = await snapshots.committed(str(work), paths, first)
+    assert second != first
+    assert abs(at - time.time_ns()) < 10 * 10**9
+    assert texts == {path: b"A\n", gone: None}  # of the others the commit says nothing
+    assert await snapshots.committed(str(work), paths, second) == (second, 0, {})
+    assert (await snapshots.committed(str(work), paths, "1" * 40))[2] == {}
+
+
+async def test_the_first_commit(snapshots: Snapshots, work: Path) -> None:
+    git(work, "init", "-q", "-b", "main")
+    await snapshots.look([str(work)])
+    path = str(work / "a.txt")
+    assert await snapshots.committed(str(work), [path], None) == ("", 0, {})
+    git(work, "add", "-A")
+    git(work, "commit", "-qm", "first")
+    assert (await snapshots.committed(str(work), [path], ""))[2] == {path: b"a\n"}
+
+
+def test_git_is_there() -> None:
+    assert shutil.which("git"), "these tests need git"

@@ -1,0 +1,245 @@
+"""Files that git converts: kept as their bytes are on disk, and no filter runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.workspace.snapshots import store
+from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.workspace.snapshots.store import Scan
+from tests.workspace.test_snapshots import git, told
+
+MIXED = b"one\r\ntwo\nthree\r\n"
+UTF16 = "ünï\n".encode("utf-16-le")
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A repository with a filter that shouts, before its first commit."""
+    directory = tmp_path / "work"
+    directory.mkdir()
+    git(directory, "init", "-q", "-b", "main")
+    for name, program in (("clean", "tr a-z A-Z"), ("smudge", "tr A-Z a-z")):
+        git(directory, "config", f"filter.shout.{name}", program)
+    return directory
+
+
+def commit(work: Path) -> None:
+    """Of everything; nothing of it is younger than the index, so its stat cache is believed."""
+    for path in work.rglob("*.*"):
+        if ".git" not in path.parts:
+            os.utime(path, (1_600_000_000, 1_600_000_000))
+    git(work, "add", "-A", "-f")
+    git(work, "commit", "-q", "-m", "more")
+    assert git(work, "status", "--porcelain") == ""
+
+
+def before(scan: Scan, kept: GitStore) -> dict[str, bytes]:
+    """What files held that have changed, by name."""
+    wanted = [(change.path, change.before) for change in scan.changes if change.before]
+    return {Path(path).name: data for path, data in kept.contents(wanted).items()}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "config", "data"),
+    [
+        ("*.txt filter=shout", "", b"quiet\n"),
+        ("*.txt filter=other", "", b"quiet\n"),
+        ("*.txt text eol=crlf", "", MIXED),
+        ("*.txt text eol=lf", "", MIXED),
+        ("*.txt text=auto", "", MIXED),
+        ("*.txt crlf", "", MIXED),
+        ("*.txt ident", "", b"$Id: something else $\n"),
+        ("*.txt working-tree-encoding=UTF-16LE", "", UTF16),
+        ("[attr]prose text filter=shout\n*.txt prose", "", b"quiet\n"),
+        ("", "core.autocrlf=true", MIXED),
+        ("", "core.autocrlf=input", MIXED),
+        ("", "", MIXED),
+    ],
+)
+@pytest.mark.parametrize("ignored", [False, True])
+def test_what_was_there_comes_back_byte_for_byte(
+    work: Path, tmp_path: Path, attributes: str, config: str, data: bytes, ignored: bool
+) -> None:
+    if attributes:
+        (work / ".gitattributes").write_text(f"{attributes}\n")
+    if config:
+        git(work, "config", *config.split("="))
+    if ignored:
+        (work / ".gitignore").write_text("*.txt\n")
+    for name in ("a.txt", "b.txt"):
+        (work / name).write_bytes(data)
+    commit(work)
+    kept = GitStore(str(work), tmp_path / "home")
+    assert kept.scan().left_out == []
+    assert kept.scan().changes == []
+    (work / "a.txt").write_bytes(b"other\r\n")
+    (work / "b.txt").unlink()
+    scan = kept.scan()
+    assert told(scan, work) == {"a.txt": "M", "b.txt": "D"}
+    assert before(scan, kept) == {"a.txt": data, "b.txt": data}
+    (work / "a.txt").write_bytes(data)
+    scan = kept.scan()
+    assert before(scan, kept) == {"a.txt": b"other\r\n"}
+
+
+def test_a_file_under_a_filter_that_is_too_large_is_not_mistaken_for_its_pointer(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / ".gitattributes").write_text("*.bin filter=shout\n")
+    (work / "big.bin").write_bytes(b"x" * 200)
+    commit(work)
+    monkeypatch.setattr(store, "MAX_FILE_BYTES", 100)
+    kept = GitStore(str(work), tmp_path / "home")
+    assert kept.scan().left_out == [str(work / "big.bin")]
+    (work / "big.bin").unlink()
+    [gone] = kept.scan().changes
+    assert gone.before is not None
+    assert (gone.before.kept, gone.after) == (False, None), "that it is gone is known, not its text"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "data"),
+    [
+        ("*.txt filter=shout", b"quiet\n"),
+        ("*.txt text eol=crlf", b"one\r\ntwo\r\n"),
+        ("*.txt working-tree-encoding=UTF-16LE", UTF16),
+        ("", b"plain\n"),
+    ],
+)
+def test_a_commit_tells_what_is_on_disk(
+    work: Path, tmp_path: Path, attributes: str, data: bytes
+) -> None:
+    (work / ".gitattributes").write_text(f"{attributes}\n")
+    (work / "a.txt").write_bytes(b"")
+    commit(work)
+    kept = GitStore(str(work), tmp_path / "home")
+    kept.scan()
+    first = kept.head()
+    (work / "a.txt").write_bytes(data)
+    commit(work)
+    path = str(work / "a.txt")
+    assert kept.committed([path], first) == {path: data}
+    (work / "a.txt").write_bytes(b"changed again\n")
+    assert kept.committed([path], first) == ({} if "filter" in attributes else {path: data})
+
+
+def test_a_filtered_file_that_is_staged_after_the_commit_is_not_said_to_be_committed(
+    work: Path, tmp_path: Path
+) -> None:
+    (work / ".gitattributes").write_text("*.txt filter=shout\n")
+    (work / "a.txt").write_bytes(b"first\n")
+    commit(work)
+    kept = GitStore(str(work), tmp_path / "home")
+    kept.scan()
+    first = kept.head()
+    (work / "a.txt").write_bytes(b"second\n")
+    commit(work)
+    (work / "a.txt").write_bytes(b"third\n")
+    git(work, "add", "a.txt")
+    assert kept.committed([str(work / "a.txt")], first) == {}
+
+
+# ---- what the user's repository says holds
+
+
+def ignored_by_the_repository(work: Path, elsewhere: Path) -> None:
+    (work / ".git" / "info" / "exclude").write_text("*.made\n")
+
+
+def ignored_by_an_option(work: Path, elsewhere: Path) -> None:
+    (elsewhere / "ignore").write_text("*.made\n")
+    git(work, "config", "core.excludesFile", str(elsewhere / "ignore"))
+
+
+def ignored_by_an_included_file(work: Path, elsewhere: Path) -> None:
+    (elsewhere / "ignore").write_text("*.made\n")
+    (elsewhere / "more").write_text(f'[core]\nexcludesFile = "{elsewhere}/ignore"\n')
+    git(work, "config", "include.path", str(elsewhere / "more"))
+
+
+@pytest.mark.parametrize(
+    "ignore", [ignored_by_the_repository, ignored_by_an_option, ignored_by_an_included_file]
+)
+def test_what_is_ignored_is_ignored(
+    work: Path, tmp_path: Path, ignore: Callable[[Path, Path], None]
+) -> None:
+    (work / "a.txt").write_text("a\n")
+    commit(work)
+    kept = GitStore(str(work), tmp_path / "home") if ignore is ignored_by_the_repository else None
+    ignore(work, tmp_path)
+    kept = kept or GitStore(str(work), tmp_path / "home")
+    kept.scan()
+    (work / "x.made").write_text("x\n")
+    assert kept.scan().changes == []
+    assert kept.unkept([str(work / "x.made"), str(work / "new.txt")]) == [str(work / "x.made")]
+
+
+def test_modes_that_the_user_has_git_ignore_are_no_changes(work: Path, tmp_path: Path) -> None:
+    (work / "a.txt").write_text("a\n")
+    commit(work)
+    git(work, "config", "core.fileMode", "false")
+    kept = GitStore(str(work), tmp_path / "home")
+    kept.scan()
+    (work / "a.txt").chmod(0o755)
+    assert kept.scan().changes == []
+
+
+def test_a_file_beside_a_sparse_checkout_is_seen(work: Path, tmp_path: Path) -> None:
+    for name in ("in", "out"):
+        (work / name).mkdir()
+        (work / name / "a.txt").write_text("a\n")
+    commit(work)
+    git(work, "sparse-checkout", "set", "--cone", "--sparse-index", "in")
+    assert not (work / "out").exists()
+    (work / "out").mkdir()
+    (work / "out" / "a.txt").write_text("a\n")
+    kept = GitStore(str(work), tmp_path / "home")
+    kept.scan()
+    (work / "out" / "a.txt").write_text("b\n")
+    scan = kept.scan()
+    assert told(scan, work) == {"out/a.txt": "M"}
+    assert before(scan, kept) == {"a.txt": b"a\n"}
+
+
+def other_hash(work: Path) -> None:
+    (work / "repository").mkdir()
+    git(work / "repository", "init", "-q", "--object-format=sha256")
+
+
+def split_index(work: Path) -> None:
+    git(work, "init", "-q", "repository")
+    git(work / "repository", "config", "core.splitIndex", "true")
+
+
+def linked_worktree(work: Path) -> None:
+    (work / "first.txt").write_text("a\n")
+    commit(work)
+    git(work, "worktree", "add", "-q", "repository")
+
+
+@pytest.mark.parametrize("make", [other_hash, split_index, linked_worktree])
+def test_repositories_of_any_shape(
+    work: Path, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    make(work)
+    root = work / "repository"
+    (root / "a.txt").write_text("a\n")
+    commit(root)
+    (root / "b.txt").write_text("b\n")
+    git(root, "add", "b.txt")
+    kept = GitStore(str(root), tmp_path / "home")
+    kept.scan()
+    first = kept.head()
+    assert first == git(root, "rev-parse", "HEAD").strip()
+    (root / "a.txt").write_text("longer\n")
+    scan = kept.scan()
+    assert told(scan, root) == {"a.txt": "M"}
+    assert before(scan, kept) == {"a.txt": b"a\n"}
+    commit(root)
+    assert kept.committed([str(root / "a.txt")], first) == {str(root / "a.txt"): b"longer\n"}
+    assert kept.moved_at() > 0

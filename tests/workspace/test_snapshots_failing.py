@@ -1,0 +1,159 @@
+"""Git that fails for a while: files that change under its hands, a tree that cannot be kept now."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.workspace import private_files
+from acp_nvim.workspace.snapshots import private_git
+from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.workspace.snapshots.snapshots import Snapshots
+from tests.workspace.test_snapshots import repository, told
+
+Run = Callable[..., bytes]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A repository of five files."""
+    directory = tmp_path / "work"
+    directory.mkdir()
+    for name in "abcde":
+        (directory / name).write_text("one\n")
+    repository(directory)
+    return directory
+
+
+class Vanishing:
+    """Git, as it answers when a file goes, or comes back, between its looks at it."""
+
+    def __init__(self, run: Run, path: Path, times: int) -> None:
+        self.left = times
+        self.calls = 0
+        self._run = run
+        self._path = path
+
+    def __call__(self, args: Sequence[str], given: bytes = b"", **rest: object) -> bytes:
+        if args[0] == "update-index":
+            self.calls += 1
+            if os.fsencode(self._path.name) in given.split(b"\0") and self.left:
+                self.left -= 1
+                if not self.left:
+                    self._path.unlink()
+                raise private_git.GitError(f"git update-index: Unable to process {self._path.name}")
+        return self._run(args, given, **rest)
+
+
+@pytest.mark.parametrize("times", [1, 3, 6])
+def test_a_file_that_changes_while_git_reads_it(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    store = GitStore(str(work), tmp_path / "home")
+    store.scan()
+    for name in "abcde":
+        (work / name).write_text("two\n")
+    git = Vanishing(store._run, work / "c", times)
+    monkeypatch.setattr(store, "_run", git)
+    assert told(store.scan(), work) == dict.fromkeys("abde", "M") | {"c": "D"}
+    assert git.calls <= 12
+
+
+def test_a_file_that_never_stops_is_an_error(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = GitStore(str(work), tmp_path / "home")
+    store.scan()
+    (work / "c").write_text("two\n")
+    monkeypatch.setattr(store, "_run", Vanishing(store._run, work / "c", 1000))
+    with pytest.raises(private_git.GitError, match="Unable to process c"):
+        store.scan()
+
+
+async def test_a_tree_that_could_not_be_kept_is_tried_again(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notices: list[str] = []
+    snapshots = Snapshots(lambda: tmp_path / "own" / "all" / "run", notices.append)
+    roots = [str(work)]
+    await snapshots.look(roots)
+    (work / "a").write_text("two\n")
+
+    def fails(*_: object, **__: object) -> bytes:
+        raise private_git.GitError("git diff-files: no")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(GitStore, "_run", fails)
+        assert await snapshots.look(roots) == []
+    assert snapshots.reasons(roots) == ["git diff-files: no"]
+    assert len(notices) == 1
+    (work / "b").write_text("two\n")
+    assert await snapshots.look(roots) == []
+    snapshots.retry(roots)
+    assert await snapshots.look(roots) == []
+    assert snapshots.reasons(roots) == []
+    (work / "b").write_text("three\n")
+    assert [change.path for change in await snapshots.look(roots)] == [str(work / "b")]
+
+
+async def test_a_tree_that_is_too_large_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notices: list[str] = []
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    for name in "abc":
+        (plain / name).write_text("one\n")
+    monkeypatch.setattr("acp_nvim.workspace.snapshots.copy_store.MAX_FILES", 2)
+    snapshots = Snapshots(lambda: tmp_path / "own" / "all" / "run", notices.append)
+    await snapshots.look([str(plain)])
+    snapshots.retry([str(plain)])
+    assert len(snapshots.reasons([str(plain)])) == len(notices) == 1
+
+
+@pytest.mark.parametrize("git", [True, False])
+async def test_a_place_where_nothing_can_be_kept_is_named_once(
+    work: Path, tmp_path: Path, git: bool
+) -> None:
+    notices: list[str] = []
+    root = work if git else tmp_path / "plain"
+    root.mkdir(exist_ok=True)
+    (tmp_path / "file").touch()
+    own = tmp_path / "file" / "own" / "run"
+    snapshots = Snapshots(lambda: own, notices.append)
+    assert await snapshots.look([str(root)]) == []
+    snapshots.retry([str(root)])
+    assert await snapshots.look([str(root)]) == []
+    [notice] = notices
+    assert notice.startswith("changes on disk are not seen, and there are no checkpoints: Not a ")
+    assert str(own) in notice
+    assert snapshots.looked([str(root)])
+    assert len(snapshots.reasons([str(root)])) == 1
+
+
+async def test_a_disk_that_is_full_is_named_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notices: list[str] = []
+    root = tmp_path / "plain"
+    root.mkdir()
+    (root / "a").write_text("one\n")
+    snapshots = Snapshots(lambda: tmp_path / "own" / "all" / "run", notices.append)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as broken:
+        broken.setattr(private_files, "opener", full)
+        assert await snapshots.look([str(root)]) == []
+    assert notices == [
+        "changes on disk are not seen, and there are no checkpoints: No space left on device"
+    ]
+    snapshots.retry([str(root)])
+    assert await snapshots.look([str(root)]) == []
+    (root / "a").write_text("two\n")
+    assert [change.path for change in await snapshots.look([str(root)])] == [str(root / "a")]

@@ -1,0 +1,70 @@
+"""Repositories within a work tree: submodules, and those that git does not know of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.workspace.snapshots import snapshots as limits
+from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
+from tests.workspace.test_snapshots import git, repository
+
+NAMED = [False, True]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A work tree with a submodule, a repository of its own in it, and one more below that."""
+    origin, work = tmp_path / "origin", tmp_path / "work"
+    for directory in (origin, work, work / "own", work / "own" / "deep"):
+        directory.mkdir()
+        (directory / "a.txt").write_text("a\n")
+    repository(origin)
+    repository(work / "own" / "deep")
+    repository(work / "own")
+    git(work, "init", "-q", "-b", "main")
+    git(work, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(origin), "sm")
+    git(work, "add", "a.txt")
+    git(work, "commit", "-q", "-m", "first")
+    return work
+
+
+@pytest.fixture
+def snapshots(tmp_path: Path) -> Snapshots:
+    notices: list[str] = []
+    return Snapshots(lambda: tmp_path / "data" / "checkpoints" / "run", notices.append)
+
+
+@pytest.mark.parametrize("named", NAMED)
+async def test_changes_in_them_are_seen(snapshots: Snapshots, work: Path, named: bool) -> None:
+    files = [work / name / "a.txt" for name in ("sm", "own", "own/deep", "")]
+    paths = list(map(str, files))
+    assert await snapshots.look([str(work)]) == []
+    for file in files:
+        file.write_text("A\n")
+    found = await snapshots.look([str(work)], paths if named else None)
+    assert sorted(found, key=lambda one: one.path) == [
+        FileChange(path, b"a\n", b"A\n") for path in sorted(paths)
+    ]
+    assert await snapshots.loose([str(work)], paths) == []
+    assert len(snapshots.trees([str(work)])) == 4
+    assert git(work / "sm", "status", "--porcelain").split() == ["M", "a.txt"]
+
+
+async def test_a_file_belongs_to_the_innermost(snapshots: Snapshots, work: Path) -> None:
+    await snapshots.look([str(work)])
+    inner, outer = str(work / "own" / "deep" / "a.txt"), str(work / "a.txt")
+    by, rest = snapshots.parted([str(work)], [inner, outer, "/elsewhere"])
+    assert by == {str(work / "own" / "deep"): [inner], str(work): [outer]}
+    assert rest == ["/elsewhere"]
+
+
+async def test_more_than_the_limit_are_named(
+    tmp_path: Path, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notices: list[str] = []
+    monkeypatch.setattr(limits, "MAX_NESTED", 1)
+    snapshots = Snapshots(lambda: tmp_path / "data" / "checkpoints" / "run", notices.append)
+    await snapshots.look([str(work)])
+    assert notices == ["changes on disk are not seen in more than 1 repositories: sm"]

@@ -1,0 +1,101 @@
+"""A store that another process of the same Neovim has begun: what that kept is known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.workspace.snapshots.copy_store import CopyStore
+from acp_nvim.workspace.snapshots.git_store import GitStore
+from acp_nvim.workspace.snapshots.store import StoreError
+from tests.workspace.test_snapshots import repository
+
+Open = Callable[[], GitStore | CopyStore]
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    directory = tmp_path / "work"
+    directory.mkdir()
+    for name in ("a.txt", "b.txt"):
+        (directory / name).write_text(f"{name}\n")
+    return directory
+
+
+@pytest.fixture(params=["git", "copies"])
+def opened(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> Open:
+    """Opens the store of `work`."""
+    if request.param == "git":
+        repository(work)
+        return lambda: GitStore(str(work), tmp_path / "home")
+    return lambda: CopyStore(str(work), tmp_path / "home")
+
+
+def test_trees_of_the_process_before_can_be_brought_back(
+    opened: Open, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = opened()
+    trees = [first.scan().tree]
+    for content in ("two\n", "three\n"):
+        (work / "a.txt").write_text(content)
+        (work / "new.txt").write_text(content)
+        trees.append(first.scan().tree)
+    (work / "b.txt").unlink()
+    monkeypatch.setattr(os, "getpid", lambda: 4_000_000)
+    again = opened()
+    scan = again.scan()
+    assert scan.changes == []
+    found = again.differences(scan.tree, trees[0])
+    wanted = [(change.path, change.after) for change in found if change.after]
+    contents = again.contents(wanted)
+    assert {Path(path).name: data for path, data in contents.items()} == {
+        "a.txt": b"a.txt\n",
+        "b.txt": b"b.txt\n",
+    }
+    assert [Path(c.path).name for c in found if c.after is None] == ["new.txt"]
+    middle = again.differences(trees[1], trees[2])
+    assert [Path(change.path).name for change in middle] == ["a.txt", "new.txt"]
+
+
+def test_git_that_was_killed_holds_nobody_up(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository(work)
+    home = tmp_path / "home"
+    GitStore(str(work), home).scan()
+    for index in home.glob("index*"):
+        index.with_name(f"{index.name}.lock").write_bytes(b"")
+    (work / "a.txt").write_text("two\n")
+    monkeypatch.setattr(os, "getpid", lambda: 4_000_000)
+    assert GitStore(str(work), home).scan().tree
+
+
+def test_a_copy_that_was_torn_is_not_taken_for_the_content(work: Path, tmp_path: Path) -> None:
+    store = CopyStore(str(work), tmp_path / "home")
+    before = store.scan().tree
+    (work / "a.txt").write_text("two\n")
+    after = store.scan().tree
+    for blob in (tmp_path / "home" / "blobs").glob("*/*"):
+        blob.write_bytes(b"\x78")
+    change = store.differences(before, after)[0]
+    assert change.before is not None
+    assert store.contents([(change.path, change.before)]) == {}
+
+
+@pytest.mark.parametrize("damage", ["gone", "torn"])
+def test_a_tree_that_is_damaged_is_no_longer_kept(work: Path, tmp_path: Path, damage: str) -> None:
+    store = CopyStore(str(work), tmp_path / "home")
+    trees = [store.scan().tree]
+    (work / "a.txt").write_text("two\n")
+    trees.append(store.scan().tree)
+    first = tmp_path / "home" / "trees" / trees[0]
+    if damage == "gone":
+        first.unlink()
+    else:
+        first.write_bytes(first.read_bytes()[:-3])
+    again = CopyStore(str(work), tmp_path / "home")
+    with pytest.raises(StoreError, match="no longer kept"):
+        again.differences(*trees)

@@ -1,0 +1,298 @@
+"""What the stores could not keep: their trees know of it, and do not take it for absent."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from acp_nvim.workspace.snapshots import store
+from acp_nvim.workspace.snapshots.copy_store import CopyStore
+from acp_nvim.workspace.snapshots.git_store import GitStore
+from tests.workspace.test_snapshots import repository
+
+Kept = GitStore | CopyStore
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    directory = tmp_path / "work"
+    (directory / "d").mkdir(parents=True)
+    (directory / "a.txt").write_text("a\n")
+    (directory / "d" / "x.txt").write_text("x\n")
+    return directory
+
+
+@pytest.fixture(params=["git", "copies"])
+def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> Kept:
+    """A store of `work` that has not looked yet."""
+    if request.param == "git":
+        repository(work)
+        return GitStore(str(work), tmp_path / "home")
+    return CopyStore(str(work), tmp_path / "home")
+
+
+Side = str | None
+
+
+def sides(kept: Kept, old: str, new: str) -> dict[str, tuple[Side, Side]]:
+    """By name: `kept`, why it is not, or None where no file is."""
+
+    def side(blob: store.Blob | None) -> Side:
+        return None if blob is None else blob.why or ("fifo" if blob.fifo else "kept")
+
+    return {
+        os.path.relpath(it.path, kept.root): (side(it.before), side(it.after))
+        for it in kept.differences(old, new)
+    }
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "MAX_FILE_BYTES", 1000)
+
+
+def test_a_file_that_shrinks_was_there_before(kept: Kept, work: Path) -> None:
+    (work / "log").write_text("x" * 2000)
+    first = kept.scan().tree
+    (work / "log").write_text("x")
+    second = kept.scan()
+    assert sides(kept, first, second.tree) == {"log": ("over 0 MiB", "kept")}
+    assert len(second.changes) == 1
+
+
+def test_a_file_that_grows_is_still_there(kept: Kept, work: Path) -> None:
+    first = kept.scan().tree
+    (work / "a.txt").write_text("x" * 2000)
+    second = kept.scan()
+    assert sides(kept, first, second.tree) == {"a.txt": ("kept", "over 0 MiB")}
+    assert len(second.changes) == 1
+    (work / "a.txt").write_text("small again\n")
+    third = kept.scan().tree
+    assert sides(kept, second.tree, third) == {"a.txt": ("over 0 MiB", "kept")}
+    assert sides(kept, first, third) == {"a.txt": ("kept", "kept")}
+
+
+def test_a_large_file_that_changes_and_one_that_goes_are_seen(kept: Kept, work: Path) -> None:
+    for name in ("one", "two", "three"):
+        (work / name).write_text("x" * 2000)
+    first = kept.scan().tree
+    assert kept.scan().changes == []
+    (work / "one").write_text("x" * 3000)
+    (work / "two").unlink()
+    second = kept.scan().tree
+    assert sides(kept, first, second) == {
+        "one": ("over 0 MiB", "over 0 MiB"),
+        "two": ("over 0 MiB", None),
+    }
+
+
+def test_what_is_taken_in_later_has_not_changed(
+    kept: Kept, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MAX_SCAN_BYTES", 1000)
+    for number in range(5):
+        (work / f"{number}.bin").write_text(str(number) * 450)
+    looks = [kept.scan() for _ in range(5)]
+    assert [len(look.left_out) > 0 for look in looks] == [True, True, False, False, False]
+    assert all(look.changes == [] for look in looks[1:])
+    last = sides(kept, looks[0].tree, looks[-1].tree)
+    assert set(last.values()) == {(store.NO_ROOM, "kept")}
+
+
+def test_what_changed_last_has_room_before_the_rest(
+    kept: Kept, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MAX_SCAN_BYTES", 1000)
+    for number in range(9):
+        (work / f"{number}.bin").write_text(str(number) * 450)
+    kept.scan()
+    (work / "z.txt").write_text("the agent's\n")
+    changes = kept.scan().changes
+    assert [Path(it.path).name for it in changes] == ["z.txt"]
+    assert changes[0].after is not None
+    assert changes[0].after.kept
+
+
+def test_another_process_knows_what_was_left_out(
+    kept: Kept, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "log").write_text("x" * 2000)
+    first = kept.scan().tree
+    (work / "log").write_text("x")
+    monkeypatch.setattr(os, "getpid", lambda: 4_000_000)
+    again = type(kept)(str(work), tmp_path / "home")
+    assert sides(again, first, again.scan().tree) == {"log": ("over 0 MiB", "kept")}
+
+
+@pytest.mark.parametrize("there", ["fifo", "link", "folder", "full folder"])
+def test_what_takes_the_place_of_a_file_is_seen(kept: Kept, work: Path, there: str) -> None:
+    first = kept.scan().tree
+    path = work / "a.txt"
+    path.unlink()
+    if there == "fifo":
+        os.mkfifo(path)
+    elif there == "link":
+        path.symlink_to("d")
+    else:
+        path.mkdir()
+        if there == "full folder":
+            (path / "y.txt").write_text("y\n")
+    second = kept.scan()
+    expected: dict[str, dict[str, tuple[Side, Side]]] = {
+        "fifo": {"a.txt": ("kept", "fifo")},
+        "link": {"a.txt": ("kept", "kept")},
+        "folder": {"a.txt": ("kept", None)},
+        "full folder": {"a.txt": ("kept", None), "a.txt/y.txt": (None, "kept")},
+    }
+    assert sides(kept, first, second.tree) == expected[there]
+    assert len(second.changes) == len(expected[there])
+    assert kept.scan().changes == []
+    if path.is_dir() and not path.is_symlink():
+        for inside in path.iterdir():
+            inside.unlink()
+        path.rmdir()
+    else:
+        path.unlink()
+    path.write_text("a\n")
+    assert sides(kept, first, kept.scan().tree) == {}
+
+
+def test_a_folder_becomes_a_file(kept: Kept, work: Path) -> None:
+    first = kept.scan().tree
+    (work / "d" / "x.txt").unlink()
+    (work / "d").rmdir()
+    (work / "d").write_text("d\n")
+    second = kept.scan().tree
+    assert sides(kept, first, second) == {"d": (None, "kept"), "d/x.txt": ("kept", None)}
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_files_behind_a_link_are_not_those_that_were_there(
+    kept: Kept, work: Path, tmp_path: Path, named: bool
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x.txt").write_text("not of this directory\n")
+    first = kept.scan().tree
+    (work / "d").rename(work / "d2")
+    (work / "d").symlink_to(outside)
+    if named:
+        kept.scan([str(work / "d" / "x.txt")])
+    second = kept.scan().tree
+    assert sides(kept, first, second) == {
+        "d": (None, "kept"),
+        "d/x.txt": ("kept", None),
+        "d2/x.txt": (None, "kept"),
+    }
+
+
+UNREADABLE = """
+import os, sys
+sys.path[:0] = sys.argv[1:2]
+from pathlib import Path
+from acp_nvim.workspace.snapshots.copy_store import CopyStore
+from acp_nvim.workspace.snapshots.git_store import GitStore
+if os.getuid() == 0:
+    os.setuid(65534)
+kind, work, home, hidden = sys.argv[2:]
+kept = {"GitStore": GitStore, "CopyStore": CopyStore}[kind](work, Path(home))
+os.chmod(hidden, 0)
+first = kept.scan()
+os.chmod(hidden, 0o755)
+second = kept.scan()
+os.chmod(hidden, 0)
+third = kept.scan()
+for scan in (second, third):
+    print([c.before is None or c.after is None for c in scan.changes])
+back = [it for it in kept.differences(second.tree, first.tree) if it.after is None]
+gone = [it for it in kept.differences(third.tree, second.tree) if it.after is None]
+print(back, gone)
+"""
+
+
+@pytest.mark.parametrize("kind", ["GitStore", "CopyStore"])
+@pytest.mark.parametrize("hidden", ["new.txt", "new"])
+def test_what_cannot_be_read_is_not_taken_for_gone(kind: str, hidden: str) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        work = Path(home, "work")
+        (work / "new").mkdir(parents=True)
+        (work / "new" / "y.txt").write_text("y\n")
+        (work / "new.txt").write_text("n\n")
+        if kind == "GitStore":
+            subprocess.run(["git", "init", "-q", work], check=True)
+        if os.getuid() == 0:  # root can read everything
+            subprocess.run(["chown", "-R", "65534", home], check=True)
+        args = [Path(__file__).parent.parent.parent, kind, work, f"{home}/own", work / hidden]
+        done = subprocess.run(
+            [sys.executable, "-c", UNREADABLE, *map(str, args)],
+            capture_output=True,
+            text=True,
+            cwd=home,
+            env={**os.environ, "HOME": home, "GIT_CONFIG_GLOBAL": os.devnull},
+            check=False,
+        )
+    assert done.stderr == ""
+    assert "True" not in done.stdout
+    assert done.stdout.endswith("[] []\n")
+
+
+def test_files_that_git_ignored_were_there(work: Path, tmp_path: Path) -> None:
+    (work / ".gitignore").write_text("*.log\nbuild/\n")
+    (work / "d" / ".gitignore").write_text("*.tmp\n")
+    repository(work)
+    (work / "a.log").write_text("mine\n")
+    (work / "build").mkdir()
+    (work / "build" / "out").write_text("mine\n")
+    (work / "d" / "b.tmp").write_text("mine\n")
+    kept = GitStore(str(work), tmp_path / "home")
+    first = kept.scan().tree
+    (work / ".gitignore").write_text("")
+    (work / "d" / ".gitignore").unlink()
+    (work / "new.txt").write_text("the agent's\n")
+    scan = kept.scan()
+    ignored = ("ignored by git", "kept")
+    assert sides(kept, first, scan.tree) == {
+        ".gitignore": ("kept", "kept"),
+        "d/.gitignore": ("kept", None),
+        "a.log": ignored,
+        "build/out": ignored,
+        "d/b.tmp": ignored,
+        "new.txt": (None, "kept"),
+    }
+
+
+def test_files_that_git_ignores_by_now_are_still_there(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository(work)
+    (work / "a.log").write_text("mine\n")
+    first = GitStore(str(work), tmp_path / "home").scan().tree
+    (work / ".gitignore").write_text("*.log\n")
+    monkeypatch.setattr(os, "getpid", lambda: 4_000_000)
+    again = GitStore(str(work), tmp_path / "home")
+    assert sides(again, first, again.scan().tree) == {
+        ".gitignore": (None, "kept"),
+        "a.log": ("kept", "ignored by git"),
+    }
+
+
+def test_files_of_a_repository_inside_that_is_none_any_more_were_there(
+    work: Path, tmp_path: Path
+) -> None:
+    repository(work)
+    (work / "inner").mkdir()
+    (work / "inner" / "i.txt").write_text("mine\n")
+    repository(work / "inner")
+    kept = GitStore(str(work), tmp_path / "home")
+    first = kept.scan().tree
+    subprocess.run(["rm", "-rf", work / "inner" / ".git"], check=True)
+    second = kept.scan()
+    assert second.changes == []
+    assert sides(kept, first, second.tree) == {
+        "inner/i.txt": ("in a folder that was not looked into", "kept")
+    }

@@ -1,0 +1,45 @@
+"""When a turn is over for what changes: at once, whatever there is to do then."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from acp_nvim.session.session import Session
+from acp_nvim.workspace.turns import Turns
+from acp_nvim.workspace.workspace import Reviewing
+
+
+async def nobody(_: Any) -> None:
+    """Hears where turns run."""
+
+
+async def test_what_changes_after_the_answer_is_the_users_from_the_first_moment() -> None:
+    session, closed = Session(1, "agent", "/"), []
+    turns = Turns(nobody)
+    turn = turns.enter(session)
+
+    async def later(*_: Any) -> None:
+        closed.append(turn.closed)
+
+    review = SimpleNamespace(
+        disk=SimpleNamespace(turns=turns),
+        proposing=SimpleNamespace(ended=later),
+        _briefly=later,
+        _end=None,
+        _open={},
+    )
+    await Reviewing.turn_ended(cast(Any, review), session)
+    assert closed[0] > turn.began
+    assert closed == [turn.closed] * 2
+
+
+async def test_a_turn_that_goes_on_with_another_prompt_is_not_closed() -> None:
+    turns = Turns(nobody)
+    session = Session(1, "agent", "/")
+    turn = turns.enter(session)
+    assert turns.enter(session) is turn
+    turn.answered()
+    assert not turn.closed
+    turn.answered()
+    assert turn.closed
