@@ -61,6 +61,15 @@ SWAPS: dict[str, Swap] = {
 }
 PLAIN = "nothing is swapped"
 
+SHOWN = """
+local lines = {}
+for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+  vim.list_extend(lines, vim.api.nvim_buf_get_lines(buffer, 0, -1, false))
+end
+return lines
+"""
+"""The lines of all buffers."""
+
 
 class Stage:
     """A folder for each swap, with a file that is there and one that the agent makes."""
@@ -141,9 +150,7 @@ class Stage:
         """Nothing outside was read, changed or deleted, and the editor answers."""
         assert self.outside() == self._outside
         assert not self.editor.rpc.mode()["blocking"]
-        for buffer in self.editor.lua("return vim.api.nvim_list_bufs()"):
-            lines = self.editor.lua("return vim.api.nvim_buf_get_lines(..., 0, -1, false)", buffer)
-            assert OUTSIDE.strip() not in lines
+        assert OUTSIDE.strip() not in self.editor.lua(SHOWN)
         assert OUTSIDE.strip() not in self.traffic.path.read_text()
 
 

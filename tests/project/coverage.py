@@ -33,8 +33,8 @@ HEAD = """# Protocol coverage
 Written by `python -m tests.project.coverage` from the JSON Schema of ACP v1 (`tests/schema/v1`,
 stable and unstable) and from the sources; `tests/project/test_coverage.py` fails when it is out of
 date. A cell names the place that does it, the last column a test that mentions it. `–` is what is
-not a client's, or is left out on purpose: the notes below the tables say why. *Unstable* parts of the protocol are
-used only with agents that advertise them.
+not a client's, or is left out on purpose: the notes below the tables say why. *Unstable* parts of
+the protocol are used only with agents that advertise them.
 """
 PROVIDERS = "which models an agent talks to is set up with the agent"
 NOT_OURS = {
