@@ -1,4 +1,4 @@
-"""Neovim's buffers as files need them: `acp_nvim.workspace.ports.LiveBuffers` over the bridge.
+"""Neovim's buffers over the bridge: the port `Buffers` of the workspace.
 
 One Lua call per operation. A buffer's text crosses the pipe once per changedtick: what did not
 change since is served from here, after one small round trip that asks.
@@ -7,12 +7,14 @@ change since is served from here, after one small round trip that asks.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 import msgspec
 from anyio import to_thread
 
+from acp_nvim.editor.bridge import NvimError
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text, size
 from acp_nvim.workspace.file_format import Format, clean
@@ -35,7 +37,7 @@ class Caller(Protocol):
         ...
 
 
-class Buffers:
+class NvimBuffers:
     """Loaded buffers, by the resolved path of their file."""
 
     def __init__(self, bridge: Caller, max_bytes: int = MAX_BYTES) -> None:
@@ -45,46 +47,42 @@ class Buffers:
         self._known: OrderedDict[str, BufferText] = OrderedDict()
 
     async def read(self, place: Place) -> BufferText | Closed:
-        """The loaded buffer of a file; see `LiveBuffers`."""
+        """The loaded buffer of a file; see `Buffers`."""
         known = self._known.get(place.real)
         bufnr, tick = (known.bufnr, known.tick) if known else (0, 0)
         answer = await self._bridge.call(MODULE, "read", place.path, place.real, bufnr, tick)
         return self._taken(place, answer, known)
 
     async def load(self, place: Place, layout: Format | None = None) -> BufferText | Closed:
-        """The buffer of a file, loaded where it was not; see `LiveBuffers`."""
+        """The buffer of a file, loaded where it was not; see `Buffers`."""
         encodings = [] if layout is None else ["ucs-bom," * layout.bomb + layout.encoding]
         answer = await self._bridge.call(MODULE, "load", place.path, place.real, *encodings)
         return self._taken(place, answer, None)
 
-    async def peek(self, place: Place) -> BufferText | Closed:
-        """The buffer of a file as it is, not brought up to date with it."""
-        return (await self.glance(place))[0]
-
     async def glance(self, place: Place) -> tuple[BufferText | Closed, str | None]:
-        """The same, and while turns run the stamp of the file that the buffer knows: as it was when
-        Neovim read or wrote it, or it was brought up to date.
-        """
+        """See `Buffers`."""
         answer = await self._bridge.call(OUTSIDE, "peek", place.path, place.real)
-        stamp = answer[5] if answer[0] and len(answer) > 5 else None
-        return self._taken(place, answer, None), stamp
+        signature = answer[5] if answer[0] and len(answer) > 5 else None
+        return self._taken(place, answer, None), signature
 
     async def take(
-        self, live: BufferText, hunks: list[Hunk], after: Text, modified: bool, stamp: str | None
+        self,
+        live: BufferText,
+        hunks: Sequence[Hunk],
+        after: Text,
+        modified: bool,
+        signature: str | None,
     ) -> Written:
-        """Bring a buffer to what became of its file on disk; ``stamp`` is that of the file.
-
-        Nothing is saved, and Neovim asks nothing about the file afterwards. ``modified``: whether
-        unsaved edits are left.
-        """
+        """See `Buffers`. Neovim asks nothing about the file afterwards."""
         want = {"eol": after.eol, "empty": after == EMPTY, "modified": modified}
         rows = _rows(hunks)
-        answer = await self._bridge.call(OUTSIDE, "take", live.bufnr, live.tick, rows, want, stamp)
+        args = live.bufnr, live.tick, rows, want, signature
+        answer = await self._bridge.call(OUTSIDE, "take", *args)
         outcome, why, snapshot = [*answer, None, None][:3]
         return Written(outcome, why or "", False, None if snapshot is None else _text(snapshot, []))
 
-    async def write(self, live: BufferText, change: Change) -> Written:
-        """Apply a change; see `LiveBuffers`."""
+    async def write(self, place: Place, live: BufferText, change: Change) -> Written:
+        """Apply a change; see `Buffers`."""
         want: dict[str, Any] = {
             "eol": change.eol,
             "empty": change.empty,
@@ -105,6 +103,36 @@ class Buffers:
             held = await self._verified(change.verify, after, stamp)
             return Written("done", "", saved, after, held)
         return Written(outcome, why, False, await self._restored(live, _text(answer, [])))
+
+    async def part(self, live: BufferText) -> None:
+        """See `Buffers`."""
+        await self._bridge.call(OUTSIDE, "part", live.bufnr)
+
+    async def lay(self, live: BufferText, layout: Format) -> None:
+        """See `Buffers`."""
+        options = {
+            "fileencoding": layout.encoding,
+            "bomb": layout.bomb,
+            "fileformat": layout.fileformat,
+        }
+        await self._bridge.call(OUTSIDE, "lay", live.bufnr, options)
+
+    async def vacate(self, live: BufferText) -> None:
+        """See `Buffers`."""
+        await self._bridge.call(OUTSIDE, "vacate", live.bufnr)
+
+    async def unsaved(self) -> dict[str, Text]:
+        """See `Buffers`."""
+        try:
+            found = await self._bridge.call(OUTSIDE, "unsaved")
+        except NvimError:
+            return {}  # Neovim is closing
+        return {it["path"]: Text(tuple(it["lines"]), bool(it["eol"])) for it in found}
+
+    async def announce(self, roots: Sequence[str]) -> None:
+        """See `Buffers`."""
+        with suppress(NvimError):  # Neovim is closing
+            await self._bridge.call(OUTSIDE, "turns", list(roots))
 
     async def _verified(self, place: Place | None, live: BufferText, stamp: str | None) -> bool:
         """Whether the file holds what was saved, as far as that can be told: by one read of it in a

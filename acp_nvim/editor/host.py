@@ -18,6 +18,7 @@ from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection, Surroundings
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.conversation import Conversation
+from acp_nvim.agent.file_requests import FileRequests
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.agent.settings import AgentSettings, Settings, decode
@@ -27,15 +28,21 @@ from acp_nvim.editor import garbage
 from acp_nvim.editor.access import Access
 from acp_nvim.editor.asking import Asking
 from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.buffers import NvimBuffers
+from acp_nvim.editor.comments import Comments
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.limit_reports import Breaches
 from acp_nvim.editor.live_terminals import TerminalViews
+from acp_nvim.editor.proposed_edits import ProposedEdits
+from acp_nvim.editor.review_view import ReviewView
 from acp_nvim.editor.screen import Screen
 from acp_nvim.editor.sent import SentPrompts
 from acp_nvim.editor.subagent_registry import Family
+from acp_nvim.editor.tool_call_watch import ToolCallWatch
 from acp_nvim.editor.unscoped_questions import Desk
+from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.entries import Past
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions.decisions import Decision
@@ -43,8 +50,9 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.terminal import Terminal
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace import private_files
-from acp_nvim.workspace.agent_files import FileOptions, Files
-from acp_nvim.workspace.workspace import Reviewing
+from acp_nvim.workspace.pending_edits import PendingEdits
+from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.workspace import Workspace
 
 
 class Host:
@@ -63,18 +71,8 @@ class Host:
         self.current: int | None = None
         self.problems: list[str] = []
         self.access = Access()
-        self.review = Reviewing(
-            bridge, self.screen.push, lambda: self.files.options, self.sessions, self.notice
-        )
-        self.files = Files(
-            self.review.edits.mirrors,
-            FileOptions(),
-            self.access,
-            self.worked_at,
-            self.review.wrote,
-            self.review.edits.seen,
-        )
-        self._wire_files()
+        self.file_options = FileOptions()
+        self.comments = Comments(self.screen.push)
         self.reaper = Reaper()
         self.desk = Desk(self.screen.push, self.screen.state)
         self.family = Family(self.screen, self._number)
@@ -92,19 +90,13 @@ class Host:
         """Agents whose login runs in a terminal."""
         self.after_login: list[tuple[str, Callable[[], None]]] = []
         """What the user wanted from an agent, by its name, that goes on after a login."""
+        self.workspace: Workspace[Session]
+        self.proposed: ProposedEdits
         self.tasks: Tasks
         self.agents: Agents
         self.restarts: Restarts
         self._next = 1
         self._greeted: WeakSet[Connection] = WeakSet()
-
-    def _wire_files(self) -> None:
-        """Agents' reads and writes, and the review of them, know of each other."""
-        self.review.edits.exclusive = self.files.turn
-        self.files.amends = self.review.proposing
-        self.files.look_first = self.review.before_write
-        self.files.on_read = self.review.read
-        self.review.proposing.last_read = self.files.last_read
 
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""
@@ -115,10 +107,11 @@ class Host:
         try:
             async with anyio.create_task_group() as group:
                 self.tasks = Tasks(group, self.failed)
+                self.workspace = self._workspace()
+                self.tool_call_watch = ToolCallWatch(self.workspace.tool_calls)
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.restarts = Restarts(self.agents, self.served)
                 self.tasks.start_soon(self.frames.run)
-                self.review.start(self.tasks)
                 try:
                     await verbs(self)
                 finally:
@@ -130,17 +123,33 @@ class Host:
     async def close(self) -> None:
         """End all process trees."""
         async with anyio.create_task_group() as group:
-            group.start_soon(self.review.outliving.close)
+            group.start_soon(self.workspace.persistence.close)
             for connection in self.agents.connections.values():
                 group.start_soon(connection.end)
                 group.start_soon(connection.terminals.close)
         self.sent.tidy()
         await self.reaper.aclose()
 
+    def _workspace(self) -> Workspace[Session]:
+        return Workspace(
+            NvimBuffers(self.bridge),
+            ReviewView(self.screen.push, self.notice, lambda n: self.conversations[n].session),
+            lambda: self.file_options,
+            self.sessions,
+            self.tasks,
+            self._amends,
+            self.access,
+            self.worked_at,
+        )
+
+    def _amends(self, edits: PendingEdits) -> ProposedEdits:
+        self.proposed = ProposedEdits(edits, self.comments)
+        return self.proposed
+
     def _surroundings(self) -> Surroundings:
         return Surroundings(
             settings=self.settings,
-            files=self.files,
+            files=FileRequests(self.workspace.files),
             reaper=self.reaper,
             transport=partial(StdioTransport, reaper=self.reaper),
             tasks=self.tasks,
@@ -170,16 +179,16 @@ class Host:
         for connection in self.agents.connections.values():
             connection.configured()
         files = options.files
-        self.files.options = FileOptions(
+        self.file_options = FileOptions(
             files.outside,
             files.secret,
             files.save,
             files.autocmds,
             options.limits.message_bytes,
             files.executed,
+            options.checkpoints,
         )
-        self.review.data = Path(data) / "acp" if data else None
-        self.review.checkpoints = options.checkpoints
+        self.workspace.keep_in(Path(data) / "acp" if data else None)
         self.screen.configured()
         self.screen.state(["host"], "running")
 
@@ -209,7 +218,7 @@ class Host:
         session.title = title
         conversation = self._converse(session, origin)
         self.screen.add(session)
-        self.review.prepare(session)
+        self.workspace.prepare(session)
         self.make_current(session.n)
         return conversation
 
@@ -221,8 +230,8 @@ class Host:
         self.screen.add(session, past)
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
-        session.on_call = partial(self.review.calling.tool_call, session)
-        session.on_plain_calls = partial(self.review.calling.plain_calls, session)
+        session.on_call = partial(self.tool_call_watch.tool_call, session)
+        session.on_plain_calls = partial(self.tool_call_watch.plain_calls, session)
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
         self.conversations[session.n] = conversation
         return conversation
@@ -330,11 +339,11 @@ class Host:
     def turn_comes(self, session: Session) -> None:
         """A prompt waits until the session is open: the files are looked at meanwhile."""
         self.frames.hold()
-        self.review.turn_comes(session)
+        self.workspace.turn_comes(session)
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
         """A prompt is about to be sent: the files' state is kept."""
-        await self.review.turn_began(session, prompt)
+        await self.workspace.turn_began(session, prompt, clean_text(prompt.text))
 
     def under_way(self, session: Session, prompt: Prompt) -> None:
         """A prompt has left the queue: remarks go with it, and it comes back from here when the
@@ -342,7 +351,7 @@ class Host:
         """
         self.frames.release()
         self.sent.went(prompt)
-        self.review.comments.join(prompt, session.n)
+        self.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:
             op = ("under_way", session.n, prompt.text, prompt.files(), prompt.ranges())
             self.screen.push(*op)
@@ -350,7 +359,7 @@ class Host:
     async def turn_ended(self, session: Session) -> None:
         """A turn is over: what it changed on disk is taken up before the next one."""
         self.screen.push("under_way", session.n)
-        await self.review.turn_ended(session)
+        await self.workspace.turn_ended(session)
 
     def login_needed(self, connection: Connection, session: Session | None) -> None:
         """Say that the agent wants a login; what waits goes on afterwards."""

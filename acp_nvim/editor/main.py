@@ -14,9 +14,9 @@ from typing import Any
 import anyio
 
 from acp_nvim.editor.bridge import Bridge, Verb
+from acp_nvim.editor.buffer_events import VERBS, on_buffer_event
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import table as verbs
-from acp_nvim.workspace.workspace import HEARD
 
 Letter = tuple[str, dict[str, Any]]
 
@@ -32,8 +32,8 @@ def core(bridge: Bridge) -> tuple[Coroutine[Any, Any, None], Verb]:
                 verbs.run(host, name, args)
 
     def deliver(name: str, args: dict[str, Any]) -> None:
-        if name in HEARD:
-            host.review.heard(name, args)
+        if name in VERBS:
+            on_buffer_event(host.workspace, name, args)
         else:
             send.send_nowait((name, args))
 

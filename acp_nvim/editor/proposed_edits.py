@@ -7,7 +7,7 @@ turn. The agent hears of it with the next prompt, and so it does of what could n
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from acp_nvim.editor.comments import Comments
 from acp_nvim.edits import unified
 from acp_nvim.edits.text import Text
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.proposals import (
@@ -34,7 +33,8 @@ from acp_nvim.session.session import Session
 from acp_nvim.workspace import disk
 from acp_nvim.workspace.file_format import clean
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.pending_edits import Edits
+from acp_nvim.workspace.pending_edits import PendingEdits
+from acp_nvim.workspace.refusals import Refusal
 
 
 class Amendment(msgspec.Struct):
@@ -51,12 +51,10 @@ class Amendment(msgspec.Struct):
     landed: bool = False
 
 
-class Proposing:
-    """What permissions would write, and what the user wants written instead (`files.Amends`)."""
+class ProposedEdits:
+    """What permissions would write, and what the user wants written instead (port `Amends`)."""
 
-    def __init__(self, edits: Edits, comments: Comments) -> None:
-        self.last_read: Callable[[str, str], Text | None] = lambda *_: None
-        """What a session, by its key, read of a file last (`Files.last_read`)."""
+    def __init__(self, edits: PendingEdits, comments: Comments) -> None:
         self._edits = edits
         self._comments = comments
         self._shown: dict[str, dict[str, Proposal]] = {}
@@ -82,14 +80,14 @@ class Proposing:
     async def _proposal(self, session: Session, path: str, changes: list[Change]) -> Proposal:
         try:
             live = await self._edits.live(path)
-            known = [self.last_read(session.key, path), await self._saved(path)]
-        except RequestError:
+            known = [self._edits.bases.last(session.key, path), await self._saved(path)]
+        except Refusal:
             return pieces(path, changes)  # no text
         return propose(path, live, changes, [text for text in known if text is not None])
 
     async def _saved(self, path: str) -> Text | None:
         """The file as agents find it that read it themselves; None where the buffer is the same."""
-        live = self._edits.mirrors.get(path)
+        live = self._edits.buffers.get(path)
         if live is None or not live.modified:
             return None
         limit, place = self._edits.options().message_bytes, Place(path, path)
@@ -164,7 +162,7 @@ class Proposing:
         """Some agents write through the editor and then once more on disk."""
         try:
             live = await self._edits.live(amendment.proposal.path)
-        except RequestError:
+        except Refusal:
             return False
         return live != amendment.agents or amendment.agents == amendment.written
 

@@ -2,17 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from acp_nvim.edits.hunks import Hunk, words
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.session.session import Session
 from acp_nvim.workspace import obstacles
+from acp_nvim.workspace.ports import AgentSession
 
 MAX_WORD_ROWS: Final = 400
 """Changed lines of a file whose words are compared; the others are marked as lines."""
 
 Table = dict[str, Any]
+
+
+class ReviewView:
+    """The port `View` of the workspace: frames, and events of the sessions concerned."""
+
+    def __init__(
+        self,
+        push: Callable[..., None],
+        notice: Callable[[str], None],
+        session: Callable[[int], Session],
+    ) -> None:
+        """``push`` queues a frame operation; ``notice`` tells of what concerns no session;
+        ``session`` finds one by our number.
+        """
+        self._push = push
+        self._notice = notice
+        self._session = session
+
+    def hunks(self, path: str, entry: Pending | None, tick: int | None) -> None:
+        """See `View`."""
+        if entry is None:
+            self._push("hunks", path, [], {"kind": "modified", "conflict": False})
+        else:
+            self._push("hunks", path, rows(entry), meta(entry, tick))
+
+    def pending(self, paths: Sequence[str]) -> None:
+        """See `View`."""
+        self._push("pending", list(paths))
+
+    def next_hunk(self, place: tuple[str, int] | None) -> None:
+        """See `View`."""
+        self._push("next_hunk", *(place or ()))
+
+    def summary(
+        self, session: AgentSession, entries: Sequence[Pending], *, silent: bool = False
+    ) -> None:
+        """See `View`: `state().edits`."""
+        edits = [summary(entry) for entry in entries]
+        self._session(session.n).review_edits(edits, silent=silent)
+
+    def edited(
+        self, session: AgentSession, path: str, kind: str, source: str, conflict: bool
+    ) -> None:
+        """See `View`."""
+        data = {"path": path, "kind": kind, "source": source, "conflict": conflict}
+        self._session(session.n).event("AcpEdit", **data)
+
+    def checkpoints(self, session: AgentSession, labels: Mapping[int, str]) -> None:
+        """See `View`."""
+        listed = [{"n": n, "label": label} for n, label in labels.items()]
+        self._session(session.n).keep_checkpoints(listed)
+
+    def warn(self, session: AgentSession, text: str) -> None:
+        """See `View`."""
+        self._session(session.n).aside("warning", text)
+
+    def notice(self, text: str) -> None:
+        """See `View`."""
+        self._notice(text)
 
 
 def rows(entry: Pending) -> list[Table]:

@@ -1,7 +1,7 @@
 """Sessions outlive the process of the plugin: Neovim has their chats and what the snapshot told of
 them, and the next process takes them up where they stand. Their agents are started by the next
 prompt; the sessions are resumed then, or loaded, or new ones with the reason stated. Pending edits
-and checkpoints come from the journal (`review/outliving.py`), those of closed sessions as well.
+and checkpoints come from the journal (`review/persistence.py`), those of closed sessions as well.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     ids.begin(int(past["run"]))
     if past.get("sent"):
         host.sent.path = Path(past["sent"])
-    outliving = host.review.outliving
-    host.review.run = str(past.get("instance") or host.review.run)
+    persistence = host.workspace.persistence
+    host.workspace.called(str(past.get("instance") or host.workspace.run))
     state = host.options.stdpath.get("state")
     if state and past.get("instance"):
-        outliving.begin(Path(state), host.review.run)
+        persistence.begin(Path(state), host.workspace.run)
     again = int(past["run"]) > 1
-    lost = outliving.put_back() if again else 0
+    lost = persistence.put_back() if again else 0
     _remarks(host, past)
     for record in past["sessions"]:
         left = msgspec.convert({**record, "options": record.get("options") or {}}, Left)
-        outliving.revived(_revived(host, left))
+        persistence.revived(_revived(host, left))
     current = past.get("current")
     if current in host.conversations:
         host.make_current(current)
@@ -74,17 +74,17 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
         host.notice(f"{lost} records of what was pending are damaged: part of it is lost")
     if again:
         if any(record.get("cut") for record in past["sessions"]):
-            outliving.cut_until = int((past.get("died") or 0) * 1e9 + GRACE_NS)
-        host.tasks.start_soon(host.review.revived, list(past.get("shown") or []))
+            persistence.cut_until = int((past.get("died") or 0) * 1e9 + GRACE_NS)
+        host.tasks.start_soon(host.workspace.revived, list(past.get("shown") or []))
 
 
 def _remarks(host: Host, past: Mapping[str, Any]) -> None:
     """What the user has said of edits and no agent has heard."""
-    ledger, found = host.review.edits.ledger, []
+    ledger, found = host.workspace.edits.ledger, []
     for args in past.get("remarks") or ():
         path = os.path.realpath(str(args["path"]))
         found.append(understood(args, path, ledger.get(path)))
-    host.review.comments.take_over(found, past.get("notes") or ())
+    host.comments.take_over(found, past.get("notes") or ())
 
 
 def _revived(host: Host, left: Left) -> Session:

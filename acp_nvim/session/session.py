@@ -96,11 +96,33 @@ class Session(Calls):
         return [self.cwd, *self.directories]
 
     @property
+    def is_running(self) -> bool:
+        """Whether a turn runs, or is being cancelled."""
+        return self.status in ("running", "cancelling")
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is closed, or could not be opened."""
+        return self.status in ("closed", "failed")
+
+    @property
     def subagents(self) -> list[dict[str, Any]]:
         """Its children as `state()` shows them."""
         return [snapshot.subagent(link) for link in self.links.values()]
 
     # -- what changed -----------------------------------------------------------------------------
+
+    def review_edits(self, edits: list[dict[str, Any]], *, silent: bool = False) -> None:
+        """What is pending of it, as `state().edits` has it; ``silent``: nobody is told."""
+        if edits != self.edits:
+            self.edits = edits
+            if not silent:
+                self.change("edits")
+
+    def keep_checkpoints(self, listed: list[dict[str, Any]]) -> None:
+        """Its checkpoints, as `state().checkpoints` has them."""
+        self.checkpoints = listed
+        self.change("checkpoints")
 
     def take_changes(self) -> list[tuple[list[str | int], Any]]:
         """Return what changed as `(path below the session, value)`; None stands for absent. Tool

@@ -6,35 +6,21 @@ put into the text as it is now, whole or not at all. Nothing that a user typed i
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
-import anyio
-from msgspec import UNSET, UnsetType
-
-from acp_nvim.edits.agent_bases import Act, Seen
+from acp_nvim.edits.agent_bases import Act, AgentBases
 from acp_nvim.edits.text import EMPTY, Text, parse
-from acp_nvim.protocol import schema
 from acp_nvim.workspace import disk, key_files
-from acp_nvim.workspace.agent_write import Amend, Write
+from acp_nvim.workspace.agent_write import AgentWrite
+from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.guard import Guarded, Verb, by_link, by_name
 from acp_nvim.workspace.paths import Place, below, place
-from acp_nvim.workspace.ports import BufferText, Closed, FileOptions, LiveBuffers
-from acp_nvim.workspace.refusals import refusal
+from acp_nvim.workspace.ports import BufferText, Closed, FileOptions
+from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.text_fit import excerpt
-
-__all__ = [
-    "Amends",
-    "Ask",
-    "FileOptions",
-    "FileSession",
-    "Files",
-    "LiveBuffers",
-    "OnLocation",
-    "OnWrite",
-]
+from acp_nvim.workspace.tracked_file import TrackedFiles
 
 Kind = Literal["created", "modified"]
 
@@ -67,27 +53,26 @@ Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
 """Puts a question to the user, with the path and why it is asked; true when the agent may."""
 OnLocation = Callable[[S, str, int | None], None]
 """Told of each file an agent uses, with the 1-based line where there is one."""
-OnWrite = Callable[[S, str, Text | None, Text, Kind], None]
-"""Told of each write: text before (None: no such file) and after, autocommands' edits included."""
 
 
-Lines = dict[str, tuple[anyio.Lock, int]]
-"""Who waits, by real path: the lock, and how many hold it or wait for it."""
+class Observer(Protocol[S_contra]):
+    """Who follows what agents do to files through the editor, by real path."""
 
+    async def before_write(self, real: str) -> None:
+        """An agent is about to write: what else became of the file is seen first."""
+        ...
 
-@asynccontextmanager
-async def _in_line(lines: Lines, real: str) -> AsyncIterator[None]:
-    """One at a time for each file, in the order in which they came."""
-    lock, waiting = lines.get(real, (anyio.Lock(), 0))
-    lines[real] = lock, waiting + 1
-    try:
-        async with lock:
-            yield
-    finally:
-        lock, waiting = lines[real]
-        lines[real] = lock, waiting - 1
-        if waiting == 1:
-            del lines[real]
+    def was_read(self, real: str, text: Text) -> None:
+        """An agent was given this text."""
+        ...
+
+    def wrote(
+        self, session: S_contra, real: str, before: Text | None, after: Text, kind: Kind
+    ) -> None:
+        """A write has landed: text before (None: no such file) and after, autocommands' edits
+        included.
+        """
+        ...
 
 
 class Amends(Protocol[S_contra]):
@@ -98,113 +83,117 @@ class Amends(Protocol[S_contra]):
         ...
 
     def landed(self, session: S_contra, real: str) -> None:
-        """The file holds what was answered; `OnWrite` has been told, where anything changed."""
+        """The file holds what was answered; the `Observer` knows of it."""
+        ...
+
+    def agents(self, session: S_contra, real: str) -> Text | None:
+        """What the agent wrote where the user's changes are being put into it; else None."""
+        ...
+
+    async def ended(self, session: S_contra) -> None:
+        """The session's turn is over."""
         ...
 
 
-class Files(Generic[S]):
-    """Answers agents' file requests. Refusals are `RequestError` with `data = {path, reason}`."""
+class AgentFiles(Generic[S]):
+    """Answers agents' file requests; what is not served is a `Refusal`."""
 
     def __init__(
         self,
-        buffers: LiveBuffers,
-        options: FileOptions,
+        files: TrackedFiles,
+        buffers: BufferCache,
+        bases: AgentBases,
+        options: Callable[[], FileOptions],
         ask: Ask[S],
         on_location: OnLocation[S],
-        on_write: OnWrite[S],
-        seen: Seen | None = None,
+        observer: Observer[S],
+        amends: Amends[S],
     ) -> None:
-        self.options = options
-        self.amends: Amends[S] | None = None
-        self.look_first: Callable[[str], Awaitable[None]] | None = None
-        """Awaited before each write, with the real path: what else became of the file is seen."""
-        self.on_read: Callable[[str, Text], None] = lambda *_: None
-        """Told of each text that an agent was given, with the real path."""
+        """``bases`` knows what each agent last saw of a file; ``options`` is read anew for each
+        request.
+        """
+        self._files = files
         self._buffers = buffers
+        self._bases = bases
+        self._options = options
         self._ask = ask
         self._on_location = on_location
-        self._on_write = on_write
-        self.seen = seen if seen is not None else Seen()
-        self._turns: Lines = {}
-        self._writers: Lines = {}
+        self._observer = observer
+        self._amends = amends
 
     async def read(
-        self, session: S, params: schema.ReadTextFileRequest
-    ) -> schema.ReadTextFileResponse:
-        """The live text, or the lines asked for; never the middle of a write."""
-        where, why = await self._allowed(session, "read", params.path)
-        line, limit = _number(params.line), _number(params.limit)
+        self, session: S, path: str, line: int | None = None, limit: int | None = None
+    ) -> str:
+        """The live text, or ``limit`` lines from the 1-based ``line`` on; never the middle of a
+        write.
+        """
+        where, why = await self._allowed(session, "read", path)
         text = await self._settled(where)
         content = excerpt(text, line, limit)
         whole = line is None and limit is None
-        unknown = why != "secret" and bool(self.options.secret)
+        options = self._options()
+        unknown = why != "secret" and bool(options.secret)
         if unknown and key_files.is_secret(where, text, content, whole=whole):
             await self._question(session, "read", where, "secret")
             text = await self._settled(where)
             content = excerpt(text, line, limit)
-        if len(content) > self.options.message_bytes:
-            raise refusal("too_large", where.path, f"{len(content)} characters")
-        self.seen.note(session.key, where.real, text)
-        self.on_read(where.real, text)
+        if len(content) > options.message_bytes:
+            raise Refusal("too_large", where.path, f"{len(content)} characters")
+        self._bases.note(session.key, where.real, text)
+        self._observer.was_read(where.real, text)
         self._on_location(session, where.real, line)
-        return schema.ReadTextFileResponse(content)
+        return content
 
     async def write(
-        self,
-        session: S,
-        params: schema.WriteTextFileRequest,
-        answer: Callable[[schema.WriteTextFileResponse], None] = lambda _: None,
-    ) -> schema.WriteTextFileResponse:
+        self, session: S, path: str, content: str, answer: Callable[[], None] = lambda: None
+    ) -> None:
         """Merge the content into the live text, save by policy. What was read changes nothing.
 
-        ``answer`` is given the result as soon as the file is written, before that is reviewed.
+        ``answer`` is called as soon as the file is written, before that is reviewed.
         """
-        where, _ = await self._allowed(session, "write", params.path)
-        if params.path.endswith("/"):
-            raise refusal("directory", where.path, "names a directory")
-        async with _in_line(self._writers, where.real):  # the write that came last stands
-            if self.look_first is not None:
-                await self.look_first(where.real)
-            async with self.turn(where.real):
-                text, amend = parse(params.content), self._amend(session)
-                seen, options = self.seen, self.options
-                work = Write(self._buffers, options, where, text, seen, session.key, amend)
+        where, _ = await self._allowed(session, "write", path)
+        if path.endswith("/"):
+            raise Refusal("directory", where.path, "names a directory")
+        file = self._files[where.real]
+        async with file.in_line():  # the write that came last stands
+            await self._observer.before_write(where.real)
+            async with file.alone():
+                amend = partial(self._amends.amend, session)
+                work = AgentWrite(
+                    self._buffers,
+                    self._options(),
+                    where,
+                    parse(content),
+                    self._bases,
+                    session.key,
+                    amend,
+                )
                 made = await work.run()
-                seen.wrote(session.key, where.real, work.base, work.believed, work.present)
-        done = schema.WriteTextFileResponse()
+                self._bases.wrote(session.key, where.real, work.base, work.believed, work.present)
         failed = made is not None and made.unsaved
         if not failed:
-            answer(done)
+            answer()
         if made is not None:
             kind: Kind = "created" if made.before is None else "modified"
             self._on_location(session, where.real, made.line)
-            self._on_write(session, where.real, made.before, made.after, kind)
-        if self.amends is not None:
-            self.amends.landed(session, where.real)
+            self._observer.wrote(session, where.real, made.before, made.after, kind)
+        self._amends.landed(session, where.real)
         if failed:
-            raise refusal("failed", where.path, failed)
-        return done
-
-    def _amend(self, session: S) -> Amend | None:
-        return partial(self.amends.amend, session) if self.amends is not None else None
-
-    def last_read(self, session_key: str, real: str) -> Text | None:
-        """What a session believes a file to hold; None when that is not known."""
-        return self.seen.last(session_key, real)
+            raise Refusal("failed", where.path, failed)
 
     def forget(self, session_key: str) -> None:
         """Drop what is remembered of a session that has ended."""
-        self.seen.forget(session_key)
+        self._bases.forget(session_key)
 
     # ---- who may
 
     async def _allowed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
         """Which file is meant, and about what the user was asked, if they were."""
         where = place(path)
-        options = self.options
+        options = self._options()
         inside = below(where.real, session.roots)
         if inside is None and options.outside == "deny":
-            raise refusal("outside", path, "outside of the session's directories")
+            raise Refusal("outside", path, "outside of the session's directories")
         why: Why | None = by_name(where, inside, verb, options)
         why = why or await by_link(where, session.roots, verb, options)
         if why is None and inside is None and options.outside == "ask":
@@ -216,27 +205,24 @@ class Files(Generic[S]):
     async def _question(self, session: S, verb: Verb, where: Place, why: Why) -> None:
         if not await self._ask(session, verb, where, why):
             what = f"the user did not allow to {verb} {_ABOUT[why]}"
-            raise refusal("denied", where.path, what)
+            raise Refusal("denied", where.path, what)
         if place(where.path).real != where.real:
-            raise refusal("failed", where.path, "leads elsewhere since the user was asked about it")
-
-    def turn(self, real: str) -> AbstractAsyncContextManager[None]:
-        """One at a time for each file."""
-        return _in_line(self._turns, real)
+            raise Refusal("failed", where.path, "leads elsewhere since the user was asked about it")
 
     async def _settled(self, where: Place) -> Text:
         """The text when all writes are over that were asked for before."""
-        if where.real in self._writers:
-            async with _in_line(self._writers, where.real), self.turn(where.real):
+        if not self._files.is_busy(where.real):
+            return await self._text(where)
+        file = self._files[where.real]
+        if file.is_written:
+            async with file.in_line(), file.alone():
                 return await self._text(where)
-        if where.real in self._turns:
-            async with self.turn(where.real):
-                return await self._text(where)
-        return await self._text(where)
+        async with file.alone():
+            return await self._text(where)
 
     async def _text(self, where: Place) -> Text:
-        """The text as it is now; RequestError where there is no such file."""
-        limit = self.options.message_bytes
+        """The text as it is now; Refusal where there is no such file."""
+        limit = self._options().message_bytes
         live = await self._buffers.read(where)
         if isinstance(live, BufferText):
             text = disk.saved(where, limit, live.format) if live.stale else live.text
@@ -246,17 +232,13 @@ class Files(Generic[S]):
             missing, act = stored is None, Act.REPLACED
             text = stored.text if stored is not None else EMPTY
         if missing:
-            self.seen.changed(where.real, None, Act.REPLACED)
-            raise refusal("missing", where.path, "no such file")
-        self.seen.found(where.real, self._present(where, live, text), act)
+            self._bases.changed(where.real, None, Act.REPLACED)
+            raise Refusal("missing", where.path, "no such file")
+        self._bases.found(where.real, self._present(where, live, text), act)
         return text
 
     def _present(self, where: Place, live: BufferText | Closed, text: Text) -> Iterator[Text]:
         """The text, and the one that is saved where it is another."""
         yield text
         if isinstance(live, BufferText) and live.modified:
-            yield disk.saved(where, self.options.message_bytes, live.format)
-
-
-def _number(value: int | UnsetType | None) -> int | None:
-    return None if value is UNSET or isinstance(value, UnsetType) else value
+            yield disk.saved(where, self._options().message_bytes, live.format)

@@ -2,7 +2,7 @@
 
 The base of the merge is what the agent last saw of the text that is there (`edits.seen`), else the
 file as saved. The whole change is made or nothing is; every way out that is no success is a
-`RequestError`, also where the file turns out not to hold what was saved.
+`Refusal`, also where the file turns out not to hold what was saved.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from acp_nvim.edits.agent_bases import Act, Seen, Stale
+from acp_nvim.edits.agent_bases import Act, AgentBases, Stale
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.merge import Conflict, Merged, merge
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace import disk
+from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.file_format import Decoded, Format, encode
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import BufferText, Change, Closed, FileOptions, LiveBuffers, Written
-from acp_nvim.workspace.refusals import Reason, refusal
+from acp_nvim.workspace.ports import BufferText, Change, Closed, FileOptions, Written
+from acp_nvim.workspace.refusals import Reason, Refusal
 from acp_nvim.workspace.text_fit import fitted, restored, unencodable
 
 PATIENCE_S: Final = 5.0
@@ -54,7 +55,7 @@ class Made(msgspec.Struct, frozen=True):
     """Why the file does not hold it, though it should."""
 
 
-class Write:
+class AgentWrite:
     """A write in the making; `run` once.
 
     ``base`` and ``believed`` then are the texts the agent has in mind, before and after, and
@@ -63,21 +64,21 @@ class Write:
 
     def __init__(
         self,
-        buffers: LiveBuffers,
+        buffers: BufferCache,
         options: FileOptions,
         where: Place,
         theirs: Text,
-        seen: Seen,
+        bases: AgentBases,
         session: str,
-        amend: Amend | None = None,
+        amend: Amend,
     ) -> None:
-        """``seen`` knows what the ``session`` last saw of the file."""
+        """``bases`` knows what the ``session`` last saw of the file."""
         self.believed = self.base = self.present = theirs
         self._buffers = buffers
         self._options = options
         self._where = where
         self._theirs = theirs
-        self._seen = seen
+        self._bases = bases
         self._session = session
         self._amend = amend
         self._created = False
@@ -92,9 +93,9 @@ class Write:
         stored = disk.stored(self._where, self._limit, live.fileencodings, live.fileformats)
         self._created = stored is None
         if stored is None:
-            self._seen.changed(self._where.real, None, Act.REPLACED)
+            self._bases.changed(self._where.real, None, Act.REPLACED)
         else:
-            self._seen.found(self._where.real, iter((stored.text,)), Act.REPLACED)
+            self._bases.found(self._where.real, iter((stored.text,)), Act.REPLACED)
             if not self._changes(stored):
                 return None
         live = await self._buffers.load(self._where, stored.format if stored else None)
@@ -107,16 +108,16 @@ class Write:
         """The agent's base follows what became of the file meanwhile."""
         if live.absent:
             self._created = True
-            self._seen.changed(self._where.real, None, Act.REPLACED)
+            self._bases.changed(self._where.real, None, Act.REPLACED)
         else:
-            self._seen.found(self._where.real, self._present(live), Act.TYPED)
+            self._bases.found(self._where.real, self._present(live), Act.TYPED)
 
     @property
     def _limit(self) -> int:
         return self._options.message_bytes
 
-    def _refuse(self, reason: Reason, why: str) -> Exception:
-        return refusal(reason, self._where.path, why)
+    def _refuse(self, reason: Reason, why: str) -> Refusal:
+        return Refusal(reason, self._where.path, why)
 
     def _merged(self, base: Text, live: Text, layout: Format) -> Merged:
         """The agent's change to the base, in the live text; `believed` is its text as kept here."""
@@ -125,13 +126,13 @@ class Write:
         merged = merge(base, live, self.believed)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")
-        return merged if self._amend is None else self._amended(live, merged, self._amend)
+        return self._amended(live, merged)
 
-    def _amended(self, live: Text, merged: Merged, amend: Amend) -> Merged:
+    def _amended(self, live: Text, merged: Merged) -> Merged:
         """The same with what the user changed in it beforehand, which the agent knows nothing of:
         its next write is a change to what it believes, so the user's changes stay.
         """
-        text = amend(self._where.real, merged.text)
+        text = self._amend(self._where.real, merged.text)
         same = text == merged.text
         return merged if same else Merged(diff(live.lines, text.lines), text)
 
@@ -178,7 +179,7 @@ class Write:
 
     def _known(self, present: Iterable[Text]) -> Text | None:
         """What the agent last saw of the file; None when it never did."""
-        found = self._seen.base_of(self._session, self._where.real, present)
+        found = self._bases.base_of(self._session, self._where.real, present)
         if isinstance(found, Stale):
             raise self._refuse("conflict", f"{found.reason}; read it again")
         return found
@@ -202,7 +203,7 @@ class Write:
             unsaved=self._created,
             verify=self._where,
         )
-        written = await self._buffers.write(live, change)
+        written = await self._buffers.write(self._where, live, change)
         if written.outcome not in {"done", "moved", "busy"}:
             raise self._refuse(_REASONS.get(written.outcome, "failed"), written.why)
         return written
@@ -214,7 +215,7 @@ class Write:
             raise self._refuse("failed", again.why or "the buffer is gone")
         self._fresh = self._fresh and (again.bufnr, again.text) == (live.bufnr, live.text)
         if not again.absent:
-            self._seen.found(self._where.real, self._present(again), Act.TYPED)
+            self._bases.found(self._where.real, self._present(again), Act.TYPED)
         return again
 
     # ---- past it

@@ -20,7 +20,7 @@ HEARD_NS: Final = 100_000_000
 """What an agent has said is known after so long, in nanoseconds."""
 
 
-class Authors:
+class Attribution:
     """All turns, with those that have begun and whose files have not been looked at yet."""
 
     def __init__(self, turns: Turns) -> None:

@@ -1,197 +1,143 @@
 """The text of every watched buffer as Neovim has it, kept current by regions.
 
-Stands between the files that agents use and `Buffers`: each text that passes is remembered, so a
-region that the user changed (`acp.buffers.watch`) is enough to know the whole. What cannot be told
-from regions is read again.
+Stands between the files that agents use and the editor's buffers: each text that passes is
+remembered in `TrackedFile.buffer`, so a region that the user changed is enough to know the whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from acp_nvim.edits.hunks import apply
+from acp_nvim.edits.hunks import apply, diff
 from acp_nvim.edits.text import Text
+from acp_nvim.workspace import buffer_state
+from acp_nvim.workspace.buffer_state import News, Saving
 from acp_nvim.workspace.file_format import Format, clean
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import BufferText, Change, Closed, LiveBuffers, Written
+from acp_nvim.workspace.ports import BufferEdit, Buffers, BufferText, Change, Closed, Written
+from acp_nvim.workspace.text_fit import restored
+from acp_nvim.workspace.tracked_file import TrackedFiles
 
 
-class Listener(Protocol):
-    """Who hears of changes that no agent made through the editor."""
+class BufferCache:
+    """`Buffers` with a memory."""
 
-    def typed(self, path: str, after: Text, undone: bool = False) -> None:
-        """The user changed the buffer to this text, by undo or redo or otherwise."""
-        ...
-
-    def reread(self, path: str, before: Text, after: Text, undone: bool = False) -> None:
-        """Neovim has read the file again, or an undo has brought back what it read."""
-        ...
-
-    def left(self, path: str, before: Text | None, unsaved: bool) -> None:
-        """Neovim has parted from the buffer's text, and maybe from what was not saved of it; None
-        for a text that is not known.
-        """
-        ...
-
-    def lost(self, path: str) -> None:
-        """What became of the buffer is not known: it has to be read, or is gone."""
-        ...
-
-
-class Saving(msgspec.Struct, frozen=True):
-    """What a save made of the last write: the text as asked for, and as it was saved."""
-
-    asked: Text
-    found: Text
-    saved: bool
-
-
-class Mirrors:
-    """`LiveBuffers` with a memory, by the real path of the file."""
-
-    def __init__(self, inner: LiveBuffers, listener: Callable[[], Listener]) -> None:
+    def __init__(
+        self, inner: Buffers, files: TrackedFiles, listener: Callable[[str, News], None]
+    ) -> None:
+        """``listener`` hears of changes that no agent made through the editor, by real path."""
         self._inner = inner
+        self._files = files
         self._listener = listener
-        self._known: dict[str, BufferText] = {}
-        self._reread: set[str] = set()
-        self._stale: set[str] = set()
-        self._undone: set[str] = set()
-        """Files whose text was changed by undo or redo and is not known yet."""
-        self._missed: dict[str, tuple[int, int]] = {}
-        """Buffer and changedtick of what was heard while its text was on its way."""
-        self.saving: dict[str, Saving] = {}
-        """The last write of each file through the editor; whoever uses it takes it out."""
 
     def get(self, path: str) -> BufferText | None:
         """The loaded buffer of a file as far as it is known."""
-        return self._known.get(path)
+        return self._files.buffer(path).text
 
-    def stale(self, path: str) -> bool:
+    def is_stale(self, path: str) -> bool:
         """Whether the buffer has changed in a way that only reading it can tell."""
-        return path in self._stale
+        return self._files.buffer(path).is_stale
 
-    def path(self, live: BufferText) -> str:
-        """Whose buffer this is; empty when it is known no more."""
-        return next((path for path, known in self._known.items() if known is live), "")
-
-    # ---- what agents do
+    # ---- read
 
     async def read(self, place: Place) -> BufferText | Closed:
-        """See `LiveBuffers`."""
-        return self.found(place.real, await self._inner.read(place))
+        """See `Buffers`."""
+        return self._found(place.real, await self._inner.read(place))
 
     async def load(self, place: Place, layout: Format | None = None) -> BufferText | Closed:
-        """See `LiveBuffers`."""
-        return self.found(place.real, await self._inner.load(place, layout))
+        """See `Buffers`."""
+        return self._found(place.real, await self._inner.load(place, layout))
 
-    async def write(self, live: BufferText, change: Change) -> Written:
-        """See `LiveBuffers`."""
-        path = self.path(live)
-        written = await self._inner.write(live, change)
-        if written.live is not None and path:
-            self._known[path] = written.live
-            if written.outcome == "done":
-                asked = clean(Text(tuple(apply(live.raw.lines, change.hunks)), change.eol))
-                self.saving[path] = Saving(asked, written.live.text, written.saved)
-        return written
+    async def peek(self, path: str) -> BufferText | Closed:
+        """The buffer as it is, not brought up to date with its file."""
+        return (await self.glance(path))[0]
 
-    def found(self, path: str, live: BufferText | Closed) -> BufferText | Closed:
-        """The buffer as it was found just now; what has changed unheard is told.
+    async def glance(self, path: str) -> tuple[BufferText | Closed, str | None]:
+        """The same, and the signature of the file that the buffer knows (`Buffers.glance`)."""
+        live, signature = await self._inner.glance(Place(path, path))
+        return self._found(path, live), signature
 
-        What the user typed may be heard between Neovim's answer and this: then that is newer.
-        """
-        known = self._known.get(path)
-        if known is not None and isinstance(live, BufferText) and _newer(known, live):
-            return known
-        self._known.pop(path, None)
-        again = path in self._reread
-        self._reread.discard(path)
-        self._stale.discard(path)
-        undone = path in self._undone
-        self._undone.discard(path)
-        bufnr, tick = self._missed.pop(path, (0, 0))
-        if isinstance(live, Closed):
-            return live
-        if bufnr == live.bufnr and tick > live.tick:
-            self._lose(path)
-        self._known[path] = live
-        if known is not None and known.text != live.text:
-            if again:
-                self._listener().reread(path, known.text, live.text, undone)
-            else:
-                self._listener().typed(path, live.text, undone)
+    def _found(self, path: str, live: BufferText | Closed) -> BufferText | Closed:
+        file = self._files[path]
+        file.buffer, live, news = buffer_state.found(file.buffer, live)
+        self._tell(path, news)
         return live
 
-    def forget(self, path: str) -> None:
-        """What the buffer holds is about to change by us, in a way that has to be read."""
-        self._known.pop(path, None)
+    # ---- changed by us
+
+    async def write(self, place: Place, live: BufferText, change: Change) -> Written:
+        """See `Buffers`."""
+        written = await self._inner.write(place, live, change)
+        file = self._files[place.real]
+        if written.live is not None and file.buffer.text is not None:
+            self.put(place.real, written.live)
+            if written.outcome == "done":
+                asked = clean(Text(tuple(apply(live.raw.lines, change.hunks)), change.eol))
+                saving = Saving(asked, written.live.text, written.saved)
+                file.buffer = msgspec.structs.replace(file.buffer, saving=saving)
+        return written
+
+    async def take(
+        self, path: str, live: BufferText, after: Text, modified: bool, signature: str | None
+    ) -> Written:
+        """Bring a buffer to what became of its file on disk (`Buffers.take`)."""
+        hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
+        written = await self._inner.take(live, hunks, after, modified, signature)
+        if written.live is not None:
+            self.put(path, written.live)
+        return written
+
+    def take_saving(self, path: str) -> Saving | None:
+        """What the last write through the editor saved, for the one who asks first."""
+        saving = self._files.buffer(path).saving
+        if saving is not None:
+            self._change(path, saving=None)
+        return saving
+
+    async def unsaved(self) -> dict[str, Text]:
+        """See `Buffers`."""
+        return await self._inner.unsaved()
+
+    async def part(self, live: BufferText) -> None:
+        """See `Buffers`."""
+        await self._inner.part(live)
+
+    async def lay(self, path: str, live: BufferText, layout: Format) -> None:
+        """Have Neovim write the buffer in another format from now on."""
+        await self._inner.lay(live, layout)
+        if self.get(path) is live:
+            self.put(path, msgspec.structs.replace(live, format=layout))
+
+    async def vacate(self, path: str, live: BufferText) -> None:
+        """The file is gone: its buffer is emptied, and gone unless a window shows it."""
+        await self._inner.vacate(live)
+        self._change(path, text=None)
+        await self.read(Place(path, path))
 
     def put(self, path: str, live: BufferText) -> None:
         """The buffer after a change of ours."""
-        self._known[path] = live
+        self._change(path, text=live)
 
     def ended(self, path: str, eol: bool) -> bool:
         """A save has given the text this end; whether it had the other one."""
-        live = self._known.get(path)
-        if live is None or live.text.eol == eol:
-            return False
-        raw, text = Text(live.raw.lines, eol), Text(live.text.lines, eol)
-        text = raw if live.raw is live.text else text
-        self._known[path] = msgspec.structs.replace(live, raw=raw, text=text)
-        return True
+        file = self._files[path]
+        before, file.buffer = file.buffer, buffer_state.ended(file.buffer, eol)
+        return file.buffer is not before
 
-    # ---- what Lua tells
+    def _change(self, path: str, **fields: object) -> None:
+        file = self._files[path]
+        file.buffer = msgspec.structs.replace(file.buffer, **fields)
 
-    def heard(self, args: dict[str, Any]) -> None:
-        """The verb `edited`: a region, or that there is something to be read."""
-        path, known = str(args["path"]), self._known.get(str(args["path"]))
-        if args.get("detached"):
-            if known is not None and known.bufnr == args["bufnr"]:
-                del self._known[path]
-                text = None if path in self._stale else known.text
-                self._listener().left(path, text, bool(args.get("unsaved")))
-                self._listener().lost(path)
-            return
-        alone = path not in self._stale
-        if known is None or known.bufnr != args["bufnr"]:
-            self._missed[path] = int(args["bufnr"]), int(args["tick"])
-            self._listener().lost(path)
-        elif args.get("reloaded"):
-            self._reread.add(path)
-            self._lose(path, alone and bool(args.get("undone")))
-        elif known.tick >= args["tick"]:
-            return
-        elif known.tick != args["base"]:
-            self._lose(path, alone and bool(args.get("undone")))
-        else:
-            self._known[path] = _patched(known, args)
-            self._listener().typed(path, self._known[path].text, bool(args.get("undone")))
+    # ---- what Neovim tells
 
-    def _lose(self, path: str, undone: bool = False) -> None:
-        """The text has to be read. It is one of an undo if nothing else has happened to it."""
-        self._stale.add(path)
-        (self._undone.add if undone else self._undone.discard)(path)
-        self._listener().lost(path)
+    def heard(self, edit: BufferEdit) -> None:
+        """A watched buffer has changed (`buffer_state.heard`)."""
+        file = self._files[edit.path]
+        file.buffer, news = buffer_state.heard(file.buffer, edit)
+        self._tell(edit.path, news)
 
-
-def _newer(known: BufferText, found: BufferText) -> bool:
-    return known.bufnr == found.bufnr and known.tick > found.tick
-
-
-def _patched(known: BufferText, args: dict[str, Any]) -> BufferText:
-    first, last, eol = int(args["first"]), int(args["last"]), bool(args["eol"])
-    region = Text(tuple(args["lines"]), eol)
-    shown = clean(region)
-
-    def put(text: Text, lines: tuple[str, ...]) -> Text:
-        return Text((*text.lines[:first], *lines, *text.lines[last:]), eol)
-
-    raw = put(known.raw, region.lines)
-    same = known.raw is known.text and shown is region
-    text = raw if same else put(known.text, shown.lines)
-    return msgspec.structs.replace(
-        known, tick=int(args["tick"]), raw=raw, text=text, modified=bool(args["modified"])
-    )
+    def _tell(self, path: str, news: Sequence[News]) -> None:
+        for one in news:
+            self._listener(path, one)

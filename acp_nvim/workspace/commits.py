@@ -10,7 +10,7 @@ import msgspec
 from acp_nvim.edits.pending import Pending
 from acp_nvim.workspace.file_format import BinaryError, decode, decode_as
 from acp_nvim.workspace.layout_changes import laid
-from acp_nvim.workspace.pending_edits import Edits
+from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.snapshots.store import StoreError
 
@@ -21,7 +21,9 @@ HEARD_NS: Final = 200_000_000
 class Commits:
     """Remembers where the HEADs of work trees stood."""
 
-    def __init__(self, edits: Edits, snapshots: Snapshots, by_agent: Callable[[int], bool]) -> None:
+    def __init__(
+        self, edits: PendingEdits, snapshots: Snapshots, by_agent: Callable[[int], bool]
+    ) -> None:
         """``by_agent`` tells whether what was done at that time was an agent's doing."""
         self._by_agent = by_agent
         self._edits = edits
@@ -50,7 +52,7 @@ class Commits:
                     self._committed(path, data)
 
     def _committed(self, path: str, data: bytes | None) -> None:
-        live = self._edits.mirrors.get(path)
+        live = self._edits.buffers.get(path)
         try:
             text = None
             if data is not None:
@@ -68,6 +70,6 @@ class Commits:
 
     def _lies(self, path: str, data: bytes | None) -> bool:
         """Whether a file with this content lies as the agent has laid it."""
-        layout = self._edits.layouts.agents.get(path)
+        layout = self._edits.state(path).agent_format
         found = laid(layout, data, data)
         return found is None or not found.changed

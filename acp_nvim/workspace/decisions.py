@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final, Literal
@@ -13,20 +13,20 @@ from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.protocol.errors import RequestError
 from acp_nvim.workspace import disk, nofollow
 from acp_nvim.workspace.file_changes import text_of
 from acp_nvim.workspace.file_format import BinaryError, Decoded, Format, decode, encode
-from acp_nvim.workspace.layout_changes import lay
+from acp_nvim.workspace.layout_changes import to_write
 from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.obstacles import Blocked
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.pending_edits import Edits
+from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import BufferText, Change, Closed
-from acp_nvim.workspace.refusals import why
+from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.replaced_files import Replaced, in_order, inside, not_the_agents
-from acp_nvim.workspace.snapshots.snapshots import below, read, read_stamped
+from acp_nvim.workspace.snapshots.snapshots import below, read, read_signed
 from acp_nvim.workspace.text_fit import restored, unencodable
+from acp_nvim.workspace.tracked_file import Holds, LayBefore, Removed
 
 ATTEMPTS: Final = 20
 """How often a text is put into a buffer that keeps moving."""
@@ -41,13 +41,15 @@ class Refused(Exception):
     """A text could not be put where it belongs; the message says why in one line."""
 
 
-class Decide:
+class ReviewDecisions:
     """Accept, reject and take back; answers are lines for the user."""
 
-    def __init__(self, edits: Edits) -> None:
+    def __init__(self, edits: PendingEdits, look: Callable[[str], Awaitable[None]]) -> None:
+        """``look`` takes up what an agent at work may have done to a file just now."""
         self._edits = edits
+        self._look = look
         self._ledger = edits.ledger
-        self._replaced = Replaced()
+        self._replaced = Replaced(edits.tracked)
 
     async def hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
         """Decide the hunk at a 0-based row of the live text."""
@@ -55,19 +57,19 @@ class Decide:
             seen, rounds = await self._seen(path)
         if verdict == "reject" and seen is not None and inside(self._ledger, [seen]):
             return await self.files(verdict, [seen])
-        await self._edits.look(path)
+        await self._look(path)
         async with self._edits.alone(path):
             await self._edits.sync(path)
-            same = self._edits.rounds[path] == rounds
+            same = self._edits.state(path).agent_changes == rounds
             return await self._hunk(verdict, path, row, self._ledger.get(path) if same else seen)
 
     async def _seen(self, path: str) -> tuple[Pending | None, int]:
         """What is pending in a file as the user sees it, and how often agents have changed it."""
         await self._edits.hear(path)
-        return self._ledger.get(path), self._edits.rounds[path]
+        return self._ledger.get(path), self._edits.state(path).agent_changes
 
     async def _hunk(self, verdict: Verdict, path: str, row: int, seen: Pending | None) -> list[str]:
-        """``seen`` is what was pending when the user decided: of that he knows the row."""
+        """``seen`` is what was pending when the user decided: of that they know the row."""
         entry = self._ledger.get(path)
         if entry is None:
             return [f"nothing is pending in {Path(path).name}"]
@@ -80,8 +82,7 @@ class Decide:
         if hunk is None and seen is not None and not (_whole(entry) and _whole(seen)):
             return [f"the hunk in line {row + 1} {MEANWHILE}"]
         notes = await self._file(verdict, entry, hunk)
-        after = self._edits.next_hunk(path, hunk.new_start if hunk else 0)
-        self._edits.push("next_hunk", *(after or ()))
+        self._edits.view.next_hunk(self._edits.next_hunk(path, hunk.new_start if hunk else 0))
         return notes
 
     async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
@@ -93,12 +94,14 @@ class Decide:
         async with self._edits.alone(*paths):
             seen = [(entry.path, *await self._seen(entry.path)) for entry in entries]
         for path in paths:
-            await self._edits.look(path)
+            await self._look(path)
         async with self._edits.alone(*paths):
             for entry in entries:
                 await self._edits.sync(entry.path)
-            rounds = self._edits.rounds
-            changed = {path: then for path, then, count in seen if rounds[path] != count}
+            state = self._edits.state
+            changed = {
+                path: then for path, then, count in seen if state(path).agent_changes != count
+            }
             paths, notes = self._free([entry.path for entry in entries], scope, verdict)
             return [*notes, *(await self._files(verdict, paths, changed) if paths else ())]
 
@@ -141,7 +144,7 @@ class Decide:
         return [*await self._carry_out(steps, found), *notes]
 
     def _accept(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
-        """Keep what the user knew of when he said so; what an agent did since stays pending."""
+        """Keep what the user knew of when they said so; what an agent did since stays pending."""
         if entry == seen:
             return self._ledger.accept(entry.path)
         if seen is not None and not (_whole(entry) or _whole(seen) or entry.base is None):
@@ -155,7 +158,7 @@ class Decide:
         """Take the last reject back."""
         paths = self._ledger.unreject_paths()
         for path in paths:
-            await self._edits.look(path)
+            await self._look(path)
         async with self._edits.alone(*paths):
             if not paths or paths != self._ledger.unreject_paths():
                 return ["nothing was rejected"]
@@ -199,7 +202,7 @@ class Decide:
         try:
             await self._apply(step, entry)
             self._note(step)
-        except (Refused, RequestError) as error:
+        except (Refused, Refusal) as error:
             return False, [*notes, f"{name} was left as it is: {refused_why(error)}"]
         return True, notes
 
@@ -220,13 +223,13 @@ class Decide:
         """What the file holds that a decision could not be carried out on."""
         try:
             return await self._edits.live(step.path, gone=step.before is None)
-        except RequestError:  # it leads elsewhere, or is no file any more
+        except Refusal:  # it leads elsewhere, or is no file any more
             return step.before
 
     def _note(self, step: Restoration) -> None:
         """What a decision made of an agent's file is no change of the user's own."""
         if step.before != step.after:
-            live = self._edits.mirrors.get(step.path)
+            live = self._edits.buffers.get(step.path)
             after = live.text if live and step.after is not None else step.after
             self._edits.checkpoints.did(step.path, step.before, after, agent=False)
 
@@ -239,22 +242,22 @@ class Decide:
         present = await self._edits.live(step.path, gone=gone)
         if present != step.before:
             raise Refused("it has changed meanwhile")
-        live = self._edits.mirrors.get(step.path)
+        live = self._edits.buffers.get(step.path)
         if live and step.after and entry and entry.conflict and step.after == entry.theirs:
             await self._take_theirs(step.path, live, step.after)
         elif step.after is None:
             await self._remove(step.path)
         else:
             whole = entry is not None and entry.base == step.after and not laid
-            agents = self._edits.layouts.agents.get(step.path) if laid and entry is None else None
+            agents = self._edits.state(step.path).agent_format if laid and entry is None else None
             if gone:
                 await self._give_way(step)
             try:
                 await self.put(step.path, step.before, step.after, whole, agents)
-            except (Refused, RequestError):
+            except (Refused, Refusal):
                 await to_thread.run_sync(self._replaced.come_back, step.path)
                 raise
-            self._edits.rights.pop(step.path, None)
+            self._edits.tracked[step.path].hear(Removed(None))
 
     async def _give_way(self, step: Restoration) -> None:
         """Nothing stands where a file comes back. Refused."""
@@ -270,7 +273,7 @@ class Decide:
         text was saved over it (an autosave decides nothing).
         """
         try:
-            data, stamp = await to_thread.run_sync(read_stamped, path)
+            data, signature = await to_thread.run_sync(read_signed, path)
             if data is None:  # what is no file is refused by its kind
                 data = await to_thread.run_sync(nofollow.read, path)
             now = text_of(data, live.format)
@@ -284,26 +287,25 @@ class Decide:
             return
         if theirs not in (now, without_crs):
             raise Refused("the file on disk has changed again")
-        outcome = await self._edits.bring(live, theirs, modified=False, stamp=stamp)
+        outcome = await self._edits.bring(path, live, theirs, modified=False, signature=signature)
         if outcome != "done":
             raise Refused(f"the buffer or its file has {outcome}")
 
     async def _remove(self, path: str) -> None:
         """Delete the file; its buffer is emptied, and gone unless a window shows it."""
-        self._edits.layouts.note(path, await self._present(path))
+        file = self._edits.tracked[path]
+        file.hear(LayBefore(await self._present(path)))
         try:
             was = await to_thread.run_sync(nofollow.remove, path)
         except OSError as error:
             raise Refused(f"it cannot be deleted, {error.strerror}") from error
         if was is not None:
-            self._edits.rights[path] = Rights.of(was)
+            file.hear(Removed(Rights.of(was)))
         await to_thread.run_sync(self._replaced.come_back, path)
-        self._edits.known[path] = None
-        live = self._edits.mirrors.get(path)
+        file.hear(Holds(None, None))
+        live = self._edits.buffers.get(path)
         if live is not None:
-            await self._edits.bridge.call("acp.buffers.disk_changes", "vacate", live.bufnr)
-            self._edits.mirrors.forget(path)
-            await self._edits.mirrors.read(Place(path, path))
+            await self._edits.buffers.vacate(path, live)
 
     async def put(
         self,
@@ -316,7 +318,7 @@ class Decide:
         """Make this the text of the file, by hunks in its buffer, saved as after an agent's write.
 
         ``before`` is what a file that exists must hold; with ``whole`` nothing of an agent's is
-        left in it afterwards, with ``laid`` it is to lie so. Raises Refused and RequestError;
+        left in it afterwards, with ``laid`` it is to lie so. Raises Refused and Refusal;
         nothing has changed then.
         """
         place = Place(path, path)
@@ -325,30 +327,30 @@ class Decide:
             there = await _is_there(path)
             known = live if isinstance(live, BufferText) else stored
             present = known.format if known and there else None
-            layout = laid or self._edits.layouts.wanted(path, present, before, after, whole)
+            kept = self._edits.state(path).user_format
+            layout = laid or to_write(kept, present, before, after, whole)
             if isinstance(live, Closed):
                 await self._put_on_disk(place, after, layout or present or Format(), live)
                 return
             if before is not None and live.text != before:
                 raise Refused("it has changed meanwhile")
             if layout is not None and layout != live.format:
-                await lay(self._edits.bridge, live, layout)
-                live = await self._edits.mirrors.read(place)
+                await self._edits.buffers.lay(path, live, layout)
+                live = await self._edits.buffers.read(place)
                 if isinstance(live, Closed):
                     continue
-            if await self._write(live, after, fresh=stored is not None, there=there):
-                saving = self._edits.mirrors.saving.pop(path, None)
+            if await self._write(place, live, after, fresh=stored is not None, there=there):
+                saving = self._edits.buffers.take_saving(path)
                 if saving is not None:
                     self._edits.ledger.formatted(path, after, saving.found)
                     if saving.saved:
-                        self._edits.known[path] = saving.found
-                        self._edits.layouts.lies(path, saving.found, live.format)
+                        self._edits.tracked[path].hear(Holds(saving.found, live.format))
                 return
         raise Refused("the buffer keeps changing")
 
     async def _present(self, path: str) -> Format | None:
         """How a file lies on disk; None where there is none, or no text."""
-        live = self._edits.mirrors.get(path)
+        live = self._edits.buffers.get(path)
         data = await to_thread.run_sync(_read, path)
         if live is not None or data is None:
             return live.format if live else None
@@ -359,15 +361,17 @@ class Decide:
 
     async def _loaded(self, place: Place) -> tuple[BufferText | Closed, Decoded | None]:
         """The buffer; where it was loaded just now, what it was loaded from as well."""
-        live = await self._edits.mirrors.read(place)
+        live = await self._edits.buffers.read(place)
         if isinstance(live, BufferText):
             return live, None
         limit = self._edits.options().message_bytes
         stored = disk.stored(place, limit, live.fileencodings, live.fileformats)
-        fresh = await self._edits.mirrors.load(place, stored.format if stored else None)
+        fresh = await self._edits.buffers.load(place, stored.format if stored else None)
         return fresh, stored or Decoded(EMPTY, Format())
 
-    async def _write(self, live: BufferText, after: Text, fresh: bool, there: bool) -> bool:
+    async def _write(
+        self, place: Place, live: BufferText, after: Text, fresh: bool, there: bool
+    ) -> bool:
         """Try once; False when the buffer has moved."""
         options = self._edits.options()
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
@@ -382,9 +386,9 @@ class Decide:
             autocmds=options.autocmds,
             fresh=fresh,
             synced=live.stale,
-            rights=None if there else self._edits.rights.get(self._edits.mirrors.path(live)),
+            rights=None if there else self._edits.state(place.real).rights,
         )
-        written = await self._edits.mirrors.write(live, change)
+        written = await self._edits.buffers.write(place, live, change)
         if written.outcome not in ("done", "moved", "busy"):
             raise Refused(written.why)
         return written.outcome == "done"
@@ -397,10 +401,9 @@ class Decide:
             data = encode(after, layout)
         except UnicodeEncodeError as error:
             raise Refused(f"it cannot be written: {error.reason}") from error
-        rights = self._edits.rights.get(place.real)
+        rights = self._edits.state(place.real).rights
         await to_thread.run_sync(disk.write, place, data, rights)
-        self._edits.known[place.real] = after
-        self._edits.layouts.lies(place.real, after, layout)
+        self._edits.tracked[place.real].hear(Holds(after, layout))
 
 
 def _whole(entry: Pending) -> bool:
@@ -415,9 +418,9 @@ def _read(path: str) -> bytes | None:
         return None
 
 
-def refused_why(error: Refused | RequestError) -> str:
+def refused_why(error: Refused | Refusal) -> str:
     """The reason alone, in one line."""
-    return why(error) if isinstance(error, RequestError) else str(error)
+    return error.why if isinstance(error, Refusal) else str(error)
 
 
 async def _is_there(path: str) -> bool:

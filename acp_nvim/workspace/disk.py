@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.protocol.errors import RequestError
 from acp_nvim.workspace import atomic_write, nofollow
 from acp_nvim.workspace.file_format import BinaryError, Decoded, Format, decode, decode_as
 from acp_nvim.workspace.nofollow import Rights, SizeError
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.refusals import Reason, refusal
+from acp_nvim.workspace.refusals import Reason, Refusal
 
 
 def read(place: Place, limit: int | None) -> bytes | None:
     """The bytes of a file, None when there is none.
 
-    RequestError for a directory, for what is no regular file (reading a pipe would never end), for
+    Refusal for a directory, for what is no regular file (reading a pipe would never end), for
     more than ``limit`` bytes, for a path that has become a link since it was resolved, and when
     the system refuses.
     """
@@ -32,7 +31,7 @@ def stored(place: Place, limit: int, fileencodings: str, fileformats: str) -> De
     try:
         return decode(data, fileencodings, fileformats)
     except BinaryError as error:
-        raise refusal("binary", place.path, "is not a text file") from error
+        raise Refusal("binary", place.path, "is not a text file") from error
 
 
 def saved(place: Place, limit: int, layout: Format) -> Text:
@@ -43,14 +42,14 @@ def saved(place: Place, limit: int, layout: Format) -> Text:
     try:
         return decode_as(data, layout).text
     except BinaryError as error:
-        raise refusal("binary", place.path, "is not a text file") from error
+        raise Refusal("binary", place.path, "is not a text file") from error
 
 
 def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
     """Put these bytes in place of the file's, at once. Mode and links stay, parents are created; a
     new file gets ``rights``.
 
-    RequestError with reason ``directory``, ``readonly`` or ``failed``: the old bytes are there.
+    Refusal with reason ``directory``, ``readonly`` or ``failed``: the old bytes are there.
     """
     try:
         atomic_write.write(place.real, data, rights)
@@ -58,7 +57,7 @@ def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
         raise _refused(place, error, "readonly") from error
 
 
-def _refused(place: Place, error: OSError, denied: Reason = "failed") -> RequestError:
+def _refused(place: Place, error: OSError, denied: Reason = "failed") -> Refusal:
     """The refusal that an error of the system means; ``denied`` where it permits no such thing."""
     reason: Reason = "failed"
     if isinstance(error, SizeError):
@@ -67,4 +66,4 @@ def _refused(place: Place, error: OSError, denied: Reason = "failed") -> Request
         reason = "directory"
     elif isinstance(error, PermissionError):
         reason = denied
-    return refusal(reason, place.path, error.strerror or str(error))
+    return Refusal(reason, place.path, error.strerror or str(error))

@@ -8,9 +8,9 @@ from typing import Final
 
 import anyio
 
-from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.workspace.disk_changes import DiskEdits
+from acp_nvim.workspace.disk_changes import DiskChanges
+from acp_nvim.workspace.ports import AgentSession
 
 ANNOUNCED_S: Final = 1.0
 """How long a prompt waits for a Neovim that does not answer: it has to tell of the user's saves."""
@@ -30,21 +30,21 @@ class _Look:
         """The turn has begun."""
 
 
-class Coming:
+class EarlyLooks:
     """The looks that are under way, by our number of the session."""
 
-    def __init__(self, disk: DiskEdits, tasks: Tasks) -> None:
+    def __init__(self, disk: DiskChanges, tasks: Tasks) -> None:
         self._disk = disk
         self._tasks = tasks
         self._looks: dict[int, _Look] = {}
 
-    def expect(self, session: Session) -> None:
+    def expect(self, session: AgentSession) -> None:
         """A prompt waits for this session."""
         if session.n not in self._looks:
             look = self._looks[session.n] = _Look()
             self._tasks.start_soon(self._look, session, look)
 
-    def take(self, session: Session) -> bool:
+    def take(self, session: AgentSession) -> bool:
         """The turn has begun; tells whether the files have been looked at just before."""
         look = self._looks.get(session.n)
         if look is None:
@@ -52,7 +52,7 @@ class Coming:
         look.taken.set()
         return look.seen
 
-    async def wait(self, session: Session) -> bool:
+    async def wait(self, session: AgentSession) -> bool:
         """The same, after a look that is still under way."""
         look = self._looks.get(session.n)
         if look is None:
@@ -60,7 +60,7 @@ class Coming:
         await look.done.wait()
         return look.seen
 
-    async def _look(self, session: Session, look: _Look) -> None:
+    async def _look(self, session: AgentSession, look: _Look) -> None:
         turns = self._disk.turns
         turns.expect(session)
         try:

@@ -10,7 +10,8 @@ from pathlib import Path
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace.file_format import Decoded, Format, decode, decode_as
-from acp_nvim.workspace.snapshots.snapshots import FileChange, read, read_stamped, stamp_of
+from acp_nvim.workspace.snapshots.snapshots import FileChange, read, read_signed, signature_of
+from acp_nvim.workspace.tracked_file import FileState
 
 
 def changed_at(path: str) -> int:
@@ -23,12 +24,12 @@ def changed_at(path: str) -> int:
 
 
 def read_dated(path: str) -> tuple[bytes | None, str | None, int]:
-    """The bytes of a file, its stamp and when it had changed, both from before they were read;
-    OSError. With the same stamp afterwards the bytes are of that time.
+    """The bytes of a file, its signature and when it had changed, both from before they were read;
+    OSError. With the same signature afterwards the bytes are of that time.
     """
-    stamp = stamp_of(path)
+    signature = signature_of(path)
     at = changed_at(path)
-    return read(path), stamp, at
+    return read(path), signature, at
 
 
 def merged(base: Text | None, live: Text, theirs: Text | None) -> Text | None:
@@ -77,15 +78,38 @@ def differing(kept: Mapping[str, bytes | None]) -> list[FileChange]:
     return found
 
 
-def stamps(paths: Sequence[str]) -> dict[str, str | None]:
-    """By which it shows whether files change (`stamp_of`)."""
-    return {path: stamp_of(path) for path in paths}
+def signatures(paths: Sequence[str]) -> dict[str, str | None]:
+    """By which it shows whether files change (`signature_of`)."""
+    return {path: signature_of(path) for path in paths}
 
 
 def as_they_are(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:
-    """What files hold, and their stamps; what cannot be read is left out."""
+    """What files hold, and their signatures; what cannot be read is left out."""
     found: dict[str, tuple[bytes | None, str | None]] = {}
     for path in paths:
         with suppress(OSError):
-            found[path] = read_stamped(path)
+            found[path] = read_signed(path)
     return found
+
+
+def compared(
+    known: Mapping[str, FileState],
+) -> tuple[list[FileChange], dict[str, str | None]]:
+    """The files that no longer hold what is known of them, and the signatures of all that were
+    read for that.
+    """
+    changes: list[FileChange] = []
+    found: dict[str, str | None] = {}
+    for path, state in known.items():
+        signature = signature_of(path)
+        if state.compared == signature:
+            continue
+        try:
+            data = read(path)
+        except OSError:
+            continue
+        found[path] = signature
+        before = state.disk_bytes()
+        if data != before:
+            changes.append(FileChange(path, before, data))
+    return changes, found

@@ -124,6 +124,25 @@ def encode(text: Text, layout: Format) -> bytes:
     return bom + content.encode(codec)
 
 
+def in_bytes(text: Text, layout: Format | None) -> bytes:
+    """The bytes of a file of that text, also where the format is not known or lacks a character."""
+    data = encodable(text, layout or Format())
+    return str(text).encode("utf-8", "surrogatepass") if data is None else data
+
+
+def encodable(text: Text, layout: Format) -> bytes | None:
+    """The same as `encode`; None where the encoding lacks a character."""
+    try:
+        return encode(text, layout)
+    except UnicodeEncodeError:
+        return None
+
+
+def shows_cr(text: Text) -> bool:
+    """Whether the CR of line ends is a part of lines, as in a buffer that was read so."""
+    return any(line.endswith("\r") for line in text.lines)
+
+
 def codec_of(fileencoding: str) -> str | None:
     """Python's name for Neovim's 'fileencoding'; None when it has no such codec."""
     name = fileencoding.lower().removeprefix("8bit-").removeprefix("2byte-")

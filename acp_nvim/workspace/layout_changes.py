@@ -6,11 +6,8 @@ import codecs
 
 import msgspec
 
-from acp_nvim.editor.bridge import Bridge
 from acp_nvim.edits.text import Text
-from acp_nvim.workspace.file_format import Format, codec_of, decode
-from acp_nvim.workspace.layouts import in_bytes, shows_cr
-from acp_nvim.workspace.ports import BufferText
+from acp_nvim.workspace.file_format import Format, codec_of, decode, encodable, in_bytes, shows_cr
 
 
 class Laid(msgspec.Struct, frozen=True):
@@ -73,14 +70,20 @@ def words(old: Format, new: Format) -> str:
     return ", ".join(found)
 
 
-async def lay(bridge: Bridge, live: BufferText, layout: Format) -> None:
-    """Have Neovim write the buffer in another layout from now on."""
-    options = {
-        "fileencoding": layout.encoding,
-        "bomb": layout.bomb,
-        "fileformat": layout.fileformat,
-    }
-    await bridge.call("acp.buffers.disk_changes", "lay", live.bufnr, options)
+def to_write(
+    kept: Format | None, present: Format | None, before: Text | None, after: Text, whole: bool
+) -> Format | None:
+    """In which format a file is to be written when its text is made another; None: as it is.
+
+    ``kept`` is how the file lay before agents changed it, ``present`` how it lies now (None: there
+    is no file), ``whole`` tells that nothing of the agent's is left in it. Else a format that the
+    agent changed stays, as the rest of its edit does.
+    """
+    if kept is None or kept == present or encodable(after, kept) is None:
+        return None
+    if present is None or before is None or whole:
+        return kept
+    return kept if encodable(before, kept) == encodable(before, present) else None
 
 
 def _are_dos(data: bytes) -> bool | None:

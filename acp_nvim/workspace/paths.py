@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from acp_nvim.session.questions.globs import alternatives
-from acp_nvim.workspace.refusals import refusal
+from acp_nvim.workspace.refusals import Refusal
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -22,11 +22,11 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def place(path: str) -> Place:
-    """Resolve a path; the file need not exist. RequestError when the path is not absolute."""
+    """Resolve a path; the file need not exist. Refusal when the path is not absolute."""
     if "\0" in path:
-        raise refusal("missing", path, "a path cannot hold a NUL character")
+        raise Refusal("missing", path, "a path cannot hold a NUL character")
     if not os.path.isabs(path):  # noqa: PTH117
-        raise refusal("relative", path, "not an absolute path")
+        raise Refusal("relative", path, "not an absolute path")
     return Place(path, os.path.realpath(path))
 
 

@@ -13,12 +13,11 @@ from typing import Any, Final
 
 import msgspec
 from anyio import to_thread
+from msgspec import UNSET
 
 from acp_nvim.agent.child.tree import true_within
 from acp_nvim.edits import serialize
 from acp_nvim.edits.records import Reader, Writer, decoded
-from acp_nvim.protocol.errors import RequestError
-from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace import disk
 from acp_nvim.workspace.commits import Commits
@@ -27,11 +26,21 @@ from acp_nvim.workspace.journal import Contents, Journal, Made
 from acp_nvim.workspace.journal_file import JournalFile
 from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.pending_edits import Edits
+from acp_nvim.workspace.pending_edits import PendingEdits
+from acp_nvim.workspace.ports import AgentSession
+from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.rewind import Rewind
 from acp_nvim.workspace.snapshots import serialize as checkpoints
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint
 from acp_nvim.workspace.snapshots.serialize import Frozen
+from acp_nvim.workspace.tracked_file import (
+    AgentLaid,
+    LayBefore,
+    Parted,
+    Rejoined,
+    Removed,
+    TrackedFile,
+)
 
 LAYOUT, LAID, APART, RIGHTS, HEAD = "layout", "laid", "apart", "rights", "head"
 ORPHANED_S: Final = 0.2
@@ -40,12 +49,12 @@ MOVING: Final = 3
 """Of a session's checkpoints, how many of the latest may still be added to."""
 
 
-class Outliving:
+class Persistence:
     """Keeps the journal of a host, or takes up that of the one before it."""
 
     def __init__(
         self,
-        edits: Edits,
+        edits: PendingEdits,
         rewind: Rewind,
         commits: Commits,
         tasks: Tasks,
@@ -94,12 +103,10 @@ class Outliving:
         edits = self._edits
         made, undo = self._rewind.checkpoints.lists()
         others: dict[tuple[str, str], Made] = {
-            (LAYOUT, path): (layout, _plain) for path, layout in edits.layouts.all().items()
+            (HEAD, root): (head, _plain) for root, head in self._commits.heads.items()
         }
-        others |= {(LAID, path): (laid, _plain) for path, laid in edits.layouts.agents.items()}
-        others |= {(APART, path): (text, Writer.text) for path, text in edits.bases.items()}
-        others |= {(HEAD, root): (head, _plain) for root, head in self._commits.heads.items()}
-        others |= {(RIGHTS, path): (rights, _plain) for path, rights in edits.rights.items()}
+        for file in edits.tracked:
+            others |= _written(file)
         frozen: dict[int, Frozen] = {}
         lists = [
             {n: self._freeze(found, frozen) for n, found in all_of.items()}
@@ -128,14 +135,13 @@ class Outliving:
         reader, edits = self._journal.read(), self._edits
         edits.ledger.take_over(serialize.read(reader))
         for path, layout in reader.of(LAYOUT, Format):
-            edits.layouts.note(decoded(path), layout)
+            edits.tracked[decoded(path)].hear(LayBefore(layout))
         for path, layout in reader.of(LAID, Format):
-            edits.layouts.agents[decoded(path)] = layout
-        edits.bases |= {
-            decoded(key): text for key, text in serialize.found(reader, APART, bytes, Reader.text)
-        }
+            edits.tracked[decoded(path)].hear(AgentLaid(layout))
+        for key, text in serialize.found(reader, APART, bytes, Reader.text):
+            edits.tracked[decoded(key)].hear(Parted(text))
         for path, rights in reader.of(RIGHTS, Rights):
-            edits.rights[decoded(path)] = rights
+            edits.tracked[decoded(path)].hear(Removed(rights))
         for root, head in reader.of(HEAD, str):
             self._commits.heads[decoded(root)] = head
         self._rewind.checkpoints.take_over(
@@ -145,7 +151,7 @@ class Outliving:
         self.touch()
         return reader.lost
 
-    def revived(self, session: Session) -> None:
+    def revived(self, session: AgentSession) -> None:
         """A session goes on here that has edits and checkpoints."""
         self._edits.revived(session)
         self._rewind.revived(session)
@@ -155,7 +161,7 @@ class Outliving:
         are marked in Neovim.
         """
         edits, state = self._edits, self._edits.ledger.state()
-        edits.push("pending", list(state.files))
+        edits.view.pending(list(state.files))
         for path in [*state.files, *state.settled]:
             async with edits.alone(path):
                 await edits.sync(path)
@@ -166,17 +172,17 @@ class Outliving:
         """Of a conflict nothing is left where buffer and file are one text again: the user has
         saved his.
         """
-        entry, live = self._edits.ledger.get(path), self._edits.mirrors.get(path)
+        entry, live = self._edits.ledger.get(path), self._edits.buffers.get(path)
         if entry is None or not entry.conflict or live is None:
             return
         try:
             stored = await to_thread.run_sync(
                 disk.saved, Place(path, path), self._edits.options().message_bytes, live.format
             )
-        except RequestError:
+        except Refusal:
             return
         if stored == entry.live:
-            self._edits.bases.pop(path, None)
+            self._edits.tracked[path].hear(Rejoined())
             self._edits.ledger.resolved(path, stored)
 
 
@@ -198,6 +204,18 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
         doings=dict(checkpoint.doings),
         ends=list(checkpoint.ends),
     )
+
+
+def _written(file: TrackedFile) -> dict[tuple[str, str], Made]:
+    """What of a file's state outlives the process."""
+    state, path = file.state, file.path
+    plain = {LAYOUT: state.user_format, LAID: state.agent_format, RIGHTS: state.rights}
+    found: dict[tuple[str, str], Made] = {
+        (kind, path): (value, _plain) for kind, value in plain.items() if value is not None
+    }
+    if state.common is not UNSET:
+        found[APART, path] = state.common, Writer.text
+    return found
 
 
 def _plain(_: Writer, path: str, value: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
 
 from acp_nvim.edits.hunks import Hunk
+from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace.file_format import FILEENCODINGS, FILEFORMATS, Format
 from acp_nvim.workspace.nofollow import Rights
@@ -17,7 +18,7 @@ Save = Literal["auto", "always", "never"]
 
 
 class FileOptions(msgspec.Struct):
-    """The options `files.*` and `limits.message_bytes`; read anew for every request."""
+    """Options `files.*`, `limits.message_bytes`, `checkpoints`; read anew for every request."""
 
     outside: Literal["ask", "deny", "allow"] = "ask"
     secret: Sequence[str] = ()
@@ -25,6 +26,7 @@ class FileOptions(msgspec.Struct):
     autocmds: bool = True
     message_bytes: int = 64 * 1024 * 1024
     executed: Sequence[str] = ()
+    checkpoints: bool = True
 
 
 class BufferText(msgspec.Struct, frozen=True):
@@ -64,6 +66,31 @@ class Closed(msgspec.Struct, frozen=True):
     """A buffer of that name is there and is no file's: nothing may be written past it."""
 
 
+class BufferEdit(msgspec.Struct, frozen=True):
+    """What became of a watched buffer: these rows (0-based, the last one exclusive) are now
+    ``lines``, or it has to be read again.
+    """
+
+    path: str
+    bufnr: int
+    base: int = 0
+    """The changedtick before that."""
+    tick: int = 0
+    first: int = 0
+    last: int = 0
+    lines: Sequence[str] = ()
+    eol: bool = True
+    modified: bool = False
+    undone: bool = False
+    """By undo or redo."""
+    reloaded: bool = False
+    """The editor has read the file again."""
+    detached: bool = False
+    """The buffer's text is given up."""
+    unsaved: bool = False
+    """... and with it what was not saved."""
+
+
 class Change(msgspec.Struct, frozen=True):
     """What is to be done to a buffer, all or nothing."""
 
@@ -101,8 +128,8 @@ class Written(msgspec.Struct, frozen=True):
     """False where the file was read again and does not hold what was saved."""
 
 
-class LiveBuffers(Protocol):
-    """The editor's side. No method prompts, opens a window or moves the focus."""
+class Buffers(Protocol):
+    """The editor's buffers. No method prompts, opens a window or moves the focus."""
 
     async def read(self, place: Place) -> BufferText | Closed:
         """The loaded buffer of a file; a clean one is brought up to date with it first."""
@@ -115,6 +142,130 @@ class LiveBuffers(Protocol):
         """
         ...
 
-    async def write(self, live: BufferText, change: Change) -> Written:
+    async def glance(self, place: Place) -> tuple[BufferText | Closed, str | None]:
+        """The buffer of a file as it is, not brought up to date with it; while turns run also the
+        signature of the file that the buffer knows: as it was when the editor read or wrote it.
+        """
+        ...
+
+    async def write(self, place: Place, live: BufferText, change: Change) -> Written:
         """Apply a change as one undo step and save, if the buffer is still as in ``live``."""
+        ...
+
+    async def take(
+        self,
+        live: BufferText,
+        hunks: Sequence[Hunk],
+        after: Text,
+        modified: bool,
+        signature: str | None,
+    ) -> Written:
+        """Bring a buffer to what became of its file on disk, which has this signature. Nothing is
+        saved. ``modified``: whether unsaved edits are left.
+        """
+        ...
+
+    async def part(self, live: BufferText) -> None:
+        """Buffer and file are two texts; the file as it is now is known to the user."""
+        ...
+
+    async def lay(self, live: BufferText, layout: Format) -> None:
+        """Have the editor write the buffer in another format from now on."""
+        ...
+
+    async def vacate(self, live: BufferText) -> None:
+        """The file is gone: its buffer is emptied, and gone unless a window shows it."""
+        ...
+
+    async def unsaved(self) -> dict[str, Text]:
+        """The texts of all buffers with unsaved edits, by path; none when the editor is closing."""
+        ...
+
+    async def announce(self, roots: Sequence[str]) -> None:
+        """Agents are at work in these directories: the editor tells of each save there."""
+        ...
+
+
+class AgentSession(Protocol):
+    """One session of an agent, as the workspace knows it."""
+
+    @property
+    def n(self) -> int:
+        """Our number of it."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Names the session among those of all agents, whose ids on the wire may be the same."""
+        ...
+
+    @property
+    def cwd(self) -> str:
+        """Its directory, absolute."""
+        ...
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """The directories the agent may use: `cwd` and the additional ones."""
+        ...
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a turn runs, or is being cancelled."""
+        ...
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is closed, or has failed."""
+        ...
+
+
+class ToolCall(Protocol):
+    """One tool call of an agent; compared by identity."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has ended."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+
+class View(Protocol):
+    """Who shows what becomes of files. No method waits."""
+
+    def hunks(self, path: str, entry: Pending | None, tick: int | None) -> None:
+        """A file's hunks (None: it has none any more); ``tick``: the changedtick of their rows."""
+        ...
+
+    def pending(self, paths: Sequence[str]) -> None:
+        """The files with pending edits."""
+        ...
+
+    def next_hunk(self, place: tuple[str, int] | None) -> None:
+        """Where to go on after a decision: path and 0-based row; None: nothing is left."""
+        ...
+
+    def summary(
+        self, session: AgentSession, entries: Sequence[Pending], *, silent: bool = False
+    ) -> None:
+        """What is pending of a session; ``silent``: nobody is told that it has changed."""
+        ...
+
+    def edited(
+        self, session: AgentSession, path: str, kind: str, source: str, conflict: bool
+    ) -> None:
+        """An agent changed a file: event `AcpEdit`."""
+        ...
+
+    def checkpoints(self, session: AgentSession, labels: Mapping[int, str]) -> None:
+        """The checkpoints of a session, by number of their prompt."""
+        ...
+
+    def warn(self, session: AgentSession, text: str) -> None:
+        """Something is not reviewed or not kept, and why."""
+        ...
+
+    def notice(self, text: str) -> None:
+        """The same, of no session."""
         ...

@@ -11,33 +11,34 @@ from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.workspace import obstacles
 from acp_nvim.workspace.snapshots.snapshots import below
-
-Thing = tuple[int, bytes]
-"""The mode of a link or a FIFO, and where the link points to."""
+from acp_nvim.workspace.tracked_file import GaveWay, Special, TrackedFiles
 
 
 class Replaced:
-    """What has given way, by the path of the file: it comes back when a reject is taken back."""
+    """What gave way to a file (`FileState.gave_way`) comes back when a reject is taken back."""
 
-    def __init__(self) -> None:
-        self._things: dict[str, Thing] = {}
+    def __init__(self, files: TrackedFiles) -> None:
+        self._files = files
 
     def give_way(self, path: str) -> None:
         """Make room for a file. `standing.Blocked` and OSError; then nothing has changed."""
         thing = _thing(path)
         obstacles.make_way(path)
         if thing is not None:
-            self._things[path] = thing
+            self._files[path].hear(GaveWay(thing))
 
     def come_back(self, path: str) -> None:
         """The file is not there (any more): what gave way to it is. OSError."""
-        thing = self._things.pop(path, None)
-        if thing is None or os.path.lexists(path):
+        thing = self._files.state(path).gave_way
+        if thing is None:
+            return
+        self._files[path].hear(GaveWay(None))
+        if os.path.lexists(path):
             return
         obstacles.put(path, *thing)
 
 
-def _thing(path: str) -> Thing | None:
+def _thing(path: str) -> Special | None:
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):

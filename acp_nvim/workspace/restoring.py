@@ -12,23 +12,24 @@ from anyio import to_thread
 
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text
-from acp_nvim.protocol.errors import RequestError
 from acp_nvim.workspace import disk, nofollow, obstacles
 from acp_nvim.workspace.decisions import Refused, refused_why
 from acp_nvim.workspace.file_format import BinaryError, Format, decode, decode_as, encode
-from acp_nvim.workspace.layout_changes import laid, lay
+from acp_nvim.workspace.layout_changes import laid
 from acp_nvim.workspace.nofollow import Rights, spot
 from acp_nvim.workspace.obstacles import Blocked
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.pending_edits import Edits
+from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import BufferText
+from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.restore_choice import Choice, in_order
 from acp_nvim.workspace.snapshots.agent_changes import SAME, Content, Doing, mark
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Step, Target
 from acp_nvim.workspace.snapshots.rights import usual
-from acp_nvim.workspace.snapshots.snapshots import Snapshots, stamp_of
+from acp_nvim.workspace.snapshots.snapshots import Snapshots, signature_of
 from acp_nvim.workspace.snapshots.snapshots import present as content_of
 from acp_nvim.workspace.snapshots.store import Unkept, blob_mark
+from acp_nvim.workspace.tracked_file import Holds
 
 ATTEMPTS: Final = 5
 
@@ -36,7 +37,7 @@ ATTEMPTS: Final = 5
 class Restoring:
     """Carries out restores, and their undoing."""
 
-    def __init__(self, edits: Edits, snapshots: Snapshots) -> None:
+    def __init__(self, edits: PendingEdits, snapshots: Snapshots) -> None:
         self._edits = edits
         self._snapshots = snapshots
 
@@ -68,15 +69,15 @@ class Restoring:
         try:
             if await work:
                 done.add(path)
-        except (Refused, RequestError) as error:
+        except (Refused, Refusal) as error:
             notes.append(f"{Path(path).name} was left as it is: {refused_why(error)}")
         except (Blocked, OSError) as error:
             words = error.strerror if isinstance(error, OSError) else error
             notes.append(f"{Path(path).name} was left as it is: {words}")
 
     def _format(self, path: str) -> Format:
-        live = self._edits.mirrors.get(path)
-        return live.format if live else self._edits.layouts.get(path) or Format()
+        live = self._edits.buffers.get(path)
+        return live.format if live else self._edits.state(path).user_format or Format()
 
     async def _step(self, step: Step, then: Checkpoint, present: Checkpoint) -> bool:
         """One file of the trees. Where they do not tell what is there now, that is kept first."""
@@ -94,7 +95,7 @@ class Restoring:
         place = Place(target.path, target.path)
         rights = self._snapshots.rights(target.path)
         changed = await to_thread.run_sync(_put, place, target, rights)
-        found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
+        found = await self._edits.buffers.peek(place.real)
         live = found if isinstance(found, BufferText) else None
         data = target.data if stat.S_ISREG(target.mode) else None
         try:
@@ -103,27 +104,27 @@ class Restoring:
             text = _text(data, layout)
         except BinaryError:
             return changed
-        self._edits.known[place.real] = text
-        self._edits.layouts.lies(place.real, text, lies.new if lies else None)
+        self._edits.tracked[place.real].hear(Holds(text, lies.new if lies else None))
         if live is not None and text is None:
-            await self._edits.bridge.call("acp.buffers.disk_changes", "vacate", live.bufnr)
-            await self._edits.mirrors.read(place)
+            await self._edits.buffers.vacate(place.real, live)
         elif live is not None and text is not None:
             await self._follow(place, live, text)
             if layout is not None and layout != live.format:
-                await lay(self._edits.bridge, live, layout)
-                await self._edits.mirrors.read(place)
+                await self._edits.buffers.lay(place.real, live, layout)
+                await self._edits.buffers.read(place)
         self._edits.ledger.restored(place.real, text, checkpoint.pending.get(place.real))
         return changed
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
         """The buffer shows what the file holds."""
         for _ in range(ATTEMPTS):
-            stamp = await to_thread.run_sync(stamp_of, place.real)
-            outcome = await self._edits.bring(live, text, modified=False, stamp=stamp)
+            signature = await to_thread.run_sync(signature_of, place.real)
+            outcome = await self._edits.bring(
+                place.real, live, text, modified=False, signature=signature
+            )
             if outcome == "done":
                 return
-            found = self._edits.mirrors.found(place.real, await self._edits.buffers.peek(place))
+            found = await self._edits.buffers.peek(place.real)
             if not isinstance(found, BufferText):
                 return
             live = found
@@ -132,10 +133,10 @@ class Restoring:
     async def _buffer(self, path: str, checkpoint: Checkpoint) -> bool:
         """Unsaved edits as they were; where there were none, the buffer is as its file."""
         place = Place(path, path)
-        live = await self._edits.mirrors.load(place)
+        live = await self._edits.buffers.load(place)
         if not isinstance(live, BufferText):
             raise Refused(live.why or "its buffer does not load")
-        stamp = await to_thread.run_sync(stamp_of, path)
+        signature = await to_thread.run_sync(signature_of, path)
         text = checkpoint.unsaved.get(path)
         if text is None:
             if not live.modified:
@@ -146,7 +147,7 @@ class Restoring:
         if not diff(live.text.lines, text.lines) and live.text.eol == text.eol:
             return False
         unsaved = path in checkpoint.unsaved
-        outcome = await self._edits.bring(live, text, modified=unsaved, stamp=stamp)
+        outcome = await self._edits.bring(path, live, text, modified=unsaved, signature=signature)
         if outcome != "done":
             raise Refused(f"its buffer has {outcome}")
         self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
@@ -155,7 +156,7 @@ class Restoring:
 
 def _put(place: Place, target: Target, rights: Rights | None) -> bool:
     """Make the file hold what it held; False when it does. A file that comes back has ``rights``.
-    Blocked, RequestError, and OSError as of `spot`.
+    Blocked, Refusal, and OSError as of `spot`.
     """
     path = place.real
     if target.data is None:

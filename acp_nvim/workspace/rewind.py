@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from anyio import to_thread
 
-from acp_nvim.editor.bridge import NvimError
 from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.text import Text
-from acp_nvim.session.prompts import Prompt
-from acp_nvim.session.session import Session
 from acp_nvim.workspace import checkpoint_diff
-from acp_nvim.workspace.disk_changes import DiskEdits
+from acp_nvim.workspace.disk_changes import DiskChanges
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.pending_edits import Edits
+from acp_nvim.workspace.pending_edits import PendingEdits
+from acp_nvim.workspace.ports import AgentSession
 from acp_nvim.workspace.restore_choice import Choice, choose, question
 from acp_nvim.workspace.restoring import Restoring, expected
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints
@@ -39,16 +37,20 @@ class Rewind:
     """Makes and restores the checkpoints of all sessions."""
 
     def __init__(
-        self, edits: Edits, checkpoints: Checkpoints, disk_edits: DiskEdits, snapshots: Snapshots
+        self,
+        edits: PendingEdits,
+        checkpoints: Checkpoints,
+        disk_changes: DiskChanges,
+        snapshots: Snapshots,
     ) -> None:
         self.checkpoints = checkpoints
         self._edits = edits
         self._restoring = Restoring(edits, snapshots)
-        self._disk = disk_edits
+        self._disk = disk_changes
         self._snapshots = snapshots
-        self._prompts: dict[int, tuple[Prompt | None, int]] = {}
+        self._prompts: dict[int, tuple[object, int]] = {}
 
-    def number(self, session: Session, prompt: Prompt) -> int:
+    def number(self, session: AgentSession, prompt: object) -> int:
         """A prompt goes out, perhaps once more; returns its number, 1 for the session's first."""
         last, n = self._prompts.get(session.n, (None, 0))
         if last is not prompt:
@@ -56,31 +58,30 @@ class Rewind:
         self._prompts[session.n] = prompt, n
         return n
 
-    async def keep(self, session: Session, n: int, label: str) -> Checkpoint:
+    async def keep(self, session: AgentSession, n: int, label: str) -> Checkpoint:
         """Keep the state before prompt ``n``; `complete` it after a look at the directories."""
         checkpoint = await self._present(session, n, label)
         self.checkpoints.add(session.n, checkpoint)
         self._tell(session)
         return checkpoint
 
-    def revived(self, session: Session) -> None:
+    def revived(self, session: AgentSession) -> None:
         """A session goes on whose checkpoints another process has made."""
         numbers = [checkpoint.n for checkpoint in self.checkpoints.kept(session.n)]
         self._prompts[session.n] = None, max(numbers, default=0)
         self._tell(session)
 
-    def _tell(self, session: Session) -> None:
+    def _tell(self, session: AgentSession) -> None:
         labels = {kept.n: kept.label for kept in self.checkpoints.kept(session.n)}
-        session.checkpoints = [{"n": n, "label": label} for n, label in labels.items()]
-        session.change("checkpoints")
+        self._edits.view.checkpoints(session, labels)
 
-    def complete(self, checkpoint: Checkpoint, session: Session) -> None:
+    def complete(self, checkpoint: Checkpoint, session: AgentSession) -> None:
         """The directories have been looked at."""
         checkpoint.trees.clear()
         checkpoint.trees.update(self._snapshots.trees(session.roots))
         checkpoint.reasons[:] = self._snapshots.reasons(session.roots)
 
-    async def _present(self, session: Session, n: int, label: str) -> Checkpoint:
+    async def _present(self, session: AgentSession, n: int, label: str) -> Checkpoint:
         roots = [Place(root, root).real for root in session.roots]
         words = " ".join(label.split())
         return self.checkpoints.make(
@@ -93,21 +94,14 @@ class Rewind:
 
     async def _unsaved(self, roots: Sequence[str]) -> dict[str, Text]:
         """Buffers with unsaved edits below these directories."""
-        try:
-            found: list[dict[str, Any]] = await self._edits.bridge.call(
-                "acp.buffers.disk_changes", "unsaved"
-            )
-        except NvimError:
-            return {}  # Neovim is closing
+        found = await self._edits.buffers.unsaved()
         return {
-            item["path"]: Text(tuple(item["lines"]), bool(item["eol"]))
-            for item in found
-            if any(below(item["path"], root) for root in roots)
+            path: text for path, text in found.items() if any(below(path, root) for root in roots)
         }
 
     # ---- seeing
 
-    async def listed(self, session: Session) -> list[str]:
+    async def listed(self, session: AgentSession) -> list[str]:
         """The checkpoints of a session with what changed since, newest first, as Markdown."""
         kept = self.checkpoints.kept(session.n)
         if not kept:
@@ -119,7 +113,7 @@ class Rewind:
             lines += await self._line(session, checkpoint, now)
         return lines
 
-    async def changes(self, session: Session, n: int) -> list[str]:
+    async def changes(self, session: AgentSession, n: int) -> list[str]:
         """What changed since the checkpoint before prompt ``n``, as a unified diff."""
         checkpoint = self.checkpoints.get(session.n, n)
         if checkpoint is None:
@@ -133,7 +127,7 @@ class Rewind:
         return found or [f"nothing has changed since before prompt {n}"]
 
     async def _line(
-        self, session: Session, checkpoint: Checkpoint, now: dict[str, str]
+        self, session: AgentSession, checkpoint: Checkpoint, now: dict[str, str]
     ) -> list[str]:
         at = time.strftime("%H:%M:%S", time.localtime(checkpoint.time))
         head = f"{checkpoint.n:3}  {at}  {checkpoint.label}"
@@ -148,7 +142,7 @@ class Rewind:
     # ---- bringing back
 
     async def restore(
-        self, session: Session, n: int | None, ask: Ask, *, every: bool = False
+        self, session: AgentSession, n: int | None, ask: Ask, *, every: bool = False
     ) -> list[str]:
         """Bring what agents changed back to before prompt ``n``, with ``every`` what the user
         changed, too; None: undo the last restore. ``ask`` names the files that both changed.
@@ -156,7 +150,7 @@ class Rewind:
         spared: set[str] = set()
         agreed: set[str] = set()
         while True:
-            if session.status in ("running", "cancelling"):
+            if session.is_running:
                 return ["a turn is running: cancel it before files are restored"]
             await self._disk.over(session)
             await self._disk.look(session.roots)
@@ -176,13 +170,13 @@ class Rewind:
                 return ["nothing was restored"]
             (agreed if answer == 0 else spared).update(open_)
 
-    def _then(self, session: Session, n: int | None) -> Checkpoint | None:
+    def _then(self, session: AgentSession, n: int | None) -> Checkpoint | None:
         if n is None:
             return self.checkpoints.last_undo(session.n)
         return self.checkpoints.get(session.n, n)
 
     async def _chosen(
-        self, session: Session, then: Checkpoint, *, every: bool, undo: bool
+        self, session: AgentSession, then: Checkpoint, *, every: bool, undo: bool
     ) -> tuple[Checkpoint, Choice]:
         """The present state, and what the restore does to it."""
         present = await self._present(session, then.n, f"before restore {then.n}")
@@ -196,7 +190,12 @@ class Rewind:
         return present, choice
 
     async def _restore(
-        self, session: Session, n: int | None, then: Checkpoint, present: Checkpoint, choice: Choice
+        self,
+        session: AgentSession,
+        n: int | None,
+        then: Checkpoint,
+        present: Checkpoint,
+        choice: Choice,
     ) -> list[str]:
         present.doings.update(await to_thread.run_sync(expected, choice, then))
         if n is not None:  # before anything is done: a restore that is cut can be undone
@@ -214,7 +213,7 @@ class Rewind:
             said += f"; {stay} that only you changed stay{'s' if stay == 1 else ''}"
         return [said, *notes, *choice.notes]
 
-    def _missing(self, session: Session, n: int) -> str:
+    def _missing(self, session: AgentSession, n: int) -> str:
         kept = self.checkpoints.kept(session.n)
         if not kept:
             return "this session has no checkpoints of this run of Neovim"

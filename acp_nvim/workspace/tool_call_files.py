@@ -8,12 +8,10 @@ from typing import Final
 import anyio
 from anyio import to_thread
 
-from acp_nvim.session.named_files import READING, diffs, named
-from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.tasks import Tasks
-from acp_nvim.workspace.disk_changes import DiskEdits
+from acp_nvim.workspace.disk_changes import DiskChanges
 from acp_nvim.workspace.file_changes import keep
+from acp_nvim.workspace.ports import AgentSession, ToolCall
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.turns import Turn
 
@@ -22,36 +20,40 @@ SOON_S: Final = 0.01
 SHARE: Final = 4.0
 """A look at the whole tree is followed by a pause of so many times its length."""
 
+Diff = tuple[str, str | None, str]
+"""A path, the text before (None: there was no file) and after, as a tool call tells them."""
 
-class Calling:
-    """Hears of each tool call, in wire order; nothing here waits but its tasks."""
 
-    def __init__(self, disk: DiskEdits, snapshots: Snapshots, tasks: Tasks) -> None:
+class ToolCallFiles:
+    """Hears of each tool call that may change files, in wire order; nothing here waits but its
+    tasks.
+    """
+
+    def __init__(self, disk: DiskChanges, snapshots: Snapshots, tasks: Tasks) -> None:
         self._disk = disk
         self._snapshots = snapshots
         self._tasks = tasks
 
-    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
+    def turn(self, session: AgentSession) -> Turn | None:
+        """The session's turn; nothing has to be told while none runs."""
+        return self._disk.turns.get(session)
+
+    def unnamed(self, turn: Turn, calls: Iterable[ToolCall]) -> None:
         """Tool calls that name no file were announced or changed."""
-        turn = self._disk.turns.get(session)
-        if turn is not None and turn.heard([call for call in calls if call.kind not in READING]):
+        if turn.heard(calls):
             self._ended(turn)
 
-    def tool_call(self, session: Session, call: ToolCall) -> None:
-        """A tool call was announced or changed."""
-        turn = self._disk.turns.get(session)
-        if turn is None or call.kind in READING:
-            return
-        state = (call.status, call.locations, call.content, call.raw_input)
-        if turn.seen.get(call) == state:
-            return
-        turn.seen[call] = state
-        paths = named(call, session.cwd)
+    def named(
+        self, turn: Turn, call: ToolCall, paths: Sequence[str], diffs: Sequence[Diff]
+    ) -> None:
+        """A tool call was announced or changed that names these files (real paths) and, once it
+        has ended, gives these diffs.
+        """
         turn.heard((call,), paths)
         if call.finished:
             if paths:
                 turn.named.update(paths)
-                turn.diffs += diffs(call, session.cwd)
+                turn.diffs += diffs
                 turn.ended.set()
             self._ended(turn)
         elif paths:

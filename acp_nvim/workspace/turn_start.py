@@ -1,32 +1,28 @@
 """What files held before a prompt whose look at them is not done: the look before that is older
-than what the user, or a decision of his, has made of them since.
+than what the user, or a decision of theirs, has made of them since.
 """
 
 from __future__ import annotations
 
 import msgspec
+from msgspec import UNSET
 
-from acp_nvim.edits.text import Text
-from acp_nvim.workspace.file_format import Format
-from acp_nvim.workspace.layouts import in_bytes
-from acp_nvim.workspace.pending_edits import Edits
 from acp_nvim.workspace.snapshots.snapshots import FileChange
+from acp_nvim.workspace.tracked_file import FileState, TrackedFiles
 from acp_nvim.workspace.turns import Turn
 
 
-class Before:
+class TurnStarts:
     """By turn, until its look is done: also of one that goes on with another prompt."""
 
-    def __init__(self, edits: Edits) -> None:
-        self._edits = edits
-        self._held: dict[Turn, dict[str, tuple[Text | None, Format | None]]] = {}
+    def __init__(self, files: TrackedFiles) -> None:
+        self._files = files
+        self._held: dict[Turn, dict[str, FileState]] = {}
 
     def note(self, turn: Turn) -> None:
         """A prompt is about to be sent."""
-        layouts = self._edits.layouts
-        self._held[turn] = {
-            path: (text, layouts.of(path, text)) for path, text in self._edits.known.items()
-        }
+        known = (file for file in self._files if file.state.disk is not UNSET)
+        self._held[turn] = {file.path: file.state for file in known}
 
     def concerns(self, turn: Turn) -> bool:
         """Whether the look before its prompt is not done."""
@@ -38,9 +34,7 @@ class Before:
 
     def change(self, turn: Turn, change: FileChange) -> FileChange:
         """A change since the last look, as one since the prompt."""
-        held = self._held.get(turn, {})
-        if change.path not in held:
+        held = self._held.get(turn, {}).get(change.path)
+        if held is None:
             return change
-        text, layout = held[change.path]
-        data = None if text is None else in_bytes(text, layout)
-        return msgspec.structs.replace(change, before=data)
+        return msgspec.structs.replace(change, before=held.disk_bytes())

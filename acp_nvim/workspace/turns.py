@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final
+from typing import Final
 
 import anyio
 
-from acp_nvim.session.session import Session
-from acp_nvim.session.tool_calls import FINISHED, ToolCall
 from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.ports import AgentSession, ToolCall
 from acp_nvim.workspace.snapshots.snapshots import FileChange, below
 
 GRAIN_NS: Final = 20_000_000
@@ -20,7 +19,7 @@ GRAIN_NS: Final = 20_000_000
 class Turn:
     """One session at work."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: AgentSession) -> None:
         self.session = session
         self.roots = [Place(root, root).real for root in session.roots]
         self.prompts = 0
@@ -29,8 +28,8 @@ class Turn:
         """Files of tool calls that have ended, to be looked at."""
         self.diffs: list[tuple[str, str | None, str]] = []
         """What such tool calls say they changed."""
-        self.seen: dict[ToolCall, tuple[Any, ...]] = {}
-        """What was known of each tool call when it was looked at last."""
+        self.seen: dict[ToolCall, object] = {}
+        """What was known of each tool call when it was looked at last; for who tells of them."""
         self.naming = anyio.Lock()
         self.looking = False
         self.again = False
@@ -70,7 +69,7 @@ class Turn:
             self.names[path] = now
         for call in calls:
             began, ended = known.get(call) or (now - GRAIN_NS, 0)
-            finished = call.status in FINISHED
+            finished = call.finished
             known[call] = began, now if finished else 0
             over = over or (finished and not ended)
         return over
@@ -88,7 +87,9 @@ class Turns:
     """All sessions at work, in the order in which they began."""
 
     def __init__(self, tell: Callable[[list[str]], Awaitable[None]]) -> None:
-        """``tell`` has Neovim know in which directories turns run."""
+        """``tell`` has the editor know in which directories turns run."""
+        self.round = 0
+        """How often work has begun after a rest of all."""
         self._turns: dict[int, Turn] = {}
         self._tell = tell
         self._telling = anyio.Lock(fast_acquire=True)
@@ -100,29 +101,31 @@ class Turns:
         """Whether any session is at work."""
         return bool(self._turns)
 
-    def expect(self, session: Session) -> None:
+    def expect(self, session: AgentSession) -> None:
         """A prompt waits for its session: Neovim is to know of it already."""
         self._coming[session.n] = [Place(root, root).real for root in session.roots]
 
-    def give_up(self, session: Session) -> None:
+    def give_up(self, session: AgentSession) -> None:
         """It has come, or has not in time."""
         self._coming.pop(session.n, None)
 
-    def enter(self, session: Session) -> Turn:
+    def enter(self, session: AgentSession) -> Turn:
         """A prompt is about to be sent. A turn that the last look of the one before it has not left
         yet goes on with that.
         """
+        if not self._turns:
+            self.round += 1
         turn = self._turns.setdefault(session.n, Turn(session))
         turn.prompts += 1
         return turn
 
-    def leave(self, session: Session) -> None:
+    def leave(self, session: AgentSession) -> None:
         """The last look of a turn is done."""
         turn = self._turns.pop(session.n, None)
         if turn is not None:
             turn.over.set()
 
-    def get(self, session: Session) -> Turn | None:
+    def get(self, session: AgentSession) -> Turn | None:
         """The turn of a session, if it is at work."""
         return self._turns.get(session.n)
 

@@ -9,7 +9,7 @@ from acp_nvim.workspace import disk
 from acp_nvim.workspace.file_format import BinaryError, codec_of, decode_as, encode
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import BufferText
-from acp_nvim.workspace.snapshots.snapshots import stamp_of
+from acp_nvim.workspace.snapshots.snapshots import signature_of
 
 
 def holds(place: Place, live: BufferText, saved: str) -> bool:
@@ -19,13 +19,13 @@ def holds(place: Place, live: BufferText, saved: str) -> bool:
     doing and no failure of the write. Where it cannot be read, or no codec is known, nothing can be
     told.
     """
-    if codec_of(live.format.encoding) is None or stamp_of(place.real) != saved:
+    if codec_of(live.format.encoding) is None or signature_of(place.real) != saved:
         return True
     try:
         data = disk.read(place, None)
     except RequestError:
         return True
-    return stamp_of(place.real) != saved or (data is not None and _same(data, live))
+    return signature_of(place.real) != saved or (data is not None and _same(data, live))
 
 
 def _same(data: bytes, live: BufferText) -> bool:

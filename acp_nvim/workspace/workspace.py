@@ -1,4 +1,4 @@
-"""All that has to do with agents' edits, wired together: what the host calls, and nothing else."""
+"""The files that agents and the user share: what the editor calls, and nothing else."""
 
 from __future__ import annotations
 
@@ -6,157 +6,153 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import anyio
 from anyio import to_thread
+from msgspec import UNSET
 
-from acp_nvim.editor.bridge import Bridge
-from acp_nvim.editor.comments import Comments
-from acp_nvim.editor.proposed_edits import Proposing
 from acp_nvim.edits.text import Text
-from acp_nvim.protocol.text import clean_text
-from acp_nvim.session.prompts import Prompt
-from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
+from acp_nvim.workspace.agent_files import AgentFiles, Amends, Ask, OnLocation
 from acp_nvim.workspace.commits import Commits
-from acp_nvim.workspace.decisions import Decide
-from acp_nvim.workspace.disk_changes import DiskEdits
-from acp_nvim.workspace.early_look import ANNOUNCED_S, Coming
-from acp_nvim.workspace.file_format import Format
+from acp_nvim.workspace.decisions import ReviewDecisions
+from acp_nvim.workspace.disk_changes import DiskChanges
+from acp_nvim.workspace.early_look import ANNOUNCED_S, EarlyLooks
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.pending_edits import Edits
-from acp_nvim.workspace.persistence import Outliving
-from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.pending_edits import PendingEdits
+from acp_nvim.workspace.persistence import Persistence
+from acp_nvim.workspace.ports import AgentSession, Buffers, FileOptions, View
 from acp_nvim.workspace.rewind import Rewind
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints, prune, targets
-from acp_nvim.workspace.snapshots.snapshots import Snapshots, stamp_of
-from acp_nvim.workspace.tool_call_files import Calling
-from acp_nvim.workspace.turns import Turn
+from acp_nvim.workspace.snapshots.snapshots import Snapshots, signature_of
+from acp_nvim.workspace.tool_call_files import ToolCallFiles
+from acp_nvim.workspace.tracked_file import Holds, NeovimRead, Stored
+from acp_nvim.workspace.turns import Turn, Turns
 
 PATIENCE_S: Final = 0.05
 """How long a prompt waits for the look at the files before it."""
 SLOW_S: Final = 1.0
 """A first look that takes longer than this from the prompt on is told."""
-HEARD: Final = frozenset({"edited", "saved", "leaving"})
-"""Verbs that are taken in at once, before the answers to requests that were sent after them."""
 
-Notice = Callable[[str], None]
+S = TypeVar("S", bound=AgentSession)
 
 
-class Reviewing:
-    """Pending edits, edits on disk, decisions, checkpoints and remarks of all sessions."""
+class Places:
+    """Where this run keeps what outlives it, as far as Lua has told."""
+
+    def __init__(self) -> None:
+        self.data: Path | None = None
+        """`stdpath('data')/acp`."""
+        self.run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+        """The name of this run of Neovim; else of this process."""
+
+    def home(self) -> Path:
+        """The directory of this run's copies."""
+        cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
+        return (self.data or cache / "acp") / "checkpoints" / self.run
+
+
+class Workspace(Generic[S]):
+    """Pending edits, edits on disk, decisions and checkpoints of all sessions."""
 
     def __init__(
         self,
-        bridge: Bridge,
-        push: Callable[..., None],
+        buffers: Buffers,
+        view: View,
         options: Callable[[], FileOptions],
-        sessions: Callable[[], Iterable[Session]],
-        notice: Notice,
+        sessions: Callable[[], Iterable[S]],
+        tasks: Tasks,
+        amends: Callable[[PendingEdits], Amends[S]],
+        ask: Ask[S],
+        on_location: OnLocation[S],
     ) -> None:
-        self.data: Path | None = None
-        """`stdpath('data')/acp`, once Lua has told it."""
-        self.checkpoints = True
-        self._sessions = sessions
-        self.snapshots = Snapshots(self._home, notice)
+        """``amends`` is made for the edits; ``ask`` and ``on_location`` go to `AgentFiles`."""
+        self._places = Places()
+        self._options, self._sessions = options, sessions
+        self._tasks = tasks
+        self._notice = view.notice
+        self.snapshots = Snapshots(self._places.home, view.notice)
         self._made = Checkpoints(self.snapshots)
-        self.edits = Edits(bridge, self._push, options, sessions, self._made)
-        self.decide = Decide(self.edits)
+        turns = Turns(buffers.announce)
+        self.edits = PendingEdits(buffers, view, options, sessions, self._made, turns, self._touch)
+        self.disk = DiskChanges(self.edits, self.snapshots, tasks)
+        self.decisions = ReviewDecisions(self.edits, self.disk.before_use)
         self.commits = Commits(self.edits, self.snapshots, self._by_agent)
-        self.comments = Comments(push)
-        self.proposing = Proposing(self.edits, self.comments)
-        self.disk: DiskEdits
-        self.coming: Coming
-        self.rewind: Rewind
-        self.outliving: Outliving
-        self.run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-        """The name of this run of Neovim, once Lua has told it; else of this process."""
-        self._notice = notice
-        self._pushed = push
+        self.tool_calls = ToolCallFiles(self.disk, self.snapshots, tasks)
+        self.early_looks = EarlyLooks(self.disk, tasks)
+        self.rewind = Rewind(self.edits, self._made, self.disk, self.snapshots)
+        self.persistence = Persistence(self.edits, self.rewind, self.commits, tasks, view.notice)
+        self._amends = amends(self.edits)
+        self.files = AgentFiles(
+            self.edits.tracked,
+            self.edits.buffers,
+            self.edits.bases,
+            options,
+            ask,
+            on_location,
+            self,
+            self._amends,
+        )
         self._pruned = False
         self._open: dict[int, Checkpoint | None] = {}
         """Those of the turns that run, by our number of the session."""
         self._read: dict[str, Text] = {}
-        self._kept: set[str] = set()
-        """Of files that agents have read, those that stores keep."""
+        tasks.start_soon(self.edits.run, self.disk.before_use)
 
-    def start(self, tasks: Tasks) -> None:
-        """The loop runs now."""
-        self._tasks = tasks
-        self.disk = DiskEdits(self.edits, self.snapshots, tasks)
-        self.calling = Calling(self.disk, self.snapshots, tasks)
-        self.coming = Coming(self.disk, tasks)
-        self.rewind = Rewind(self.edits, self._made, self.disk, self.snapshots)
-        self.outliving = Outliving(self.edits, self.rewind, self.commits, tasks, self._notice)
-        tasks.start_soon(self.edits.run)
+    def keep_in(self, data: Path | None) -> None:
+        """``stdpath('data')/acp``, as far as it is known."""
+        self._places.data = data
 
-    def _push(self, *op: Any) -> None:
-        """Show what has changed, and keep it for the process after this one."""
-        self._pushed(*op)
-        self.outliving.touch()
+    def called(self, run: str) -> None:
+        """The name of this run of Neovim."""
+        self._places.run = run
+
+    @property
+    def run(self) -> str:
+        """The name of this run of Neovim; where that is not known, of this process."""
+        return self._places.run
+
+    def _touch(self) -> None:
+        """Something has changed that outlives the process."""
+        self.persistence.touch()
 
     def _by_agent(self, at: int) -> bool:
         """Whether a tool call ran at that time, in nanoseconds; or perhaps, under a host that was
         killed.
         """
-        if at <= self.outliving.cut_until:
+        if at <= self.persistence.cut_until:
             return True
         return any(turn.called(at) for turn in self.disk.turns.ready())
 
-    def _home(self) -> Path:
-        """Where this run keeps its copies."""
-        base = self.data or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "acp"
-        return base / "checkpoints" / self.run
-
     # ---- hooks
 
-    def heard(self, name: str, args: dict[str, Any]) -> None:
-        """One of the verbs `HEARD`."""
-        if name == "edited":
-            self.edits.mirrors.heard(args)
-        elif name == "leaving":
-            self.outliving.leaving()
-        else:
-            self._saved(str(args["path"]), args)
-
-    def _saved(self, path: str, args: dict[str, Any]) -> None:
-        if args.get("stamp"):
-            self.edits.stamps[path] = args["stamp"]
-            (self.edits.coded.add if args.get("coded") else self.edits.coded.discard)(path)
-        if args.get("idle"):
-            self.edits.unseen.add(path)
-        elif "bufnr" in args:
-            text = args.get("lines"), bool(args.get("eol", True))
-            self.edits.saved(path, *text, bool(args.get("unaware")))
-            encoding, bomb, ends = args.get("layout", ["", False, "unix"])
-            layout = Format(encoding or "utf-8", bool(bomb), ends == "dos", ends == "mac")
-            self.edits.layouts.lies(path, self.edits.known.get(path), layout)
-        else:  # a buffer's text, or part of it, in another file
-            self._tasks.start_soon(self.before_write, path)
+    def saved_elsewhere(self, path: str) -> None:
+        """The user saved a buffer's text, or a part of it, in another file."""
+        self._tasks.start_soon(self.disk.before_write, path)
 
     async def looked(self, path: str, shown: Text | None = None) -> str | None:
-        """The user finds a file changed; returns its stamp if the text is the same all the same.
+        """The user finds a file changed; returns its signature if the text is the same after all.
 
         ``shown`` is what Neovim has read of it by itself.
         """
         if shown is not None:
-            self.edits.reads[path] = shown
-        stamp = await to_thread.run_sync(stamp_of, path)
+            self.edits.tracked[path].hear(NeovimRead(shown))
+        signature = await to_thread.run_sync(signature_of, path)
         roots = [root for session in self._sessions() for root in session.roots]
         same = await self.disk.unchanged(path, roots)
-        if self.edits.reads.get(path) is shown:
-            self.edits.reads.pop(path, None)
-        return stamp if same else None
+        if shown is not None and self.edits.state(path).read is shown:
+            self.edits.tracked[path].hear(NeovimRead(None))
+        return signature if same else None
 
     async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor."""
         await self.disk.before_write(path)
 
-    def read(self, path: str, text: Text) -> None:
+    def was_read(self, path: str, text: Text) -> None:
         """An agent at work was given a text: what a file held that no store keeps."""
-        live = self.edits.mirrors.get(path)
-        if path in self.edits.known or path in self._kept or not self.disk.turns.ready():
+        state, live = self.edits.state(path), self.edits.buffers.get(path)
+        if state.disk is not UNSET or state.in_store or not self.disk.turns.ready():
             return
         if live is None or not live.modified:
             self._read[path] = text
@@ -167,50 +163,51 @@ class Reviewing:
         read, self._read = self._read, {}
         loose = set(await self.snapshots.loose(self.disk.turns.roots(), list(read)))
         for path, text in read.items():
-            if path in loose and self.edits.known.setdefault(path, text) is text:
-                live = self.edits.mirrors.get(path)
-                self.edits.layouts.lies(path, text, live.format if live else None)
-        self._kept |= read.keys() - loose
+            file, live = self.edits.tracked[path], self.edits.buffers.get(path)
+            if path not in loose:
+                file.hear(Stored())
+            elif file.state.disk is UNSET:
+                file.hear(Holds(text, live.format if live else None))
 
-    def wrote(
-        self, session: Session, path: str, before: Text | None, after: Text, kind: str
-    ) -> None:
-        """A write through the editor has landed (`OnWrite`)."""
+    def wrote(self, session: S, path: str, before: Text | None, after: Text, kind: str) -> None:
+        """A write through the editor has landed."""
         self._made.touched(path, before)
-        self.edits.wrote(session, path, before, after, self.proposing.agents(session, path))
+        self.edits.wrote(session, path, before, after, self._amends.agents(session, path))
 
-    def prepare(self, session: Session) -> None:
+    def prepare(self, session: S) -> None:
         """A session is made: its files are looked at while its agent starts."""
         if not self.snapshots.looked(session.roots):
             self._tasks.start_soon(self._prepare, session)
 
-    async def _prepare(self, session: Session) -> None:
+    async def _prepare(self, session: S) -> None:
         await self.disk.look(session.roots)
         await self.commits.check(Place(root, root).real for root in session.roots)
 
     async def revived(self, shown: Iterable[str]) -> None:
         """Sessions go on that another process had: see what became of their files meanwhile."""
-        await self.outliving.catch_up(shown)
+        await self.persistence.catch_up(shown)
         if self.edits.ledger.files():
             for session in self._sessions():
                 await self._prepare(session)
 
-    def turn_comes(self, session: Session) -> None:
+    def turn_comes(self, session: S) -> None:
         """A prompt waits until its session is open."""
-        self.coming.expect(session)
+        self.early_looks.expect(session)
 
-    async def turn_began(self, session: Session, prompt: Prompt) -> None:
-        """A prompt is about to be sent: what files hold now is what they held before it."""
+    async def turn_began(self, session: S, prompt: object, label: str) -> None:
+        """A prompt is about to be sent: what files hold now is what they held before it. The same
+        prompt may go out once more.
+        """
         n = self.rewind.number(session, prompt)
-        label = clean_text(prompt.text)
-        kept = await self.rewind.keep(session, n, label) if self.checkpoints else None
+        wanted = self._options().checkpoints
+        kept = await self.rewind.keep(session, n, label) if wanted else None
         self._open[session.n] = kept
-        self.outliving.touch()
+        self.persistence.touch()
         turn = self.disk.enter(session)
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
-        await self.disk.remember(turn)  # all that he saved before that has been told by now
-        looked = self.coming.take(session)
+        await self.disk.remember(turn)  # all that they saved before that has been told by now
+        looked = self.early_looks.take(session)
         if looked:
             self._looked(turn, kept)
         else:
@@ -241,7 +238,7 @@ class Reviewing:
         if not self.snapshots.looked(turn.roots):
             self._tasks.start_soon(self._tell_if_slow, turn)
         try:
-            if not await self.coming.wait(session):
+            if not await self.early_looks.wait(session):
                 await self.disk.begin(turn)
         finally:
             turn.ready.set()
@@ -250,23 +247,23 @@ class Reviewing:
         late, turn.late = turn.late, []
         if kept is not None:
             kept.late.update(targets(late))
-            self.outliving.touch()
+            self.persistence.touch()
 
     def _looked(self, turn: Turn, kept: Checkpoint | None) -> None:
         """What the files were before the prompt is known."""
         turn.ready.set()
-        self.disk.before.done(turn)
+        self.disk.turn_starts.done(turn)
         if kept is not None:
             self.rewind.complete(kept, turn.session)
-            self.outliving.touch()
+            self.persistence.touch()
         self._tasks.start_soon(self._tidy, turn.session)
 
-    async def _tidy(self, session: Session) -> None:
+    async def _tidy(self, session: AgentSession) -> None:
         """What no prompt waits for."""
         await self.commits.check(Place(root, root).real for root in session.roots)
         if not self._pruned:
             self._pruned = True
-            home = self._home()
+            home = self._places.home()
             await to_thread.run_sync(prune, home.parent, home)
 
     async def _tell_if_slow(self, turn: Turn) -> None:
@@ -278,25 +275,25 @@ class Reviewing:
             "on disk before that is done is reviewed where a tool call has named it"
         )
 
-    async def turn_ended(self, session: Session) -> None:
+    async def turn_ended(self, session: S) -> None:
         """The agent has answered the prompt, or is gone."""
         turn = self.disk.turns.get(session)
         if turn is not None:
             turn.answered()  # the user may know of the end before the next line is done
-        await self.proposing.ended(session)
+        await self._amends.ended(session)
         await self._briefly(self._end, session, self._open.pop(session.n, None))
 
-    async def _end(self, session: Session, kept: Checkpoint | None) -> None:
+    async def _end(self, session: S, kept: Checkpoint | None) -> None:
         try:
             await self.disk.end(session)
             if kept is not None:
                 kept.ends.append(time.time())
-                self.outliving.touch()
+                self.persistence.touch()
             await self.commits.check(Place(root, root).real for root in session.roots)
         finally:
             self.disk.leave(session)
 
-    async def refresh(self, sessions: Iterable[Session]) -> None:
+    async def refresh(self, sessions: Iterable[S]) -> None:
         """Files may have changed while nobody looked: commits, edits by other programs."""
         roots = {Place(root, root).real for session in sessions for root in session.roots}
         await self.commits.check(sorted(roots))
@@ -305,6 +302,6 @@ class Reviewing:
     async def sync_all(self) -> None:
         """Bring all entries up to date with their files."""
         for entry in self.edits.ledger.files():
-            await self.edits.look(entry.path)
+            await self.disk.before_use(entry.path)
             async with self.edits.alone(entry.path):
                 await self.edits.sync(entry.path)

@@ -14,7 +14,7 @@ from acp_nvim.editor.buffers import EOL, GONE, MODIFIED, NEW, NO_BYTES
 from acp_nvim.edits.hunks import Hunk, apply
 from acp_nvim.edits.text import EMPTY, Text, from_lines
 from acp_nvim.workspace.file_format import decode
-from acp_nvim.workspace.snapshots.snapshots import stamp_of
+from acp_nvim.workspace.snapshots.snapshots import signature_of
 
 LEFT_OUT = ("turns", "lay", "looked")
 """What matters to nobody here."""
@@ -31,7 +31,7 @@ class Buffer:
         self.tick = 2
         self.modified = False
         self.is_new = text is None
-        self.stamp = stamp_of(path)
+        self.stamp = signature_of(path)
         """The file's when buffer and file were last made equal."""
         self.parted = False
         self.states = [(self.text, False)]
@@ -99,7 +99,7 @@ class FakeNeovim:
         return ["done", "", due, self._snapshot(buffer, False, 0), buffer.stamp if due else None]
 
     def _check(self, buffer: Buffer) -> str:
-        now = stamp_of(buffer.path)
+        now = signature_of(buffer.path)
         if not buffer.modified:
             return "" if now == buffer.stamp else "moved"
         buffer.parted = buffer.parted or (now is not None and now != buffer.stamp)
@@ -127,7 +127,7 @@ class FakeNeovim:
     ) -> list[Any]:
         """What became of a file, into its buffer."""
         buffer = self._numbered(bufnr)
-        if buffer is None or buffer.tick != tick or stamp_of(buffer.path) != stamp:
+        if buffer is None or buffer.tick != tick or signature_of(buffer.path) != stamp:
             return ["moved"]
         self._edit(buffer, rows, want)
         buffer.modified, buffer.parted, buffer.is_new = want["modified"], False, False
@@ -232,7 +232,7 @@ class FakeNeovim:
         """Read a clean buffer's file again; the flags of one that has none."""
         if buffer.modified:
             return 0
-        now = stamp_of(buffer.path)
+        now = signature_of(buffer.path)
         if now is None:
             buffer.stamp = None
             return GONE | (NEW if buffer.is_new else 0)
@@ -260,7 +260,7 @@ class FakeNeovim:
         file = Path(buffer.path)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(str(buffer.text), newline="")
-        buffer.stamp, buffer.modified, buffer.is_new = stamp_of(buffer.path), False, False
+        buffer.stamp, buffer.modified, buffer.is_new = signature_of(buffer.path), False, False
 
     def _flush(self, buffer: Buffer, undone: bool = False) -> None:
         if buffer.watched is None:

@@ -74,7 +74,7 @@ def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None
     session, texts = _asked_in(host, decision), args.get("amended")
     its = args.get("proposal", decision.id) == decision.id
     if session is not None and isinstance(texts, dict) and its and option.kind.startswith("allow"):
-        host.review.proposing.amended(session, decision, texts)
+        host.proposed.amended(session, decision, texts)
     decision.resolve(Outcome("selected", option))
 
 
@@ -91,7 +91,7 @@ async def propose(host: Host, decision_id: str) -> None:
     if decision is None or session is None:
         host.echo("warn", f"no pending permission {decision_id}")
         return
-    found = await host.review.proposing.show(session, decision)
+    found = await host.proposed.show(session, decision)
     if decision.outcome is not None:
         return
     for proposal in found:

@@ -25,7 +25,7 @@ MOST: Final = 20
 def _real(host: Host, args: Args) -> str:
     """The file that is meant; one that is pending is meant also where its path is a link by now."""
     path = str(args["path"])
-    return path if host.review.edits.ledger.get(path) else os.path.realpath(path)
+    return path if host.workspace.edits.ledger.get(path) else os.path.realpath(path)
 
 
 def _say(host: Host, notes: list[str]) -> None:
@@ -45,13 +45,13 @@ def _session(host: Host, args: Args) -> int | None:
 @verb("saved")
 @verb("leaving")
 def heard(host: Host, args: Args) -> None:
-    """Taken in by `Reviewing.heard` as they arrive."""
+    """Taken in by `buffer_events` as they arrive."""
 
 
 @verb("opened")
 async def opened(host: Host, args: Args) -> None:
     """A buffer shows a file with pending edits: watch it and show them."""
-    edits = host.review.edits
+    edits = host.workspace.edits
     async with edits.alone(str(args["path"])):
         await edits.sync(str(args["path"]))
     edits.show(str(args["path"]))
@@ -63,7 +63,7 @@ async def disk_changed(host: Host, args: Args) -> None:
     path, same, lines = str(args["path"]), None, args.get("lines")
     shown = None if lines is None else clean(Text(tuple(lines), bool(args["eol"])))
     try:
-        same = await host.review.looked(path, shown)
+        same = await host.workspace.looked(path, shown)
     finally:
         await host.bridge.call("acp.buffers.disk_changes", "looked", path, same)
 
@@ -71,7 +71,7 @@ async def disk_changed(host: Host, args: Args) -> None:
 @verb("refresh")
 async def refresh(host: Host, args: Args) -> None:
     """Neovim got the focus back, a command has run, a file was saved."""
-    await host.review.refresh([c.session for c in host.conversations.values()])
+    await host.workspace.refresh([c.session for c in host.conversations.values()])
 
 
 # -- decisions ------------------------------------------------------------------------------------
@@ -90,20 +90,22 @@ async def reject(host: Host, args: Args) -> None:
 
 
 async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
-    review = host.review
+    review = host.workspace
     scope = args.get("scope", "hunk")
     if scope == "hunk":
-        notes = await review.decide.hunk(verdict, _real(host, args), int(args.get("line", 1)) - 1)
+        notes = await review.decisions.hunk(
+            verdict, _real(host, args), int(args.get("line", 1)) - 1
+        )
     else:
         entries = _meant(host, args)
-        notes = await review.decide.files(verdict, entries) or [_decided(verdict, entries)]
+        notes = await review.decisions.files(verdict, entries) or [_decided(verdict, entries)]
         host.screen.push("next_hunk", *(review.edits.next_hunk(str(args.get("path", "")), 0) or ()))
     _say(host, notes)
 
 
 def _meant(host: Host, args: Args) -> Sequence[Pending]:
     """The file of that path, or all of the session."""
-    edits = host.review.edits
+    edits = host.workspace.edits
     if args["scope"] != "file":
         return edits.files(_session(host, args))
     entry = edits.ledger.get(_real(host, args))
@@ -121,9 +123,11 @@ def _decided(verdict: Verdict, entries: Sequence[Pending]) -> str:
 @verb("unreject")
 async def unreject(host: Host, args: Args) -> None:
     """Take the last reject back."""
-    paths = host.review.edits.ledger.unreject_paths()
+    paths = host.workspace.edits.ledger.unreject_paths()
     names = ", ".join(Path(path).name for path in paths)
-    _say(host, await host.review.decide.unreject() or [f"the last reject is undone in {names}"])
+    _say(
+        host, await host.workspace.decisions.unreject() or [f"the last reject is undone in {names}"]
+    )
 
 
 @verb("base_written")
@@ -131,8 +135,8 @@ def base_written(host: Host, args: Args) -> None:
     """The user wrote the base side of the review: what equals the live text is accepted."""
     path = _real(host, args)
     text = clean(Text(tuple(args.get("lines") or [""]), bool(args.get("eol", True))))
-    host.review.edits.ledger.rebased(path, text)
-    host.review.edits.changed(path)
+    host.workspace.edits.ledger.rebased(path, text)
+    host.workspace.edits.changed(path)
 
 
 # -- seeing ---------------------------------------------------------------------------------------
@@ -163,15 +167,15 @@ async def review(host: Host, args: Args) -> None:
         await decide.propose_oldest(host)
         return
     found.sort(key=lambda entry: entry.path != wanted)
-    mirrors = host.review.edits.mirrors
-    files = [review_view.review(entry, mirrors.get(entry.path) is not None) for entry in found]
+    buffers = host.workspace.edits.buffers
+    files = [review_view.review(entry, buffers.get(entry.path) is not None) for entry in found]
     host.screen.push("review", files)
 
 
 async def _fresh(host: Host) -> list[Pending]:
     """All entries, as files and buffers are now."""
-    ledger = host.review.edits.ledger
-    await host.review.sync_all()
+    ledger = host.workspace.edits.ledger
+    await host.workspace.sync_all()
     return ledger.files()
 
 
@@ -181,8 +185,8 @@ def comment(host: Host, args: Args) -> None:
     prompt, also with one that is sent at once.
     """
     path = _real(host, args)
-    made = understood(args, path, host.review.edits.ledger.get(path))
-    host.review.comments.add(made)
+    made = understood(args, path, host.workspace.edits.ledger.get(path))
+    host.comments.add(made)
     conversation = host.conversation(_session(host, args))
     if conversation is not None:
         conversation.session.aside("info", f"remark on {made.place}: {made.text}")
@@ -197,7 +201,7 @@ def comment(host: Host, args: Args) -> None:
 async def checkpoints(host: Host, args: Args) -> None:
     """What is kept of the current session, with what changed since."""
     session = _whose(host, args)
-    if session is not None and not host.review.checkpoints:
+    if session is not None and not host.file_options.checkpoints:
         host.echo("info", "the option `checkpoints` is off")
     elif session is not None:
         await _show_checkpoints(host, session)
@@ -213,7 +217,7 @@ def _whose(host: Host, args: Args) -> Session | None:
 
 
 async def _show_checkpoints(host: Host, session: Session) -> None:
-    lines = await host.review.rewind.listed(session)
+    lines = await host.workspace.rewind.listed(session)
     host.screen.push("show", f"acp://checkpoints/{session.n}", "acpcheckpoints", lines)
 
 
@@ -223,7 +227,7 @@ async def changes(host: Host, args: Args) -> None:
     session = _whose(host, args)
     if session is not None:
         n = int(args["n"])
-        lines = await host.review.rewind.changes(session, n)
+        lines = await host.workspace.rewind.changes(session, n)
         host.screen.push("show", f"acp://changes/{session.n}/{n}", "diff", lines)
 
 
@@ -237,7 +241,7 @@ async def restore(host: Host, args: Args) -> None:
     if session is None:
         return
     wanted: Any = args.get("n")
-    rewind, every = host.review.rewind, bool(args.get("every"))
+    rewind, every = host.workspace.rewind, bool(args.get("every"))
 
     async def ask(question: str, answers: Sequence[str]) -> int | None:
         return await host.choose(question, answers, "restore")

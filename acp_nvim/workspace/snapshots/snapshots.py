@@ -392,7 +392,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def stamp_of(path: str) -> str | None:
+def signature_of(path: str) -> str | None:
     """A file's state as `acp.save`.stamp in Lua has it; None where there is none."""
     try:
         info = os.stat(path)  # noqa: PTH116
@@ -402,12 +402,12 @@ def stamp_of(path: str) -> str | None:
     return f"{seconds}.{rest}.{info.st_size}.{info.st_ino}"
 
 
-def read_stamped(path: str) -> tuple[bytes | None, str | None]:
+def read_signed(path: str) -> tuple[bytes | None, str | None]:
     """The bytes and the stamp that the file had before they were read; OSError like `read`.
 
     Whoever acts on the bytes compares the stamp once more: a file may be read while it is written.
     """
-    stamp = stamp_of(path)
+    stamp = signature_of(path)
     return read(path), stamp
 
 

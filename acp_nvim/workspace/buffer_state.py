@@ -1,0 +1,152 @@
+"""What is known of one file's buffer, and what becomes of that by what Neovim tells.
+
+Neovim tells of each change of a watched buffer by its region (`acp.buffers.watch`). What cannot be
+told from regions has to be read again. Everything here is a pure function of values.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from acp_nvim.edits.text import Text
+from acp_nvim.workspace.file_format import clean
+from acp_nvim.workspace.ports import BufferEdit, BufferText, Closed
+
+
+class Saving(msgspec.Struct, frozen=True):
+    """What a save made of the last write: the text as asked for, and as it was saved."""
+
+    asked: Text
+    found: Text
+    saved: bool
+
+
+class BufferState(msgspec.Struct, frozen=True):
+    """What is known of a buffer."""
+
+    text: BufferText | None = None
+    """The loaded buffer as it was heard of last; None: there is none, or it is not known."""
+    is_stale: bool = False
+    """It has changed in a way that only reading it can tell."""
+    is_undone: bool = False
+    """That change was an undo or a redo, and nothing else."""
+    is_reread: bool = False
+    """Neovim has read the file again."""
+    missed: tuple[int, int] | None = None
+    """Buffer and changedtick of what was heard while its text was on its way."""
+    saving: Saving | None = None
+    """The last write through the editor; whoever uses it takes it out."""
+
+
+# -- what a listener hears of ---------------------------------------------------------------------
+
+
+class Typed(msgspec.Struct, frozen=True):
+    """The user changed the buffer to this text, by undo or redo (`undone`) or otherwise."""
+
+    after: Text
+    undone: bool = False
+
+
+class Reread(msgspec.Struct, frozen=True):
+    """Neovim has read the file again, or an undo has brought back what it read."""
+
+    before: Text
+    after: Text
+    undone: bool = False
+
+
+class Left(msgspec.Struct, frozen=True):
+    """Neovim has parted from the buffer's text (None: not known), and maybe from what was not
+    saved of it.
+    """
+
+    before: Text | None
+    unsaved: bool
+
+
+class Lost(msgspec.Struct, frozen=True):
+    """What became of the buffer is not known: it has to be read, or is gone."""
+
+
+News = Typed | Reread | Left | Lost
+
+
+def found(
+    state: BufferState, live: BufferText | Closed
+) -> tuple[BufferState, BufferText | Closed, list[News]]:
+    """The buffer was read. Returns what it is now: what was heard between Neovim's answer and this
+    is newer than the answer.
+    """
+    known = state.text
+    if known is not None and isinstance(live, BufferText) and _is_newer(known, live):
+        return state, known, []
+    after = BufferState(saving=state.saving)
+    if isinstance(live, Closed):
+        return after, live, []
+    news: list[News] = []
+    bufnr, tick = state.missed or (0, 0)
+    if bufnr == live.bufnr and tick > live.tick:
+        after = msgspec.structs.replace(after, is_stale=True)
+        news.append(Lost())
+    if known is not None and known.text != live.text:
+        if state.is_reread:
+            news.append(Reread(known.text, live.text, state.is_undone))
+        else:
+            news.append(Typed(live.text, state.is_undone))
+    return msgspec.structs.replace(after, text=live), live, news
+
+
+def heard(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]]:
+    """The editor tells of a change."""
+    known = state.text
+    if edit.detached:
+        if known is None or known.bufnr != edit.bufnr:
+            return state, []
+        left = Left(None if state.is_stale else known.text, edit.unsaved)
+        return msgspec.structs.replace(state, text=None), [left, Lost()]
+    if known is None or known.bufnr != edit.bufnr:
+        return msgspec.structs.replace(state, missed=(edit.bufnr, edit.tick)), [Lost()]
+    if edit.reloaded:
+        return _lost(msgspec.structs.replace(state, is_reread=True), edit.undone)
+    if known.tick >= edit.tick:
+        return state, []
+    if known.tick != edit.base:
+        return _lost(state, edit.undone)
+    text = _patched(known, edit)
+    return msgspec.structs.replace(state, text=text), [Typed(text.text, edit.undone)]
+
+
+def ended(state: BufferState, eol: bool) -> BufferState:
+    """A save has given the text this end; the same state where it has it."""
+    live = state.text
+    if live is None or live.text.eol == eol:
+        return state
+    raw, text = Text(live.raw.lines, eol), Text(live.text.lines, eol)
+    text = raw if live.raw is live.text else text
+    return msgspec.structs.replace(state, text=msgspec.structs.replace(live, raw=raw, text=text))
+
+
+def _lost(state: BufferState, undone: bool) -> tuple[BufferState, list[News]]:
+    """The text has to be read. It is one of an undo if nothing else has happened to it."""
+    alone = undone and not state.is_stale
+    return msgspec.structs.replace(state, is_stale=True, is_undone=alone), [Lost()]
+
+
+def _is_newer(known: BufferText, live: BufferText) -> bool:
+    return known.bufnr == live.bufnr and known.tick > live.tick
+
+
+def _patched(known: BufferText, edit: BufferEdit) -> BufferText:
+    region = Text(tuple(edit.lines), edit.eol)
+    shown = clean(region)
+
+    def put(text: Text, lines: tuple[str, ...]) -> Text:
+        return Text((*text.lines[: edit.first], *lines, *text.lines[edit.last :]), edit.eol)
+
+    raw = put(known.raw, region.lines)
+    same = known.raw is known.text and shown is region
+    text = raw if same else put(known.text, shown.lines)
+    return msgspec.structs.replace(
+        known, tick=edit.tick, raw=raw, text=text, modified=edit.modified
+    )

@@ -1,0 +1,374 @@
+"""All that is known of one file which agents and the user share, and its locks.
+
+`FileState` is what is known of the file on disk, `BufferState` of its buffer. Both are values:
+`file_after` and `buffer_after` tell what an event makes of them, and nothing else changes them.
+`TrackedFile` holds the present values of one path.
+
+Locks, in the order in which they are taken (whoever holds one takes none of those before it):
+
+1. `TrackedFile.writers`: one agent's write after the other, in the order in which they came.
+2. The look (`DiskChanges`): one look at files on disk at a time.
+3. Decisions (`PendingEdits.alone`): one decision at a time is carried out.
+4. `TrackedFile.lock`: one writer of this file, be it an agent, a look or a decision. Those of
+   several files are taken in the order of their paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import anyio
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from acp_nvim.edits.text import Text
+from acp_nvim.workspace.buffer_state import BufferState
+from acp_nvim.workspace.file_format import Format, in_bytes, shows_cr
+from acp_nvim.workspace.nofollow import Rights
+from acp_nvim.workspace.ports import AgentSession
+
+SPARE: Final = 64
+"""Files of which nothing is known any more that are kept before they are dropped."""
+
+Special = tuple[int, bytes]
+"""The mode of a link or a FIFO, and where the link points to."""
+
+
+class Late(msgspec.Struct, frozen=True):
+    """A change that could not be brought to the file's buffer yet."""
+
+    session: AgentSession
+    at: int
+    """When it was made, in nanoseconds."""
+
+
+class FileState(msgspec.Struct, frozen=True):
+    """What is known of a file on disk."""
+
+    disk: Text | UnsetType | None = UNSET
+    """What it holds by the hand of the user or the editor since the last look; None: no file."""
+    disk_format: Format | None = None
+    """How it holds that text."""
+    compared: str | UnsetType | None = UNSET
+    """The file's signature when it was last found to hold just that."""
+    saved: str | None = None
+    """The file's signature after the user's last save: what it holds then is theirs."""
+    saved_other_bytes: bool = False
+    """The bytes of that save do not tell the text: another encoding, a part of a buffer."""
+    saved_idle: bool = False
+    """The user saved it while no agent was at work, since the last prompt."""
+    read: Text | None = None
+    """What Neovim has read of it by itself, at which nobody has looked since."""
+    unsettled: bool = False
+    """Neovim has read it again: an agent's change may be in it."""
+    looked: tuple[int, str | None] | None = None
+    """The round of turns and the signature in which it was last looked at by name."""
+    common: Text | UnsetType | None = UNSET
+    """What buffer and file had in common before they came to be in conflict."""
+    late: Late | None = None
+    agent_changes: int = 0
+    """How often agents have changed it."""
+    user_format: Format | None = None
+    """How the file lay when something came to be pending in it last."""
+    agent_format: Format | None = None
+    """How an agent has laid it, where that is otherwise."""
+    rights: Rights | None = None
+    """Of a file that is gone: when it comes back, it has them again."""
+    gave_way: Special | None = None
+    """What stood in its place and gave way when it came back."""
+    in_store: bool = False
+    """A store of snapshots keeps what it holds."""
+
+    def disk_bytes(self) -> bytes | None:
+        """The bytes of `disk`, as far as the format is known; None where there is no file."""
+        return in_bytes(self.disk, self.disk_format) if isinstance(self.disk, Text) else None
+
+    def holds(self, data: bytes | None) -> bool:
+        """Whether these bytes are `disk`. A BOM and the CR of line ends may be characters of the
+        text, as it was written: then none is added.
+        """
+        if self.disk is UNSET:
+            return False
+        if not isinstance(self.disk, Text) or data is None:
+            return self.disk is None and data is None
+        plain = self.disk.lines[0].startswith("\ufeff") or shows_cr(self.disk)
+        return data in (self.disk_bytes(), in_bytes(self.disk, None) if plain else None)
+
+
+# -- what happens to files: an event's fields are those of the state that it sets -----------------
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """The user saved the buffer. ``disk`` is None where the text is not known here."""
+
+    disk: Text | None
+    disk_format: Format
+
+
+class SaveSigned(msgspec.Struct, frozen=True):
+    """The signature that a save of the user's has given the file."""
+
+    saved: str
+    saved_other_bytes: bool
+
+
+class SavedIdle(msgspec.Struct, frozen=True):
+    """The user saved it while no agent was at work; False: that has been looked at."""
+
+    saved_idle: bool = True
+
+
+class Holds(msgspec.Struct, frozen=True):
+    """The file was found to hold this text, or a write of ours has made it so."""
+
+    disk: Text | None
+    disk_format: Format | None
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """The file with this signature has been compared with what is known."""
+
+    compared: str | None
+
+
+class Forgotten(msgspec.Struct, frozen=True):
+    """What the file holds is not known any more: the store has it."""
+
+    disk: UnsetType = UNSET
+    disk_format: None = None
+    compared: UnsetType = UNSET
+
+
+class PutOff(msgspec.Struct, frozen=True):
+    """A change could not be brought to the buffer: the file counts as unseen until it can."""
+
+    disk: Text | None
+    disk_format: Format | None
+    late: Late
+
+
+class CaughtUp(msgspec.Struct, frozen=True):
+    """A change that was late is made, or is none any more."""
+
+    late: None = None
+
+
+class Looked(msgspec.Struct, frozen=True):
+    """The file was looked at by name."""
+
+    looked: tuple[int, str | None]
+
+
+class AgentChanged(msgspec.Struct, frozen=True):
+    """A change of an agent's has been told."""
+
+
+class NeovimRead(msgspec.Struct, frozen=True):
+    """Neovim has read this text by itself; None: that has been taken up."""
+
+    read: Text | None
+
+
+class Unsettled(msgspec.Struct, frozen=True):
+    """Whose doing the present text is has to be found out, or has been."""
+
+    unsettled: bool
+
+
+class Parted(msgspec.Struct, frozen=True):
+    """Buffer and file are in conflict since they had this text in common."""
+
+    common: Text | None
+
+
+class Rejoined(msgspec.Struct, frozen=True):
+    """They are one text again."""
+
+    common: UnsetType = UNSET
+
+
+class LayBefore(msgspec.Struct, frozen=True):
+    """Something comes to be pending in the file, which lay so; None: not known."""
+
+    user_format: Format | None
+
+
+class AgentLaid(msgspec.Struct, frozen=True):
+    """An agent has given the file another format."""
+
+    agent_format: Format
+
+
+class Removed(msgspec.Struct, frozen=True):
+    """The file is gone; it had these rights (None: those of any new file)."""
+
+    rights: Rights | None
+
+
+class GaveWay(msgspec.Struct, frozen=True):
+    """What stood in its place gave way, or has come back (None)."""
+
+    gave_way: Special | None
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A store keeps what the file holds."""
+
+    in_store: bool = True
+
+
+FileEvent = (
+    Saved
+    | SaveSigned
+    | SavedIdle
+    | Holds
+    | Compared
+    | Forgotten
+    | PutOff
+    | CaughtUp
+    | Looked
+    | AgentChanged
+    | NeovimRead
+    | Unsettled
+    | Parted
+    | Rejoined
+    | LayBefore
+    | AgentLaid
+    | Removed
+    | GaveWay
+    | Stored
+)
+
+
+def file_after(state: FileState, event: FileEvent) -> FileState:
+    """What is known of a file after an event."""
+    match event:
+        case AgentChanged():
+            return _changed(state, agent_changes=state.agent_changes + 1)
+        case LayBefore(None):
+            return state
+        case Saved(None):  # its text is on its way here: with this signature it is the user's
+            return _changed(file_after(state, Forgotten()), saved_other_bytes=True)
+        case Saved(text, layout):
+            return _changed(_holding(state, text, layout), common=UNSET)
+        case Holds(text, layout):
+            return _holding(state, text, layout)
+        case PutOff(before, layout, late):
+            return _changed(_holding(state, before, layout), late=late, compared=UNSET)
+        case _:
+            return _changed(
+                state, **{name: getattr(event, name) for name in event.__struct_fields__}
+            )
+
+
+def _holding(state: FileState, text: Text | None, layout: Format | None) -> FileState:
+    same = state.disk is not UNSET and state.disk == text
+    compared = state.compared if same and layout == state.disk_format else UNSET
+    known = None if text is None else layout
+    return _changed(state, disk=text, disk_format=known, compared=compared)
+
+
+def _changed(state: FileState, **fields: object) -> FileState:
+    return msgspec.structs.replace(state, **fields)
+
+
+# -- the files ------------------------------------------------------------------------------------
+
+
+class TrackedFile:
+    """One file, by its real path."""
+
+    __slots__ = ("_waiting", "buffer", "lock", "path", "state", "writers")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.state = FileState()
+        self.buffer = BufferState()
+        self.writers = anyio.Lock()
+        self.lock = anyio.Lock()
+        self._waiting = 0
+
+    def hear(self, event: FileEvent) -> None:
+        """Something has happened to the file."""
+        self.state = file_after(self.state, event)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether somebody holds one of its locks, or waits for one."""
+        return self._waiting > 0
+
+    @property
+    def is_written(self) -> bool:
+        """Whether an agent's write is under way, or waits."""
+        return self.writers.locked()
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """Be the only writer of this file (`lock`)."""
+        async with self._held(self.lock):
+            yield
+
+    @asynccontextmanager
+    async def in_line(self) -> AsyncIterator[None]:
+        """Write after all agents' writes that came before (`writers`)."""
+        async with self._held(self.writers):
+            yield
+
+    @asynccontextmanager
+    async def _held(self, lock: anyio.Lock) -> AsyncIterator[None]:
+        self._waiting += 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._waiting -= 1
+
+
+class TrackedFiles:
+    """All files of which anything is known, by real path."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, TrackedFile] = {}
+        self._limit = SPARE
+
+    def __getitem__(self, path: str) -> TrackedFile:
+        """The file, also one of which nothing is known."""
+        found = self._files.get(path)
+        if found is None:
+            if len(self._files) >= self._limit:
+                self._drop_spare()
+            found = self._files[path] = TrackedFile(path)
+        return found
+
+    def __iter__(self) -> Iterator[TrackedFile]:
+        return iter(list(self._files.values()))
+
+    def state(self, path: str) -> FileState:
+        """What is known of a file; nothing is kept for asking."""
+        found = self._files.get(path)
+        return found.state if found is not None else NOTHING
+
+    def buffer(self, path: str) -> BufferState:
+        """What is known of a file's buffer; nothing is kept for asking."""
+        found = self._files.get(path)
+        return found.buffer if found is not None else NO_BUFFER
+
+    def is_busy(self, path: str) -> bool:
+        """Whether somebody holds a lock of the file."""
+        found = self._files.get(path)
+        return found is not None and found.is_busy
+
+    def _drop_spare(self) -> None:
+        """Forget files of which nothing is known any more."""
+        self._files = {
+            path: file
+            for path, file in self._files.items()
+            if file.is_busy or file.state != NOTHING or file.buffer != NO_BUFFER
+        }
+        self._limit = 2 * len(self._files) + SPARE
+
+
+NOTHING: Final = FileState()
+NO_BUFFER: Final = BufferState()
