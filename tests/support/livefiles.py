@@ -9,12 +9,13 @@ from typing import Any
 import anyio
 import pytest
 
-from acp_nvim.editor.buffers import Buffers
-from acp_nvim.edits.text import Text
+from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.workspace.agent_files import FileOptions, Files, FileSession
+from acp_nvim.workspace.agent_files import FileSession
 from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.ports import FileOptions
+from tests.support.agent_files import Recorder, requests
 from tests.support.editor import Editor
 
 CALL = "local m, f = ... return require(m)[f](select(3, ...))"
@@ -52,13 +53,14 @@ class Live:
         self.answer = True
         self.asked: list[tuple[str, str, str]] = []
         self.locations: list[tuple[str, int | None]] = []
-        self.writes: list[tuple[str, Text | None, Text, str]] = []
-        self.files = Files(
-            Buffers(self.bridge),
+        recorder = Recorder()
+        self.writes = recorder.written
+        self.files: Any = requests(
+            NvimBuffers(self.bridge),
             self.options,
             self._ask,
             lambda _session, path, line: self.locations.append((path, line)),
-            lambda _session, *written: self.writes.append(written),
+            recorder,
         )
         self.session = Session(str(editor.work))
 
@@ -78,11 +80,12 @@ class Live:
 
     async def aread(self, name: str | Path, line: int | None, limit: int | None) -> str:
         params = schema.ReadTextFileRequest(self.session.id, self.path(name), line, limit)
-        return (await self.files.read(self.session, params)).content
+        content: str = (await self.files.read(self.session, params)).content
+        return content
 
     async def awrite(self, name: str | Path, content: str) -> None:
         params = schema.WriteTextFileRequest(self.session.id, self.path(name), content)
-        await self.files.write(self.session, params)
+        await self.files.write(self.session, params, lambda _: None)
 
     def refused(self, act: Callable[..., Any], *args: Any) -> RequestError:
         """The refusal of a read or write; its data names the path and the message is one line."""

@@ -23,21 +23,23 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from acp_nvim.editor.bridge import Bridge
+from acp_nvim.editor.buffer_events import on_buffer_event
+from acp_nvim.editor.buffers import NvimBuffers
+from acp_nvim.editor.review_view import ReviewView
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
-from acp_nvim.protocol import schema
-from acp_nvim.protocol.errors import RequestError
-from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.workspace.agent_files import FileOptions, Files
 from acp_nvim.workspace.decisions import Verdict
-from acp_nvim.workspace.workspace import Reviewing
+from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.refusals import Refusal
+from acp_nvim.workspace.workspace import Workspace
+from tests.support.agent_files import Recorder
 from tests.support.fake_neovim import FakeNeovim
 
 STEPS = 30
@@ -88,23 +90,21 @@ class History:
         for session in self.sessions:
             session.id, session.status = f"s{session.n}", "idle"
         self.options = FileOptions(outside="deny")
-        self.review = Reviewing(
-            _bridge(bridge), lambda *_: None, lambda: self.options, lambda: self.sessions, print
-        )
-        self.review.data = root / "data"
-        self.review.start(tasks)
-        self.files = Files(
-            self.review.edits.mirrors,
-            self.options,
+        view = ReviewView(lambda *_: None, print, lambda n: self.sessions[n - 1])
+        recorder = Recorder()
+        self.review: Workspace[Session] = Workspace(
+            NvimBuffers(bridge),
+            view,
+            lambda: self.options,
+            lambda: self.sessions,
+            tasks,
+            lambda _: recorder,
             _yes,
             lambda *_: None,
-            self.review.wrote,
-            self.review.edits.seen,
         )
-        self.review.edits.exclusive = self.files.turn
-        self.files.look_first = self.review.before_write
-        self.files.on_read = self.review.read
-        self.neovim.tell = self.review.heard
+        self.review.keep_in(root / "data")
+        self.files = self.review.files
+        self.neovim.tell = partial(on_buffer_event, self.review)
         self.paths = [str(self.work / name) for name in ("a", "b", "d/c", "new", "deep/er/new")]
         self.minds = {(s.id, path): Mind() for s in self.sessions for path in self.paths}
         for path in self.paths[:3]:
@@ -196,13 +196,12 @@ class History:
     # ---- agents
 
     async def ask_read(self, session: Session, path: str) -> str:
-        """The answer to a read; RequestError."""
-        params = schema.ReadTextFileRequest(session.id, path)
-        return (await self.files.read(session, params)).content
+        """The answer to a read; Refusal."""
+        return await self.files.read(session, path)
 
     async def ask_write(self, session: Session, path: str, text: Text) -> None:
-        """A write is answered with success; RequestError."""
-        await self.files.write(session, schema.WriteTextFileRequest(session.id, path, str(text)))
+        """A write is answered with success; Refusal."""
+        await self.files.write(session, path, str(text))
 
     async def read(self, session: Session, path: str) -> bool:
         """The agent reads the file; whether it is there."""
@@ -212,8 +211,8 @@ class History:
         reason, content = "", ""
         try:
             content = await self.ask_read(session, path)
-        except RequestError as error:
-            reason = error.data["reason"]
+        except Refusal as error:
+            reason = error.reason
         if reason:
             assert (live, reason) == (None, "missing")
             return False
@@ -250,17 +249,17 @@ class History:
         buffer = self.neovim.buffers.get(path)
         modified = buffer is not None and buffer.modified
         self.note(session.id, "writes", path, list(text.lines))
-        refused: RequestError | None = None
+        refused: Refusal | None = None
         try:
             await self.ask_write(session, path, text)
-        except RequestError as error:
+        except Refusal as error:
             refused = error
         if refused is not None:
-            self.note("refused", refused.message)
-            assert refused.data["reason"] == "conflict", refused.message
+            self.note("refused", str(refused))
+            assert refused.reason == "conflict", str(refused)
             assert (self.live(path), self.disk(path)) == (live, disk), "refused and changed"
             alone = not mind.foreign and mind.text is not None and not modified
-            assert not alone, f"nobody else was at work: {refused.message}"
+            assert not alone, f"nobody else was at work: {refused!s}"
             await self.read(session, path)
             return
         self.check(mind, path, text, live, modified)
@@ -368,7 +367,7 @@ class History:
         entries = ledger.files()
         verdict: Verdict = "accept" if self.rng.random() < 0.25 else "reject"
         if self.rng.random() < 0.2 and ledger.unreject_paths():
-            await self.act("unreject", "", self.review.decide.unreject)
+            await self.act("unreject", "", self.review.decisions.unreject)
             return
         if not entries:
             return
@@ -376,11 +375,11 @@ class History:
         if entry.hunks and self.rng.random() < 0.5:
             row = self.rng.choice(entry.hunks).new_start
             await self.act(
-                "decides", entry.path, lambda: self.review.decide.hunk(verdict, entry.path, row)
+                "decides", entry.path, lambda: self.review.decisions.hunk(verdict, entry.path, row)
             )
         else:
             chosen = [entry] if self.rng.random() < 0.6 else entries
-            await self.act("decides", "", lambda: self.review.decide.files(verdict, chosen))
+            await self.act("decides", "", lambda: self.review.decisions.files(verdict, chosen))
 
     async def program(self) -> None:
         """Another program writes a file."""
@@ -438,7 +437,7 @@ class History:
         """A prompt: its checkpoint is what a restore brings back."""
         session = self.rng.choice(self.sessions)
         self.note(session.id, "is prompted")
-        await self.review.turn_began(session, Prompt("x"))
+        await self.review.turn_began(session, object(), "x")
         turn = self.review.disk.turns.get(session)
         assert turn is not None
         await turn.ready.wait()
@@ -474,8 +473,8 @@ class History:
             reason = "served"
             try:
                 await ask()
-            except RequestError as error:
-                reason = error.data["reason"]
+            except Refusal as error:
+                reason = error.reason
             assert reason in ("outside", "failed", "missing"), reason
         folder.unlink()
         aside.rename(folder)
@@ -517,11 +516,6 @@ async def _yes(*_: Any) -> bool:
     return True
 
 
-def _bridge(fake: Any) -> Bridge:
-    found: Bridge = fake
-    return found
-
-
 async def history(root: Path, seed: int, steps: int = STEPS) -> None:
     """One random history; AssertionError with its steps where something is not as it must be."""
     failures: list[str] = []
@@ -534,7 +528,7 @@ async def history(root: Path, seed: int, steps: int = STEPS) -> None:
             for _ in range(steps):
                 await world.step()
                 assert not failures, "\n".join(failures)
-        except (AssertionError, RequestError, OSError, ValueError, KeyError) as error:
+        except (AssertionError, Refusal, OSError, ValueError, KeyError) as error:
             told = "".join(traceback.format_exception(error)[-3:])
             raise AssertionError("\n".join([*world.log, told])) from error
         finally:

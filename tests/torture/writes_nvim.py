@@ -17,8 +17,8 @@ import anyio
 
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.session import Session
+from acp_nvim.workspace.refusals import Refusal
 from tests.support.editor import Editor
 from tests.support.orders import Orders
 from tests.support.until import until
@@ -132,7 +132,8 @@ class Real(History):
         answer = self.agent.traffic.wait_answers(method, answers + 1)[-1]
         if "error" in answer:
             error = answer["error"]
-            raise RequestError(error["code"], error["message"], error.get("data"))
+            data = error["data"]
+            raise Refusal(data["reason"], data["path"], error["message"])
         found: dict[str, Any] = answer["result"]
         return found
 
@@ -205,7 +206,7 @@ async def history(editor: Editor, seed: int, steps: int = STEPS) -> None:
     try:
         for _ in range(steps):
             await world.step()
-    except (AssertionError, RequestError, OSError, KeyError) as error:
+    except (AssertionError, Refusal, OSError, KeyError) as error:
         raise AssertionError("\n".join([*world.log, repr(error), str(error)])) from error
     world.agent.end()
 

@@ -9,15 +9,16 @@ from typing import Any
 import anyio
 import pytest
 
-from acp_nvim.edits.agent_bases import Seen
+from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.hunks import apply
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.workspace.agent_files import FileOptions, Files, FileSession
+from acp_nvim.workspace.agent_files import FileSession
 from acp_nvim.workspace.disk import read as read_disk
 from acp_nvim.workspace.paths import Place, place
-from acp_nvim.workspace.ports import BufferText, Change, Closed, Written
+from acp_nvim.workspace.ports import BufferText, Change, Closed, FileOptions, Written
+from tests.support.agent_files import Recorder, requests
 from tests.support.livefiles import Session
 
 
@@ -50,7 +51,7 @@ class FakeBuffers:
             self.open(where.real, (read_disk(where, 1 << 20) or b"").decode())
         return self.live(where.real)
 
-    async def write(self, live: BufferText, change: Change) -> Written:
+    async def write(self, _place: Place, live: BufferText, change: Change) -> Written:
         self.meanwhile()
         (path,) = [p for p, text in self.texts.items() if text.lines is live.text.lines] or [""]
         if not path or self.ticks[path] != live.tick:
@@ -72,15 +73,22 @@ class Served:
         self.asked: list[tuple[str, str, str]] = []
         self.answer = True
         self.located: list[tuple[str, int | None]] = []
-        self.written: list[tuple[str, Text | None, Text, str]] = []
-        self.files = Files(
+        self.recorder = Recorder()
+        self.written = self.recorder.written
+        self.options = FileOptions(**options)
+        self.files = self.serve(AgentBases())
+        self.session: FileSession = Session(str(root))
+
+    def serve(self, bases: AgentBases) -> Any:
+        """What answers requests, with agents that know this much."""
+        return requests(
             self.buffers,
-            FileOptions(**options),
+            self.options,
             self.ask,
             lambda _session, path, line: self.located.append((path, line)),
-            lambda _session, *args: self.written.append(args),
+            self.recorder,
+            bases,
         )
-        self.session: FileSession = Session(str(root))
 
     async def ask(self, _session: FileSession, verb: str, where: Place, reason: str) -> bool:
         self.asked.append((verb, where.path, reason))
@@ -91,11 +99,12 @@ class Served:
 
     async def read(self, name: str, line: int | None = None, limit: int | None = None) -> str:
         params = schema.ReadTextFileRequest("s1", self.path(name), line, limit)
-        return (await self.files.read(self.session, params)).content
+        content: str = (await self.files.read(self.session, params)).content
+        return content
 
     async def write(self, name: str, content: str) -> None:
         params = schema.WriteTextFileRequest("s1", self.path(name), content)
-        await self.files.write(self.session, params)
+        await self.files.write(self.session, params, lambda _: None)
 
     async def reason(self, act: Callable[..., Any], *args: Any) -> tuple[int, str]:
         with pytest.raises(RequestError) as caught:
@@ -153,7 +162,7 @@ async def test_refusals_of_reads(served: Served) -> None:
     (root / "bin").write_bytes(b"a\0b")
     (root / "big").write_text("x" * 2000)
     (root / "loop").symlink_to(root / "loop")
-    served.files.options.message_bytes = 1000
+    served.options.message_bytes = 1000
     cases = {
         "nothing": (-32002, "missing"),
         "bin/under": (-32002, "missing"),
@@ -195,7 +204,7 @@ async def test_the_policy_for_what_is_outside(served: Served, policy: Any, answe
     outside = served.root.parent / "outside"
     outside.write_text("x\n")
     (served.root / "link").symlink_to(outside)
-    served.files.options.outside = policy
+    served.options.outside = policy
     served.answer = answer
     for name in (str(outside), "link", "../outside"):
         served.asked.clear()
@@ -211,8 +220,8 @@ async def test_the_policy_for_what_is_outside(served: Served, policy: Any, answe
 
 
 async def test_secret_files_always_ask(served: Served) -> None:
-    served.files.options.outside = "allow"
-    served.files.options.secret = ["**/.env"]
+    served.options.outside = "allow"
+    served.options.secret = ["**/.env"]
     (served.root / ".env").write_text("x\n")
     assert await served.read(".env") == "x\n"
     served.answer = False
@@ -222,7 +231,7 @@ async def test_secret_files_always_ask(served: Served) -> None:
 
 
 async def test_a_guarded_path_does_not_tell_whether_it_exists(served: Served) -> None:
-    served.files.options.outside = "deny"
+    served.options.outside = "deny"
     for name in ("/etc/passwd", "/etc/nothing", "/etc"):
         assert await served.reason(served.read, name) == (-32602, "outside")
 
@@ -248,7 +257,7 @@ async def test_the_base_is_what_this_session_last_read(served: Served) -> None:
 
 async def test_a_write_to_a_text_that_nobody_has_any_more_is_refused(served: Served) -> None:
     path = served.path("f")
-    served.files.seen = Seen(max_bytes=1)
+    served.files = served.serve(AgentBases(max_bytes=1))
     served.buffers.open(path, "a\nb\n")
     await served.read("f")
     await served.write("f", "a\nB\n")  # still the one that was read
@@ -319,7 +328,7 @@ async def test_the_write_that_came_last_stands_whatever_is_looked_at_before(
             first = False
             await looked.wait()
 
-    served.files.look_first = look
+    served.recorder.first.append(look)
     async with anyio.create_task_group() as tasks:
         for content in ("two\n", "three\n", "four\n"):
             tasks.start_soon(served.write, "a.txt", content)

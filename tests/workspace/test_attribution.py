@@ -6,7 +6,7 @@ import pytest
 
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.workspace.attribution import HEARD_NS, Authors
+from acp_nvim.workspace.attribution import HEARD_NS, Attribution
 from acp_nvim.workspace.turns import Turn, Turns
 
 NOW = 1_000_000_000_000
@@ -18,7 +18,7 @@ class Work:
 
     def __init__(self) -> None:
         self.turns = Turns(self._tell)
-        self.authors = Authors(self.turns)
+        self.authors = Attribution(self.turns)
         self.first, self.second = self.begin(1), self.begin(2)
 
     async def _tell(self, roots: list[str]) -> None:

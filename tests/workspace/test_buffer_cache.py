@@ -2,89 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
+import anyio
 import pytest
 
 from acp_nvim.edits.text import Text
-from acp_nvim.workspace.buffer_cache import Mirrors
-from acp_nvim.workspace.ports import BufferText, LiveBuffers
+from acp_nvim.workspace.buffer_cache import BufferCache
+from acp_nvim.workspace.buffer_state import Lost, News, Typed
+from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.ports import BufferEdit, BufferText
+from acp_nvim.workspace.tracked_file import TrackedFiles
 
 PATH = "/a"
 OLD = Text(("one", "two"))
 NEW = Text(("one", "mine"))
 
 
-class Heard:
-    """What a listener was told."""
+class Neovim:
+    """Answers reads with what was prepared; what the cache tells of is kept."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, Any]] = []
+        self.answer = buffer(OLD, 2)
+        self.told: list[News] = []
+        self.cache = BufferCache(self, TrackedFiles(), lambda _, news: self.told.append(news))  # type: ignore[arg-type]
 
-    def typed(self, path: str, after: Text, undone: bool = False) -> None:
-        """The text after the user's edit."""
-        self.told.append(("undone" if undone else "typed", after))
+    async def read(self, _place: Place) -> BufferText:
+        return self.answer
 
-    def reread(self, path: str, before: Text, after: Text, undone: bool = False) -> None:
-        """The text that Neovim has read."""
-        self.told.append(("reread", after))
-
-    def left(self, path: str, before: Text | None, unsaved: bool) -> None:
-        """Its text has been given up."""
-        self.told.append(("left", unsaved))
-
-    def lost(self, path: str) -> None:
-        """It has to be read."""
-        self.told.append(("lost", path))
+    def found(self, answer: BufferText) -> None:
+        """The buffer is read."""
+        self.answer = answer
+        anyio.run(self.cache.read, Place(PATH, PATH))
 
 
 @pytest.fixture
-def heard() -> Heard:
-    return Heard()
-
-
-@pytest.fixture
-def mirrors(heard: Heard) -> Mirrors:
-    """Of buffers that nobody asks for here."""
-    return Mirrors(cast(LiveBuffers, None), lambda: heard)
+def neovim() -> Neovim:
+    return Neovim()
 
 
 def buffer(text: Text, tick: int) -> BufferText:
     return BufferText(3, tick, text, text)
 
 
-def edited(base: int, tick: int) -> dict[str, Any]:
+def edited(base: int, tick: int) -> BufferEdit:
     """The user has changed the second line."""
-    region = {"first": 1, "last": 2, "lines": ["mine"], "eol": True, "modified": True}
-    return {"path": PATH, "bufnr": 3, "base": base, "tick": tick} | region
+    return BufferEdit(PATH, 3, base, tick, 1, 2, ("mine",), True, True)
 
 
-def test_an_edit_of_a_known_buffer(mirrors: Mirrors, heard: Heard) -> None:
-    mirrors.found(PATH, buffer(OLD, 2))
-    mirrors.heard(edited(2, 3))
-    assert heard.told == [("typed", NEW)]
-    assert not mirrors.stale(PATH)
+def test_an_edit_of_a_known_buffer(neovim: Neovim) -> None:
+    neovim.found(buffer(OLD, 2))
+    neovim.cache.heard(edited(2, 3))
+    assert neovim.told == [Typed(NEW)]
+    assert not neovim.cache.is_stale(PATH)
 
 
-def test_an_edit_that_is_heard_before_the_text(mirrors: Mirrors, heard: Heard) -> None:
-    mirrors.heard(edited(2, 3))
-    mirrors.found(PATH, buffer(OLD, 2))
-    assert mirrors.stale(PATH)
-    mirrors.found(PATH, buffer(NEW, 3))
-    assert not mirrors.stale(PATH)
-    assert heard.told == [("lost", PATH), ("lost", PATH), ("typed", NEW)]
+def test_an_edit_that_is_heard_before_the_text(neovim: Neovim) -> None:
+    neovim.cache.heard(edited(2, 3))
+    neovim.found(buffer(OLD, 2))
+    assert neovim.cache.is_stale(PATH)
+    neovim.found(buffer(NEW, 3))
+    assert not neovim.cache.is_stale(PATH)
+    assert neovim.told == [Lost(), Lost(), Typed(NEW)]
 
 
-def test_an_edit_that_the_text_has_already(mirrors: Mirrors) -> None:
-    mirrors.heard(edited(2, 3))
-    mirrors.found(PATH, buffer(NEW, 3))
-    assert not mirrors.stale(PATH)
+def test_an_edit_that_the_text_has_already(neovim: Neovim) -> None:
+    neovim.cache.heard(edited(2, 3))
+    neovim.found(buffer(NEW, 3))
+    assert not neovim.cache.is_stale(PATH)
 
 
-def test_a_save_that_ends_the_text(mirrors: Mirrors) -> None:
-    mirrors.found(PATH, buffer(Text(("one",), eol=False), 2))
-    assert mirrors.ended(PATH, True)
-    assert not mirrors.ended(PATH, True)
-    known = mirrors.get(PATH)
+def test_a_save_that_ends_the_text(neovim: Neovim) -> None:
+    neovim.found(buffer(Text(("one",), eol=False), 2))
+    assert neovim.cache.ended(PATH, True)
+    assert not neovim.cache.ended(PATH, True)
+    known = neovim.cache.get(PATH)
     assert known is not None
     assert known.raw is known.text == Text(("one",))

@@ -15,8 +15,8 @@ import pytest
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace import early_look as subject
-from acp_nvim.workspace.disk_changes import DiskEdits
-from acp_nvim.workspace.early_look import Coming
+from acp_nvim.workspace.disk_changes import DiskChanges
+from acp_nvim.workspace.early_look import EarlyLooks
 from acp_nvim.workspace.turns import Turns
 from tests.support.editor import Editor
 from tests.support.silence import answer, silent
@@ -58,14 +58,14 @@ class Disk:
 
 
 @asynccontextmanager
-async def waiting(disk: Disk) -> AsyncIterator[tuple[Coming, Session]]:
+async def waiting(disk: Disk) -> AsyncIterator[tuple[EarlyLooks, Session]]:
     """A session whose prompt waits."""
 
     def failed(name: str, error: Exception) -> None:
         raise AssertionError(f"{name}: {error!r}")
 
     async with anyio.create_task_group() as group:
-        coming = Coming(cast("DiskEdits", disk), Tasks(group, failed))
+        coming = EarlyLooks(cast("DiskChanges", disk), Tasks(group, failed))
         session = Session(1, "agent", "/")
         coming.expect(session)
         coming.expect(session)

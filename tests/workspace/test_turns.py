@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from acp_nvim.session.session import Session
 from acp_nvim.workspace.turns import Turns
-from acp_nvim.workspace.workspace import Reviewing
+from acp_nvim.workspace.workspace import Workspace
 
 
 async def nobody(_: Any) -> None:
@@ -24,12 +24,12 @@ async def test_what_changes_after_the_answer_is_the_users_from_the_first_moment(
 
     review = SimpleNamespace(
         disk=SimpleNamespace(turns=turns),
-        proposing=SimpleNamespace(ended=later),
+        _amends=SimpleNamespace(ended=later),
         _briefly=later,
         _end=None,
         _open={},
     )
-    await Reviewing.turn_ended(cast(Any, review), session)
+    await Workspace.turn_ended(cast(Any, review), session)
     assert closed[0] > turn.began
     assert closed == [turn.closed] * 2
 

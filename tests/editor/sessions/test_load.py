@@ -27,7 +27,7 @@ from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.named_files import MAX_NAMED, named
 from acp_nvim.session.questions.decisions import IN_FRONT, Outcome
 from acp_nvim.session.session import Session
-from acp_nvim.workspace.attribution import Authors
+from acp_nvim.workspace.attribution import Attribution
 from acp_nvim.workspace.turns import Turn, Turns
 from bench.agents import load as agent
 from tests.support.editor import Editor
@@ -281,7 +281,7 @@ def test_a_call_that_goes_on_is_open_again() -> None:
 
 
 def test_turns_leave_nothing_behind() -> None:
-    authors = Authors(cast("Turns", SimpleNamespace()))
+    authors = Attribution(cast("Turns", SimpleNamespace()))
     for _ in range(100):
         turn = Turn(Session(1, "x", "/work"))
         authors.enter(turn)
