@@ -258,6 +258,7 @@ class Host:
         where one is open.
         """
         garbage.look_again()
+        self.workspace.files.forget(str(n))
         others = (c for key, c in self.conversations.items() if key != n)
         rest = [c for c in others if c.session.status != "closed"]
         if self.current == n and rest:

@@ -47,17 +47,29 @@ class Recorder:
         """Nothing was amended."""
 
 
-def requests(
-    buffers: Any,
-    options: FileOptions,
-    ask: Any,
-    on_location: Any,
-    recorder: Recorder,
-    bases: AgentBases | None = None,
-) -> FileRequests:
+class Requests(FileRequests):
     """What answers `fs/*` over these buffers (the port `Buffers`)."""
-    files = TrackedFiles()
-    cache = BufferCache(buffers, files, lambda *_: None)
-    known = AgentBases() if bases is None else bases
-    served = AgentFiles(files, cache, known, lambda: options, ask, on_location, recorder, recorder)
-    return FileRequests(served)
+
+    def __init__(
+        self,
+        buffers: Any,
+        options: FileOptions,
+        ask: Any,
+        on_location: Any,
+        recorder: Recorder,
+        bases: AgentBases | None = None,
+    ) -> None:
+        self.tracked = TrackedFiles()
+        self.bases = AgentBases() if bases is None else bases
+        cache = BufferCache(buffers, self.tracked, lambda *_: None)
+        self.files: AgentFiles[Any] = AgentFiles(
+            self.tracked,
+            cache,
+            self.bases,
+            lambda: options,
+            ask,
+            on_location,
+            recorder,
+            recorder,
+        )
+        super().__init__(self.files)

@@ -15,7 +15,7 @@ from acp_nvim.protocol.errors import RequestError
 from acp_nvim.workspace.agent_files import FileSession
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import FileOptions
-from tests.support.agent_files import Recorder, requests
+from tests.support.agent_files import Recorder, Requests
 from tests.support.editor import Editor
 
 CALL = "local m, f = ... return require(m)[f](select(3, ...))"
@@ -55,7 +55,7 @@ class Live:
         self.locations: list[tuple[str, int | None]] = []
         recorder = Recorder()
         self.writes = recorder.written
-        self.files: Any = requests(
+        self.files: Any = Requests(
             NvimBuffers(self.bridge),
             self.options,
             self._ask,

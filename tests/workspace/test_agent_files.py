@@ -18,7 +18,7 @@ from acp_nvim.workspace.agent_files import FileSession
 from acp_nvim.workspace.disk import read as read_disk
 from acp_nvim.workspace.paths import Place, place
 from acp_nvim.workspace.ports import BufferText, Change, Closed, FileOptions, Written
-from tests.support.agent_files import Recorder, requests
+from tests.support.agent_files import Recorder, Requests
 from tests.support.livefiles import Session
 
 
@@ -77,11 +77,11 @@ class Served:
         self.written = self.recorder.written
         self.options = FileOptions(**options)
         self.files = self.serve(AgentBases())
-        self.session: FileSession = Session(str(root))
+        self.session: Any = Session(str(root))
 
-    def serve(self, bases: AgentBases) -> Any:
+    def serve(self, bases: AgentBases) -> Requests:
         """What answers requests, with agents that know this much."""
-        return requests(
+        return Requests(
             self.buffers,
             self.options,
             self.ask,
@@ -249,7 +249,7 @@ async def test_the_base_is_what_this_session_last_read(served: Served) -> None:
     served.session = Session(str(served.root), session_id="another")
     await served.write("f", "all\nnew\n")
     assert str(served.buffers.texts[path]) == "all\nnew\n"
-    served.files.forget("s1")
+    served.files.bases.forget("s1")
     served.session = Session(str(served.root))
     await served.write("f", "x\n")
     assert str(served.buffers.texts[path]) == "x\n"
@@ -295,7 +295,7 @@ async def test_reads_see_a_write_whole_or_not_at_all(served: Served) -> None:
         group.start_soon(read_often)
     assert set(seen) <= {old, new}
     assert seen[-1] == new
-    assert not served.files._turns
+    assert not served.files.tracked.is_busy(path)
 
 
 async def test_writes_of_one_file_follow_each_other(served: Served) -> None:

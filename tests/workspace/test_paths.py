@@ -6,25 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.protocol.errors import RequestError
 from acp_nvim.workspace.paths import below, matches, place
+from acp_nvim.workspace.refusals import Refusal
 
 DEFAULTS = ["**/.env", "**/.env.*", "**/*.pem", "**/id_rsa*", "**/.ssh/**", "**/.netrc"]
 
 
 @pytest.mark.parametrize("path", ["a", "./a", "../a", "", "~/a", "file:///a"])
 def test_a_relative_path_is_refused(path: str) -> None:
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(Refusal) as caught:
         place(path)
-    assert caught.value.code == -32602
-    assert caught.value.data == {"path": path, "reason": "relative"}
+    assert (caught.value.path, caught.value.reason) == (path, "relative")
 
 
 def test_a_path_with_control_characters_is_told_on_one_line() -> None:
-    with pytest.raises(RequestError) as caught:
+    with pytest.raises(Refusal) as caught:
         place("a\nb\x1b[31m\u202e")
-    assert caught.value.message.isprintable()
-    assert caught.value.data["path"] == "a\nb\x1b[31m\u202e"
+    assert str(caught.value).isprintable()
+    assert caught.value.path == "a\nb\x1b[31m\u202e"
 
 
 def test_links_and_dots_are_resolved(tmp_path: Path) -> None:

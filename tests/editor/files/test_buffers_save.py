@@ -76,7 +76,7 @@ def test_what_a_formatter_made_is_read_and_written_against(live: Live) -> None:
     assert live.bytes("f") == b"one\nformatted\nTHREE;\n"
     assert str(live.writes[0][2]) == "one\nformatted\nTHREE;\n"
     live.editor.cmd("autocmd! BufWritePre")
-    live.files.forget("s1")
+    live.files.bases.forget("s1")
     live.write("f", "one\nformatted\nthree;\n")
     live.write("f", "one\nformatted!\nthree;\n")
     assert live.read("f") == "one\nformatted!\nthree;\n"
