@@ -6,7 +6,8 @@ remembered in `TrackedFile.buffer`, so a region that the user changed is enough 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -43,7 +44,10 @@ class BufferCache:
     # ---- read
 
     async def read(self, place: Place) -> BufferText | Closed:
-        """See `Buffers`."""
+        """See `Buffers`. A buffer that the user vouches for is as it is known."""
+        state = self._files.buffer(place.real)
+        if state.text is not None and state.is_vouched:
+            return state.text
         return self._found(place.real, await self._inner.read(place))
 
     async def load(self, place: Place, layout: Format | None = None) -> BufferText | Closed:
@@ -52,6 +56,9 @@ class BufferCache:
 
     async def peek(self, path: str) -> BufferText | Closed:
         """The buffer as it is, not brought up to date with its file."""
+        state = self._files.buffer(path)
+        if state.text is not None and state.is_vouched:
+            return state.text
         return (await self.glance(path))[0]
 
     async def glance(self, path: str) -> tuple[BufferText | Closed, str | None]:
@@ -64,6 +71,26 @@ class BufferCache:
         file.buffer, live, news = buffer_state.found(file.buffer, live)
         self._tell(path, news)
         return live
+
+    @contextmanager
+    def vouched(self, path: str, tick: int | None) -> Iterator[bool]:
+        """The user decides on the buffer as it was at this changedtick. Tells whether that is what
+        is known: then it is not read again meanwhile, until it changes. What is written to it is
+        compared by Neovim with that changedtick, and with the file.
+        """
+        if tick is None:
+            yield False
+            return
+        self._change(path, vouched=tick)
+        try:
+            yield self._files.buffer(path).is_vouched
+        finally:
+            self._change(path, vouched=None)
+
+    def doubt(self, path: str) -> None:
+        """The buffer is not as it is known: it is read again."""
+        if self._files.buffer(path).vouched is not None:
+            self._change(path, vouched=None)
 
     # ---- changed by us
 
@@ -118,7 +145,8 @@ class BufferCache:
 
     def put(self, path: str, live: BufferText) -> None:
         """The buffer after a change of ours."""
-        self._change(path, text=live)
+        vouched = self._files.buffer(path).vouched
+        self._change(path, text=live, vouched=None if vouched is None else live.tick)
 
     def ended(self, path: str, eol: bool) -> bool:
         """A save has given the text this end; whether it had the other one."""

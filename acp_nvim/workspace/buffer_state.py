@@ -36,6 +36,15 @@ class BufferState(msgspec.Struct, frozen=True):
     """Buffer and changedtick of what was heard while its text was on its way."""
     saving: Saving | None = None
     """The last write through the editor; whoever uses it takes it out."""
+    vouched: int | None = None
+    """The changedtick that the user saw when they decided: while the buffer has it, it need not be
+    read again.
+    """
+
+    @property
+    def is_vouched(self) -> bool:
+        """Whether `text` is what the user saw just now."""
+        return self.text is not None and not self.is_stale and self.text.tick == self.vouched
 
 
 # -- what a listener hears of ---------------------------------------------------------------------
@@ -81,7 +90,7 @@ def found(
     known = state.text
     if known is not None and isinstance(live, BufferText) and _is_newer(known, live):
         return state, known, []
-    after = BufferState(saving=state.saving)
+    after = BufferState(saving=state.saving, vouched=state.vouched)
     if isinstance(live, Closed):
         return after, live, []
     news: list[News] = []

@@ -51,8 +51,23 @@ class ReviewDecisions:
         self._ledger = edits.ledger
         self._replaced = Replaced(edits.tracked)
 
-    async def hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
-        """Decide the hunk at a 0-based row of the live text."""
+    async def hunk(
+        self, verdict: Verdict, path: str, row: int, tick: int | None = None
+    ) -> list[str]:
+        """Decide the hunk at a 0-based row of the live text, as it was at this changedtick of its
+        buffer; None: it has none.
+        """
+        live = self._edits.buffers.get(path)
+        if (
+            live is not None
+            and not live.modified
+            and not await to_thread.run_sync(_shows, live, path)
+        ):
+            tick = None  # another program has written the file
+        with self._edits.buffers.vouched(path, tick):
+            return await self._hunk_seen(verdict, path, row)
+
+    async def _hunk_seen(self, verdict: Verdict, path: str, row: int) -> list[str]:
         async with self._edits.alone(path):
             seen, rounds = await self._seen(path)
         if verdict == "reject" and seen is not None and inside(self._ledger, [seen]):
@@ -346,6 +361,7 @@ class ReviewDecisions:
                     if saving.saved:
                         self._edits.tracked[path].hear(Holds(saving.found, live.format))
                 return
+            self._edits.buffers.doubt(path)
         raise Refused("the buffer keeps changing")
 
     async def _present(self, path: str) -> Format | None:
@@ -409,6 +425,14 @@ class ReviewDecisions:
 def _whole(entry: Pending) -> bool:
     """Whether the file can be decided as a whole only."""
     return not entry.hunks or entry.conflict or entry.live is None
+
+
+def _shows(live: BufferText, path: str) -> bool:
+    """Whether a buffer shows what its file holds."""
+    try:
+        return text_of(_read(path), live.format) == live.text
+    except BinaryError:
+        return False
 
 
 def _read(path: str) -> bytes | None:

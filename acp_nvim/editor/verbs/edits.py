@@ -93,9 +93,8 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
     review = host.workspace
     scope = args.get("scope", "hunk")
     if scope == "hunk":
-        notes = await review.decisions.hunk(
-            verdict, _real(host, args), int(args.get("line", 1)) - 1
-        )
+        row, tick = int(args.get("line", 1)) - 1, args.get("tick")
+        notes = await review.decisions.hunk(verdict, _real(host, args), row, tick)
     else:
         entries = _meant(host, args)
         notes = await review.decisions.files(verdict, entries) or [_decided(verdict, entries)]

@@ -129,7 +129,8 @@ function M.here()
     or require('acp.ui.composer.places').path(bufnr)
   local position = package.loaded['acp.review.position']
   local line = position and position.line() or api.nvim_win_get_cursor(0)[1]
-  return { path = path, line = line, bufnr = bufnr }
+  local tick = not side and api.nvim_buf_get_changedtick(bufnr) or nil
+  return { path = path, line = line, bufnr = bufnr, tick = tick }
 end
 
 ---@class acp.DecidedAt

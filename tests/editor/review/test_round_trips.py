@@ -1,0 +1,78 @@
+"""A decision by key costs at most one round trip to Neovim."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.until import until
+
+COUNT = """
+_G.asked = {}
+for _, name in ipairs({ 'acp.buffers.live', 'acp.buffers.disk_changes' }) do
+  for key, value in pairs(require(name)) do
+    if type(value) == 'function' then
+      require(name)[key] = function(...)
+        table.insert(_G.asked, key)
+        return value(...)
+      end
+    end
+  end
+end
+local host = require('acp.base.host')
+local notify = host.notify
+host.notify = function(verb, args)
+  table.insert(_G.asked, verb)
+  return notify(verb, args)
+end
+"""
+TEXT = "".join(f"line {n}\n" for n in range(1, 21))
+NEW = TEXT.replace("line 3\n", "three\n").replace("line 15\n", "fifteen\n")
+
+
+@pytest.fixture
+def reviewed(editor: Editor) -> Editor:
+    """Two hunks in a file that a window shows, the cursor at the first."""
+    editor.write("a.txt", TEXT)
+    editor.cmd("edit a.txt")
+    editor.agent("script")
+    editor.turn("edits_disk a.txt " + json.dumps(NEW))
+    editor.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
+    editor.cmd("3")
+    editor.lua(COUNT)
+    return editor
+
+
+def asked(editor: Editor, verb: str) -> list[str]:
+    """What the host asked of Neovim since this verb, and before it looks at all files again."""
+    found: list[str] = editor.lua("return _G.asked")
+    since = found[found.index(verb) + 1 :]
+    return since[: since.index("refresh")] if "refresh" in since else since
+
+
+@pytest.mark.parametrize(("verb", "most"), [("accept", []), ("reject", ["write"])])
+def test_a_hunk_is_decided_in_one_round_trip(reviewed: Editor, verb: str, most: list[str]) -> None:
+    reviewed.cmd(f"Acp {verb}")
+    reviewed.wait("require('acp').state().sessions[1].edits[1].hunks == 1")
+    told = ("edited", "saved", "opened", "at_work")
+    assert [name for name in asked(reviewed, verb) if name not in told] == most
+    expected = NEW if verb == "accept" else NEW.replace("three\n", "line 3\n")
+    until(lambda: (reviewed.work / "a.txt").read_text() == expected)
+
+
+def test_a_file_that_another_program_has_written_is_looked_at_first(reviewed: Editor) -> None:
+    (reviewed.work / "a.txt").write_text(NEW.replace("line 20\n", "twenty\n"))
+    reviewed.cmd("Acp reject")
+    expected = NEW.replace("line 20\n", "twenty\n").replace("three\n", "line 3\n")
+    until(lambda: (reviewed.work / "a.txt").read_text() == expected)
+
+
+def test_what_was_typed_just_before_is_known(reviewed: Editor) -> None:
+    reviewed.keys("ggOmine<Esc>4G")
+    reviewed.cmd("Acp reject")
+    expected = "mine\n" + NEW.replace("three\n", "line 3\n")
+    reviewed.wait("vim.api.nvim_buf_get_lines(0, 0, -1, false)[4] == 'line 3'")
+    lines = reviewed.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
+    assert "\n".join(lines) + "\n" == expected

@@ -1,0 +1,199 @@
+"""What is known of a file after each event, and who may change it when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import msgspec
+import pytest
+from msgspec import UNSET
+
+from acp_nvim.edits.text import Text, from_lines
+from acp_nvim.workspace.file_format import Format
+from acp_nvim.workspace.nofollow import Rights
+from acp_nvim.workspace.ports import BufferText
+from acp_nvim.workspace.tracked_file import (
+    SPARE,
+    AgentChanged,
+    AgentLaid,
+    CaughtUp,
+    Compared,
+    FileEvent,
+    FileState,
+    Forgotten,
+    GaveWay,
+    Holds,
+    Late,
+    LayBefore,
+    Looked,
+    NeovimRead,
+    Parted,
+    PutOff,
+    Rejoined,
+    Removed,
+    Saved,
+    SavedIdle,
+    SaveSigned,
+    Stored,
+    TrackedFiles,
+    Unsettled,
+    file_after,
+)
+
+OLD, NEW = from_lines("ab"), from_lines("aX")
+UNIX, DOS = Format(), Format(dos=True)
+RIGHTS = Rights(0o600, 0, 0)
+
+
+class Session:
+    """One session at work."""
+
+    n, key, cwd, roots, is_running, is_over = 1, "1", "/", ("/",), True, False
+
+
+LATE = Late(Session(), 7)
+KNOWN = FileState(disk=OLD, disk_format=UNIX, compared="1-2", saved="1-2")
+APART = msgspec.structs.replace(KNOWN, common=OLD, late=LATE)
+
+TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
+    # what the user does
+    (
+        "saved",
+        APART,
+        Saved(NEW, DOS),
+        {"disk": NEW, "disk_format": DOS, "compared": UNSET, "common": UNSET},
+    ),
+    (
+        "saved, and the text comes later",
+        APART,
+        Saved(None, UNIX),
+        {"disk": UNSET, "disk_format": None, "compared": UNSET, "saved_other_bytes": True},
+    ),
+    (
+        "signed",
+        KNOWN,
+        SaveSigned("3-4", True),
+        {"saved": "3-4", "saved_other_bytes": True},
+    ),
+    ("saved while nobody is at work", KNOWN, SavedIdle(), {"saved_idle": True}),
+    ("that was looked at", FileState(saved_idle=True), SavedIdle(False), {"saved_idle": False}),
+    # what is found on disk
+    (
+        "another text",
+        KNOWN,
+        Holds(NEW, DOS),
+        {"disk": NEW, "disk_format": DOS, "compared": UNSET},
+    ),
+    ("the same text", KNOWN, Holds(from_lines("ab"), UNIX), {}),
+    (
+        "the same lines in another format",
+        KNOWN,
+        Holds(OLD, DOS),
+        {"disk_format": DOS, "compared": UNSET},
+    ),
+    ("no file", KNOWN, Holds(None, UNIX), {"disk": None, "disk_format": None, "compared": UNSET}),
+    ("no file, when nothing was known", FileState(), Holds(None, None), {"disk": None}),
+    ("compared", KNOWN, Compared("5-6"), {"compared": "5-6"}),
+    (
+        "forgotten",
+        KNOWN,
+        Forgotten(),
+        {"disk": UNSET, "disk_format": None, "compared": UNSET},
+    ),
+    ("looked at by name", KNOWN, Looked((3, "1-2")), {"looked": (3, "1-2")}),
+    ("kept by a store", KNOWN, Stored(), {"in_store": True}),
+    # what agents do
+    ("an agent's change", KNOWN, AgentChanged(), {"agent_changes": 1}),
+    ("its format", KNOWN, AgentLaid(DOS), {"agent_format": DOS}),
+    ("its change is late", KNOWN, PutOff(OLD, UNIX, LATE), {"late": LATE, "compared": UNSET}),
+    ("and is made", APART, CaughtUp(), {"late": None}),
+    # whose text it is
+    ("read by Neovim", KNOWN, NeovimRead(NEW), {"read": NEW}),
+    ("taken up", FileState(read=NEW), NeovimRead(None), {"read": None}),
+    ("to be found out", KNOWN, Unsettled(True), {"unsettled": True}),
+    ("found out", FileState(unsettled=True), Unsettled(False), {"unsettled": False}),
+    ("a conflict", KNOWN, Parted(OLD), {"common": OLD}),
+    ("a conflict without a file before", KNOWN, Parted(None), {"common": None}),
+    ("no conflict any more", APART, Rejoined(), {"common": UNSET}),
+    # decisions
+    ("pending from now on", KNOWN, LayBefore(DOS), {"user_format": DOS}),
+    ("in a format that nobody knows", FileState(user_format=DOS), LayBefore(None), {}),
+    ("removed", KNOWN, Removed(RIGHTS), {"rights": RIGHTS}),
+    ("removed as any other", FileState(rights=RIGHTS), Removed(None), {"rights": None}),
+    ("something gave way", KNOWN, GaveWay((0o120777, b"x")), {"gave_way": (0o120777, b"x")}),
+]
+
+
+@pytest.mark.parametrize(
+    ("before", "event", "changed"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
+)
+def test_what_an_event_makes_of_a_file(
+    before: FileState, event: FileEvent, changed: dict[str, Any]
+) -> None:
+    after = file_after(before, event)
+    assert after == msgspec.structs.replace(before, **changed)
+
+
+def test_every_event_is_in_the_table() -> None:
+    assert {type(row[2]) for row in TABLE} == set(FileEvent.__args__)
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "data", "held"),
+    [
+        (OLD, UNIX, b"a\nb\n", True),
+        (OLD, DOS, b"a\r\nb\r\n", True),
+        (OLD, DOS, b"a\nb\n", False),
+        (OLD, UNIX, None, False),
+        (None, None, None, True),
+        (None, None, b"", False),
+        (Text(("\ufeffa",)), Format(bomb=True), "\ufeffa\n".encode(), True),
+        (Text(("a\r",)), DOS, b"a\r\n", True),
+    ],
+)
+def test_which_bytes_are_what_is_known(
+    text: Text | None, layout: Format | None, data: bytes | None, held: bool
+) -> None:
+    assert FileState(disk=text, disk_format=layout).holds(data) is held
+
+
+def test_nothing_is_known_to_hold_bytes_that_nobody_read() -> None:
+    assert not FileState().holds(None)
+    assert not FileState().holds(b"")
+
+
+async def test_a_file_has_one_writer_at_a_time() -> None:
+    files, order = TrackedFiles(), list[str]()
+
+    async def write(name: str) -> None:
+        async with files["/f"].alone():
+            order.append(f"{name} begins")
+            await anyio.lowlevel.checkpoint()
+            order.append(f"{name} ends")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(write, "one")
+        group.start_soon(write, "two")
+        await anyio.lowlevel.checkpoint()
+        assert files.is_busy("/f")
+    assert order == ["one begins", "one ends", "two begins", "two ends"]
+    assert not files.is_busy("/f")
+
+
+async def test_files_of_which_nothing_is_known_are_forgotten_but_not_while_they_are_locked() -> (
+    None
+):
+    files = TrackedFiles()
+    files["/known"].hear(Holds(OLD, UNIX))
+    files["/open"].buffer = msgspec.structs.replace(
+        files["/open"].buffer, text=BufferText(1, 2, OLD, OLD)
+    )
+    locked = files["/locked"]
+    async with locked.alone():
+        for n in range(10 * SPARE):
+            assert files[f"/{n}"].state == FileState()
+        kept = {file.path for file in files}
+        assert {"/known", "/open", "/locked"} <= kept
+        assert len(kept) <= 2 * SPARE
+        assert files["/locked"] is locked
