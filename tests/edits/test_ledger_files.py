@@ -7,7 +7,7 @@ import pytest
 
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Restoration, Summary
-from tests.support.ledgers import base, entry, ledger, text
+from tests.support.ledger_shorthand import base, entry, ledger, text
 
 
 def test_a_created_file_is_deleted_by_reject_and_comes_back() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from acp_nvim.edits.hunks import apply, invert
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import from_keys, from_lines, keys
-from tests.support.ledgers import base, entry, ledger, text
+from tests.support.ledger_shorthand import base, entry, ledger, text
 
 
 def pending(found: Ledger) -> list[tuple[int, int, str]]:

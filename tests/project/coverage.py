@@ -24,7 +24,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.protocol.methods import METHODS, Method
 from acp_nvim.session import session as sessions
 from acp_nvim.session import updates
-from tests.support.mentions import ROOT, quoted, source, tested
+from tests.project.covering_tests import ROOT, quoted, source, tested
 
 PAGE = ROOT / "docs/protocol-coverage.md"
 SCHEMA = ROOT / "tests/schema/v1"
@@ -33,8 +33,8 @@ HEAD = """# Protocol coverage
 Written by `python -m tests.project.coverage` from the JSON Schema of ACP v1 (`tests/schema/v1`,
 stable and unstable) and from the sources; `tests/project/test_coverage.py` fails when it is out of
 date. A cell names the place that does it, the last column a test that mentions it. `–` is what is
-not a client's, or is left out on purpose: the notes below the tables say why. *Unstable* parts of the protocol are
-used only with agents that advertise them.
+not a client's, or is left out on purpose: the notes below the tables say why. *Unstable* parts of
+the protocol are used only with agents that advertise them.
 """
 PROVIDERS = "which models an agent talks to is set up with the agent"
 NOT_OURS = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.until import until
+from tests.support.waiting import until
 
 Frame = dict[str, Any]
 

@@ -1,6 +1,6 @@
-"""Random histories of users who restore checkpoints and decide in the review's tab.
+"""As wide, with users who restore checkpoints and decide in the review's tab.
 
-`python -m tests.torture.returns SEED STEPS COUNT`, like `tests.torture.basic`.
+`python -m tests.torture.returns SEED STEPS COUNT`
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace.file_format import Format
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 from tests.torture.basic import main
 from tests.torture.wide import Wide
 

@@ -1,7 +1,6 @@
-"""Random writes of agents against everything that can become of their text: rejects, undos,
-restores, reloads, deletions, other programs, symlinks that are swapped.
+"""Agents write against rejects, undos, restores, reloads, deletions, other programs, swapped links.
 
-`python -m tests.torture.writes SEED COUNT` runs so many histories with a fake of Neovim's buffers
+`python -m tests.torture.writes SEED COUNT` runs COUNT histories over a fake of Neovim's buffers
 (`tests/support/fake_neovim.py`) and prints the steps of those that fail.
 
 Nothing here merges: each line is made once, so that what must be in a file after a write is told by

@@ -149,7 +149,7 @@ def test_sound_and_documents_open_anything_else_is_only_written(chat: Editor) ->
     for name in ("[resource x:run.sh", "[resource x:app.desktop", "[image image/svg"):
         chat.cmd("messages clear")
         enter(chat, name)
-        chat.wait("vim.fn.execute('messages'):find('written to ')")
+        chat.wait_message("written to ")
     assert chat.lua("return _G.opened") is None
 
 
@@ -157,7 +157,7 @@ def test_broken_data_is_one_line(chat: Editor) -> None:
     chat.errors_expected = True
     message(chat, {"type": "image", "data": "%%%=", "mimeType": "image/png"})
     enter(chat, "[image")
-    chat.wait("vim.fn.execute('messages'):find('no base64')")
+    chat.wait_message("no base64")
 
 
 def test_links_lead_to_the_line_and_to_the_web(chat: Editor) -> None:

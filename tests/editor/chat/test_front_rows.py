@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start, session
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, session
 
 HEIGHT = "vim.fn.winheight(vim.fn.bufwinid('acp://composer/1'))"
 

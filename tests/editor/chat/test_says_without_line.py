@@ -17,7 +17,7 @@ def flat(editor: Editor) -> Editor:
 def written(editor: Editor, message: str, command: str = "w") -> None:
     """Type `:w`: Neovim says so, and waits for no key."""
     editor.keys(f":{command}<CR>")
-    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", message)
+    editor.wait_message(message)
     assert editor.lua("return vim.api.nvim_get_mode().blocking") is False
 
 

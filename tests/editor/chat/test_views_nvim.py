@@ -17,7 +17,7 @@ def test_a_file_that_cannot_be_written_is_told_and_ends_nothing(
     editor.agent("say", "hello")
     editor.turn("hi")
     editor.cmd(f"Acp {command} {editor.work}/none/such/file")
-    editor.wait("vim.fn.execute('messages'):find('acp: cannot write', 1, true)")
+    editor.wait_message("acp: cannot write")
     assert editor.state()["host"] == "running"
     editor.turn("once more")
 
@@ -92,7 +92,7 @@ def test_an_empty_queue_is_told(editor: Editor) -> None:
     for action in ("run", "clear"):
         editor.cmd("messages clear")
         editor.cmd(f"Acp queue {action}")
-        editor.wait("vim.fn.execute('messages'):find('the queue is empty', 1, true)")
+        editor.wait_message("the queue is empty")
 
 
 def test_a_tool_call_may_show_no_line_of_its_output(editor: Editor) -> None:
@@ -111,7 +111,7 @@ def test_a_log_that_keeps_nothing_says_so(editor: Editor) -> None:
     editor.agent("echo")
     editor.turn("hi")
     editor.cmd("Acp log")
-    editor.wait("vim.fn.execute('messages'):find('log.level is off', 1, true)")
+    editor.wait_message("log.level is off")
 
 
 @pytest.mark.parametrize("started", [False, True])
@@ -135,7 +135,7 @@ def test_an_exported_tool_call_is_a_heading_and_a_fence(editor: Editor) -> None:
     update = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "content": content}
     editor.turn("say # Head\nupdate " + json.dumps({**update, "status": "completed"}))
     editor.cmd("Acp export out.md")
-    editor.wait("vim.fn.execute('messages'):find('the chat is in', 1, true)")
+    editor.wait_message("the chat is in")
     text = (editor.work / "out.md").read_text()
     assert "\n# Head\n" in text
     assert "\n### ✓ other · T · completed\n\n````\none\n```\ntwo\n````\n" in text
@@ -176,7 +176,7 @@ def test_the_log_shows_what_its_level_says(editor: Editor, redact: bool) -> None
         editor.wait(f"({shown}:find(..., 1, true) ~= nil) == {str(whole).lower()}", long)
     editor.setup({"log": {"level": "error"}})
     editor.cmd("Acp log")
-    editor.wait("vim.fn.execute('messages'):find('log.level is error', 1, true)")
+    editor.wait_message("log.level is error")
 
 
 def test_keys_of_the_chat_go_from_turn_to_turn(editor: Editor) -> None:

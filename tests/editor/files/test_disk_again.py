@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from tests.editor.files.test_disk_edits import LINES, edits
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
+from tests.support.pending_edits import LINES, edits_by_name, wait_edits
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
 
 
 @pytest.fixture(params=["git", "plain"])
@@ -24,23 +24,12 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
 
 
 @pytest.fixture
-def agent(project: Editor) -> Orders:
+def agent(project: Editor) -> StepwiseAgent:
     """At work."""
-    return Orders.at_work(project)
+    return StepwiseAgent.at_work(project)
 
 
-def wait_edits(editor: Editor, **wanted: str) -> None:
-    """Until these files, by name without `.txt`, have pending edits of these kinds."""
-    editor.wait(
-        "local want, found = ..., vim.empty_dict() "
-        "for _, edit in ipairs(require('acp').state().sessions[1].edits or {}) do "
-        "  found[vim.fs.basename(edit.path):gsub('%.txt$', '')] = edit.kind "
-        "end return vim.deep_equal(found, vim.tbl_extend('force', vim.empty_dict(), want))",
-        wanted,
-    )
-
-
-def test_deleted_again_after_a_reject(project: Editor, agent: Orders) -> None:
+def test_deleted_again_after_a_reject(project: Editor, agent: StepwiseAgent) -> None:
     path = project.work / "a.txt"
     agent.ask("runs", "rm a.txt")
     wait_edits(project, a="deleted")
@@ -72,7 +61,7 @@ def test_gone_before_it_was_taken_up(editor: Editor) -> None:
     editor.write("a.txt", LINES)
     repository(editor.work)
     editor.agent("script")
-    agent = Orders(editor)
+    agent = StepwiseAgent(editor)
     agent.begin()
     agent.traffic.wait("session/prompt")
     held(editor)
@@ -94,7 +83,7 @@ def test_gone_before_it_was_taken_up(editor: Editor) -> None:
 )
 @pytest.mark.parametrize("edited", [False, True])
 def test_a_move_that_is_seen_bit_by_bit(
-    project: Editor, agent: Orders, parts: list[str], edited: bool
+    project: Editor, agent: StepwiseAgent, parts: list[str], edited: bool
 ) -> None:
     if edited:
         agent.ask("runs", "sed -i 's/^line 4$/four/' a.txt")
@@ -107,14 +96,16 @@ def test_a_move_that_is_seen_bit_by_bit(
     wait_edits(project, b="modified")
     agent.end()
     wait_edits(project, b="modified")
-    assert edits(project)["b.txt"]["hunks"] == int(edited)
+    assert edits_by_name(project)["b.txt"]["hunks"] == int(edited)
     project.cmd("Acp reject all")
     wait_edits(project)
     assert (project.work / "a.txt").read_text() == LINES
     assert not (project.work / "b.txt").exists()
 
 
-def test_on_disk_what_it_has_written_through_the_editor(project: Editor, agent: Orders) -> None:
+def test_on_disk_what_it_has_written_through_the_editor(
+    project: Editor, agent: StepwiseAgent
+) -> None:
     """The buffer has unsaved edits, so the write did not reach the disk."""
     path = str(project.work / "a.txt")
     project.open("a.txt")
@@ -125,13 +116,16 @@ def test_on_disk_what_it_has_written_through_the_editor(project: Editor, agent: 
     agent.ask("runs", path, "sed -i '/^line 8$/d' a.txt")
     agent.end()
     project.wait("not require('acp.buffers.watch').at_work(...)", path)
-    assert (edits(project)["a.txt"]["added"], edits(project)["a.txt"]["removed"]) == (0, 1)
+    assert (
+        edits_by_name(project)["a.txt"]["added"],
+        edits_by_name(project)["a.txt"]["removed"],
+    ) == (0, 1)
     project.cmd("Acp reject all")
     wait_edits(project)
     assert project.lines(path) == LINES.replace("line 16", "mine").splitlines()
 
 
-def test_a_new_file_that_the_user_undoes_is_empty(project: Editor, agent: Orders) -> None:
+def test_a_new_file_that_the_user_undoes_is_empty(project: Editor, agent: StepwiseAgent) -> None:
     """Neovim's byte offsets are those of before the undo for a while."""
     path = str(project.work / "n.txt")
     agent.ask("write", path, json.dumps("one\ntwo\n"))
@@ -144,7 +138,7 @@ def test_a_new_file_that_the_user_undoes_is_empty(project: Editor, agent: Orders
     assert agent.traffic.answers("fs/read_text_file")[-1]["result"] == {"content": ""}
 
 
-def test_a_save_that_ends_the_file_with_a_newline(project: Editor, agent: Orders) -> None:
+def test_a_save_that_ends_the_file_with_a_newline(project: Editor, agent: StepwiseAgent) -> None:
     """'fixendofline' does; what the agent writes afterwards does not take it away."""
     path = project.write("b.txt", "one\ntwo\nthree")
     project.open("b.txt")
@@ -163,7 +157,7 @@ def test_an_undo_after_a_save_that_ends_the_file_with_a_newline(project: Editor)
     """The newline is the user's, also where the agent has changed the line above the last one."""
     path = project.write("b.txt", "one\ntwo\nthree")
     project.open("b.txt")
-    agent = Orders(project)
+    agent = StepwiseAgent(project)
     agent.begin()
     agent.traffic.wait("session/prompt")
     project.cmd("call setline(1, 'mine')")
@@ -178,7 +172,9 @@ def test_an_undo_after_a_save_that_ends_the_file_with_a_newline(project: Editor)
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])
-def test_the_hunk_that_the_user_saw_is_decided(project: Editor, agent: Orders, verb: str) -> None:
+def test_the_hunk_that_the_user_saw_is_decided(
+    project: Editor, agent: StepwiseAgent, verb: str
+) -> None:
     """The agent moves it just before the user's key, on disk, where another comes to its place."""
     path = project.work / "a.txt"
     project.open("a.txt")
@@ -191,7 +187,7 @@ def test_the_hunk_that_the_user_saw_is_decided(project: Editor, agent: Orders, v
     agent.end()
     project.wait("not require('acp.buffers.watch').at_work(...)", str(path))
     project.wait("require('acp').state().sessions[1].edits[1].removed == 1")  # there were two
-    assert edits(project)["a.txt"]["hunks"] == 2
+    assert edits_by_name(project)["a.txt"]["hunks"] == 2
     project.cmd("Acp reject all")
     wait_edits(project)
     kept = LINES.replace("line 10", "ten") if verb == "accept" else LINES
@@ -200,17 +196,17 @@ def test_the_hunk_that_the_user_saw_is_decided(project: Editor, agent: Orders, v
 
 @pytest.mark.parametrize("scope", ["file", "all"])
 def test_what_the_user_has_not_seen_is_not_accepted(
-    project: Editor, agent: Orders, scope: str
+    project: Editor, agent: StepwiseAgent, scope: str
 ) -> None:
     project.open("a.txt")
     agent.ask("runs", "sed -i 's/^line 5$/five/' a.txt; echo new > n.txt")
     wait_edits(project, a="modified", n="created")
     agent.ask("silently", "sed -i 's/^line 10$/ten/' a.txt; echo more >> n.txt")
     project.cmd(f"Acp accept {scope}")
-    project.wait("vim.fn.execute('messages'):find('has changed meanwhile')")
+    project.wait_message("has changed meanwhile")
     agent.end()
     wait_edits(project, a="modified", n="created")
-    assert edits(project)["a.txt"]["hunks"] == 1
+    assert edits_by_name(project)["a.txt"]["hunks"] == 1
     project.cmd("Acp reject all")
     wait_edits(project)
     assert (project.work / "a.txt").read_text() == LINES.replace("line 5", "five")
@@ -218,7 +214,7 @@ def test_what_the_user_has_not_seen_is_not_accepted(
 
 @pytest.mark.parametrize("scope", ["hunk", "file"])
 def test_a_conflict_that_comes_before_the_key_is_not_decided_by_it(
-    project: Editor, agent: Orders, scope: str
+    project: Editor, agent: StepwiseAgent, scope: str
 ) -> None:
     """To accept one would be to take the agent's text in place of what the user typed."""
     path = project.work / "a.txt"
@@ -232,12 +228,12 @@ def test_a_conflict_that_comes_before_the_key_is_not_decided_by_it(
     assert project.lines(str(path))[14] == "mine"
     agent.end()
     assert project.lines(str(path))[14] == "mine"
-    assert edits(project)["a.txt"]["conflict"]
+    assert edits_by_name(project)["a.txt"]["conflict"]
 
 
 @pytest.mark.parametrize("command", ["edit!", "bwipeout! | edit a.txt"])
 def test_a_reject_that_is_not_saved_is_given_up(
-    project: Editor, agent: Orders, command: str
+    project: Editor, agent: StepwiseAgent, command: str
 ) -> None:
     """On disk the agent's line stands still: it is pending again."""
     path = project.work / "a.txt"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
-from tests.workspace.test_snapshots import git, repository
-
-LINES = "".join(f"line {n}\n" for n in range(1, 21))
+from tests.support.git import git, repository
+from tests.support.pending_edits import LINES, edits_by_name, wait_count
+from tests.support.waiting import until
 
 MARKS = """
 local ns = vim.api.nvim_create_namespace('test')
@@ -63,16 +61,6 @@ def shell(command: str, *paths: Path) -> str:
     return " ".join(["runs", *map(str, paths), json.dumps(command)])
 
 
-def edits(editor: Editor) -> dict[str, dict[str, Any]]:
-    """`state().edits` of the session by file name."""
-    return {Path(edit["path"]).name: edit for edit in editor.session().get("edits", [])}
-
-
-def wait_edits(editor: Editor, count: int) -> dict[str, dict[str, Any]]:
-    editor.wait(f"#require('acp').state().sessions[1].edits == {count}")
-    return edits(editor)
-
-
 def text(editor: Editor, name: str) -> str:
     """The text of the buffer."""
     return "\n".join(editor.lines(str(editor.work / name)))
@@ -84,7 +72,7 @@ def test_sed_on_five_files_is_reviewable_at_once(project: Editor) -> None:
     project.prompt(
         shell("sed -i -e '3i added' -e 's/line 9$/LINE 9/' f*.txt") + "\nwait_for_cancel"
     )
-    found = wait_edits(project, 5)
+    found = wait_count(project, 5)
     assert project.session()["status"] == "running", "after the tool call, not after the turn"
     project.cmd("AcpCancel")
     project.wait_event("AcpTurnEnd")
@@ -105,20 +93,20 @@ def test_sed_on_five_files_is_reviewable_at_once(project: Editor) -> None:
 
 def test_what_no_tool_call_tells_is_found_when_the_turn_ends(project: Editor) -> None:
     project.turn("silently " + json.dumps("rm f0.txt; echo new > new.txt; mv other.txt moved.txt"))
-    found = wait_edits(project, 3)
+    found = wait_count(project, 3)
     assert {name: e["kind"] for name, e in found.items()} == {
         "f0.txt": "deleted",
         "new.txt": "created",
         "moved.txt": "modified",
     }
     project.cmd("Acp reject all")
-    wait_edits(project, 0)
+    wait_count(project, 0)
     names = {f"f{n}.txt" for n in range(5)} | {"other.txt"}
     until(lambda: {p.name for p in project.work.glob("*.txt")} == names)
     assert (project.work / "f0.txt").read_text() == LINES
     assert (project.work / "other.txt").read_text() == "other\n"
     project.cmd("Acp unreject")
-    wait_edits(project, 3)
+    wait_count(project, 3)
     until((project.work / "moved.txt").exists)
     assert not (project.work / "f0.txt").exists()
     assert (project.work / "new.txt").read_text() == "new\n"
@@ -128,7 +116,7 @@ def test_unsaved_edits_elsewhere_are_merged(plain: Editor) -> None:
     plain.open("a.txt")
     plain.keys("Gomine<Esc>")
     plain.turn(shell("sed -i '3s/.*/theirs/' a.txt", plain.work / "a.txt"))
-    found = wait_edits(plain, 1)["a.txt"]
+    found = wait_count(plain, 1)["a.txt"]
     assert (found["hunks"], found["conflict"]) == (1, False)
     lines = text(plain, "a.txt").split("\n")
     assert (lines[2], lines[-1]) == ("theirs", "mine")
@@ -139,7 +127,7 @@ def test_unsaved_edits_elsewhere_are_merged(plain: Editor) -> None:
     assert not plain.lua("return vim.bo.modified")
     plain.cmd("3")
     plain.cmd("Acp reject")
-    wait_edits(plain, 0)
+    wait_count(plain, 0)
     assert (plain.work / "a.txt").read_text() == LINES + "mine\n"
 
 
@@ -148,7 +136,7 @@ def conflicting(editor: Editor) -> None:
     editor.open("a.txt")
     editor.keys("3Gccmine<Esc>")
     editor.turn(shell("sed -i '3s/.*/theirs/' a.txt", editor.work / "a.txt"))
-    assert wait_edits(editor, 1)["a.txt"]["conflict"]
+    assert wait_count(editor, 1)["a.txt"]["conflict"]
 
 
 def test_overlapping_unsaved_edits_are_a_conflict_and_nothing_is_touched(plain: Editor) -> None:
@@ -164,14 +152,14 @@ def test_overlapping_unsaved_edits_are_a_conflict_and_nothing_is_touched(plain: 
 def test_saving_settles_a_conflict_without_a_question(plain: Editor) -> None:
     conflicting(plain)
     plain.cmd("write")
-    wait_edits(plain, 0)
+    wait_count(plain, 0)
     assert (plain.work / "a.txt").read_text().split("\n")[2] == "mine"
 
 
 def test_accepting_a_conflict_takes_the_agents_side(plain: Editor) -> None:
     conflicting(plain)
     plain.cmd("Acp accept file")
-    wait_edits(plain, 0)
+    wait_count(plain, 0)
     assert text(plain, "a.txt").split("\n")[2] == "theirs"
     assert not plain.lua("return vim.bo.modified")
     plain.keys("u")
@@ -187,9 +175,9 @@ def test_the_agents_side_is_taken_whatever_line_ends_the_next_save_shall_have(
     plain.cmd("set fileformat=unix")
     plain.keys("3Gccmine<Esc>")
     plain.turn(shell("sed -i '3s/.*/theirs\\r/' a.txt", path))
-    assert wait_edits(plain, 1)["a.txt"]["conflict"]
+    assert wait_count(plain, 1)["a.txt"]["conflict"]
     plain.cmd("Acp accept file")
-    wait_edits(plain, 0)
+    wait_count(plain, 0)
     assert text(plain, "a.txt").split("\n")[2] == "theirs"
 
 
@@ -205,7 +193,7 @@ def test_what_the_user_saves_while_a_turn_runs_is_his(plain: Editor) -> None:
     plain.open("b.txt")
     plain.write("go", "")
     plain.wait_event("AcpTurnEnd")
-    found = wait_edits(plain, 2)
+    found = wait_count(plain, 2)
     assert set(found) == {"b.txt", "go"}
 
 
@@ -217,14 +205,14 @@ def test_a_save_and_then_the_agent_on_the_same_file(plain: Editor) -> None:
     until(lambda: "mine" in (plain.work / "a.txt").read_text())
     plain.write("go", "")
     plain.wait_event("AcpTurnEnd")
-    found = wait_edits(plain, 2)
+    found = wait_count(plain, 2)
     assert (found["a.txt"]["hunks"], found["a.txt"]["added"]) == (1, 1)
 
 
 def test_a_write_through_the_editor_is_counted_once(project: Editor) -> None:
     path = project.work / "f0.txt"
     project.turn(f"replace {path} line LINE\n" + shell("true", path))
-    found = wait_edits(project, 1)
+    found = wait_count(project, 1)
     assert found["f0.txt"]["added"] == 20
     project.turn("hello")
     assert len(project.events("AcpEdit")) == 1
@@ -239,20 +227,20 @@ def test_both_ways_of_writing_the_same_file(project: Editor) -> None:
         + shell("sed -i '20s/.*/end/' f0.txt", path)
         + f"\nreplace {path} 'line 5' 'LINE 5'"
     )
-    assert wait_edits(project, 1)["f0.txt"]["hunks"] == 3
+    assert wait_count(project, 1)["f0.txt"]["hunks"] == 3
     project.cmd("Acp reject all")
-    wait_edits(project, 0)
+    wait_count(project, 0)
     until(lambda: path.read_text() == LINES)
 
 
 def test_a_file_that_the_buffer_still_shows_is_deleted_and_comes_back(project: Editor) -> None:
     project.open("f0.txt")
     project.turn(shell("rm f0.txt"))
-    assert wait_edits(project, 1)["f0.txt"]["kind"] == "deleted"
+    assert wait_count(project, 1)["f0.txt"]["kind"] == "deleted"
     project.cmd("checktime")
     assert not project.rpc.mode()["blocking"]
     project.cmd("Acp reject file")
-    wait_edits(project, 0)
+    wait_count(project, 0)
     until((project.work / "f0.txt").exists)
     assert (project.work / "f0.txt").read_text() == LINES
     assert not project.lua("return vim.bo.modified")
@@ -260,12 +248,12 @@ def test_a_file_that_the_buffer_still_shows_is_deleted_and_comes_back(project: E
 
 def test_a_created_file_that_the_user_changed_is_kept(plain: Editor) -> None:
     plain.turn(shell("printf 'one\\ntwo\\n' > new.txt"))
-    wait_edits(plain, 1)
+    wait_count(plain, 1)
     plain.open("new.txt")
     plain.keys("Gomine<Esc>:w<CR>")
     plain.wait("vim.bo.modified == false")
     plain.cmd("Acp reject file")
-    plain.wait("vim.fn.execute('messages'):find('kept')")
+    plain.wait_message("kept")
     assert (plain.work / "new.txt").read_text() == "one\ntwo\nmine\n"
 
 
@@ -276,13 +264,13 @@ def test_an_ignored_file_that_the_tool_call_names(project: Editor) -> None:
     project.turn(
         f'edits_disk {path} "one\\nTWO\\n"',
     )
-    assert (wait_edits(project, 1)["x.txt"]["added"], path.read_text()) == (1, "one\nTWO\n")
+    assert (wait_count(project, 1)["x.txt"]["added"], path.read_text()) == (1, "one\nTWO\n")
 
 
 def test_binary_files_are_no_review(plain: Editor) -> None:
     plain.turn(shell("printf 'a\\0b' > data.bin"))
     plain.wait_event("AcpEdit")
-    assert edits(plain) == {}
+    assert edits_by_name(plain) == {}
 
 
 @pytest.mark.parametrize("autoread", [True, False])
@@ -297,7 +285,7 @@ def test_no_prompt_while_the_turn_runs(plain: Editor, autoread: bool) -> None:
     assert not plain.rpc.mode()["blocking"]
     plain.write("go", "")
     plain.wait_event("AcpTurnEnd")
-    found = wait_edits(plain, 2)
+    found = wait_count(plain, 2)
     assert (found["a.txt"]["hunks"], found["a.txt"]["added"]) == (1, 1)
     plain.keys("Gomore<Esc>")
     plain.cmd("write")
@@ -307,7 +295,7 @@ def test_no_prompt_while_the_turn_runs(plain: Editor, autoread: bool) -> None:
 def test_no_policy_of_ours_is_left_after_the_turn(plain: Editor) -> None:
     plain.open("a.txt")
     plain.turn(shell("sed -i '2i added' a.txt"))
-    wait_edits(plain, 1)
+    wait_count(plain, 1)
     plain.wait("#vim.api.nvim_get_autocmds({ event = 'FileChangedShell' }) == 0")
 
 
@@ -315,10 +303,10 @@ def test_a_commit_accepts_what_it_contains(project: Editor) -> None:
     if not (project.work / ".git").exists():
         repository(project.work)
     project.turn(shell("sed -i '3s/.*/x/' f0.txt f1.txt"))
-    wait_edits(project, 2)
+    wait_count(project, 2)
     git(project.work, "commit", "-q", "-m", "x", "f0.txt")
     project.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
-    assert set(wait_edits(project, 1)) == {"f1.txt"}
+    assert set(wait_count(project, 1)) == {"f1.txt"}
 
 
 def test_an_undo_of_what_the_agent_left_on_disk_is_unsaved(plain: Editor) -> None:
@@ -328,7 +316,7 @@ def test_an_undo_of_what_the_agent_left_on_disk_is_unsaved(plain: Editor) -> Non
     plain.keys("Gomine<Esc>:w<CR>")
     until(lambda: "mine" in path.read_text())
     plain.turn(shell("sed -i '2i added' a.txt"))
-    wait_edits(plain, 1)
+    wait_count(plain, 1)
     assert not plain.lua("return vim.bo.modified")
     plain.keys("u")
     plain.wait("vim.bo.modified")
@@ -342,16 +330,16 @@ def test_a_deletion_that_is_pending_again_while_a_window_shows_the_file(plain: E
     path = plain.work / "a.txt"
     plain.open("a.txt")
     plain.turn(shell("rm a.txt"))
-    wait_edits(plain, 1)
+    wait_count(plain, 1)
     plain.cmd("Acp reject all")
-    wait_edits(plain, 0)
+    wait_count(plain, 0)
     until(path.exists)
     plain.cmd("Acp unreject")
-    assert wait_edits(plain, 1)["a.txt"]["kind"] == "deleted"
+    assert wait_count(plain, 1)["a.txt"]["kind"] == "deleted"
     until(lambda: not path.exists())
     plain.cmd("Acp edits")
     plain.wait("#vim.fn.getqflist() == 1")
-    assert edits(plain)["a.txt"]["kind"] == "deleted"
+    assert edits_by_name(plain)["a.txt"]["kind"] == "deleted"
 
 
 def test_an_unwatched_file_that_is_read_changed_and_then_written(project: Editor) -> None:
@@ -364,7 +352,7 @@ def test_an_unwatched_file_that_is_read_changed_and_then_written(project: Editor
         + shell(f"sed -i '3s/.*/by itself/' {path}")
         + f"\nreplace {path} 'line 15' fifteen"
     )
-    assert wait_edits(project, 1)["x.txt"]["hunks"] == 2
+    assert wait_count(project, 1)["x.txt"]["hunks"] == 2
     project.cmd("Acp reject all")
-    wait_edits(project, 0)
+    wait_count(project, 0)
     until(lambda: path.read_text() == LINES)

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tests.editor.files.test_disk_edits import LINES, edits
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
+from tests.support.pending_edits import LINES, edits_by_name
+from tests.support.stepwise_agent import StepwiseAgent
 
 
 @pytest.fixture(params=["git", "plain"])
@@ -35,7 +35,7 @@ def wait_counts(editor: Editor, name: str, *counts: int) -> None:
         name,
         list(counts),
     )
-    assert [edits(editor)[name][key] for key in path] == list(counts)
+    assert [edits_by_name(editor)[name][key] for key in path] == list(counts)
 
 
 @pytest.mark.parametrize("opened", [False, True])
@@ -54,7 +54,7 @@ def test_a_write_into_a_file_made_on_disk(project: Editor) -> None:
     path = project.work / "new.txt"
     project.turn(by_itself("printf 'one\\ntwo\\n' > new.txt") + f"\nreplace {path} two TWO")
     wait_counts(project, "new.txt", 1, 2, 0)
-    assert edits(project)["new.txt"]["kind"] == "created"
+    assert edits_by_name(project)["new.txt"]["kind"] == "created"
 
 
 def test_a_write_that_the_agent_takes_back_on_disk(project: Editor) -> None:
@@ -98,7 +98,7 @@ def test_a_program_comes_back_as_one(project: Editor, command: str) -> None:
 def test_a_buffer_of_bytes_keeps_them(editor: Editor, data: bytes) -> None:
     """A BOM and carriage returns are text where a file is edited with 'binary'."""
     editor.agent("script")
-    orders = Orders.at_work(editor)
+    orders = StepwiseAgent.at_work(editor)
     path = editor.write("b.txt", data)  # nobody has looked at it
     editor.lua("vim.cmd('edit ++bin ' .. vim.fn.fnameescape(...))", str(path))
     lines = editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")

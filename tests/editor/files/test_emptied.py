@@ -10,13 +10,12 @@ import signal
 import pytest
 
 from acp_nvim.workspace.change_texts import EMPTIED_NS
-from tests.editor.files.test_disk_again import wait_edits
-from tests.editor.files.test_disk_edits import LINES, edits
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.support.outliving import HOST
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
+from tests.support.killed_host import HOST_PID
+from tests.support.pending_edits import LINES, edits_by_name, wait_edits
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
 
 BOM = b"\xef\xbb\xbf"
 DOS = LINES.replace("\n", "\r\n").encode()
@@ -63,7 +62,7 @@ class Emptied:
             repository(editor.work)
         editor.agent("script")
         editor.open("a.txt")
-        self.agent = Orders.at_work(editor)
+        self.agent = StepwiseAgent.at_work(editor)
         self.agent.ask("runs", "true")
 
     def empty(self) -> None:
@@ -111,8 +110,8 @@ def test_what_the_user_has_not_saved_is_merged_with_what_comes(
     emptied.wait_counts(1, 1, 1)
     assert editor.lines(str(emptied.path)) == CHANGED.replace("line 16", "mine").splitlines()
     emptied.over()
-    assert "note" not in edits(editor)["a.txt"]
-    assert not edits(editor)["a.txt"]["conflict"]
+    assert "note" not in edits_by_name(editor)["a.txt"]
+    assert not edits_by_name(editor)["a.txt"]["conflict"]
     editor.cmd("silent write")
     editor.cmd("Acp reject all")
     wait_edits(editor)
@@ -131,7 +130,7 @@ def test_what_comes_as_neovim_is_told_of_the_conflict(editor: Editor, kind: str)
     assert editor.lines(str(emptied.path)) == CHANGED.replace("line 16", "mine").splitlines()
     emptied.over()
     emptied.wait_counts(1, 1, 1)
-    assert not edits(editor)["a.txt"]["conflict"]
+    assert not edits_by_name(editor)["a.txt"]["conflict"]
 
 
 def test_unsaved_edits_that_are_given_up_afterwards(editor: Editor, kind: str) -> None:
@@ -164,7 +163,7 @@ def test_a_clean_buffer_lies_as_its_file(editor: Editor, kind: str, before: byte
     emptied.fill(after)
     emptied.wait_counts(1, 1, 1)
     emptied.over()
-    assert "note" not in edits(editor)["a.txt"]
+    assert "note" not in edits_by_name(editor)["a.txt"]
     editor.cmd("call setline(16, 'mine') | silent write")
     assert emptied.path.read_bytes() == after.replace(b"line 16", b"mine")
 
@@ -189,7 +188,7 @@ def test_line_ends_of_a_buffer_that_was_edited_anew_when_its_file_was_empty(
     emptied.fill(DOS.replace(b"line 4", b"four"))
     emptied.wait_counts(1, 1, 1)
     (editor.home / "new").write_bytes(DOS.replace(b"line 4", b"FOUR"))
-    host = editor.lua(HOST)
+    host = editor.lua(HOST_PID)
     os.kill(host, signal.SIGSTOP)
     editor.lua(ANEW, str(emptied.path), f"{editor.home}/new")
     assert editor.lines(str(emptied.path))[3] == "FOUR\r"
@@ -197,7 +196,7 @@ def test_line_ends_of_a_buffer_that_was_edited_anew_when_its_file_was_empty(
     editor.wait("vim.fn.getline(4) == 'FOUR'")
     emptied.wait_counts(1, 1, 1)
     emptied.over()
-    assert "note" not in edits(editor)["a.txt"]
+    assert "note" not in edits_by_name(editor)["a.txt"]
     assert editor.lua("return vim.bo.fileformat") == "dos"
     editor.cmd("Acp reject all")
     wait_edits(editor)

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests.editor.files.test_disk_edits import edits
 from tests.support.editor import Editor
-from tests.support.orders import Orders
+from tests.support.pending_edits import edits_by_name
+from tests.support.stepwise_agent import StepwiseAgent
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_write_is_one_event(editor: Editor, old: str | None, new: str) -> None
     if old is not None:
         editor.write("a.txt", old)
     editor.agent("script")
-    agent = Orders.at_work(editor)
+    agent = StepwiseAgent.at_work(editor)
     agent.ask("write", path, json.dumps(new))
     agent.ask("runs", "true")
     agent.end()
@@ -42,7 +42,7 @@ def test_a_write_is_one_event(editor: Editor, old: str | None, new: str) -> None
     told = {"session": 1, "path": path, "kind": kind, "source": "fs", "conflict": False}
     assert [event["data"] for event in editor.events("AcpEdit")] == [told]
     assert (editor.work / "a.txt").read_bytes() == new.encode()
-    assert edits(editor)["a.txt"]["kind"] == kind
+    assert edits_by_name(editor)["a.txt"]["kind"] == kind
 
 
 BOM = "\ufeff"
@@ -56,7 +56,7 @@ def test_a_bom_that_was_written_is_one_and_what_the_agent_makes_of_it_is_told(
     editor.write("a.txt", "a\n")
     editor.open("a.txt")
     editor.agent("script")
-    agent = Orders.at_work(editor)
+    agent = StepwiseAgent.at_work(editor)
     agent.ask("write", path, json.dumps(f"{BOM}A\n"))
     agent.ask("runs", "true")
     editor.wait("vim.bo.bomb")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.editor.files.test_disk_edits import LINES, edits
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
+from tests.support.pending_edits import LINES, edits_by_name
+from tests.support.stepwise_agent import StepwiseAgent
 
 
 def test_stamps_outlive_the_turn_of_another_session(editor: Editor) -> None:
@@ -13,7 +13,7 @@ def test_stamps_outlive_the_turn_of_another_session(editor: Editor) -> None:
     repository(editor.work)
     editor.agent("script")
     editor.open("a.txt")
-    agent = Orders.at_work(editor)
+    agent = StepwiseAgent.at_work(editor)
     agent.ask("runs", "true")
     editor.cmd("call setline(16, 'mine')")
     agent.ask("silently", "sed -i 's/^line 4$/four/' a.txt")
@@ -24,4 +24,4 @@ def test_stamps_outlive_the_turn_of_another_session(editor: Editor) -> None:
     agent.end()
     both = LINES.replace("line 16", "mine").replace("line 4\n", "four\n")
     assert editor.lines(str(path)) == both.splitlines()
-    assert edits(editor)["a.txt"]["hunks"] == 1
+    assert edits_by_name(editor)["a.txt"]["hunks"] == 1

@@ -8,10 +8,10 @@ import json
 
 import pytest
 
-from tests.editor.files.test_disk_edits import LINES, edits
 from tests.support.editor import Editor
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
+from tests.support.pending_edits import LINES, edits_by_name
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_buffer_without_edits(project: Editor) -> None:
     assert (project.work / "a.txt").read_text() == lines(l4="four")
     end(project)
     project.wait("#require('acp').state().sessions[1].edits == 1")
-    assert edits(project)["a.txt"]["hunks"] == 1
+    assert edits_by_name(project)["a.txt"]["hunks"] == 1
 
 
 def test_a_buffer_that_neovim_has_read_again(project: Editor) -> None:
@@ -91,7 +91,7 @@ def test_a_save_over_a_conflict_that_nobody_told_of_keeps_it_listed(project: Edi
     save(project, "vim.fn.execute('messages'):find('the same lines on disk')")
     assert (project.work / "a.txt").read_text() == lines(l4="mine")
     end(project)
-    assert edits(project)["a.txt"]["conflict"]
+    assert edits_by_name(project)["a.txt"]["conflict"]
     project.lua("vim.fn.setline(5, 'five')")
     save(project, "true")
     project.wait("#require('acp').state().sessions[1].edits == 0")
@@ -114,7 +114,7 @@ def test_what_the_user_writes_elsewhere_is_his(project: Editor) -> None:
     (project.home / "go").touch()
     project.wait_event("AcpTurnEnd")
     project.wait("#require('acp').state().sessions[1].edits > 0")
-    assert list(edits(project)) == ["a.txt"]  # by the agent, afterwards
+    assert list(edits_by_name(project)) == ["a.txt"]  # by the agent, afterwards
 
 
 SLOW_FRAMES = """
@@ -145,7 +145,7 @@ def test_a_save_as_soon_as_the_agent_has_the_prompt(editor: Editor) -> None:
     editor.lua("_G.go_on = true")
     editor.wait_event("AcpTurnEnd", 2)
     editor.wait("#require('acp').state().sessions[1].edits == 1")
-    found = edits(editor)["a.txt"]
+    found = edits_by_name(editor)["a.txt"]
     assert (found["hunks"], found["added"]) == (1, 1)
     editor.cmd("Acp reject all")
     editor.wait("#require('acp').state().sessions[1].edits == 0")
@@ -165,7 +165,7 @@ def test_a_file_that_is_another_one_of_the_same_text(editor: Editor, again: str)
     save(editor, WRITTEN)
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
     end(editor)
-    assert "a.txt" not in edits(editor)
+    assert "a.txt" not in edits_by_name(editor)
 
 
 @pytest.mark.parametrize("again", ["touch -d '1 hour ago' a.txt", "cp a.txt x; mv x a.txt"])
@@ -241,7 +241,7 @@ def test_the_user_reads_the_change_and_types_before_anybody_looks(
     project.lua("vim.cmd(...) vim.fn.setline(16, 'mine') vim.cmd(select(2, ...))", read, then)
     end(project)
     project.wait("#require('acp').state().sessions[1].edits == 1")
-    found = edits(project)["a.txt"]
+    found = edits_by_name(project)["a.txt"]
     assert (found["hunks"], found["added"], found["removed"]) == (1, 1, 1)
     project.cmd("Acp reject all")
     project.wait("#require('acp').state().sessions[1].edits == 0")
@@ -265,7 +265,7 @@ def test_the_agent_goes_on_after_neovim_has_read_and_the_user_typed(
     )
     end(project)
     project.wait("#require('acp').state().sessions[1].edits == 1")
-    found = edits(project)["a.txt"]
+    found = edits_by_name(project)["a.txt"]
     assert (found["conflict"], found["added"]) == (False, 2)
     project.cmd("Acp reject all")
     project.wait("#require('acp').state().sessions[1].edits == 0")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.editor.files.test_disk_edits import LINES
 from tests.support.editor import Editor
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
+from tests.support.pending_edits import LINES
+from tests.support.waiting import until
 
 
 @pytest.fixture(params=["git", "plain"])

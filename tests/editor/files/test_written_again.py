@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import outliving
+from tests.support import killed_host
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.support.until import until
-from tests.workspace.test_snapshots import git, repository
+from tests.support.git import git, repository
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))
 NEW = OLD.replace("line 3\n", "line 3\nagent\n")
@@ -27,7 +27,7 @@ class Project:
         self.editor = editor
         self.path = editor.write("a.txt", OLD)
         editor.agent("script")
-        self.agent = Orders(editor)
+        self.agent = StepwiseAgent(editor)
 
     def begin(self) -> None:
         """A turn begins."""
@@ -333,9 +333,9 @@ def test_a_file_that_came_in_place_of_a_deleted_one_is_not_overwritten(project: 
 def test_a_killed_host_leaves_no_base_behind(shown: Project) -> None:
     assert shown.write(NEW) == "ok"
     shown.agent.end()
-    outliving.die(shown.editor)
+    killed_host.kill_host_once_written(shown.editor)
     shown.editor.cmd("Acp edits")
-    outliving.revived(shown.editor)
+    killed_host.wait_host(shown.editor)
     shown.decide("Acp reject all")
     until(lambda: shown.path.read_text() == OLD)
     shown.agent.begin()
@@ -449,11 +449,11 @@ def test_two_agents_write_again_what_the_user_rejected_of_both(project: Project)
     editor = project.editor
     editor.open("a.txt")
     editor.turn("say hello")
-    first = Orders(editor, "first", 1)
+    first = StepwiseAgent(editor, "first", 1)
     editor.agent("script", name="other")
     editor.cmd("Acp new")
     editor.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
-    second = Orders(editor, "second", 2)
+    second = StepwiseAgent(editor, "second", 2)
     first.begin()
     second.begin()
     project.agent = first

@@ -10,21 +10,20 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.outliving import (
-    die,
-    edits,
+from tests.support.fake_picker import install_picker, pick
+from tests.support.git import git, repository
+from tests.support.killed_host import (
     is_written,
-    journal,
-    kill,
-    ledger,
-    read,
-    revived,
-    said,
+    journal_path,
+    journaled_edits,
+    kill_host,
+    kill_host_once_written,
+    read_journal,
+    wait_host,
 )
-from tests.support.picks import install, pick
-from tests.support.review import marks
-from tests.support.until import until
-from tests.workspace.test_snapshots import git, repository
+from tests.support.pending_edits import edits
+from tests.support.review_frames import marks
+from tests.support.waiting import until
 
 LINES = [f"line {n}" for n in range(1, 21)]
 TEXT = "\n".join(LINES) + "\n"
@@ -64,7 +63,7 @@ def shown(editor: Editor) -> list[tuple[int, list[str]]]:
 def test_marks_and_counts_stay_and_are_those_of_the_next_host(project: Editor) -> None:
     before, counted = shown(project), edits(project)
     assert before == [(1, ["line 2"]), (9, ["line 10"])]
-    die(project)
+    kill_host_once_written(project)
     assert "with the pending edits of 1 file" in project.messages()
     assert (shown(project), edits(project)) == (before, counted)
     project.cmd("Acp edits")
@@ -74,7 +73,7 @@ def test_marks_and_counts_stay_and_are_those_of_the_next_host(project: Editor) -
 
 @pytest.mark.parametrize("verdict", ["accept", "reject"])
 def test_a_decision_may_be_the_first_command(project: Editor, verdict: str) -> None:
-    die(project)
+    kill_host_once_written(project)
     project.cmd("10")
     project.cmd(f"Acp {verdict}")
     hunks(project, 1)
@@ -90,14 +89,14 @@ def test_a_decision_may_be_the_first_command(project: Editor, verdict: str) -> N
 
 
 def test_the_review_may_be_the_first_command(project: Editor) -> None:
-    die(project)
+    kill_host_once_written(project)
     project.cmd("Acp review")
     project.wait("#vim.api.nvim_list_tabpages() == 2")
     assert project.lines(f"acp://base/1//{project.work / 'a.txt'}") == LINES
 
 
 def test_what_the_user_did_meanwhile_is_his(project: Editor) -> None:
-    die(project)
+    kill_host_once_written(project)
     project.lua("vim.api.nvim_buf_set_lines(0, 4, 5, true, {'mine', 'too'})")
     project.lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, {'first'})")
     project.cmd("Acp edits")
@@ -109,7 +108,7 @@ def test_what_the_user_did_meanwhile_is_his(project: Editor) -> None:
 
 
 def test_what_the_user_changed_inside_of_a_hunk_belongs_to_it(project: Editor) -> None:
-    die(project)
+    kill_host_once_written(project)
     project.lua("vim.api.nvim_buf_set_lines(0, 1, 2, true, {'two of mine'})")
     project.cmd("Acp edits")
     project.wait("#vim.fn.getqflist() == 2")
@@ -120,15 +119,15 @@ def test_what_the_user_changed_inside_of_a_hunk_belongs_to_it(project: Editor) -
 
 
 def test_an_undo_meanwhile_and_its_redo(project: Editor) -> None:
-    die(project)
+    kill_host_once_written(project)
     project.cmd("undo")
     assert buffer(project) == LINES
     project.cmd("Acp edits")
-    revived(project)
+    wait_host(project)
     hunks(project, 0)
     project.cmd("redo")
     hunks(project, 2)
-    die(project)
+    kill_host_once_written(project)
     project.cmd("undo")
     project.cmd("Acp edits")
     hunks(project, 0)
@@ -140,23 +139,23 @@ def test_a_reject_before_is_taken_back_after(project: Editor) -> None:
     hunks(project, 1)
     project.cmd("Acp accept all")
     hunks(project, 0)
-    die(project)
+    kill_host_once_written(project)
     project.cmd("Acp unreject")
     hunks(project, 1)
     assert buffer(project)[1] == "two"
     until(lambda: disk(project).split("\n")[1] == "two")
     project.cmd("Acp unreject")
-    said(project, "nothing was rejected")
+    project.wait_message("nothing was rejected")
 
 
 def test_twice(project: Editor) -> None:
-    die(project)
+    kill_host_once_written(project)
     project.cmd("Acp edits")
     project.wait("#vim.fn.getqflist() == 2")
     project.cmd("2")
     project.cmd("Acp accept")
     hunks(project, 1)
-    die(project)
+    kill_host_once_written(project)
     project.cmd("Acp reject all")
     hunks(project, 0)
     assert buffer(project) == ["line 1", "two", *LINES[2:]]
@@ -172,7 +171,7 @@ def test_files_that_no_buffer_shows_were_created_or_deleted(editor: Editor) -> N
     editor.turn(f"write {kept_bytes} {json.dumps(TWO)}")
     editor.wait("#require('acp').state().sessions[1].edits == 3")
     editor.cmd("bwipeout kept.txt")
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd("Acp reject all")
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     until(gone.exists)
@@ -180,7 +179,7 @@ def test_files_that_no_buffer_shows_were_created_or_deleted(editor: Editor) -> N
     assert gone.stat().st_mode & 0o111
     assert not (editor.work / "new.txt").exists()
     assert disk(editor, "kept.txt") == TEXT
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd("Acp unreject")
     editor.wait("#require('acp').state().sessions[1].edits == 3")
     assert not gone.exists()
@@ -189,7 +188,7 @@ def test_files_that_no_buffer_shows_were_created_or_deleted(editor: Editor) -> N
 
 
 def test_what_became_of_closed_files_meanwhile_is_the_users(project: Editor) -> None:
-    die(project)
+    kill_host_once_written(project)
     project.cmd("bwipeout! a.txt")
     (project.work / "a.txt").write_text(TWO.replace("line 15", "mine"))
     project.cmd("Acp reject all")
@@ -198,7 +197,7 @@ def test_what_became_of_closed_files_meanwhile_is_the_users(project: Editor) -> 
 
 
 def test_a_file_that_is_gone_is_decided(project: Editor) -> None:
-    die(project)
+    kill_host_once_written(project)
     project.cmd("bwipeout! a.txt")
     (project.work / "a.txt").unlink()
     project.cmd("Acp edits")
@@ -207,7 +206,7 @@ def test_a_file_that_is_gone_is_decided(project: Editor) -> None:
 
 
 def test_sessions_idle_running_and_closed(editor: Editor) -> None:
-    install(editor)
+    install_picker(editor)
     editor.agent("script")
     paths = [editor.write(f"{n}.txt", "one\n") for n in (1, 2, 3)]
     for n, path in enumerate(paths, 1):
@@ -220,7 +219,7 @@ def test_sessions_idle_running_and_closed(editor: Editor) -> None:
     editor.wait("require('acp').state().sessions[2].status == 'running'")
     pick(editor, "Acp sessions", "say 1", "close")
     editor.wait("require('acp').state().sessions[1].status == 'closed'")
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd("Acp edits")
     editor.wait("#vim.fn.getqflist() == 3")
     states = {n: editor.session(n) for n in (1, 2, 3)}
@@ -243,11 +242,11 @@ def test_a_conflict(editor: Editor, command: str) -> None:
     editor.keys("Aof mine<Esc>")
     editor.turn("runs " + json.dumps("sed -i s/line.1$/agents/ a.txt"))
     editor.wait("(require('acp').state().sessions[1].edits[1] or {}).conflict")
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd(command)
     if command == "w":
         editor.cmd("Acp edits")
-    revived(editor)
+    wait_host(editor)
     if command == "Acp edits":
         editor.wait("#vim.fn.getqflist() == 1")
         assert edits(editor)[0]["conflict"]
@@ -267,7 +266,7 @@ def test_what_could_not_be_read_is_told_and_the_rest_decided(project: Editor) ->
     other = project.write("b.txt", TEXT)
     project.turn(f"write {other} {json.dumps(TWO)}")
     project.wait("#require('acp').state().sessions[1].edits == 2")
-    die(project)
+    kill_host_once_written(project)
     damage(project, rb"put.file.{,200}?b.txt")
     project.cmd("Acp edits")
     project.wait("#vim.fn.getqflist() == 2")
@@ -278,7 +277,7 @@ def test_what_could_not_be_read_is_told_and_the_rest_decided(project: Editor) ->
 
 def damage(editor: Editor, pattern: bytes) -> None:
     """Change the last byte of each place like this."""
-    path = journal(editor)
+    path = journal_path(editor)
     data = bytearray(path.read_bytes())
     for found in re.finditer(pattern, bytes(data), re.DOTALL):
         data[found.end() - 1] ^= 1
@@ -288,18 +287,18 @@ def damage(editor: Editor, pattern: bytes) -> None:
 def test_of_a_host_that_is_killed_while_it_writes_little_is_lost(project: Editor) -> None:
     """Whenever that is: what is pending then is what Neovim showed, or a moment older."""
     path = project.work / "a.txt"
-    kill(project)
-    state: Any = ledger(project)
+    kill_host(project)
+    state: Any = journaled_edits(project)
     assert all(one.path == str(path) for one in state.files.values())
     project.cmd("Acp edits")
-    revived(project)
+    wait_host(project)
 
 
 def test_an_open_review_goes_on(project: Editor) -> None:
     project.cmd("Acp review")
     project.wait("#vim.api.nvim_list_tabpages() == 2")
     project.wait("vim.wo.diff")
-    die(project)
+    kill_host_once_written(project)
     project.cmd("wincmd l")
     project.cmd("10")
     project.keys("do")
@@ -315,7 +314,7 @@ def test_a_turn_that_was_cut_holds_no_save_up(project: Editor) -> None:
     project.prompt("wait_for_cancel")
     project.wait("require('acp').state().sessions[1].status == 'running'")
     project.wait("require('acp.buffers.watch').at_work(...)", str(project.work / "a.txt"))
-    die(project)
+    kill_host_once_written(project)
     assert not project.lua(
         "return require('acp.buffers.watch').at_work(...)", str(project.work / "a.txt")
     )
@@ -331,9 +330,9 @@ def test_a_file_that_was_renamed(editor: Editor) -> None:
     editor.turn("runs " + json.dumps("mv old.txt new.txt; sed -i s/line.2$/two/ new.txt"))
     editor.wait("#require('acp').state().sessions[1].edits > 0")
     before = edits(editor)
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd("Acp edits")
-    revived(editor)
+    wait_host(editor)
     assert edits(editor) == before
     editor.cmd("Acp reject all")
     hunks(editor, 0)
@@ -346,7 +345,7 @@ def test_an_undo_of_a_reject_meanwhile_makes_it_pending_again(project: Editor) -
     project.cmd("Acp reject all")
     hunks(project, 0)
     project.wait("vim.fn.getline(2) == 'line 2'")
-    die(project)
+    kill_host_once_written(project)
     project.cmd("undo")
     project.cmd("Acp edits")
     hunks(project, 2)
@@ -357,7 +356,7 @@ def test_what_the_user_saves_under_the_next_host_is_his(project: Editor) -> None
     """In a buffer that the one before it knew."""
     project.cmd("Acp accept all")
     hunks(project, 0)
-    die(project)
+    kill_host_once_written(project)
     project.turn("hello")
     ready, path = project.home / "ready", project.work / "a.txt"
     command = f"sed -i s/line.15$/agents/ {path}"
@@ -380,11 +379,11 @@ def test_a_commit_accepts(editor: Editor, when: str) -> None:
     editor.agent("script")
     editor.turn(f"write {path} {json.dumps(TWO)}")
     hunks(editor, 2)
-    until(lambda: any(kind == "head" for kind, _ in read(editor).values))
-    die(editor)
+    until(lambda: any(kind == "head" for kind, _ in read_journal(editor).values))
+    kill_host_once_written(editor)
     if when == "under the next one":
         editor.cmd("Acp edits")
-        revived(editor)
+        wait_host(editor)
         hunks(editor, 2)
     git(editor.work, "commit", "-q", "-am", "x")
     if when == "under the next one":
@@ -404,7 +403,7 @@ def test_a_commit_of_an_agent_that_was_cut_stays_pending(editor: Editor) -> None
     editor.prompt(f"{write}\nsilently {json.dumps(commit)}\nuntil_there {editor.work}/never")
     until(done.exists)
     hunks(editor, 2)
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd("Acp edits")
     editor.wait("#vim.fn.getqflist() == 2")
     editor.turn("hello")

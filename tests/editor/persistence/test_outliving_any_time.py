@@ -10,8 +10,9 @@ import random
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.outliving import edits, kill, revived
-from tests.support.until import until
+from tests.support.killed_host import kill_host, wait_host
+from tests.support.pending_edits import edits
+from tests.support.waiting import until
 
 COUNT = 40
 
@@ -29,12 +30,12 @@ def test_while_an_agent_writes_one_file_after_the_other(editor: Editor, seed: in
     editor.lua("require('acp').prompt(...)", "\n".join(steps))
     count = rng.randrange(COUNT)
     editor.wait("#require('acp').state().sessions[1].edits >= ...", count)
-    kill(editor)
+    kill_host(editor)
     texts = [path.read_text() for path in paths]
     written = sum("TWO" in text for text in texts)
     assert written >= count
     editor.cmd("Acp edits")
-    revived(editor)
+    wait_host(editor)
     found = edits(editor)
     assert count < COUNT / 2 or found
     assert len(found) <= written

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.outliving import die
-from tests.support.until import until
+from tests.support.killed_host import kill_host_once_written
+from tests.support.waiting import until
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_bytes(editor: Editor, content: bytes, change: str) -> None:
     editor.turn("hello")
     editor.turn(f"runs {json.dumps(change)}")
     editor.wait("#require('acp').state().sessions[1].edits == 1")
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd("Acp reject all")
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     until(path.exists)
@@ -49,11 +49,11 @@ def test_a_layout_that_the_agent_has_changed(editor: Editor, text: str) -> None:
     editor.wait("#require('acp').state().sessions[1].edits == 1")
     now = path.read_bytes()
     assert now == text.replace("\\n", "\n").encode()
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd("Acp reject all")
     until(lambda: path.read_bytes() == was)
     editor.wait("#require('acp').state().sessions[1].edits == 0")
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd("Acp unreject")
     until(lambda: path.read_bytes() == now)
     editor.wait("#require('acp').state().sessions[1].edits == 1")

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from tests.editor.review.test_checkpoints import COMPLETED, FIRST, contents, run
+from tests.support.checkpoints import COMPLETED, FIRST, contents, run
 from tests.support.editor import Editor
-from tests.support.outliving import die, said
-from tests.support.picks import install, pick
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.fake_picker import install_picker, pick
+from tests.support.git import repository
+from tests.support.killed_host import kill_host_once_written
+from tests.support.waiting import until
 
 
 @pytest.fixture(params=["git", "plain"])
@@ -32,18 +32,18 @@ def test_files_that_were_not_open_come_back(project: Editor) -> None:
     between = contents(project)
     run(project, "sed -i 's/three/THREE/' a.txt")
     after = contents(project)
-    die(project)
+    kill_host_once_written(project)
     assert project.lua(COMPLETED, "") == ["2", "1"]
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 3 files changed")
+    project.wait_message("restored to before prompt 1: 3 files changed")
     assert contents(project) == before
     project.wait("#require('acp').state().sessions[1].edits == 0")
     project.cmd("Acp restore")
-    said(project, "the restore was undone: 3 files changed")
+    project.wait_message("the restore was undone: 3 files changed")
     assert contents(project) == after
     project.wait("#require('acp').state().sessions[1].edits == 3")
     project.cmd("Acp restore 2")
-    said(project, "restored to before prompt 2: 1 file changed")
+    project.wait_message("restored to before prompt 2: 1 file changed")
     assert contents(project) == between
 
 
@@ -51,30 +51,30 @@ def test_a_restore_is_undone_by_the_next_host(project: Editor) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt; rm b.txt")
     after = contents(project)
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1")
+    project.wait_message("restored to before prompt 1")
     project.wait("#require('acp').state().sessions[1].edits == 0")
-    die(project, restores=1)
+    kill_host_once_written(project, restores=1)
     project.cmd("Acp restore")
-    said(project, "the restore was undone: 2 files changed")
+    project.wait_message("the restore was undone: 2 files changed")
     assert contents(project) == after
     project.wait("#require('acp').state().sessions[1].edits == 2")
 
 
 def test_the_list_goes_on_and_so_do_the_numbers(project: Editor) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt")
-    die(project)
+    kill_host_once_written(project)
     project.cmd("Acp checkpoints")
     project.wait("vim.fn.bufnr('acp://checkpoints/1') > 0")
     assert "1 changed since: a.txt" in "\n".join(project.lines("acp://checkpoints/1"))
     project.turn("hello")
     assert project.lua(COMPLETED, "") == ["2", "1"]
     run(project, "sed -i 's/three/THREE/' a.txt")
-    die(project)
+    kill_host_once_written(project)
     project.cmd("Acp restore 2")
-    said(project, "restored to before prompt 2")
+    project.wait_message("restored to before prompt 2")
     assert contents(project)["a.txt"] == "one\nTWO\nthree\n"
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1")
+    project.wait_message("restored to before prompt 1")
     assert contents(project)["a.txt"] == FIRST
 
 
@@ -84,9 +84,9 @@ def test_ignored_files_and_unsaved_text(project: Editor) -> None:
     project.keys("Gounsaved<Esc>")
     project.turn(f'write {ignored} "two\\n"')
     project.keys("ggOlater<Esc>")
-    die(project)
+    kill_host_once_written(project)
     project.cmd("Acp restore! 1")
-    said(project, "restored to before prompt 1")
+    project.wait_message("restored to before prompt 1")
     until(lambda: ignored.read_text() == "one\n")
     assert project.lines(str(project.work / "a.txt")) == ["one", "two", "three", "unsaved"]
     assert project.lua("return vim.bo.modified")
@@ -97,16 +97,18 @@ def test_what_the_user_changed_while_no_host_ran_stays_unless_all_is_asked_for(
     project: Editor,
 ) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt")
-    die(project)
+    kill_host_once_written(project)
     project.write("b.txt", "mine\n")
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 1 file changed; 1 that only you changed stays")
+    project.wait_message(
+        "restored to before prompt 1: 1 file changed; 1 that only you changed stays"
+    )
     assert contents(project) == {"a.txt": FIRST, "b.txt": "mine\n"}
     project.cmd("Acp restore! 1")
-    said(project, "restored to before prompt 1: 1 file changed")
+    project.wait_message("restored to before prompt 1: 1 file changed")
     until(lambda: contents(project) == {"a.txt": FIRST, "b.txt": FIRST})
     project.cmd("Acp restore")
-    said(project, "the restore was undone: 1 file changed")
+    project.wait_message("the restore was undone: 1 file changed")
     assert contents(project)["b.txt"] == "mine\n"
 
 
@@ -116,9 +118,9 @@ def test_a_prompt_that_was_cut(project: Editor) -> None:
     command = f"sed -i s/two/TWO/ a.txt; touch {there}"
     project.prompt(f"silently {json.dumps(command)}\nuntil_there {project.work / 'never'}")
     until(there.exists)
-    die(project)
-    install(project)
+    kill_host_once_written(project)
+    install_picker(project)
     (asked,) = pick(project, "Acp restore 1", "restore them too")
     assert asked["prompt"] == "Since prompt 1 who changed a.txt, there is not known"
-    said(project, "restored to before prompt 1")
+    project.wait_message("restored to before prompt 1")
     assert contents(project)["a.txt"] == FIRST

@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.outliving import HOST, die, is_written, kill, revived
-from tests.support.until import until
+from tests.support.killed_host import (
+    HOST_PID,
+    is_written,
+    kill_host,
+    kill_host_once_written,
+    wait_host,
+)
+from tests.support.waiting import until
 
 LINES = [f"line {n}" for n in range(1, 13)]
 TEXT = "\n".join(LINES) + "\n"
@@ -56,7 +62,7 @@ def is_marked(editor: Editor, text: str) -> bool:
 def test_they_go_with_the_next_prompt_as_if_nothing_had_been(project: Editor) -> None:
     remark(project, 4, "why?")
     remark(project, 7, "odd")
-    die(project)
+    kill_host_once_written(project)
     project.wait_screen("» why?")
     words, *rest = prompted(project)
     assert words["text"] == "say ok\n\nRemarks on your edits:\n- a.txt:3-4: why?\n- a.txt:7: odd"
@@ -67,7 +73,7 @@ def test_they_go_with_the_next_prompt_as_if_nothing_had_been(project: Editor) ->
 
 def test_one_may_be_the_command_that_starts_the_next_host(project: Editor) -> None:
     remark(project, 4, "why?")
-    die(project)
+    kill_host_once_written(project)
     remark(project, 7, "odd")
     remark(project, 8, "too")
     words, *_ = prompted(project)
@@ -75,11 +81,11 @@ def test_one_may_be_the_command_that_starts_the_next_host(project: Editor) -> No
 
 
 def test_one_that_the_host_never_took_goes_all_the_same(project: Editor) -> None:
-    host = project.lua(HOST)
+    host = project.lua(HOST_PID)
     os.kill(host, signal.SIGSTOP)
     project.cmd("4")
     project.cmd("Acp comment why?")
-    kill(project)
+    kill_host(project)
     words, block = prompted(project)
     assert words["text"].endswith("- a.txt:3-4: why?")
     assert block["resource"]["text"] == "three\nfour"
@@ -87,7 +93,7 @@ def test_one_that_the_host_never_took_goes_all_the_same(project: Editor) -> None
 
 def test_they_are_about_what_was_there_when_they_were_made(project: Editor) -> None:
     remark(project, 4, "why?")
-    die(project)
+    kill_host_once_written(project)
     project.lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, {'mine', 'too'})")
     words, block = prompted(project)
     assert words["text"].endswith("- a.txt:3-4: why?")
@@ -96,10 +102,10 @@ def test_they_are_about_what_was_there_when_they_were_made(project: Editor) -> N
 
 def test_any_number_of_hosts(project: Editor) -> None:
     remark(project, 7, "odd")
-    die(project)
+    kill_host_once_written(project)
     project.cmd("Acp edits")
-    revived(project)
-    die(project)
+    wait_host(project)
+    kill_host_once_written(project)
     words, *_ = prompted(project)
     assert words["text"].endswith("\n- a.txt:7: odd")
 
@@ -107,7 +113,7 @@ def test_any_number_of_hosts(project: Editor) -> None:
 def test_those_that_have_gone_are_gone(project: Editor) -> None:
     remark(project, 7, "odd")
     prompted(project)
-    die(project)
+    kill_host_once_written(project)
     assert [block["text"] for block in prompted(project)] == ["say ok"]
 
 
@@ -118,7 +124,7 @@ def test_those_of_a_prompt_that_is_cut_come_back_with_it(project: Editor, prompt
     remark(project, 7, "odd")
     project.lua(f"require('acp').prompt({prompt})")
     project.wait("require('acp').state().sessions[1].status == 'running'")
-    kill(project)
+    kill_host(project)
     back = project.lines("acp://composer/1")
     assert back == ["wait_for_cancel", "", "Remarks on your edits:", "- a.txt:7: odd"]
     assert [block["text"] for block in prompted(project)] == ["say ok"]
@@ -128,7 +134,7 @@ def test_a_slash_command_leaves_them_where_they_are(project: Editor) -> None:
     remark(project, 7, "odd")
     assert len(prompted(project, "/say ok")) == 1
     assert is_marked(project, "odd")
-    die(project)
+    kill_host_once_written(project)
     words, *_ = prompted(project)
     assert words["text"].endswith("\n- a.txt:7: odd")
 
@@ -145,7 +151,7 @@ def test_what_the_user_amended_and_the_agent_did_not_write_is_told(project: Edit
     project.keys("\\A")
     project.wait_event("AcpTurnEnd", 2)
     in_chat(project, "your changes go to the agent with the next prompt")
-    kill(project)
+    kill_host(project)
     words, *_ = prompted(project)
     assert "my changes are not in the file. Please make them" in words["text"]
     assert "-nine\n+nine!\n" in words["text"]

@@ -7,9 +7,9 @@ import signal
 
 import pytest
 
-from tests.editor.sessions.test_sessions import MODES, agent
 from tests.support.editor import Editor
-from tests.support.picks import install
+from tests.support.fake_picker import install_picker
+from tests.support.stored_sessions import MODES, storing_agent
 
 HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
 IDLE = "require('acp').state().sessions[1].status == 'idle'"
@@ -18,7 +18,7 @@ IDLE = "require('acp').state().sessions[1].status == 'idle'"
 @pytest.fixture
 def picker(editor: Editor) -> Editor:
     editor.errors_expected = True
-    install(editor)
+    install_picker(editor)
     return editor
 
 
@@ -33,7 +33,7 @@ def said(editor: Editor, *words: str) -> list[str]:
 
 
 def test_the_next_prompt_resumes_the_session_in_its_chat(picker: Editor) -> None:
-    traffic = agent(picker, {})
+    traffic = storing_agent(picker, {})
     picker.turn("say one")
     buffer = picker.session(1)["chat_bufnr"]
     kill(picker)
@@ -47,7 +47,7 @@ def test_the_next_prompt_resumes_the_session_in_its_chat(picker: Editor) -> None
 
 
 def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor) -> None:
-    traffic = agent(picker, {}, without="resume")
+    traffic = storing_agent(picker, {}, without="resume")
     picker.turn("say one")
     kill(picker)
     picker.turn("say two")
@@ -56,7 +56,7 @@ def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor) -> None:
 
 
 def test_else_a_new_session_in_the_same_chat_with_the_reason(picker: Editor) -> None:
-    agent(picker, {}, without="resume loadSession")
+    storing_agent(picker, {}, without="resume loadSession")
     picker.turn("say one")
     kill(picker)
     assert picker.turn("say two")["session"] == 1
@@ -65,7 +65,7 @@ def test_else_a_new_session_in_the_same_chat_with_the_reason(picker: Editor) -> 
 
 
 def test_a_turn_that_was_cut_ends_and_its_prompt_comes_back(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.prompt("wait_for_cancel")
     picker.wait("require('acp').state().sessions[1].status == 'running'")
     picker.prompt("say later")
@@ -81,7 +81,7 @@ def test_a_turn_that_was_cut_ends_and_its_prompt_comes_back(picker: Editor) -> N
 
 
 def test_mode_and_options_are_as_they_were(picker: Editor) -> None:
-    traffic = agent(picker, {}, new_session=MODES)
+    traffic = storing_agent(picker, {}, new_session=MODES)
     picker.turn("say one")
     picker.cmd("Acp mode code")
     picker.cmd("Acp option fast true")
@@ -94,7 +94,7 @@ def test_mode_and_options_are_as_they_were(picker: Editor) -> None:
 
 
 def test_each_session_keeps_its_number_and_the_current_one_its_place(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
     picker.cmd("AcpPrompt! say other")
     picker.wait_event("AcpTurnEnd", 2)
@@ -127,7 +127,7 @@ def test_an_old_question_is_over_and_a_new_one_is_another(picker: Editor) -> Non
 
 
 def test_the_whole_chat_can_be_drawn_again(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
     kill(picker)
     picker.turn("say two")
@@ -138,7 +138,7 @@ def test_the_whole_chat_can_be_drawn_again(picker: Editor) -> None:
 
 
 def test_twice(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
     kill(picker)
     picker.turn("say two")
@@ -148,7 +148,7 @@ def test_twice(picker: Editor) -> None:
 
 
 def test_a_restart_reopens_what_is_left(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
     kill(picker)
     picker.cmd("Acp restart")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.pending_edits import edits, wait_hunks
+from tests.support.waiting import until
 
 LINES = [f"line {n}" for n in range(1, 21)]
 TEXT = "\n".join(LINES) + "\n"
@@ -21,20 +21,6 @@ def project(editor: Editor) -> Editor:
     editor.agent("script")
     editor.open("a.txt")
     return editor
-
-
-def edits(editor: Editor, n: int = 1) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = editor.session(n).get("edits", [])
-    return found
-
-
-def wait_hunks(editor: Editor, *counts: int) -> None:
-    """Wait until the files with pending edits have that many hunks each."""
-    code = (
-        "(function(list) local found = vim.tbl_map(function(e) return e.hunks end, list) "
-        "return vim.deep_equal(found, {%s}) end)(require('acp').state().sessions[1].edits)"
-    )
-    editor.wait(code % ", ".join(map(str, counts)))
 
 
 def replace(editor: Editor, changes: dict[int, str], name: str = "a.txt") -> None:
@@ -95,7 +81,7 @@ def test_where_no_hunk_is_one_is_told(project: Editor) -> None:
     wait_hunks(project, 1)
     project.cmd("7")
     project.cmd("Acp reject")
-    project.wait("vim.fn.execute('messages'):find('no pending hunk in line 7')")
+    project.wait_message("no pending hunk in line 7")
     wait_hunks(project, 1)
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.checkpoints import run
 from tests.support.editor import Editor
-from tests.support.outliving import die, said
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
+from tests.support.killed_host import kill_host_once_written
+from tests.support.waiting import until
 
 Begin = Callable[..., Editor]
 SMALL = 400
@@ -34,11 +35,6 @@ def begin(request: pytest.FixtureRequest, edit: Begin) -> Begin:
         return editor
 
     return start
-
-
-def run(editor: Editor, command: str) -> None:
-    """A turn in which the agent runs a command by itself."""
-    editor.turn("runs " + json.dumps(command))
 
 
 def contents(editor: Editor) -> dict[str, bytes]:
@@ -77,7 +73,7 @@ def test_the_rest_is_taken_in_later_and_is_no_change(begin: Begin) -> None:
     assert editor.events("AcpEdit") == []
     for n in (3, 2, 1):
         editor.cmd(f"Acp restore! {n}")
-        said(editor, f"restored to before prompt {n}: 0 files changed")
+        editor.wait_message(f"restored to before prompt {n}: 0 files changed")
     assert contents(editor) == before
 
 
@@ -95,7 +91,7 @@ def test_a_large_file_that_shrinks_is_neither_new_nor_deleted(begin: Begin, comm
     assert kinds == {"log": "modified", "new.txt": "created"}
     assert any(LOST in line for line in editor.chat())
     editor.cmd(f"Acp {command}")
-    said(editor, "restored to before prompt 1: 1 file changed")
+    editor.wait_message("restored to before prompt 1: 1 file changed")
     assert contents(editor)["log"] == b"rotated\n"
     assert "new.txt" not in contents(editor)
     why = "log was left as it is: it was not kept (over 0 MiB): it cannot be brought back"
@@ -113,7 +109,7 @@ def test_what_comes_after_the_shrinking_is_reviewed(begin: Begin) -> None:
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert contents(editor)["log"] == b"rotated\n"
     editor.cmd("Acp restore 2")
-    said(editor, "restored to before prompt 2")
+    editor.wait_message("restored to before prompt 2")
     assert contents(editor)["log"] == b"rotated\n"
 
 
@@ -127,7 +123,7 @@ def test_a_file_that_grows_over_the_limit_is_never_overwritten(begin: Begin) -> 
     after = contents(editor)
     for command in ("restore 1", "restore! 1"):
         editor.cmd(f"Acp {command}")
-        said(editor, "restored to before prompt 1: 0 files changed")
+        editor.wait_message("restored to before prompt 1: 0 files changed")
         assert contents(editor) == after
     for name in ("log", "made.bin"):
         why = f"{name} was left as it is: what is there now is not kept (over 0 MiB)"
@@ -144,7 +140,7 @@ def test_a_large_file_that_an_agent_deletes_is_said_to_be_lost(begin: Begin) -> 
     assert event["kind"] == "deleted"
     assert any(LOST in line for line in editor.chat())
     editor.cmd("Acp restore 1")
-    said(editor, "restored to before prompt 1: 0 files changed")
+    editor.wait_message("restored to before prompt 1: 0 files changed")
     why = "log was left as it is: it was not kept (over 0 MiB): it cannot be brought back"
     until(lambda: any(why in line for line in editor.chat()))
 
@@ -170,7 +166,7 @@ def test_what_was_left_out_is_known_to_the_next_host(begin: Begin) -> None:
     before = contents(editor)
     run(editor, "echo rotated > log; echo new > new.txt")
     editor.wait("#require('acp').state().sessions[1].edits == 1")
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd("Acp restore! 1")
-    said(editor, "restored to before prompt 1: 1 file changed")
+    editor.wait_message("restored to before prompt 1: 1 file changed")
     assert contents(editor) == {**before, "log": b"rotated\n"}

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.editor.files.test_disk_again import wait_edits
-from tests.editor.files.test_disk_edits import edits
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.support.until import until
-from tests.workspace.test_snapshots import git, repository
+from tests.support.git import git, repository
+from tests.support.pending_edits import edits_by_name, wait_edits
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
 
 BOM = b"\xef\xbb\xbf"
 UNIX = b"one\ntwo\nthree\n"
@@ -39,7 +38,7 @@ class Changed:
         editor.turn("say hello")
         if opened:
             editor.open("a.txt")
-        self.agent = Orders(editor)
+        self.agent = StepwiseAgent(editor)
         self.agent.begin()
         self.put(after)
 
@@ -56,7 +55,7 @@ class Changed:
     def pending(self) -> dict[str, Any]:
         """Its edit."""
         wait_edits(self.editor, a="modified")
-        return edits(self.editor)["a.txt"]
+        return edits_by_name(self.editor)["a.txt"]
 
     def decide(self, command: str, wanted: bytes) -> None:
         """A decision leaves nothing pending, and these bytes."""
@@ -83,7 +82,7 @@ def test_rejected_and_taken_back_and_accepted(
     changed.decide("accept all", after)
     if not ended:
         changed.over()
-    assert edits(editor) == {}
+    assert edits_by_name(editor) == {}
     assert changed.path.read_bytes() == after
 
 
@@ -109,7 +108,7 @@ def test_the_buffer_lies_as_its_file(editor: Editor) -> None:
     changed.decide("reject all", UNIX.replace(b"two", b"mine"))
     assert editor.lua(LAID) == ["unix", False, False]
     changed.over()
-    assert edits(editor) == {}
+    assert edits_by_name(editor) == {}
 
 
 @pytest.mark.parametrize("opened", [True, False])
@@ -243,7 +242,7 @@ def test_a_new_file_that_was_accepted(editor: Editor) -> None:
     wait_edits(editor)
     changed.agent.ask("runs", "printf 'new\\r\\n' > n.txt")
     wait_edits(editor, n="modified")
-    assert edits(editor)["n.txt"]["note"] == "line ends: unix → dos"
+    assert edits_by_name(editor)["n.txt"]["note"] == "line ends: unix → dos"
     changed.over()
     editor.cmd("Acp reject all")
     wait_edits(editor)
@@ -278,10 +277,10 @@ def test_a_buffer_that_shows_the_ends_of_its_lines(editor: Editor) -> None:
     repository(editor.work)
     editor.agent("script")
     editor.cmd('edit ++ff=unix a.txt | call setline(3, "mine\\r")')
-    agent = Orders.at_work(editor)
+    agent = StepwiseAgent.at_work(editor)
     agent.ask("runs", "sed -i s/one/ONE/ a.txt")
     wait_edits(editor, a="modified")
-    assert edits(editor)["a.txt"]["hunks"] == 1
+    assert edits_by_name(editor)["a.txt"]["hunks"] == 1
     assert editor.lines(str(path)) == ["ONE\r", "two\r", "mine\r"]
     agent.end()
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.editor.review.test_checkpoints import run
+from tests.support.checkpoints import run
 from tests.support.editor import Editor
-from tests.support.outliving import die, said
-from tests.support.picks import asked, install
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.fake_picker import asked, install_picker
+from tests.support.git import repository
+from tests.support.killed_host import kill_host_once_written
+from tests.support.waiting import until
 
 TEXT = "one\ntwo\n"
 PLACES = {
@@ -37,7 +37,7 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     if request.param == "git":
         repository(editor.work)
     editor.agent("script")
-    install(editor)
+    install_picker(editor)
     return editor
 
 
@@ -117,11 +117,11 @@ def test_a_restore_brings_the_file_back_and_can_be_undone(
     count = 3 if what == "full folder" else 1
     files = f"{count} file{'s' if count > 1 else ''} changed"
     project.cmd("Acp restore 1")
-    said(project, f"restored to before prompt 1: {files}")
+    project.wait_message(f"restored to before prompt 1: {files}")
     assert tree(project) == before
     pending(project, {})
     project.cmd("Acp restore")
-    said(project, f"the restore was undone: {files}")
+    project.wait_message(f"the restore was undone: {files}")
     if what not in ("folder", "deep folder"):
         assert {k: v for k, v in tree(project).items() if v != "folder"} == {
             k: v for k, v in after.items() if v != "folder"
@@ -139,7 +139,7 @@ def test_what_is_the_users_in_the_folder_stays(project: Editor, command: str) ->
     project.cmd(f"Acp {command}")
     why = "f.txt was left as it is: a folder is there now that holds mine.txt"
     if command == "reject all":
-        said(project, why)
+        project.wait_message(why)
     else:
         until(lambda: any(why in line for line in project.chat()))
     assert (project.work / "f.txt" / "mine.txt").read_text() == "mine\n"
@@ -169,7 +169,7 @@ def test_a_new_file_in_the_folder_that_the_user_worked_on_stays(project: Editor)
     pending(project, {"f.txt": "deleted", "f.txt/x.txt": "created"})
     (project.work / "f.txt" / "x.txt").write_text("x\nmine\n")
     project.cmd("Acp reject file")
-    said(project, "f.txt was left as it is: a folder is there now that holds x.txt")
+    project.wait_message("f.txt was left as it is: a folder is there now that holds x.txt")
     assert (project.work / "f.txt" / "x.txt").read_text() == "x\nmine\n"
 
 
@@ -188,7 +188,7 @@ def test_one_file_of_a_folder_that_is_a_file_now_is_refused(project: Editor) -> 
     run(project, "rm -r kept; echo new > kept")
     pending(project, {"kept/k.txt": "deleted", "kept": "created"})
     project.cmd("Acp reject file")
-    said(project, "k.txt was left as it is: kept is a file now")
+    project.wait_message("k.txt was left as it is: kept is a file now")
     pending(project, {"kept/k.txt": "deleted", "kept": "created"})
     assert (project.work / "kept").read_text() == "new\n"
 
@@ -200,7 +200,7 @@ def test_a_folder_that_is_a_link_now_comes_back(project: Editor) -> None:
     (outside / "k.txt").write_text("not to be touched\n")
     run(project, f"mv kept moved; ln -s {outside} kept")
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 3 files changed")
+    project.wait_message("restored to before prompt 1: 3 files changed")
     now = tree(project)
     assert {name: now.get(name) for name in before} == before
     assert (outside / "k.txt").read_text() == "not to be touched\n"
@@ -225,7 +225,7 @@ def test_a_link_that_becomes_a_file_is_no_new_file(project: Editor) -> None:
     assert any("link was a symbolic link" in line for line in project.chat())
     assert edits(project) == {}
     project.cmd("Acp restore 2")
-    said(project, "restored to before prompt 2: 1 file changed")
+    project.wait_message("restored to before prompt 2: 1 file changed")
     assert link.readlink() == Path("other.txt")
 
 
@@ -234,11 +234,11 @@ def test_a_replaced_file_comes_back_under_the_next_host(project: Editor) -> None
     run(project, "rm f.txt; mkfifo f.txt; rm other.txt; ln -s f.txt other.txt")
     pending(project, {"f.txt": "deleted", "other.txt": "deleted"})
     after = tree(project)
-    die(project)
+    kill_host_once_written(project)
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 2 files changed")
+    project.wait_message("restored to before prompt 1: 2 files changed")
     assert tree(project) == before
-    die(project, restores=1)
+    kill_host_once_written(project, restores=1)
     project.cmd("Acp restore")
-    said(project, "the restore was undone: 2 files changed")
+    project.wait_message("the restore was undone: 2 files changed")
     assert tree(project) == after

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.support.editor import Editor
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
 
 CONTENTS = {
     "dos": b"one\r\ntwo\r\nthree\r\n",

@@ -7,8 +7,17 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start, last, sent
-from tests.support.review import LINES, apply, changed, count_marks, marks, marks_set, pend, words
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, last, sent
+from tests.support.review_frames import (
+    LINES,
+    apply,
+    changed,
+    count_marks,
+    marks,
+    marks_set,
+    pend,
+    words,
+)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 TEXT = "".join(f"line {n}\n" for n in range(1, 21))
 HUNKS = (

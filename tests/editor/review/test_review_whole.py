@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import Start
+from tests.support.front_without_host import Start
 
 BODY = "".join(f"def f{n}(alpha):\n    return alpha + {n}\n\n" for n in range(20))
 EDITS = "require('acp').state().sessions[1].edits or {}"
@@ -68,7 +68,7 @@ def test_the_review_from_its_opening_to_its_end(worked: Editor) -> None:
     worked.keys("\\R")
     count(worked, 0)
     assert not (worked.work / "new.txt").exists()
-    worked.wait("vim.fn.execute('messages'):find(..., 1, true)", "left to review, \\q closes it")
+    worked.wait_message("left to review, \\q closes it")
     worked.keys("\\q")
     worked.wait("#vim.api.nvim_list_tabpages() == 1")
     assert (worked.work / "b.py").read_text() == BODY.replace("f1(alpha", "f1(gamma")

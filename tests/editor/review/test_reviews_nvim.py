@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.edits.hunks import Hunk, apply, diff, invert
-from tests.editor.review.test_edits_nvim import wait_hunks
 from tests.support.editor import Editor
-from tests.support.review import count_marks, marks_set
-from tests.support.until import until
+from tests.support.pending_edits import wait_hunks
+from tests.support.review_frames import count_marks, marks_set
+from tests.support.waiting import until
 
 DRAWN = """
 local ns = vim.api.nvim_create_namespace('acp.hunks')

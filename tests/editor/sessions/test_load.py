@@ -31,7 +31,7 @@ from acp_nvim.workspace.attribution import Authors
 from acp_nvim.workspace.turns import Turn, Turns
 from bench.agents import load as agent
 from tests.support.editor import Editor
-from tests.support.wire import Running, Wire, eventually
+from tests.support.memory_endpoint import MemoryEndpoint, Running, eventually
 
 Op = list[Any]
 
@@ -298,7 +298,7 @@ async def test_others_get_their_turn_while_very_much_is_handled() -> None:
             await anyio.lowlevel.checkpoint()
             ticks += 1
 
-    async with Running(Wire()) as wire, anyio.create_task_group() as group:
+    async with Running(MemoryEndpoint()) as wire, anyio.create_task_group() as group:
         group.start_soon(tick)
 
         def heard() -> bool:

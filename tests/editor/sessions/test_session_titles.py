@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.editor import Editor
-from tests.support.picks import install, pick
+from tests.support.fake_picker import install_picker, pick
 
 LISTS: dict[str, Any] = {"sessionCapabilities": {"list": {}}}
 
 
 def test_an_open_session_takes_the_title_under_which_its_agent_lists_it(editor: Editor) -> None:
-    install(editor)
+    install_picker(editor)
     editor.agent("stores", str(editor.home / "stored.json"), capabilities=LISTS)
     editor.turn("say one")
     assert "title" not in editor.session(1)
@@ -23,7 +23,7 @@ def test_an_open_session_takes_the_title_under_which_its_agent_lists_it(editor: 
 
 
 def test_the_index_of_this_machine_gives_no_title_to_an_open_session(editor: Editor) -> None:
-    install(editor)
+    install_picker(editor)
     capabilities = {"loadSession": True}
     editor.agent("stores", str(editor.home / "stored.json"), capabilities=capabilities)
     editor.turn("say one")

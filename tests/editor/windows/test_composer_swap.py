@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start, sent, session
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, sent, session
 
 SHOWN = """
 return vim.tbl_map(function(win)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor, serves_while_it_asks
-from tests.support.until import until
+from tests.support.waiting import until
 
 LINES = "".join(f"line {n}\n" for n in range(1, 21))
 ADDED = ["new 1", "new 2"]

@@ -1,4 +1,9 @@
-"""Pending edits as the host tells the editor of them, and what can be seen of them there."""
+"""Pending edits as frames of the host tell them, and what Neovim then shows.
+
+path = changed(editor)  # a file with three hunks against LINES
+pend(editor, path, LINES)
+assert marks(editor)[0]["first"] == 3
+"""
 
 from __future__ import annotations
 

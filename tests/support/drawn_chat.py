@@ -1,4 +1,9 @@
-"""Frame operations applied to a list of rows, as `lua/acp/ui/chat` applies them to a buffer."""
+"""A chat buffer in Python: frame operations applied to rows, as `lua/acp/ui/chat` applies them.
+
+chat = DrawnChat()
+chat.apply(ops)
+assert chat.lines == [...]
+"""
 
 from __future__ import annotations
 
@@ -24,7 +29,7 @@ class DrawnRow:
     targets: list[Any] = field(default_factory=list)
 
 
-class Picture:
+class DrawnChat:
     """A chat buffer; begins with the one empty row that every buffer has."""
 
     def __init__(self) -> None:

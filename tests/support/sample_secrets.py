@@ -1,4 +1,4 @@
-"""Secrets of many kinds for the tests of redaction: made up here, in the shapes of real ones.
+"""Made-up secrets in the shapes of real ones, for tests of redaction: `for kind in KINDS`.
 
 They are put together from pieces, so that no scanner takes this file for a leak.
 """

@@ -1,4 +1,8 @@
-"""An agent's terminals without Neovim: asked as the wire asks, shown as the chat shows."""
+"""An agent that asks for terminals, without Neovim; the fixture `agent` is one.
+
+output = await agent.run("echo hi")
+assert agent.rows() == ["$ echo hi", "hi"]  # as the chat shows it
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,8 @@ from acp_nvim.session.session import Session
 from tests.support.processes import MARK, marked
 
 
-class Served:
-    """An agent's terminals in one session, asked as the wire asks."""
+class TerminalAgent:
+    """One session of an agent; requests go the way that they go from the wire."""
 
     def __init__(self, cwd: Path, **options: Any) -> None:
         self.mark = uuid.uuid4().hex

@@ -1,4 +1,4 @@
-"""Wire types for hypothesis: a strategy for any type of `acp_nvim.protocol.schema`."""
+"""Values of the protocol's types, for hypothesis: `values(schema.ToolCall)` is a strategy."""
 
 from __future__ import annotations
 

@@ -1,14 +1,19 @@
-"""An agent that does, within one turn, what a test tells it, one thing after the other."""
+"""An agent that does, within one turn, what a test tells it, step by step.
+
+agent = StepwiseAgent.at_work(editor)  # a turn has begun
+agent.ask("runs", "rm a.txt")  # a scenario and its arguments; returns when it is done
+agent.end()
+"""
 
 from __future__ import annotations
 
 import json
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 
-class Orders:
+class StepwiseAgent:
     """Turns of the scripted agent that was started last, or of one of several sessions."""
 
     def __init__(self, editor: Editor, name: str = "turn", session: int | None = None) -> None:
@@ -25,7 +30,7 @@ class Orders:
         return f"{self.editor.home}/{self._name}{self._turns}"
 
     @classmethod
-    def at_work(cls, editor: Editor) -> Orders:
+    def at_work(cls, editor: Editor) -> StepwiseAgent:
         """For an agent that has its first prompt."""
         orders = cls(editor)
         orders.begin()

@@ -1,4 +1,9 @@
-"""Drafts on disk: several Neovims, one after the other or at once, in one directory."""
+"""Several Neovims, one after the other or at once, that share a directory and its drafts.
+
+first = shared.start()
+write(first, "my draft")
+shared.wait("my draft")  # it is on disk
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 
-class Desk:
+class SharedWorkspace:
     """A workspace, and the state that its Neovims share."""
 
     def __init__(self, edit: Callable[..., Editor], home: Path) -> None:
@@ -74,8 +79,3 @@ def composer(editor: Editor) -> list[str]:
 def run(editor: Editor, command: str) -> None:
     """Type a command; what it says is in `:messages` then."""
     editor.keys(f":{command}<CR>")
-
-
-def said(editor: Editor, text: str) -> None:
-    """Wait until this stands in `:messages`."""
-    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", text)

@@ -1,4 +1,8 @@
-"""A user's picker under test: `vim.ui.select` and `vim.ui.input` answered from a list."""
+"""`vim.ui.select` and `vim.ui.input` that answer from a list.
+
+install_picker(editor)
+pick(editor, "Acp sessions", "An old session", "delete")
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ end
 """
 
 
-def install(editor: Editor) -> None:
+def install_picker(editor: Editor) -> None:
     """Replace the dialogs; what nobody answers is dismissed."""
     editor.lua(PICKER)
 

@@ -1,4 +1,7 @@
-"""Messages as the codec reads them, with what it noted."""
+"""Messages as the codec decodes them, each with the notes that it made.
+
+found, notes = update(sessionUpdate="plan", entries=[])
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,15 @@
-"""A host that is killed, and what its journal holds."""
+"""The plugin's host process is killed, and its journal is read.
+
+kill_host_once_written(editor)  # as the system does when memory runs out
+editor.cmd("Acp edits")  # anything that needs a host starts the next one
+wait_host(editor)
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 from pathlib import Path
-from typing import Any
 
 from acp_nvim.editor import review_view
 from acp_nvim.edits import serialize
@@ -14,37 +18,32 @@ from acp_nvim.edits.records import Reader
 from acp_nvim.edits.state import State
 from acp_nvim.workspace.snapshots import serialize as checkpoints
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
-HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
+HOST_PID = "return vim.fn.jobpid(require('acp.base.host').channel())"
+"""Lua: the process number of the host."""
 
 
-def journal(editor: Editor) -> Path:
-    """Where the journal of this Neovim lies, if there is one."""
+def journal_path(editor: Editor) -> Path:
+    """The journal of this Neovim, which need not exist."""
     state, name = editor.lua("return { vim.fn.stdpath('state'), require('acp.base.journal').name }")
     return Path(state) / "acp" / "journal" / str(name)
 
 
-def read(editor: Editor) -> Reader:
-    """What it holds now; nothing where there is none."""
-    path = journal(editor)
+def read_journal(editor: Editor) -> Reader:
+    """The records in the journal now; none where there is no journal."""
+    path = journal_path(editor)
     return Reader(parted(path.read_bytes() if path.exists() else b"")[0])
 
 
-def ledger(editor: Editor) -> State:
-    """The pending edits in it."""
-    return serialize.read(read(editor))
-
-
-def edits(editor: Editor, n: int = 1) -> list[dict[str, Any]]:
-    """The pending edits that Neovim knows of."""
-    found: list[dict[str, Any]] = editor.session(n).get("edits", [])
-    return found
+def journaled_edits(editor: Editor) -> State:
+    """The pending edits in the journal."""
+    return serialize.read(read_journal(editor))
 
 
 def is_written(editor: Editor) -> bool:
-    """Whether the journal has all that Neovim shows."""
-    reader = read(editor)
+    """Whether the journal holds all that Neovim shows."""
+    reader = read_journal(editor)
     state, made = serialize.read(reader), checkpoints.read(reader, checkpoints.CHECKPOINT)
     sessions = dict(enumerate(editor.state()["sessions"], 1))
     for n, session in sessions.items():
@@ -60,29 +59,24 @@ def is_written(editor: Editor) -> bool:
     return True
 
 
-def kill(editor: Editor) -> None:
+def kill_host(editor: Editor) -> None:
     """End the host as the system would when memory runs out."""
     editor.errors_expected = True
-    os.kill(editor.lua(HOST), signal.SIGKILL)
+    os.kill(editor.lua(HOST_PID), signal.SIGKILL)
     editor.wait("require('acp').state().host == 'failed'")
 
 
-def die(editor: Editor, restores: int = 0) -> None:
-    """The same as soon as the journal is as Neovim shows it, and has so many restores."""
+def kill_host_once_written(editor: Editor, restores: int = 0) -> None:
+    """Kill it as soon as the journal holds all that Neovim shows, and so many restores."""
 
     def is_due() -> bool:
-        undo = checkpoints.read(read(editor), checkpoints.UNDO)
+        undo = checkpoints.read(read_journal(editor), checkpoints.UNDO)
         return is_written(editor) and sum(map(len, undo.values())) == restores
 
     until(is_due, what="the journal is written")
-    kill(editor)
+    kill_host(editor)
 
 
-def revived(editor: Editor) -> None:
-    """Wait until a host runs that has taken everything up."""
+def wait_host(editor: Editor) -> None:
+    """Wait until the next host runs and has read the journal."""
     editor.wait("require('acp').state().host == 'running'")
-
-
-def said(editor: Editor, text: str) -> None:
-    """Wait until this was told."""
-    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", text)

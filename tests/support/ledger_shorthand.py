@@ -1,4 +1,4 @@
-"""Ledgers and texts in shorthand, for the tests of the ledger."""
+"""Ledgers and texts in shorthand: `ledger("abc", "aXc")` has one pending hunk in `/f`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which test mentions something of the protocol, by its own lines or by a scripted scenario."""
+"""Finds the tests that cover a feature of the protocol, for `docs/protocol-coverage.md`."""
 
 from __future__ import annotations
 

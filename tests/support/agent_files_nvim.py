@@ -1,4 +1,9 @@
-"""Files over a real Neovim: what an agent is served, without an agent."""
+"""An agent's reads and writes of files in a real Neovim, without an agent.
+
+files = AgentFilesInNvim(editor)
+files.write("a.txt", "one\\n")
+assert files.read("a.txt") == "one\\n"
+"""
 
 from __future__ import annotations
 
@@ -15,6 +20,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.workspace.agent_files import FileOptions, Files, FileSession
 from acp_nvim.workspace.paths import Place
+from tests.support.agent_files import Session
 from tests.support.editor import Editor
 
 CALL = "local m, f = ... return require(m)[f](select(3, ...))"
@@ -34,15 +40,7 @@ class Bridge:
         return self.editor.lua(CALL, module, function, *args)
 
 
-class Session:
-    """A session as files see one."""
-
-    def __init__(self, *roots: str, session_id: str = "s1") -> None:
-        self.id = self.key = session_id
-        self.roots = roots
-
-
-class Live:
+class AgentFilesInNvim:
     """An editor, files served from it, and what they told."""
 
     def __init__(self, editor: Editor, **options: Any) -> None:

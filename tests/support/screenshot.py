@@ -1,4 +1,4 @@
-"""`python -m tests.support.picture`: run the product and draw its screen as docs/screen.svg."""
+"""`python -m tests.support.screenshot`: run the product and draw its screen as docs/screen.svg."""
 
 from __future__ import annotations
 

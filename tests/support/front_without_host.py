@@ -1,4 +1,10 @@
-"""The Lua front without a host: what would be sent to it is recorded."""
+"""The Lua front without a host: all that it would send is recorded.
+
+editor = edit(init=HOST + RECORD_NOTIFY)
+session(editor)  # a session, as a frame of the host would tell of it
+editor.cmd("Acp cancel")
+assert last(editor) == ["cancel", {"session": 1}]
+"""
 
 from __future__ import annotations
 
@@ -65,7 +71,7 @@ Start = Callable[..., Editor]
 
 
 def sent(editor: Editor) -> list[list[Any]]:
-    """All verbs so far, `[name, arguments]` each."""
+    """All verbs that were sent so far, `[name, arguments]` each."""
     found: list[list[Any]] = editor.lua("return _G.sent")
     return found
 

@@ -1,4 +1,8 @@
-"""A byte stream that is kept in memory, and an agent that lives at its far end."""
+"""A transport in memory, and an agent that is a coroutine at its far end.
+
+ours, theirs = MemoryTransport.pair()
+MemoryAgent(life)  # an `AgentTransport` without a process
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""An endpoint that runs over a transport in memory, with the far side of it as plain JSON."""
+"""A running endpoint over a transport in memory; the test is the far side and speaks plain JSON.
+
+async with Running(MemoryEndpoint()) as wire:
+    wire.tell("session/update", sessionId="s1")
+    wire.ask(1, "fs/read_text_file", path="/a")
+    assert await wire.get(1) == [...]
+"""
 
 from __future__ import annotations
 
@@ -15,12 +21,12 @@ from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Violation
-from tests.support.memory import MemoryTransport
+from tests.support.memory_transport import MemoryTransport
 
 Serve = Callable[[str, Any, IncomingCall], Awaitable[Any]]
 
 
-class Handler:
+class RecordingHandler:
     """Writes down all that it is told; `serve` answers requests."""
 
     def __init__(self) -> None:
@@ -53,12 +59,12 @@ async def refuse(method: str, params: Any, call: IncomingCall) -> Any:
     raise RequestError(-32601, f"method not found: {method}", {"method": method})
 
 
-class Wire:
+class MemoryEndpoint:
     """An endpoint that runs, and the far side of it as plain JSON."""
 
     def __init__(self, **options: Any) -> None:
         ours, self.far = MemoryTransport.pair()
-        self.handler = Handler()
+        self.handler = RecordingHandler()
         self.endpoint = Endpoint(ours, self.handler, **options)
         self.inbox: list[Any] = []
 
@@ -95,10 +101,10 @@ async def eventually(condition: Callable[[], object]) -> None:
 class Running:
     """Runs the endpoint of a wire for the length of a block, then ends the stream."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: MemoryEndpoint) -> None:
         self.wire = wire
 
-    async def __aenter__(self) -> Wire:
+    async def __aenter__(self) -> MemoryEndpoint:
         self.task = asyncio.ensure_future(self.wire.endpoint.run())
         return self.wire
 

@@ -1,4 +1,7 @@
-"""A bare client for the tutor: the protocol's peer over the pipes of a real process."""
+"""A bare client for the embedded agent: the protocol's peer over the pipes of a real process.
+
+with TutorClient(tmp_path) as client: ...
+"""
 
 from __future__ import annotations
 

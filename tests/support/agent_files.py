@@ -1,0 +1,117 @@
+"""Agents' reads and writes of files, over buffers that are plain objects.
+
+files = AgentFiles(root)
+assert await files.read("a.txt") == "one\n"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from acp_nvim.edits.hunks import apply
+from acp_nvim.edits.text import Text, parse
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.workspace.agent_files import FileOptions, Files, FileSession
+from acp_nvim.workspace.disk import read as read_disk
+from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.ports import BufferText, Change, Closed, Written
+
+
+class Session:
+    """A session as files see one."""
+
+    def __init__(self, *roots: str, session_id: str = "s1") -> None:
+        self.id = self.key = session_id
+        self.roots = roots
+
+
+class FakeBuffers:
+    """Texts by path. `meanwhile` runs in the middle of each write."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, Text] = {}
+        self.ticks: dict[str, int] = {}
+        self.outcomes: list[Written] = []
+        self.changes: list[Change] = []
+        self.stale = False
+        self.meanwhile: Callable[[], Any] = lambda: None
+
+    def open(self, path: str, content: str) -> None:
+        self.texts[path] = parse(content)
+        self.ticks[path] = self.ticks.get(path, 0) + 1
+
+    def live(self, path: str) -> BufferText:
+        text = self.texts[path]
+        return BufferText(1, self.ticks[path], text, text, stale=self.stale)
+
+    async def read(self, where: Place) -> BufferText | Closed:
+        await anyio.lowlevel.checkpoint()
+        return self.live(where.real) if where.real in self.texts else Closed()
+
+    async def load(self, where: Place, layout: object = None) -> BufferText | Closed:
+        del layout
+        if where.real not in self.texts:
+            self.open(where.real, (read_disk(where, 1 << 20) or b"").decode())
+        return self.live(where.real)
+
+    async def write(self, live: BufferText, change: Change) -> Written:
+        self.meanwhile()
+        (path,) = [p for p, text in self.texts.items() if text.lines is live.text.lines] or [""]
+        if not path or self.ticks[path] != live.tick:
+            return Written("moved")
+        if self.outcomes:
+            return self.outcomes.pop(0)
+        self.changes.append(change)
+        half = len(change.hunks) // 2
+        self.open(path, str(Text(tuple(apply(live.text.lines, change.hunks[half:])), change.eol)))
+        await anyio.lowlevel.checkpoint()
+        self.open(path, str(Text(tuple(apply(live.text.lines, change.hunks)), change.eol)))
+        return Written("done", "", True, self.live(path))
+
+
+class AgentFiles:
+    """Files served to one session, asked as the wire asks; what they told is kept in lists."""
+
+    def __init__(self, root: Path, **options: Any) -> None:
+        self.root = root
+        self.buffers = FakeBuffers()
+        self.asked: list[tuple[str, str, str]] = []
+        self.answer = True
+        self.located: list[tuple[str, int | None]] = []
+        self.written: list[tuple[str, Text | None, Text, str]] = []
+        self.files = Files(
+            self.buffers,
+            FileOptions(**options),
+            self.ask,
+            lambda _session, path, line: self.located.append((path, line)),
+            lambda _session, *args: self.written.append(args),
+        )
+        self.session: FileSession = Session(str(root))
+
+    async def ask(self, _session: FileSession, verb: str, where: Place, reason: str) -> bool:
+        self.asked.append((verb, where.path, reason))
+        return self.answer
+
+    def path(self, name: str) -> str:
+        return name if name.startswith("/") else f"{self.root}/{name}"
+
+    async def read(self, name: str, line: int | None = None, limit: int | None = None) -> str:
+        params = schema.ReadTextFileRequest("s1", self.path(name), line, limit)
+        return (await self.files.read(self.session, params)).content
+
+    async def write(self, name: str, content: str) -> None:
+        params = schema.WriteTextFileRequest("s1", self.path(name), content)
+        await self.files.write(self.session, params)
+
+    async def reason(self, act: Callable[..., Any], *args: Any) -> tuple[int, str]:
+        with pytest.raises(RequestError) as caught:
+            await act(*args)
+        assert caught.value.data["path"] == self.path(args[0])
+        assert caught.value.message.isprintable()
+        return caught.value.code, caught.value.data["reason"]
