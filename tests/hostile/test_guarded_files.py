@@ -297,7 +297,8 @@ def test_rules_for_ordinary_edits_do_not_answer_for_them(editor: Editor) -> None
         params = {"toolCall": call, "options": OPTIONS}
         editor.prompt(f"request session/request_permission {json.dumps(params)}")
         if name != "a.py":
-            editor.wait("#require('acp').state().sessions[1].permissions == 1")
+            asked = "(require('acp').state().sessions[1].permissions[1] or {}).tool_call == ..."
+            editor.wait(asked, name)  # the one before it may still stand there
             editor.cmd("Acp deny")
         answers = traffic.wait_answers("session/request_permission", len(given) + 1)
         given.append(answers[-1]["result"]["outcome"]["optionId"])

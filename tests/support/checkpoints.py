@@ -6,9 +6,8 @@ Write `FIRST` into files, `run(editor, "rm a.txt")`, `editor.cmd("Acp restore 1"
 
 from __future__ import annotations
 
-import json
-
 from tests.support.editor import Editor
+from tests.support.script_lines import shell
 
 FIRST = "one\ntwo\nthree\n"
 LIST = "acp://checkpoints/1"
@@ -19,7 +18,7 @@ COMPLETED = "return vim.fn.getcompletion('Acp restore ' .. ..., 'cmdline')"
 
 def run(editor: Editor, command: str) -> None:
     """A turn in which the agent runs a command by itself."""
-    editor.turn("runs " + json.dumps(command))
+    editor.turn(shell(command))
 
 
 def contents(editor: Editor) -> dict[str, str]:

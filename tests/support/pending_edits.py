@@ -11,6 +11,12 @@ LINES = "".join(f"line {n}\n" for n in range(1, 21))
 """A file of twenty lines, for agents to change."""
 
 
+def lines(**changed: str) -> str:
+    """The twenty lines with some of them changed: `lines(l4="four")`."""
+    numbers = {int(key[1:]): value for key, value in changed.items()}
+    return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
+
+
 def edits(editor: Editor, n: int = 1) -> list[dict[str, Any]]:
     """`state().sessions[n].edits`."""
     found: list[dict[str, Any]] = editor.session(n).get("edits", [])

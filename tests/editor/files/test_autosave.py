@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
-from tests.support.pending_edits import LINES, edits_by_name, wait_edits
+from tests.support.pending_edits import LINES, edits_by_name, lines, wait_edits
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
@@ -28,21 +28,10 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     return editor
 
 
-@pytest.fixture
-def agent(project: Editor) -> StepwiseAgent:
-    """At work."""
-    return StepwiseAgent.at_work(project)
-
-
 def types(editor: Editor, line: int, text: str, path: str = "a.txt") -> None:
     """The user replaces a line, with keys; it is saved by that."""
     editor.keys(f"{line}G0C{text}<Esc>")
     until(lambda: text in (editor.work / path).read_text())
-
-
-def lines(**changed: str) -> str:
-    numbers = {int(key[1:]): value for key, value in changed.items()}
-    return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
 
 
 def over(editor: Editor, agent: StepwiseAgent) -> None:

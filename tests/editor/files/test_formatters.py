@@ -41,12 +41,6 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     return started(editor, FORMATTERS[request.param])
 
 
-@pytest.fixture
-def agent(project: Editor) -> StepwiseAgent:
-    """At work."""
-    return StepwiseAgent.at_work(project)
-
-
 def lines(**changed: str) -> str:
     """The file, formatted."""
     numbers = {int(key[1:]): value for key, value in changed.items()}

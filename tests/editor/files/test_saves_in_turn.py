@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
-from tests.support.pending_edits import LINES, edits_by_name
+from tests.support.pending_edits import LINES, edits_by_name, lines, wait_count
+from tests.support.script_lines import shell, silently
 from tests.support.waiting import until
 
 
@@ -45,11 +46,6 @@ def save(editor: Editor, done: str) -> None:
     editor.keys(":w<CR>")
     editor.wait("not vim.bo.modified and " + done)
     assert not editor.rpc.mode()["blocking"]
-
-
-def lines(**changed: str) -> str:
-    numbers = {int(key[1:]): value for key, value in changed.items()}
-    return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
 
 
 WRITTEN = "_G.written"
@@ -180,7 +176,7 @@ def test_saved_after_the_turn_in_which_it_became_another_one_of_the_same_text(
     editor.open("a.txt")
     if first:
         editor.lua("vim.fn.setline(16, 'mine')")
-    editor.turn("silently " + json.dumps(again))
+    editor.turn(silently(again))
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
     editor.wait("require('acp.buffers.disk_changes').settled()")
     editor.lua("vim.fn.setline(16, 'mine')")
@@ -282,7 +278,7 @@ def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: boo
     editor.open("a.txt")
     editor.turn(f"read {editor.work}/a.txt" if watched else "say hello")
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
-    text = "silently " + json.dumps(command)
+    text = silently(command)
     editor.lua(
         "vim.fn.setline(16, 'mine') vim.cmd('silent write') require('acp').prompt(...)", text
     )
@@ -291,3 +287,31 @@ def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: boo
     editor.cmd("Acp reject all")
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
+
+
+def test_what_the_user_saves_while_a_turn_runs_is_his(plain: Editor) -> None:
+    plain.write("b.txt", LINES)
+    plain.open("a.txt")
+    plain.prompt(f"until_there {plain.work}/go\n" + shell("sed -i '3s/.*/theirs/' b.txt"))
+    plain.wait("require('acp').state().sessions[1].status == 'running'")
+    until(lambda: "waiting" in plain.traffic[0].notes())
+    plain.keys("Gomine<Esc>:w<CR>")
+    until(lambda: "mine" in (plain.work / "a.txt").read_text())
+    plain.wait("not vim.bo.modified")
+    plain.open("b.txt")
+    plain.write("go", "")
+    plain.wait_event("AcpTurnEnd")
+    found = wait_count(plain, 2)
+    assert set(found) == {"b.txt", "go"}
+
+
+def test_a_save_and_then_the_agent_on_the_same_file(plain: Editor) -> None:
+    plain.open("a.txt")
+    plain.prompt(f"until_there {plain.work}/go\n" + shell("sed -i '3s/.*/theirs/' a.txt"))
+    until(lambda: "waiting" in plain.traffic[0].notes())
+    plain.keys("Gomine<Esc>:w<CR>")
+    until(lambda: "mine" in (plain.work / "a.txt").read_text())
+    plain.write("go", "")
+    plain.wait_event("AcpTurnEnd")
+    found = wait_count(plain, 2)
+    assert (found["a.txt"]["hunks"], found["a.txt"]["added"]) == (1, 1)

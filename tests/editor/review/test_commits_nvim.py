@@ -9,6 +9,7 @@ import pytest
 from tests.support.editor import Editor
 from tests.support.git import git, repository
 from tests.support.pending_edits import LINES, edits_by_name
+from tests.support.script_lines import shell
 from tests.support.stepwise_agent import StepwiseAgent
 
 COMMIT = "git -c user.name=A -c user.email=a@example.org commit -q"
@@ -95,3 +96,11 @@ def test_a_commit_of_the_users_while_a_turn_runs(project: Editor, agent: Stepwis
     git(project.work, "commit", "-q", "-a", "-m", "x")
     agent.end()
     wait_pending(project)
+
+
+def test_a_commit_accepts_what_it_contains(project: Editor) -> None:
+    project.turn(shell("sed -i '3s/.*/x/' a.txt b.txt"))
+    wait_pending(project, "a.txt", "b.txt")
+    git(project.work, "commit", "-q", "-m", "x", "a.txt")
+    project.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
+    wait_pending(project, "b.txt")

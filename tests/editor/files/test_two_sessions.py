@@ -1,4 +1,4 @@
-"""Two sessions at work in one directory: a change on disk is entered as that of its agent."""
+"""Two sessions at work in one directory: whose a change on disk is, and that none is lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
-from tests.support.pending_edits import LINES
+from tests.support.pending_edits import LINES, edits_by_name
+from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
 
@@ -103,3 +104,22 @@ def test_the_one_that_changed_it_last_while_its_buffer_could_not_be(project: Edi
     project.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
     assert project.lines(str(work / "a.txt"))[2:5:2] == ["changed", "changed"]
     assert ended(project)[2] == ["a.txt"]
+
+
+def test_stamps_outlive_the_turn_of_another_session(editor: Editor) -> None:
+    path = editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    agent = StepwiseAgent.at_work(editor)
+    agent.ask("runs", "true")
+    editor.cmd("call setline(16, 'mine')")
+    agent.ask("silently", "sed -i 's/^line 4$/four/' a.txt")
+    root = str(editor.work)
+    editor.lua("require('acp.buffers.disk_changes').turns(...)", [root, root + "/sub"])
+    agent.ask("runs", "a.txt", "true")
+    editor.wait("(require('acp').state().sessions[1].edits or {})[1]")
+    agent.end()
+    both = LINES.replace("line 16", "mine").replace("line 4\n", "four\n")
+    assert editor.lines(str(path)) == both.splitlines()
+    assert edits_by_name(editor)["a.txt"]["hunks"] == 1
