@@ -106,14 +106,6 @@ def test_a_tool_call_may_show_no_line_of_its_output(editor: Editor) -> None:
     assert not {"  one", "  two", "  on"} & set(chat)
 
 
-def test_a_log_that_keeps_nothing_says_so(editor: Editor) -> None:
-    editor.setup({"log": {"level": "off"}})
-    editor.agent("echo")
-    editor.turn("hi")
-    editor.cmd("Acp log")
-    editor.wait_message("log.level is off")
-
-
 @pytest.mark.parametrize("started", [False, True])
 def test_checkhealth_finds_nothing_wrong(editor: Editor, started: bool) -> None:
     if started:
@@ -157,26 +149,6 @@ def test_a_chat_is_opened_at_its_end_and_follows(editor: Editor) -> None:
     editor.cmd("Acp chat")
     editor.wait(at_end)
     assert "three" in "\n".join(editor.screen())
-
-
-@pytest.mark.parametrize("redact", [False, True])
-def test_the_log_shows_what_its_level_says(editor: Editor, redact: bool) -> None:
-    long = "x" * 1000
-    editor.setup({"log": {"redact": redact}})
-    editor.agent("say", long)
-    editor.turn("hi")
-    for level, prompts, whole in (("info", True, False), ("debug", True, True)):
-        editor.setup({"log": {"level": level}})
-        editor.cmd("Acp log")
-        shown = (
-            "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://log/say'), 0, -1, false))"
-        )
-        text = editor.wait(f"vim.fn.bufexists('acp://log/say') == 1 and {shown}")
-        assert ("session/prompt" in text) is prompts
-        editor.wait(f"({shown}:find(..., 1, true) ~= nil) == {str(whole).lower()}", long)
-    editor.setup({"log": {"level": "error"}})
-    editor.cmd("Acp log")
-    editor.wait_message("log.level is error")
 
 
 def test_keys_of_the_chat_go_from_turn_to_turn(editor: Editor) -> None:

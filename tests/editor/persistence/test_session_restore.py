@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import pytest
 
 from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker
+from tests.support.killed_host import kill_host
 from tests.support.stored_sessions import MODES, storing_agent
 
-HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
 IDLE = "require('acp').state().sessions[1].status == 'idle'"
 
 
@@ -22,12 +19,6 @@ def picker(editor: Editor) -> Editor:
     return editor
 
 
-def kill(editor: Editor) -> None:
-    """End the process of the plugin as the system would when memory runs out."""
-    os.kill(editor.lua(HOST), signal.SIGKILL)
-    editor.wait("require('acp').state().host == 'failed'")
-
-
 def said(editor: Editor, *words: str) -> list[str]:
     return [line for line in editor.chat(1) if line in words]
 
@@ -36,7 +27,7 @@ def test_the_next_prompt_resumes_the_session_in_its_chat(picker: Editor) -> None
     traffic = storing_agent(picker, {})
     picker.turn("say one")
     buffer = picker.session(1)["chat_bufnr"]
-    kill(picker)
+    kill_host(picker)
     assert picker.turn("say two")["session"] == 1
     assert said(picker, "one", "two") == ["one", "two"]
     assert any("the session was resumed" in line for line in picker.chat(1))
@@ -49,7 +40,7 @@ def test_the_next_prompt_resumes_the_session_in_its_chat(picker: Editor) -> None
 def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor) -> None:
     traffic = storing_agent(picker, {}, without="resume")
     picker.turn("say one")
-    kill(picker)
+    kill_host(picker)
     picker.turn("say two")
     assert len(traffic.received("session/load")) == 1
     assert said(picker, "say one", "one", "say two", "two") == ["say one", "one", "say two", "two"]
@@ -58,7 +49,7 @@ def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor) -> None:
 def test_else_a_new_session_in_the_same_chat_with_the_reason(picker: Editor) -> None:
     storing_agent(picker, {}, without="resume loadSession")
     picker.turn("say one")
-    kill(picker)
+    kill_host(picker)
     assert picker.turn("say two")["session"] == 1
     assert any("can neither resume nor load" in line for line in picker.chat(1))
     assert said(picker, "one", "two") == ["one", "two"]
@@ -70,7 +61,7 @@ def test_a_turn_that_was_cut_ends_and_its_prompt_comes_back(picker: Editor) -> N
     picker.wait("require('acp').state().sessions[1].status == 'running'")
     picker.prompt("say later")
     picker.wait("#require('acp').state().sessions[1].queue == 1")
-    kill(picker)
+    kill_host(picker)
     end = picker.wait_event("AcpTurnEnd")
     assert end["session"] == 1
     assert "host ended" in end["error"]
@@ -86,7 +77,7 @@ def test_mode_and_options_are_as_they_were(picker: Editor) -> None:
     picker.cmd("Acp mode code")
     picker.cmd("Acp option fast true")
     picker.wait("require('acp').state().sessions[1].options[2].currentValue == true")
-    kill(picker)
+    kill_host(picker)
     picker.turn("say two")
     assert picker.session(1)["modes"]["current"] == "code"
     assert picker.session(1)["options"][1]["currentValue"] is True
@@ -100,7 +91,7 @@ def test_each_session_keeps_its_number_and_the_current_one_its_place(picker: Edi
     picker.wait_event("AcpTurnEnd", 2)
     picker.lua("require('acp').prompt('say back', { session = 1 })")
     picker.wait_event("AcpTurnEnd", 3)
-    kill(picker)
+    kill_host(picker)
     assert picker.turn("say two")["session"] == 2
     picker.lua("require('acp').prompt('say three', { session = 1 })")
     assert picker.wait_event("AcpTurnEnd", 5)["session"] == 1
@@ -112,7 +103,7 @@ def test_an_old_question_is_over_and_a_new_one_is_another(picker: Editor) -> Non
     picker.agent("script")
     picker.prompt("permission")
     asked = picker.wait_event("AcpPermission")
-    kill(picker)
+    kill_host(picker)
     assert picker.wait_event("AcpPermissionDone") == {
         "session": 1,
         "id": asked["id"],
@@ -129,7 +120,7 @@ def test_an_old_question_is_over_and_a_new_one_is_another(picker: Editor) -> Non
 def test_the_whole_chat_can_be_drawn_again(picker: Editor) -> None:
     storing_agent(picker, {})
     picker.turn("say one")
-    kill(picker)
+    kill_host(picker)
     picker.turn("say two")
     before = picker.chat(1)
     picker.cmd("bwipeout acp://chat/1")
@@ -140,9 +131,9 @@ def test_the_whole_chat_can_be_drawn_again(picker: Editor) -> None:
 def test_twice(picker: Editor) -> None:
     storing_agent(picker, {})
     picker.turn("say one")
-    kill(picker)
+    kill_host(picker)
     picker.turn("say two")
-    kill(picker)
+    kill_host(picker)
     assert picker.turn("say three")["session"] == 1
     assert said(picker, "one", "two", "three") == ["one", "two", "three"]
 
@@ -150,7 +141,7 @@ def test_twice(picker: Editor) -> None:
 def test_a_restart_reopens_what_is_left(picker: Editor) -> None:
     storing_agent(picker, {})
     picker.turn("say one")
-    kill(picker)
+    kill_host(picker)
     picker.cmd("Acp restart")
     picker.wait_event("AcpSession", 2)
     picker.wait(IDLE)
@@ -162,7 +153,7 @@ def test_a_newline_that_a_save_adds_while_no_host_runs_is_known(picker: Editor) 
     path = picker.write("a.txt", "one\ntwo")
     picker.open(path)
     picker.turn(f"read {path}")
-    kill(picker)
+    kill_host(picker)
     picker.keys("Aand a half<Esc>")
     picker.cmd("write")
     assert path.read_text() == "oneand a half\ntwo\n"

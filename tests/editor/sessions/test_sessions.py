@@ -171,6 +171,29 @@ def test_without_the_capability_a_title_is_ours_alone(picker: Editor) -> None:
     assert not traffic.received("session/set_title")
 
 
+def test_an_open_session_takes_the_title_under_which_its_agent_lists_it(picker: Editor) -> None:
+    picker.agent(
+        "stores",
+        str(picker.home / "stored.json"),
+        capabilities={"sessionCapabilities": {"list": {}}},
+    )
+    picker.turn("say one")
+    assert "title" not in picker.session(1)
+    picker.cmd("AcpPrompt! say two")
+    picker.wait_event("AcpTurnEnd", 2)
+    pick(picker, "Acp sessions")
+    picker.wait("require('acp').state().sessions[2].title == 'say two'")
+    assert picker.session(1)["title"] == "say one"
+
+
+def test_the_index_of_this_machine_gives_no_title_to_an_open_session(picker: Editor) -> None:
+    capabilities = {"loadSession": True}
+    picker.agent("stores", str(picker.home / "stored.json"), capabilities=capabilities)
+    picker.turn("say one")
+    assert pick(picker, "Acp sessions")[0]["items"][0].startswith("say one  (")
+    assert "title" not in picker.session(1)
+
+
 def test_close_ends_the_turn_and_another_session_is_current(picker: Editor) -> None:
     traffic = storing_agent(picker, {})
     picker.turn("hello")

@@ -1,32 +1,23 @@
-"""Undone decisions and remarks that are sent at once, in a real Neovim."""
+"""Undone decisions on pending edits: by `u`, and by `:Acp unreject`."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.pending_edits import LINES, wait_hunks
 from tests.support.waiting import until
-
-TEXT = "".join(f"line {n}\n" for n in range(1, 21))
-HUNKS = (
-    "(function(list) return #list == %d and (list[1] or {}).hunks == %s end)"
-    "(require('acp').state().sessions[1].edits)"
-)
 
 
 @pytest.fixture
 def changed(editor: Editor) -> Editor:
     """`a.txt` is open, the agent has changed its lines 3 and 10."""
-    path = editor.write("a.txt", TEXT)
+    path = editor.write("a.txt", LINES)
     editor.agent("script")
     editor.open("a.txt")
     editor.turn(f"replace {path} 'line 3' three\nreplace {path} 'line 10' ten")
     wait_hunks(editor, 2)
     return editor
-
-
-def wait_hunks(editor: Editor, count: int) -> None:
-    editor.wait(HUNKS % ((1, count) if count else (0, "nil")))
 
 
 def test_an_obtain_in_the_review_is_undone(changed: Editor) -> None:
@@ -35,14 +26,14 @@ def test_an_obtain_in_the_review_is_undone(changed: Editor) -> None:
     changed.keys("do")
     wait_hunks(changed, 1)
     changed.keys("]cdo")
-    wait_hunks(changed, 0)
+    wait_hunks(changed)
     changed.keys("u")
     wait_hunks(changed, 1)
     changed.keys("u")
     wait_hunks(changed, 2)
     changed.cmd("tabclose")
     changed.cmd("Acp reject all")
-    until(lambda: (changed.work / "a.txt").read_text() == TEXT)
+    until(lambda: (changed.work / "a.txt").read_text() == LINES)
 
 
 def test_a_reject_is_undone(changed: Editor) -> None:
@@ -52,17 +43,19 @@ def test_a_reject_is_undone(changed: Editor) -> None:
     changed.keys("u")
     wait_hunks(changed, 2)
     changed.cmd("Acp reject all")
-    wait_hunks(changed, 0)
+    wait_hunks(changed)
     changed.keys("u")
     wait_hunks(changed, 2)
     changed.keys("<C-r>")
-    wait_hunks(changed, 0)
+    wait_hunks(changed)
 
 
-def test_a_remark_goes_with_a_prompt_that_is_sent_at_once(changed: Editor) -> None:
-    code = "vim.cmd('3') vim.cmd('Acp comment why?') vim.cmd('7') vim.cmd('Acp comment odd') "
-    changed.lua(code + "vim.cmd('AcpPrompt say ok')")
-    changed.wait_event("AcpTurnEnd", 2)
-    [words, *rest] = changed.traffic[0].received("session/prompt")[-1]["params"]["prompt"]
-    assert "- a.txt:3: why?\n- a.txt:7: odd" in words["text"]
-    assert [block["resource"]["text"] for block in rest] == ["three", "line 7"]
+def test_unreject_brings_text_and_disk_back(changed: Editor) -> None:
+    path = changed.work / "a.txt"
+    after = path.read_text()
+    changed.cmd("Acp reject all")
+    wait_hunks(changed)
+    until(lambda: path.read_text() == LINES)
+    changed.cmd("Acp unreject")
+    wait_hunks(changed, 2)
+    until(lambda: path.read_text() == after)

@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
+from tests.support.pending_edits import LINES, wait_count, wait_hunks
+from tests.support.waiting import until
 
 CONTENTS = {
     "dos": b"one\r\ntwo\r\nthree\r\n",
@@ -30,10 +32,6 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
         repository(editor.work)
     editor.agent("script")
     return editor
-
-
-def wait_count(editor: Editor, count: int) -> None:
-    editor.wait("#require('acp').state().sessions[1].edits == ...", count)
 
 
 def found(editor: Editor) -> dict[str, bytes]:
@@ -77,3 +75,20 @@ def test_of_a_file_that_was_changed(project: Editor, opened: bool) -> None:
     project.cmd("Acp reject all")
     wait_count(project, 0)
     assert found(project) == CONTENTS
+
+
+@pytest.mark.parametrize("layout", ["dos", "bom", "latin1", "noeol"])
+def test_reject_gives_the_bytes_back(editor: Editor, layout: str) -> None:
+    data = {
+        "dos": LINES.replace("\n", "\r\n").encode(),
+        "bom": b"\xef\xbb\xbf" + LINES.encode(),
+        "latin1": LINES.replace("line 5", "é").encode("latin-1"),
+        "noeol": LINES[:-1].encode(),
+    }[layout]
+    path = editor.write("a.txt", data)
+    editor.agent("script")
+    editor.turn(f"replace {path} 'line 3' three")
+    wait_hunks(editor, 1)
+    editor.cmd("Acp reject all")
+    wait_hunks(editor)
+    until(lambda: path.read_bytes() == data)

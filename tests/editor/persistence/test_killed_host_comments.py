@@ -1,4 +1,4 @@
-"""Remarks that wait for the next prompt outlive the process of the plugin."""
+"""Comments that wait for the next prompt outlive the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of our windows when others come and go."""
+"""How many rows a composer has when other windows come and go."""
 
 from __future__ import annotations
 

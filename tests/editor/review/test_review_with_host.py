@@ -97,17 +97,6 @@ def test_every_hunk_in_the_quickfix_list(worked: Editor) -> None:
     assert worked.lua("return vim.fn.line('.')") == 28
 
 
-def test_a_remark_goes_with_the_next_prompt(worked: Editor) -> None:
-    worked.keys("]h")
-    worked.cmd("Acp comment better names, please")
-    worked.wait_screen("» better names, please")
-    chat = "vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1, false)"
-    worked.wait(f"table.concat({chat}, ' '):find('remark on')")
-    worked.turn("think again")
-    assert "better names, please" in str(worked.traffic[0].entries()[-40:])
-    assert not any("» better names" in row for row in worked.screen())
-
-
 def test_the_followed_window_shows_where_the_agent_works(worked: Editor) -> None:
     worked.cmd("Acp follow")
     worked.cmd("new")

@@ -1,4 +1,4 @@
-"""What commands and `:w` say ends in no prompt where there is no line for messages."""
+"""Where 'cmdheight' is 0, what commands and `:w` say waits for no key."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ import pytest
 from acp_nvim.tutor import lessons
 from acp_nvim.tutor.edits import proposal
 from acp_nvim.tutor.texts import pieces, unsaved
-from tests.editor.host.tutor_client import TutorClient
 from tests.support import conformance
 from tests.support.editor import ROOT
+from tests.tutor.tutor_client import TutorClient
 
 SAMPLE = ROOT / "acp_nvim/tutor/sample"
 
