@@ -27,25 +27,15 @@ from typing import Any
 
 import anyio
 
-from acp_nvim.editor.bridge import Bridge
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
-from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.workspace.agent_files import FileOptions, Files
 from acp_nvim.workspace.decisions import Verdict
-from acp_nvim.workspace.workspace import Reviewing
-from tests.support.fake_neovim import FakeNeovim
+from tests.support.fake_workspace import FakeWorkspace
 
 STEPS = 30
 AGENTS = 2
-
-
-async def agreed(question: str, answers: Sequence[str]) -> int:
-    """The user says yes to all that is asked."""
-    return 0
 
 
 class Mind:
@@ -76,34 +66,14 @@ class History:
         self.rng = random.Random(seed)
         self.outside = root / "outside"
         self.work = root / "work"
-        for folder in (self.outside, self.work, self.work / "d"):
-            folder.mkdir()
         self.clock = 1_700_000_000_000_000_000
         self.words = 0
         self.log: list[str] = []
-        self.neovim = FakeNeovim()
-        bridge: Any = self.neovim
-        self.sessions = [Session(n, "agent", str(self.work)) for n in range(1, AGENTS + 1)]
-        for session in self.sessions:
-            session.id, session.status = f"s{session.n}", "idle"
-        self.options = FileOptions(outside="deny")
-        self.review = Reviewing(
-            _bridge(bridge), lambda *_: None, lambda: self.options, lambda: self.sessions, print
-        )
-        self.review.data = root / "data"
-        self.review.start(tasks)
-        self.files = Files(
-            self.review.edits.mirrors,
-            self.options,
-            _yes,
-            lambda *_: None,
-            self.review.wrote,
-            self.review.edits.seen,
-        )
-        self.review.edits.exclusive = self.files.turn
-        self.files.look_first = self.review.before_write
-        self.files.on_read = self.review.read
-        self.neovim.tell = self.review.heard
+        self.workspace = FakeWorkspace(root, tasks, AGENTS)
+        self.neovim, self.review = self.workspace.neovim, self.workspace.review
+        self.sessions, self.options = self.workspace.sessions, self.workspace.options
+        for folder in (self.outside, self.work / "d"):
+            folder.mkdir()
         self.paths = [str(self.work / name) for name in ("a", "b", "d/c", "new", "deep/er/new")]
         self.minds = {(s.id, path): Mind() for s in self.sessions for path in self.paths}
         for path in self.paths[:3]:
@@ -189,19 +159,17 @@ class History:
 
     async def rest(self) -> None:
         """The host has taken in what it was told."""
-        for path in self.paths:
-            await self.review.edits._settle(path)
+        await self.workspace.settle(*self.paths)
 
     # ---- agents
 
     async def ask_read(self, session: Session, path: str) -> str:
         """The answer to a read; RequestError."""
-        params = schema.ReadTextFileRequest(session.id, path)
-        return (await self.files.read(session, params)).content
+        return await self.workspace.read(path, session)
 
     async def ask_write(self, session: Session, path: str, text: Text) -> None:
         """A write is answered with success; RequestError."""
-        await self.files.write(session, schema.WriteTextFileRequest(session.id, path, str(text)))
+        await self.workspace.write(path, str(text), session)
 
     async def read(self, session: Session, path: str) -> bool:
         """The agent reads the file; whether it is there."""
@@ -437,13 +405,7 @@ class History:
         """A prompt: its checkpoint is what a restore brings back."""
         session = self.rng.choice(self.sessions)
         self.note(session.id, "is prompted")
-        await self.review.turn_began(session, Prompt("x"))
-        turn = self.review.disk.turns.get(session)
-        assert turn is not None
-        await turn.ready.wait()
-        await self.review.turn_ended(session)
-        if session in [it.session for it in self.review.disk.turns.ready()]:
-            await self.review.disk.over(session)
+        await self.workspace.turn(session)
 
     async def restore(self) -> None:
         """A checkpoint is brought back, or the last restore undone."""
@@ -455,7 +417,7 @@ class History:
         undo = rewind.checkpoints.lists()[1].get(session.n) and self.rng.random() < 0.4
         n = None if undo else self.rng.choice(kept).n
         kind = "back" if undo else "restores"
-        await self.act(kind, "", lambda: rewind.restore(session, n, agreed, every=True))
+        await self.act(kind, "", lambda: self.workspace.restore(n, session))
 
     async def swap(self) -> None:
         """A folder becomes a link to another one, while an agent goes on; then it is as it was."""
@@ -510,15 +472,6 @@ class History:
 def _lines(text: Text | None) -> set[str]:
     """The lines of a text; the empty one tells nothing."""
     return set(text.lines) - {""} if text is not None else set()
-
-
-async def _yes(*_: Any) -> bool:
-    return True
-
-
-def _bridge(fake: Any) -> Bridge:
-    found: Bridge = fake
-    return found
 
 
 async def history(root: Path, seed: int, steps: int = STEPS) -> None:
