@@ -20,10 +20,10 @@ from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.transport.base import AgentTransport
 from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.tasks import Tasks
-from tests.support.children import eventually
 from tests.support.editor import ROOT
 from tests.support.line_agent import in_memory
 from tests.support.memory_transport import MemoryAgent
+from tests.support.waiting import eventually
 
 Open = Callable[..., AgentTransport]
 

@@ -19,14 +19,8 @@ from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import UNREADABLE_ANSWERED
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import DecodeError, LocalProtocolError, RequestError
-from tests.support.memory_endpoint import (
-    MemoryEndpoint,
-    RecordingHandler,
-    Running,
-    Serve,
-    eventually,
-    refuse,
-)
+from tests.support.memory_endpoint import MemoryEndpoint, RecordingHandler, Running, Serve, refuse
+from tests.support.waiting import eventually
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall
 from acp_nvim.agent.wire.endpoint import CALM, LITTLE
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol.jsonrpc import Peer
-from tests.support.memory_endpoint import MemoryEndpoint, Running, eventually
+from tests.support.memory_endpoint import MemoryEndpoint, Running
+from tests.support.waiting import eventually
 
 
 async def forever(method: str, params: Any, call: IncomingCall) -> Any:

@@ -16,7 +16,8 @@ from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import DecodeError
 from acp_nvim.protocol.jsonrpc import Notification, Peer, Response, Updates
 from tests.support.jsonrpc_events import plain
-from tests.support.memory_endpoint import MemoryEndpoint, Running, eventually
+from tests.support.memory_endpoint import MemoryEndpoint, Running
+from tests.support.waiting import eventually
 
 
 def update(kind: str, **fields: Any) -> dict[str, Any]:

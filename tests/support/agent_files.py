@@ -1,7 +1,9 @@
 """Agents' reads and writes of files, over buffers that are plain objects.
 
-files = AgentFiles(root)
-assert await files.read("a.txt") == "one\n"
+Example:
+
+    files = AgentFiles(root)
+    assert await files.read("a.txt") == "one\n"
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """An agent's reads and writes of files in a real Neovim, without an agent.
 
-files = AgentFilesInNvim(editor)
-files.write("a.txt", "one\\n")
-assert files.read("a.txt") == "one\\n"
+Example:
+
+    files = AgentFilesInNvim(editor)
+    files.write("a.txt", "one\\n")
+    assert files.read("a.txt") == "one\\n"
 """
 
 from __future__ import annotations

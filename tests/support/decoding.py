@@ -1,6 +1,8 @@
 """Messages as the codec decodes them, each with the notes that it made.
 
-found, notes = update(sessionUpdate="plan", entries=[])
+Example:
+
+    found, notes = update(sessionUpdate="plan", entries=[])
 """
 
 from __future__ import annotations

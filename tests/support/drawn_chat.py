@@ -1,8 +1,10 @@
 """A chat buffer in Python: frame operations applied to rows, as `lua/acp/ui/chat` applies them.
 
-chat = DrawnChat()
-chat.apply(ops)
-assert chat.lines == [...]
+Example:
+
+    chat = DrawnChat()
+    chat.apply(ops)
+    assert chat.lines == [...]
 """
 
 from __future__ import annotations

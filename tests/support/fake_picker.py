@@ -1,7 +1,9 @@
 """`vim.ui.select` and `vim.ui.input` that answer from a list.
 
-install_picker(editor)
-pick(editor, "Acp sessions", "An old session", "delete")
+Example:
+
+    install_picker(editor)
+    pick(editor, "Acp sessions", "An old session", "delete")
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Files that a user and agents share, over a fake of Neovim: no process is started.
 
-async with fake_workspace(tmp_path) as workspace:
-    await workspace.write(path, "one\\n")  # as an agent writes
-    await workspace.decide("reject")
-    workspace.neovim.open(path)  # what the user does
+Example:
+
+    async with fake_workspace(tmp_path) as workspace:
+        await workspace.write(path, "one\\n")  # as an agent writes
+        await workspace.decide("reject")
+        workspace.neovim.open(path)  # what the user does
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """The Lua front without a host: all that it would send is recorded.
 
-editor = edit(init=HOST + RECORD_NOTIFY)
-session(editor)  # a session, as a frame of the host would tell of it
-editor.cmd("Acp cancel")
-assert last(editor) == ["cancel", {"session": 1}]
+Example:
+
+    editor = edit(init=HOST + RECORD_NOTIFY)
+    session(editor)  # a session, as a frame of the host would tell of it
+    editor.cmd("Acp cancel")
+    assert last(editor) == ["cancel", {"session": 1}]
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The events that a JSON-RPC peer makes of bytes, as values that compare.
 
-assert events(b'{"jsonrpc": "2.0", "method": "m"}\\n') == [("Notification", "m", ...)]
+Example:
+
+    assert events(b'{"jsonrpc": "2.0", "method": "m"}\\n') == [("Notification", "m", ...)]
 """
 
 from __future__ import annotations

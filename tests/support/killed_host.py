@@ -1,8 +1,10 @@
 """The plugin's host process is killed, and its journal is read.
 
-kill_host_once_written(editor)  # as the system does when memory runs out
-editor.cmd("Acp edits")  # anything that needs a host starts the next one
-wait_host(editor)
+Example:
+
+    kill_host_once_written(editor)  # as the system does when memory runs out
+    editor.cmd("Acp edits")  # anything that needs a host starts the next one
+    wait_host(editor)
 """
 
 from __future__ import annotations

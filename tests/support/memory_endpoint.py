@@ -1,9 +1,11 @@
 """A running endpoint over a transport in memory; the test is the far side and speaks plain JSON.
 
-async with Running(MemoryEndpoint()) as wire:
-    wire.tell("session/update", sessionId="s1")
-    wire.ask(1, "fs/read_text_file", path="/a")
-    assert await wire.get(1) == [...]
+Example:
+
+    async with Running(MemoryEndpoint()) as wire:
+        wire.tell("session/update", sessionId="s1")
+        wire.ask(1, "fs/read_text_file", path="/a")
+        assert await wire.get(1) == [...]
 """
 
 from __future__ import annotations
@@ -15,13 +17,13 @@ from typing import Any
 
 from msgspec import Raw
 
-from acp_nvim.agent.child.tree import true_within
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Violation
 from tests.support.memory_transport import MemoryTransport
+from tests.support.waiting import eventually
 
 Serve = Callable[[str, Any, IncomingCall], Awaitable[Any]]
 
@@ -92,10 +94,6 @@ class MemoryEndpoint:
         messages = self.received()
         assert len(messages) == count
         return messages
-
-
-async def eventually(condition: Callable[[], object]) -> None:
-    assert await true_within(lambda: bool(condition()), 5)
 
 
 class Running:

@@ -1,7 +1,9 @@
 """A transport in memory, and an agent that is a coroutine at its far end.
 
-ours, theirs = MemoryTransport.pair()
-MemoryAgent(life)  # an `AgentTransport` without a process
+Example:
+
+    ours, theirs = MemoryTransport.pair()
+    MemoryAgent(life)  # an `AgentTransport` without a process
 """
 
 from __future__ import annotations

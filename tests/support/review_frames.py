@@ -1,8 +1,10 @@
 """Pending edits as frames of the host tell them, and what Neovim then shows.
 
-path = changed(editor)  # a file with three hunks against LINES
-pend(editor, path, LINES)
-assert marks(editor)[0]["first"] == 3
+Example:
+
+    path = changed(editor)  # a file with three hunks against LINES
+    pend(editor, path, LINES)
+    assert marks(editor)[0]["first"] == 3
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """An agent that leaves one method unanswered until the test lets it answer.
 
-stalled_agent(editor, "session/new")
-editor.prompt("hello")
-let_answer(editor, "session/new")
+Example:
+
+    stalled_agent(editor, "session/new")
+    editor.prompt("hello")
+    let_answer(editor, "session/new")
 """
 
 from __future__ import annotations

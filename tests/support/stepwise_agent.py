@@ -1,8 +1,10 @@
 """An agent that does, within one turn, what a test tells it, step by step.
 
-agent = StepwiseAgent.at_work(editor)  # a turn has begun
-agent.ask("runs", "rm a.txt")  # a scenario and its arguments; returns when it is done
-agent.end()
+Example:
+
+    agent = StepwiseAgent.at_work(editor)  # a turn has begun
+    agent.ask("runs", "rm a.txt")  # a scenario and its arguments; returns when it is done
+    agent.end()
 """
 
 from __future__ import annotations

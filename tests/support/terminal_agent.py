@@ -1,7 +1,9 @@
 """An agent that asks for terminals, without Neovim; the fixture `agent` is one.
 
-output = await agent.run("echo hi")
-assert agent.rows() == ["$ echo hi", "hi"]  # as the chat shows it
+Example:
+
+    output = await agent.run("echo hi")
+    assert agent.rows() == ["$ echo hi", "hi"]  # as the chat shows it
 """
 
 from __future__ import annotations

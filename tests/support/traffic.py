@@ -1,4 +1,11 @@
-"""What went between the client and one scripted agent: the agent's own log, read while it runs."""
+"""What went between the client and one scripted agent: the agent's own log, read while it runs.
+
+Example:
+
+    traffic = editor.agent("script")
+    traffic.wait("session/prompt")
+    assert traffic.answers("fs/read_text_file")[0]["result"] == {"content": "one\\n"}
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Waiting for a condition, the one way tests outside Neovim wait."""
+"""Waits for conditions, the one way in which tests outside of Neovim wait.
+
+Example:
+
+    until(lambda: path.exists())
+    await eventually(lambda: len(received) == 2)
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,8 @@ import time
 from collections.abc import Callable
 from threading import Event
 from typing import TypeVar
+
+from acp_nvim.agent.child.tree import true_within
 
 T = TypeVar("T")
 
@@ -19,3 +27,8 @@ def until(condition: Callable[[], T], timeout: float = 10.0, what: str = "") -> 
             raise AssertionError(f"not within {timeout} s: {what or condition}")
         pause.wait(0.005)
     return value
+
+
+async def eventually(condition: Callable[[], object], what: str = "") -> None:
+    """The same in async tests; AssertionError after 10 seconds."""
+    assert await true_within(lambda: bool(condition()), 10), what or condition

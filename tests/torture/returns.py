@@ -55,7 +55,7 @@ class Kept(msgspec.Struct):
 
 
 class Returning(Wide):
-    """The user goes back to where he was."""
+    """The user goes back to where they were."""
 
     def __init__(self, editor: Editor, seed: int) -> None:
         super().__init__(editor, seed)
@@ -63,7 +63,7 @@ class Returning(Wide):
         self.replaced: dict[int, list[Kept]] = defaultdict(list)
 
     def users_steps(self) -> list[Callable[[], None]]:
-        """He restores and reviews as well."""
+        """The user restores and reviews as well."""
         return [*super().users_steps(), *[self.restore] * 2, *[self.review] * 3]
 
     def keep(self) -> Kept:

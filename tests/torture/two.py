@@ -48,7 +48,7 @@ class Two(Wide):
         return not any(agent.working for agent in self.orders.values())
 
     def finish(self) -> None:
-        """Both have ended when the user says his last word."""
+        """Both have ended when the user has decided all."""
         for n in self.numbers():
             self.turn_to(n)
             if self.agent.working:

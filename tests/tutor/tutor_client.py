@@ -1,6 +1,8 @@
 """A bare client for the embedded agent: the protocol's peer over the pipes of a real process.
 
-with TutorClient(tmp_path) as client: ...
+Example:
+
+    with TutorClient(tmp_path) as client: ...
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Several Neovims, one after the other or at once, that share a directory and its drafts.
 
-first = shared.start()
-write(first, "my draft")
-shared.wait("my draft")  # it is on disk
+Example:
+
+    first = shared.start()
+    write(first, "my draft")
+    shared.wait("my draft")  # it is on disk
 """
 
 from __future__ import annotations

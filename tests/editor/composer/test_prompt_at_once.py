@@ -124,7 +124,7 @@ def test_what_changed_before_and_what_after_the_prompt_went(gate: Gate) -> None:
     assert slow.session()["edits"][0]["path"] == str(slow.work / "b.txt")
 
 
-def test_what_the_user_makes_right_after_a_turn_is_his(gate: Gate) -> None:
+def test_what_the_user_makes_right_after_a_turn_is_theirs(gate: Gate) -> None:
     """Also while its last look at the files is not done yet, and the next prompt has gone."""
     slow, path = gate.editor, gate.editor.work / "new.txt"
     gate.open()
@@ -218,7 +218,7 @@ end
 
 
 @pytest.mark.parametrize("first", ["true", "sed -i s/one/first/ a.txt"])
-def test_what_the_user_saves_as_the_prompt_goes_is_his(gate: Gate, first: str) -> None:
+def test_what_the_user_saves_as_the_prompt_goes_is_theirs(gate: Gate, first: str) -> None:
     """Also where the agent has made the file what it was until then."""
     slow, path = gate.editor, gate.editor.work / "a.txt"
     gate.open()

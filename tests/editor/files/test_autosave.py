@@ -40,7 +40,7 @@ def over(editor: Editor, agent: StepwiseAgent) -> None:
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
 
 
-def test_what_the_user_types_meanwhile_is_his(project: Editor, agent: StepwiseAgent) -> None:
+def test_what_the_user_types_meanwhile_is_theirs(project: Editor, agent: StepwiseAgent) -> None:
     types(project, 3, "mine")
     agent.ask("runs", "true")
     types(project, 9, "mine too")
@@ -179,7 +179,7 @@ def parted(editor: Editor, agent: StepwiseAgent) -> None:
 def test_a_conflict_is_not_decided_by_a_save_that_nobody_asked_for(
     project: Editor, agent: StepwiseAgent, ended: bool
 ) -> None:
-    """The user's text is on disk then; he can still have the agent's, or say so by a save."""
+    """The user's text is on disk then; they can still have the agent's, or say so by a save."""
     path = project.work / "a.txt"
     if ended:
         project.cmd("set noautoread")

@@ -171,7 +171,7 @@ def test_a_clean_buffer_lies_as_its_file(editor: Editor, kind: str, before: byte
 def test_a_file_that_has_just_been_emptied_may_be_about_to_be_written(
     editor: Editor, kind: str
 ) -> None:
-    """Until then whoever reads it keeps his place."""
+    """Until then whoever reads it keeps their place."""
     emptied = Emptied(editor, kind, LINES.encode())
     editor.lua(TELL_AGE, str(emptied.path))
     emptied.empty()

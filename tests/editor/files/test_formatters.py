@@ -67,7 +67,7 @@ def over(editor: Editor, agent: StepwiseAgent) -> None:
     editor.wait("require('acp.buffers.disk_changes').settled()")
 
 
-def test_what_the_user_saves_meanwhile_is_his(project: Editor, agent: StepwiseAgent) -> None:
+def test_what_the_user_saves_meanwhile_is_theirs(project: Editor, agent: StepwiseAgent) -> None:
     saves(project, 3, "mine  all")
     both(project, lines(l3="mine all"))
     agent.ask("runs", "true")

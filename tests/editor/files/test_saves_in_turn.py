@@ -1,5 +1,5 @@
-"""What the user saves while an agent is at work: never asked, nothing of either is lost, and his
-own saves are not the agent's.
+"""What the user saves while an agent is at work: Neovim asks nothing, no text is lost, and the
+user's own saves are not the agent's.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def test_a_save_over_a_conflict_that_nobody_told_of_keeps_it_listed(project: Edi
     project.wait("#require('acp').state().sessions[1].edits == 0")
 
 
-def test_what_the_user_writes_elsewhere_is_his(project: Editor) -> None:
+def test_what_the_user_writes_elsewhere_is_theirs(project: Editor) -> None:
     project.lua("vim.fn.setline(1, 'é')")
     for command in (
         "w copy.txt",
@@ -289,7 +289,7 @@ def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: boo
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
 
 
-def test_what_the_user_saves_while_a_turn_runs_is_his(plain: Editor) -> None:
+def test_what_the_user_saves_while_a_turn_runs_is_theirs(plain: Editor) -> None:
     plain.write("b.txt", LINES)
     plain.open("a.txt")
     plain.prompt(f"until_there {plain.work}/go\n" + shell("sed -i '3s/.*/theirs/' b.txt"))

@@ -30,7 +30,8 @@ from acp_nvim.session.session import Session
 from acp_nvim.workspace.attribution import Authors
 from acp_nvim.workspace.turns import Turn, Turns
 from bench.agents import load as agent
-from tests.support.memory_endpoint import MemoryEndpoint, Running, eventually
+from tests.support.memory_endpoint import MemoryEndpoint, Running
+from tests.support.waiting import eventually
 
 Op = list[Any]
 

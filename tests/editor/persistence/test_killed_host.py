@@ -96,7 +96,7 @@ def test_the_review_may_be_the_first_command(project: Editor) -> None:
     assert project.lines(f"acp://base/1//{project.work / 'a.txt'}") == LINES
 
 
-def test_what_the_user_did_meanwhile_is_his(project: Editor) -> None:
+def test_what_the_user_did_meanwhile_is_theirs(project: Editor) -> None:
     kill_host_once_written(project)
     project.lua("vim.api.nvim_buf_set_lines(0, 4, 5, true, {'mine', 'too'})")
     project.lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, {'first'})")
@@ -353,7 +353,7 @@ def test_an_undo_of_a_reject_meanwhile_makes_it_pending_again(project: Editor) -
     assert buffer(project)[1] == "two"
 
 
-def test_what_the_user_saves_under_the_next_host_is_his(project: Editor) -> None:
+def test_what_the_user_saves_under_the_next_host_is_theirs(project: Editor) -> None:
     """In a buffer that the one before it knew."""
     project.cmd("Acp accept all")
     hunks(project, 0)

@@ -157,7 +157,7 @@ def test_a_line_that_ends_otherwise_is_no_other_layout(editor: Editor, opened: b
     changed.decide("reject all", DOS)
 
 
-def test_what_the_user_changes_is_his(editor: Editor) -> None:
+def test_what_the_user_changes_is_theirs(editor: Editor) -> None:
     changed = Changed(editor, UNIX, UNIX, opened=True)
     editor.cmd("set fileformat=dos bomb | silent write")
     assert changed.path.read_bytes() == BOM + DOS

@@ -28,7 +28,7 @@ def test_the_log_opens_at_its_end_and_follows_it(editor: Editor) -> None:
     assert line == last
 
 
-def test_a_reader_of_the_log_stays_where_he_reads(editor: Editor) -> None:
+def test_a_reader_of_the_log_stays_where_they_read(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("chunks 30\nhello")
     shown(editor)

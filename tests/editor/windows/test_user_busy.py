@@ -1,5 +1,6 @@
-"""An agent's edit while the user is in the middle of something: that does to his text what it would
-have done, nothing is lost, and each of both is an undo step of its own.
+"""An agent's edit while the user is in the middle of something: it is as it would have been before.
+
+Nothing is lost, and the edits of each are an undo step of their own.
 """
 
 from __future__ import annotations
