@@ -5,7 +5,7 @@ Example:
     editor = edit(init=HOST + RECORD_NOTIFY)
     session(editor)  # a session, as a frame of the host would tell of it
     editor.cmd("Acp cancel")
-    assert last(editor) == ["cancel", {"session": 1}]
+    assert last(editor) == ["cancel", {"clear": False}]
 """
 
 from __future__ import annotations

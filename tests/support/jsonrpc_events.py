@@ -2,7 +2,7 @@
 
 Example:
 
-    assert events(b'{"jsonrpc": "2.0", "method": "m"}\\n') == [("Notification", "m", ...)]
+    assert events(b'{"jsonrpc": "2.0", "method": "m"}\\n') == [("Notification", "m", b"{}")]
 """
 
 from __future__ import annotations

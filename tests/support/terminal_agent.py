@@ -3,7 +3,8 @@
 Example:
 
     output = await agent.run("echo hi")
-    assert agent.rows() == ["$ echo hi", "hi"]  # as the chat shows it
+    assert output.output == "hi\\n"
+    agent.rows()  # as the chat shows it
 """
 
 from __future__ import annotations

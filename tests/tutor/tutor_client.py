@@ -2,7 +2,9 @@
 
 Example:
 
-    with TutorClient(tmp_path) as client: ...
+    client = TutorClient(tmp_path)
+    assert "tutor" in client.prompt("hello")
+    assert client.close() == 0
 """
 
 from __future__ import annotations
