@@ -17,7 +17,7 @@ from hypothesis import settings
 from acp_nvim.agent.child.reaper import Reaper
 from tests.support.children import Children, Start
 from tests.support.editor import Editor
-from tests.support.served import Served
+from tests.support.terminal_agent import TerminalAgent
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=2000)
@@ -95,9 +95,9 @@ def reaper(children: Children) -> Reaper:
 
 
 @pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[Served]:
+async def agent(tmp_path: Path) -> AsyncIterator[TerminalAgent]:
     """An agent's terminals in one session."""
-    found = Served(tmp_path)
+    found = TerminalAgent(tmp_path)
     yield found
     await found.close()
 

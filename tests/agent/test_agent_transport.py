@@ -1,13 +1,7 @@
-"""What a connection may rely on, whatever way leads to its agent: a process, or one in memory.
-
-The agent of these tests reads lines and does what they say: `say TEXT`, `complain TEXT` (beside the
-protocol), `exit CODE`; it ends with code 0 when its input does. It answers the few requests of a
-connection as well.
-"""
+"""What a connection may rely on, whatever way leads to its agent: a process, or one in memory."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -26,59 +20,10 @@ from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.transport.base import AgentTransport
 from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.tasks import Tasks
-from tests.support.children import eventually
 from tests.support.editor import ROOT
-from tests.support.memory import MemoryAgent, MemoryTransport
-
-PROGRAM = """
-import json, sys
-from tests.agent.test_agent_transport import replies
-for line in sys.stdin.buffer:
-    said, complained, code = replies(line.decode())
-    sys.stdout.write(said)
-    sys.stdout.flush()
-    sys.stderr.write(complained)
-    sys.stderr.flush()
-    if code is not None:
-        sys.exit(code)
-"""
-
-
-def replies(line: str) -> tuple[str, str, int | None]:
-    """What the agent says to a line, says beside it, and with which code it then ends."""
-    if line.startswith("{"):
-        return _answer(json.loads(line)), "", None
-    word, _, rest = line.rstrip("\n").partition(" ")
-    match word:
-        case "say":
-            return rest + "\n", "", None
-        case "complain":
-            return "", rest + "\n", None
-        case "exit":
-            return "", "", int(rest)
-    raise AssertionError(line)
-
-
-def _answer(frame: dict[str, Any]) -> str:
-    results = {"initialize": {"protocolVersion": 1, "agentInfo": {"name": "a", "version": "1"}}}
-    answer = {"jsonrpc": "2.0", "id": frame["id"], "result": results[frame["method"]]}
-    return json.dumps(answer) + "\n"
-
-
-async def life(stream: MemoryTransport, complain: Callable[[bytes], None]) -> int:
-    """The same agent, in memory."""
-    left = b""
-    while data := await stream.receive():
-        *lines, left = (left + data).split(b"\n")
-        for line in lines:
-            said, complained, code = replies(line.decode() + "\n")
-            stream.send(said.encode())
-            if complained:
-                complain(complained.encode())
-            if code is not None:
-                return code
-    return 0
-
+from tests.support.line_agent import in_memory
+from tests.support.memory_transport import MemoryAgent
+from tests.support.waiting import eventually
 
 Open = Callable[..., AgentTransport]
 
@@ -92,10 +37,10 @@ async def opened(
 
     def make(**options: Any) -> AgentTransport:
         if request.param == "memory":
-            made.append(MemoryAgent(life, **options))
+            made.append(MemoryAgent(in_memory, **options))
         else:
             env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-            argv = [sys.executable, "-c", PROGRAM]
+            argv = [sys.executable, "-m", "tests.support.line_agent"]
             made.append(StdioTransport(argv, cwd=tmp_path, env=env, reaper=reaper, **options))
         return made[-1]
 

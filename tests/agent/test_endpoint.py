@@ -19,12 +19,13 @@ from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import UNREADABLE_ANSWERED
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import DecodeError, LocalProtocolError, RequestError
-from tests.support.wire import Handler, Running, Serve, Wire, eventually, refuse
+from tests.support.memory_endpoint import MemoryEndpoint, RecordingHandler, Running, Serve, refuse
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
-async def wire() -> AsyncIterator[Wire]:
-    async with Running(Wire()) as wire:
+async def wire() -> AsyncIterator[MemoryEndpoint]:
+    async with Running(MemoryEndpoint()) as wire:
         yield wire
     assert wire.endpoint.outgoing == []
     assert wire.endpoint._incoming == {}
@@ -33,7 +34,7 @@ async def wire() -> AsyncIterator[Wire]:
 # Order
 
 
-async def test_everything_is_handled_in_wire_order(wire: Wire) -> None:
+async def test_everything_is_handled_in_wire_order(wire: MemoryEndpoint) -> None:
     """A response is handed over before what came after it, also within one read."""
     heard = wire.handler.heard
 
@@ -56,7 +57,7 @@ async def test_everything_is_handled_in_wire_order(wire: Wire) -> None:
     assert heard == [("a", {}), "question", ("b", {}), "end_turn", ("c", {})]
 
 
-async def test_a_handler_that_waits_holds_nothing_up(wire: Wire) -> None:
+async def test_a_handler_that_waits_holds_nothing_up(wire: MemoryEndpoint) -> None:
     released = anyio.Event()
 
     async def serve(method: str, params: Any, call: IncomingCall) -> Any:
@@ -81,7 +82,7 @@ def test_any_split_of_the_stream_gives_the_same_events(cuts: list[int]) -> None:
     stream = b"".join(json.dumps(m, ensure_ascii=False).encode() + b"\n" for m in messages)
 
     async def run() -> list[Any]:
-        wire = Wire()
+        wire = MemoryEndpoint()
         async with Running(wire):
             marks = [0, *sorted({c for c in cuts if c < len(stream)}), len(stream)]
             for start, end in pairwise(marks):
@@ -94,7 +95,7 @@ def test_any_split_of_the_stream_gives_the_same_events(cuts: list[int]) -> None:
 # Our requests
 
 
-async def test_a_result_is_decoded(wire: Wire) -> None:
+async def test_a_result_is_decoded(wire: MemoryEndpoint) -> None:
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(
             wire.endpoint.request("session/new", schema.NewSessionRequest(cwd="/", mcp_servers=[]))
@@ -106,14 +107,14 @@ async def test_a_result_is_decoded(wire: Wire) -> None:
     assert task.result() == schema.NewSessionResponse(session_id="s1")
 
 
-async def test_an_extension_of_ours_gets_plain_json(wire: Wire) -> None:
+async def test_an_extension_of_ours_gets_plain_json(wire: MemoryEndpoint) -> None:
     task = asyncio.ensure_future(wire.endpoint.request("_x/y", {"a": 1}))
     await wire.get(1)
     wire.put({"id": 1, "result": [1, {"b": None}]})
     assert await task == [1, {"b": None}]
 
 
-async def test_a_refusal_is_raised_and_told_to_on_response(wire: Wire) -> None:
+async def test_a_refusal_is_raised_and_told_to_on_response(wire: MemoryEndpoint) -> None:
     told: list[Any] = []
     task = asyncio.ensure_future(
         wire.endpoint.request("logout", {}, on_response=lambda *outcome: told.append(outcome))
@@ -126,7 +127,7 @@ async def test_a_refusal_is_raised_and_told_to_on_response(wire: Wire) -> None:
     assert told == [(None, caught.value)]
 
 
-async def test_a_result_that_cannot_be_read_is_an_error_of_the_peer(wire: Wire) -> None:
+async def test_a_result_that_cannot_be_read_is_an_error_of_the_peer(wire: MemoryEndpoint) -> None:
     task = asyncio.ensure_future(wire.endpoint.request("session/new", {}))
     await wire.get(1)
     wire.put({"id": 1, "result": {"sessionId": 5}})
@@ -134,14 +135,14 @@ async def test_a_result_that_cannot_be_read_is_an_error_of_the_peer(wire: Wire) 
         await task
 
 
-async def test_params_that_are_no_json_are_our_error_and_send_nothing(wire: Wire) -> None:
+async def test_params_that_are_no_json_are_our_error_and_send_nothing(wire: MemoryEndpoint) -> None:
     with pytest.raises(LocalProtocolError):
         await wire.endpoint.request("x", {"a": object()})
     assert wire.received() == []
 
 
 async def test_a_waiter_that_is_cancelled_cancels_the_request_and_its_answer_is_no_violation(
-    wire: Wire,
+    wire: MemoryEndpoint,
 ) -> None:
     told: list[Any] = []
     with anyio.move_on_after(0.01):
@@ -158,7 +159,7 @@ async def test_a_waiter_that_is_cancelled_cancels_the_request_and_its_answer_is_
     assert told[0][1].code == -32800
 
 
-async def test_an_on_response_that_raises_stops_nothing(wire: Wire) -> None:
+async def test_an_on_response_that_raises_stops_nothing(wire: MemoryEndpoint) -> None:
     def on_response(result: Any, error: Exception | None) -> None:
         raise KeyError("ours")
 
@@ -216,7 +217,7 @@ async def nothing(method: str, params: Any, call: IncomingCall) -> Any:
     ],
 )
 async def test_every_request_is_answered_exactly_once(
-    wire: Wire, serve: Serve, answer: tuple[int, str | None] | None, failures: int
+    wire: MemoryEndpoint, serve: Serve, answer: tuple[int, str | None] | None, failures: int
 ) -> None:
     wire.handler.serve = serve
     wire.ask(0, "x")
@@ -238,7 +239,7 @@ async def test_every_request_is_answered_exactly_once(
     ids=["no more", "a failure", "a refusal", "a cancel"],
 )
 async def test_what_was_answered_at_once_is_not_answered_again(
-    wire: Wire, then: Serve, failures: int
+    wire: MemoryEndpoint, then: Serve, failures: int
 ) -> None:
     seen: list[Any] = []
 
@@ -258,7 +259,7 @@ async def test_what_was_answered_at_once_is_not_answered_again(
     assert len(wire.handler.errors) == wire.endpoint.counters.failures == failures
 
 
-async def test_a_request_that_the_peer_cancels_ends_its_handler(wire: Wire) -> None:
+async def test_a_request_that_the_peer_cancels_ends_its_handler(wire: MemoryEndpoint) -> None:
     ended = anyio.Event()
 
     async def serve(method: str, params: Any, call: IncomingCall) -> Any:
@@ -279,7 +280,7 @@ async def test_a_request_that_the_peer_cancels_ends_its_handler(wire: Wire) -> N
     assert wire.handler.heard == ["x"], "it is no notification for the handler"
 
 
-async def test_requests_are_cancelled_by_the_very_number(wire: Wire) -> None:
+async def test_requests_are_cancelled_by_the_very_number(wire: MemoryEndpoint) -> None:
     async def serve(method: str, params: Any, call: IncomingCall) -> Any:
         await anyio.sleep_forever()
 
@@ -292,7 +293,7 @@ async def test_requests_are_cancelled_by_the_very_number(wire: Wire) -> None:
     assert message == {"id": 1.5, "error": {"code": -32800, "message": "cancelled by the agent"}}
 
 
-async def test_a_handler_may_answer_a_cancelled_request_itself(wire: Wire) -> None:
+async def test_a_handler_may_answer_a_cancelled_request_itself(wire: MemoryEndpoint) -> None:
     decided: dict[str, anyio.Event] = {}
 
     async def serve(method: str, params: Any, call: IncomingCall) -> Any:
@@ -308,13 +309,13 @@ async def test_a_handler_may_answer_a_cancelled_request_itself(wire: Wire) -> No
     assert await wire.get(1) == [{"id": 7, "result": {"outcome": {"outcome": "cancelled"}}}]
 
 
-async def test_a_malformed_cancel_is_a_violation(wire: Wire) -> None:
+async def test_a_malformed_cancel_is_a_violation(wire: MemoryEndpoint) -> None:
     wire.tell("$/cancel_request", nonsense=True)
     await eventually(lambda: wire.handler.violations)
     assert wire.handler.violations[0].kind == "message"
 
 
-async def test_garbage_is_reported_and_answered_and_the_rest_is_read(wire: Wire) -> None:
+async def test_garbage_is_reported_and_answered_and_the_rest_is_read(wire: MemoryEndpoint) -> None:
     wire.far.send(b"Traceback:\n")
     wire.tell("after")
     (answer,) = await wire.get(1)
@@ -324,7 +325,9 @@ async def test_garbage_is_reported_and_answered_and_the_rest_is_read(wire: Wire)
     assert wire.endpoint.counters.violations == {"json": 1}
 
 
-async def test_an_agent_that_prints_something_else_is_not_answered_for_ever(wire: Wire) -> None:
+async def test_an_agent_that_prints_something_else_is_not_answered_for_ever(
+    wire: MemoryEndpoint,
+) -> None:
     """It may print any amount of it and read nothing: what we answer would pile up."""
     for _ in range(3):
         wire.far.send(b"2026-11-22 INFO working\n" * (UNREADABLE_ANSWERED // 2))
@@ -334,11 +337,11 @@ async def test_an_agent_that_prints_something_else_is_not_answered_for_ever(wire
     assert len(wire.received()) == UNREADABLE_ANSWERED
 
 
-async def test_a_notification_handler_that_raises_stops_nothing(wire: Wire) -> None:
+async def test_a_notification_handler_that_raises_stops_nothing(wire: MemoryEndpoint) -> None:
     def broken(method: str, params: Raw) -> None:
         if method == "bad":
             raise ZeroDivisionError
-        Handler.notification(wire.handler, method, params)
+        RecordingHandler.notification(wire.handler, method, params)
 
     wire.handler.notification = broken  # type: ignore[method-assign]
     wire.put({"method": "bad"}, {"method": "good"})
@@ -349,7 +352,7 @@ async def test_a_notification_handler_that_raises_stops_nothing(wire: Wire) -> N
 # What ends with a request of ours
 
 
-async def test_what_waits_for_the_end_of_a_request_hears_it_once(wire: Wire) -> None:
+async def test_what_waits_for_the_end_of_a_request_hears_it_once(wire: MemoryEndpoint) -> None:
     heard: list[str] = []
     answered = wire.endpoint.begin("logout", {})
     cancelled = wire.endpoint.begin("logout", {})

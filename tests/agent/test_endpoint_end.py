@@ -12,7 +12,8 @@ from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall
 from acp_nvim.agent.wire.endpoint import CALM, LITTLE
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol.jsonrpc import Peer
-from tests.support.wire import Running, Wire, eventually
+from tests.support.memory_endpoint import MemoryEndpoint, Running
+from tests.support.waiting import eventually
 
 
 async def forever(method: str, params: Any, call: IncomingCall) -> Any:
@@ -30,7 +31,7 @@ async def test_the_end_of_the_stream_fails_what_is_open_and_ends_handlers() -> N
         finally:
             ended.append(call.reason)
 
-    async with Running(Wire()) as wire:
+    async with Running(MemoryEndpoint()) as wire:
         wire.handler.serve = serve
         wire.ask(1, "x")
         call = wire.endpoint.begin("logout", {}, on_response=lambda *it: told.append(it))
@@ -48,7 +49,7 @@ async def test_the_end_of_the_stream_fails_what_is_open_and_ends_handlers() -> N
 
 
 async def test_an_answer_without_its_newline_is_one() -> None:
-    async with Running(Wire()) as wire:
+    async with Running(MemoryEndpoint()) as wire:
         answered = wire.endpoint.begin("logout", {})
         wire.endpoint.begin("logout", {})
         wire.far.send(b'{"jsonrpc":"2.0","id":1,"result":{}}')
@@ -61,14 +62,14 @@ async def test_last_words_say_why() -> None:
     async def last_words() -> str:
         return "codex: exit code 3"
 
-    async with Running(Wire(last_words=last_words)) as wire:
+    async with Running(MemoryEndpoint(last_words=last_words)) as wire:
         call = wire.endpoint.begin("logout", {})
     with pytest.raises(ConnectionClosed, match="codex: exit code 3"):
         await call.answer()
 
 
 async def test_closing_it_ourselves_answers_what_is_open() -> None:
-    async with Running(Wire()) as wire:
+    async with Running(MemoryEndpoint()) as wire:
         wire.handler.serve = forever
         wire.ask(1, "x")
         await eventually(lambda: wire.handler.heard)
@@ -80,7 +81,7 @@ async def test_closing_it_ourselves_answers_what_is_open() -> None:
 
 
 async def test_a_run_that_is_cancelled_answers_what_is_open() -> None:
-    wire = Wire()
+    wire = MemoryEndpoint()
     wire.handler.serve = forever
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wire.endpoint.run)
@@ -95,7 +96,7 @@ async def test_a_run_that_is_cancelled_answers_what_is_open() -> None:
 
 
 async def test_nothing_is_handled_after_a_handler_closed_the_connection() -> None:
-    async with Running(Wire()) as wire:
+    async with Running(MemoryEndpoint()) as wire:
 
         def on_response(result: Any, error: Exception | None) -> None:
             wire.endpoint.close("enough")
@@ -115,7 +116,7 @@ async def test_while_the_gate_blocks_nothing_is_read() -> None:
         asked.set()
         await gate.wait()
 
-    async with Running(Wire(gate=wait)) as wire:
+    async with Running(MemoryEndpoint(gate=wait)) as wire:
         wire.tell("a")
         await asked.wait()
         await anyio.wait_all_tasks_blocked()
@@ -131,7 +132,7 @@ async def test_reading_may_rest_while_the_peer_only_tells_and_little() -> None:
     async def gate() -> float:
         return 0.5
 
-    async with Running(Wire(gate=gate, rest=rests.append)) as wire:
+    async with Running(MemoryEndpoint(gate=gate, rest=rests.append)) as wire:
 
         async def told(method: str, **params: Any) -> None:
             wire.tell(method, **params)
@@ -150,7 +151,7 @@ async def test_reading_may_rest_while_the_peer_only_tells_and_little() -> None:
 
 async def test_traffic_and_counters_see_both_directions() -> None:
     traffic = Traffic()
-    async with Running(Wire(traffic=traffic, peer=Peer(message_bytes=1000))) as wire:
+    async with Running(MemoryEndpoint(traffic=traffic, peer=Peer(message_bytes=1000))) as wire:
         wire.ask(1, "x")
         wire.tell("y")
         await wire.get(1)
@@ -165,7 +166,7 @@ async def test_traffic_and_counters_see_both_directions() -> None:
 async def test_a_flood_does_not_starve_others() -> None:
     """While it is being read, other tasks get their turn many times."""
     turns = 0
-    async with Running(Wire()) as wire:
+    async with Running(MemoryEndpoint()) as wire:
         for _ in range(40):
             wire.put(*({"method": "m"} for _ in range(1000)))
         while len(wire.handler.heard) < 40_000:

@@ -17,8 +17,8 @@ from acp_nvim.agent.wire.traffic import Recorded, Traffic
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import view
 from tests.support.editor import Editor
-from tests.support.planted import KINDS
-from tests.support.until import until
+from tests.support.sample_secrets import KINDS
+from tests.support.waiting import until
 
 OWN = "zq-of-our-environment"
 

@@ -51,7 +51,7 @@ def test_all_that_is_kept_is_for_the_user_alone(
     editor.turn(f"write {editor.work}/a.txt two")
     editor.turn(f'write_disk {editor.work}/b.txt "three"')
     editor.cmd(f"Acp log save {editor.home}/state/nvim/acp-saved.log")
-    editor.wait("vim.fn.execute('messages'):find('lines of traffic', 1, true)")
+    editor.wait_message("lines of traffic")
     editor.wait("#vim.fn.glob(vim.fn.stdpath('state') .. '/acp/journal/*') > 0")
     paths = kept(editor)
     assert open_to_others(paths) == []

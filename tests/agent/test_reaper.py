@@ -17,9 +17,9 @@ from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.tree import CHILD, ProcessTree
-from tests.support.children import STUBBORN, Start, eventually
+from tests.support.children import STUBBORN, Start
 from tests.support.processes import MARK, marked
-from tests.support.until import until
+from tests.support.waiting import eventually, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

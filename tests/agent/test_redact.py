@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.agent.wire.redact import REDACTED, Redactor
-from tests.support.planted import KINDS, Kind, places
+from tests.support.sample_secrets import KINDS, Kind, places
 
 
 def told(value: Any, *secrets: str) -> str:

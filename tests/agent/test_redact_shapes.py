@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from acp_nvim.agent.wire import secret_shapes, secret_text
 from acp_nvim.agent.wire.redact import REDACTED, Redactor
-from tests.support.planted import KINDS
+from tests.support.sample_secrets import KINDS
 
 TABLE = tomllib.loads(secret_shapes.RULES.read_text(encoding="utf-8"))
 

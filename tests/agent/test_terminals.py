@@ -19,7 +19,7 @@ from acp_nvim.session.questions.decisions import Outcome
 from acp_nvim.session.questions.questions import permission_decision
 from acp_nvim.session.session import Session
 from tests.support.processes import marked
-from tests.support.served import Served
+from tests.support.terminal_agent import TerminalAgent
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -32,23 +32,23 @@ def refused(error: pytest.ExceptionInfo[RequestError]) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("script", ["printf 'a b'", "X=1; echo $X && pwd | cat", "echo hi; exit 3"])
-async def test_a_line_without_arguments_is_for_the_shell(served: Served, script: str) -> None:
-    output = await served.run(script)
-    assert output.output == {"p": "a b", "X": f"1\n{served.cwd}\n", "e": "hi\n"}[script[0]]
+async def test_a_line_without_arguments_is_for_the_shell(agent: TerminalAgent, script: str) -> None:
+    output = await agent.run(script)
+    assert output.output == {"p": "a b", "X": f"1\n{agent.cwd}\n", "e": "hi\n"}[script[0]]
     assert output.exit_status == schema.TerminalExitStatus(3 if "exit" in script else 0, None)
 
 
-async def test_with_arguments_there_is_never_a_shell(served: Served) -> None:
-    output = await served.run("printf", "%s|", "$HOME", "a b", ";", "*")
+async def test_with_arguments_there_is_never_a_shell(agent: TerminalAgent) -> None:
+    output = await agent.run("printf", "%s|", "$HOME", "a b", ";", "*")
     assert output.output == "$HOME|a b|;|*|"
 
 
-async def test_a_program_whose_name_has_blanks_is_a_program(served: Served) -> None:
-    program = served.cwd / "my tool"
+async def test_a_program_whose_name_has_blanks_is_a_program(agent: TerminalAgent) -> None:
+    program = agent.cwd / "my tool"
     program.write_text("#!/bin/sh\necho $0 $#\n")
     program.chmod(0o755)
-    assert (await served.run(str(program))).output == f"{program} 0\n"
-    assert (await served.run("./my tool")).output.endswith("my tool 0\n")
+    assert (await agent.run(str(program))).output == f"{program} 0\n"
+    assert (await agent.run("./my tool")).output.endswith("my tool 0\n")
 
 
 @pytest.mark.parametrize(
@@ -70,20 +70,20 @@ def test_the_users_shell_runs_lines_if_it_can_read_them(
     assert command.told.argv is None
 
 
-async def test_the_environment_is_the_agents_and_what_is_added(served: Served) -> None:
-    served.env |= {"COLUMNS": "20", "TERM": "dumb", "A": "1", "B": "1"}
-    output = await served.run("env", env={"B": "2", "C": "x=y z"})
+async def test_the_environment_is_the_agents_and_what_is_added(agent: TerminalAgent) -> None:
+    agent.env |= {"COLUMNS": "20", "TERM": "dumb", "A": "1", "B": "1"}
+    output = await agent.run("env", env={"B": "2", "C": "x=y z"})
     found = dict(line.split("=", 1) for line in output.output.splitlines())
     assert {key: found.get(key) for key in ("A", "B", "C")} == {"A": "1", "B": "2", "C": "x=y z"}
     assert found["PAGER"] == found["GIT_PAGER"] == "cat"
     assert found["TERM"] == "xterm-256color"
     assert "COLUMNS" not in found
-    assert "TERM=dumb" in (await served.run("env", env={"TERM": "dumb"})).output
+    assert "TERM=dumb" in (await agent.run("env", env={"TERM": "dumb"})).output
 
 
-async def test_the_directory_is_the_sessions_or_the_given_one(served: Served) -> None:
-    assert (await served.run("pwd")).output == f"{served.cwd}\n"
-    assert (await served.run("pwd", cwd="/")).output == "/\n"
+async def test_the_directory_is_the_sessions_or_the_given_one(agent: TerminalAgent) -> None:
+    assert (await agent.run("pwd")).output == f"{agent.cwd}\n"
+    assert (await agent.run("pwd", cwd="/")).output == "/\n"
 
 
 @pytest.mark.parametrize(
@@ -97,35 +97,37 @@ async def test_the_directory_is_the_sessions_or_the_given_one(served: Served) ->
     ],
 )
 async def test_what_cannot_run_is_refused(
-    served: Served, params: dict[str, Any], reason: tuple[int, str]
+    agent: TerminalAgent, params: dict[str, Any], reason: tuple[int, str]
 ) -> None:
     with pytest.raises(RequestError) as error:
-        await served.ask("create", **params)
+        await agent.ask("create", **params)
     assert refused(error) == reason
-    assert len(served.session.terminals) == 0
+    assert len(agent.session.terminals) == 0
 
 
 # -- output
 
 
-async def test_create_returns_at_once_and_output_grows(served: Served) -> None:
-    id = await served.create("echo one; read x; echo two")
-    terminal = served.session.terminals.get(id)
+async def test_create_returns_at_once_and_output_grows(agent: TerminalAgent) -> None:
+    id = await agent.create("echo one; read x; echo two")
+    terminal = agent.session.terminals.get(id)
     assert terminal is not None
     assert await true_within(lambda: bool(terminal.output.text()), 10)
-    output = await served.ask("output", terminal_id=id)
+    output = await agent.ask("output", terminal_id=id)
     assert (output.output, output.truncated, output.exit_status) == ("one\n", False, UNSET)
-    served.terminals.write(id, b"\r")
-    await served.ask("wait_for_exit", terminal_id=id)
-    output = await served.ask("output", terminal_id=id)
+    agent.terminals.write(id, b"\r")
+    await agent.ask("wait_for_exit", terminal_id=id)
+    output = await agent.ask("output", terminal_id=id)
     assert output.output.endswith("two\n")
     assert output.exit_status == schema.TerminalExitStatus(0, None)
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, 4, 7, 100, 10_000])
-async def test_the_limit_keeps_the_end_in_whole_characters(served: Served, limit: int) -> None:
+async def test_the_limit_keeps_the_end_in_whole_characters(
+    agent: TerminalAgent, limit: int
+) -> None:
     text = "aé€🙂" * 500
-    output = await served.run(
+    output = await agent.run(
         sys.executable, "-c", f"print({text!r}, end='')", output_byte_limit=limit
     )
     assert text.endswith(output.output)
@@ -134,17 +136,17 @@ async def test_the_limit_keeps_the_end_in_whole_characters(served: Served, limit
 
 
 async def test_the_option_bounds_what_an_agent_asks_for(tmp_path: Path) -> None:
-    served = Served(tmp_path, terminal={"output_limit": 10})
+    agent = TerminalAgent(tmp_path, terminal={"output_limit": 10})
     for limit in (UNSET, None, 1 << 40):
-        output = await served.run("printf 0123456789abc", output_byte_limit=limit)
+        output = await agent.run("printf 0123456789abc", output_byte_limit=limit)
         assert (output.output, output.truncated) == ("3456789abc", True)
-    await served.close()
+    await agent.close()
 
 
-async def test_agents_get_text_and_people_get_colours(served: Served) -> None:
+async def test_agents_get_text_and_people_get_colours(agent: TerminalAgent) -> None:
     script = r"printf '\033[31mred\033[0m\n\033]0;title\007é\377\n\033]52;c;aGk=\007end\n'"
-    assert (await served.run(script)).output == "red\né\ufffd\nend\n"
-    (terminal,) = served.session.terminals
+    assert (await agent.run(script)).output == "red\né\ufffd\nend\n"
+    (terminal,) = agent.session.terminals
     assert terminal.replay.text() == "\x1b[31mred\x1b[0m\r\né\ufffd\r\nend\r\n"
     assert terminal.lines() == ["red", "é\ufffd", "end"]
 
@@ -152,86 +154,86 @@ async def test_agents_get_text_and_people_get_colours(served: Served) -> None:
 # -- the end
 
 
-async def test_waiting_holds_nothing_up_and_any_number_may_wait(served: Served) -> None:
-    id = await served.create("read x; exit 4")
+async def test_waiting_holds_nothing_up_and_any_number_may_wait(agent: TerminalAgent) -> None:
+    id = await agent.create("read x; exit 4")
     ends: list[Any] = []
 
     async def wait() -> None:
-        ends.append(await served.ask("wait_for_exit", terminal_id=id))
+        ends.append(await agent.ask("wait_for_exit", terminal_id=id))
 
     async with anyio.create_task_group() as group:
         for _ in range(3):
             group.start_soon(wait)
-        assert (await served.run("echo other")).output == "other\n"
+        assert (await agent.run("echo other")).output == "other\n"
         assert ends == []
-        served.terminals.write(id, b"\r")
+        agent.terminals.write(id, b"\r")
     assert ends == [schema.WaitForTerminalExitResponse(4, None)] * 3
 
 
-async def test_kill_keeps_the_id(served: Served) -> None:
-    id = await served.create("echo up; sleep 600")
-    await served.ask("kill", terminal_id=id)
-    assert marked(served.mark) == []
-    end = await served.ask("wait_for_exit", terminal_id=id)
+async def test_kill_keeps_the_id(agent: TerminalAgent) -> None:
+    id = await agent.create("echo up; sleep 600")
+    await agent.ask("kill", terminal_id=id)
+    assert marked(agent.mark) == []
+    end = await agent.ask("wait_for_exit", terminal_id=id)
     assert (end.exit_code, end.signal) == (None, "SIGTERM")
-    output = await served.ask("output", terminal_id=id)
+    output = await agent.ask("output", terminal_id=id)
     assert output.exit_status == schema.TerminalExitStatus(None, "SIGTERM")
-    assert await served.ask("kill", terminal_id=id) == schema.KillTerminalResponse()
+    assert await agent.ask("kill", terminal_id=id) == schema.KillTerminalResponse()
 
 
-async def test_release_ends_it_and_the_id_but_not_the_display(served: Served) -> None:
-    id = await served.create("echo up; sleep 600")
-    terminal = served.session.terminals.get(id)
+async def test_release_ends_it_and_the_id_but_not_the_display(agent: TerminalAgent) -> None:
+    id = await agent.create("echo up; sleep 600")
+    terminal = agent.session.terminals.get(id)
     assert terminal is not None
     assert await true_within(lambda: terminal.lines() == ["up"], 10)
     waiting: list[Any] = []
 
     async def wait() -> None:
-        waiting.append(await served.ask("wait_for_exit", terminal_id=id))
+        waiting.append(await agent.ask("wait_for_exit", terminal_id=id))
 
     async with anyio.create_task_group() as group:
         group.start_soon(wait)
         await anyio.lowlevel.checkpoint()
-        await served.ask("release", terminal_id=id)
+        await agent.ask("release", terminal_id=id)
     assert waiting == [schema.WaitForTerminalExitResponse(None, "SIGTERM")]
-    assert marked(served.mark) == []
+    assert marked(agent.mark) == []
     for method in ("output", "wait_for_exit", "kill", "release"):
         with pytest.raises(RequestError) as error:
-            await served.ask(method, terminal_id=id)
+            await agent.ask(method, terminal_id=id)
         assert error.value.code == -32002
         assert error.value.data["terminalId"] == id
-    assert served.rows() == ["$ echo up; sleep 600", "up", "↳ SIGTERM"]
+    assert agent.rows() == ["$ echo up; sleep 600", "up", "↳ SIGTERM"]
 
 
-async def test_what_stays_behind_ends_with_the_release(served: Served) -> None:
-    id = await served.create("trap '' HUP; sleep 600 & echo up")
-    await served.ask("wait_for_exit", terminal_id=id)
-    assert marked(served.mark) != []
-    await served.ask("release", terminal_id=id)
-    assert marked(served.mark) == []
+async def test_what_stays_behind_ends_with_the_release(agent: TerminalAgent) -> None:
+    id = await agent.create("trap '' HUP; sleep 600 & echo up")
+    await agent.ask("wait_for_exit", terminal_id=id)
+    assert marked(agent.mark) != []
+    await agent.ask("release", terminal_id=id)
+    assert marked(agent.mark) == []
 
 
-async def test_ids_are_those_of_one_session(served: Served) -> None:
-    id = await served.create("echo hi")
-    other = Session(2, "agent", str(served.cwd))
-    for session, name in ((other, id), (served.session, "term-999999"), (served.session, "")):
+async def test_ids_are_those_of_one_session(agent: TerminalAgent) -> None:
+    id = await agent.create("echo hi")
+    other = Session(2, "agent", str(agent.cwd))
+    for session, name in ((other, id), (agent.session, "term-999999"), (agent.session, "")):
         with pytest.raises(RequestError) as error:
-            await served.ask("output", session, terminal_id=name)
+            await agent.ask("output", session, terminal_id=name)
         assert error.value.code == -32002
 
 
-async def test_a_session_takes_its_terminals_with_it(served: Served) -> None:
-    other = Session(2, "agent", str(served.cwd))
-    await served.create("sleep", "600")
-    kept = await served.ask("create", other, command="sleep", args=["601"])
-    served.terminals.forget(served.session)
+async def test_a_session_takes_its_terminals_with_it(agent: TerminalAgent) -> None:
+    other = Session(2, "agent", str(agent.cwd))
+    await agent.create("sleep", "600")
+    kept = await agent.ask("create", other, command="sleep", args=["601"])
+    agent.terminals.forget(agent.session)
 
     def left() -> list[str]:
-        return [Path(process.command).name for process in marked(served.mark)]
+        return [Path(process.command).name for process in marked(agent.mark)]
 
     assert await true_within(lambda: left() == ["sleep 601"], 10)
-    await served.terminals.close()
-    assert marked(served.mark) == []
+    await agent.terminals.close()
+    assert marked(agent.mark) == []
     assert other.terminals.get(kept.terminal_id)
 
 
@@ -250,75 +252,75 @@ async def test_a_rule_denies_before_anything_runs(
     tmp_path: Path, command: str, args: list[str]
 ) -> None:
     (tmp_path / "x").mkdir()
-    served = Served(tmp_path, **rule("deny", command="rm *"))
+    agent = TerminalAgent(tmp_path, **rule("deny", command="rm *"))
     with pytest.raises(RequestError) as error:
-        await served.create(command, *args)
+        await agent.create(command, *args)
     assert refused(error) == (-32602, "denied")
     assert "rm -rf x" in error.value.message
     assert (tmp_path / "x").exists()
-    assert len(served.session.decisions) == 0
-    assert (await served.run("echo fine")).output == "fine\n"
-    await served.close()
+    assert len(agent.session.decisions) == 0
+    assert (await agent.run("echo fine")).output == "fine\n"
+    await agent.close()
 
 
 async def test_a_rule_for_another_kind_of_thing_does_not_matter(tmp_path: Path) -> None:
-    served = Served(tmp_path, **rule("deny", kind="edit"))
-    assert (await served.run("echo fine")).output == "fine\n"
-    await served.close()
+    agent = TerminalAgent(tmp_path, **rule("deny", kind="edit"))
+    assert (await agent.run("echo fine")).output == "fine\n"
+    await agent.close()
 
 
 @pytest.mark.parametrize("answer", ["allow_once", "allow_always", "reject_once", None])
 async def test_a_rule_asks_and_shows_all_of_it(tmp_path: Path, answer: str | None) -> None:
-    served = Served(tmp_path, **rule("ask", kind="execute"))
+    agent = TerminalAgent(tmp_path, **rule("ask", kind="execute"))
     outcomes: list[str] = []
 
     async def create() -> None:
         try:
-            await served.create("echo hi; true", cwd="/", env={"API_KEY": "k", "X": "1"})
+            await agent.create("echo hi; true", cwd="/", env={"API_KEY": "k", "X": "1"})
             outcomes.append("ran")
         except RequestError as error:
             outcomes.append(error.data["reason"])
 
     async with anyio.create_task_group() as group:
         group.start_soon(create)
-        assert await true_within(lambda: len(served.session.decisions) == 1, 10)
-        (decision,) = served.session.decisions
+        assert await true_within(lambda: len(agent.session.decisions) == 1, 10)
+        (decision,) = agent.session.decisions
         assert (decision.subject, decision.kind) == ("command", "execute")
         assert "echo hi; true" in decision.title
         assert list(decision.details) == ["in /", "with API_KEY=**** (1 character)", "with X=1"]
-        assert len(served.session.terminals) == 0
+        assert len(agent.session.terminals) == 0
         option = decision.first(answer) if answer else None
         decision.resolve(Outcome("selected", option) if option else Outcome("cancelled"))
     allowed = answer in ("allow_once", "allow_always")
     assert outcomes == ["ran" if allowed else "denied"]
     if answer == "allow_always":
-        again = await served.run("echo hi; true", cwd="/", env={"API_KEY": "k", "X": "1"})
+        again = await agent.run("echo hi; true", cwd="/", env={"API_KEY": "k", "X": "1"})
         assert again.output == "hi\n"
-    await served.close()
+    await agent.close()
 
 
 async def test_a_command_that_was_just_permitted_is_not_asked_for_again(tmp_path: Path) -> None:
-    served = Served(tmp_path, **rule("ask"))
+    agent = TerminalAgent(tmp_path, **rule("ask"))
     option = schema.PermissionOption("yes", "Yes", "allow_once")
     call = schema.ToolCallUpdate("c1", title="Say hi", raw_input={"command": "echo hi; true"})
-    entry = served.session.entries[served.session.upsert_call(call)]
+    entry = agent.session.entries[agent.session.upsert_call(call)]
     asked = schema.PermissionToolCall("c1", title="Say hi")
     request = schema.RequestPermissionRequest("s1", asked, [option])
     decision = permission_decision("d", entry.call, request)
-    served.session.ask(decision, entry.call)
+    agent.session.ask(decision, entry.call)
     decision.resolve(Outcome("selected", decision.options[0]))
-    assert (await served.run("echo hi; true")).output == "hi\n"
+    assert (await agent.run("echo hi; true")).output == "hi\n"
     async with anyio.create_task_group() as group:
-        group.start_soon(served.create, "echo hi; true")
-        assert await true_within(lambda: len(served.session.decisions) == 1, 10), "once is once"
-        for pending in served.session.decisions:
+        group.start_soon(agent.create, "echo hi; true")
+        assert await true_within(lambda: len(agent.session.decisions) == 1, 10), "once is once"
+        for pending in agent.session.decisions:
             pending.resolve(Outcome("selected", pending.options[0]))
-    await served.close()
+    await agent.close()
 
 
 async def test_terminals_can_be_turned_off(tmp_path: Path) -> None:
-    served = Served(tmp_path, terminal={"enabled": False})
+    agent = TerminalAgent(tmp_path, terminal={"enabled": False})
     with pytest.raises(RequestError) as error:
-        await served.create("echo hi")
+        await agent.create("echo hi")
     assert refused(error) == (-32602, "denied")
-    await served.close()
+    await agent.close()

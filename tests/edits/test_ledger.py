@@ -10,7 +10,7 @@ from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.ledger import MAX_REJECTS, Ledger
 from acp_nvim.edits.pending import Restoration, Summary
 from acp_nvim.edits.text import EMPTY, Text
-from tests.support.ledgers import base, entry, ledger, text
+from tests.support.ledger_shorthand import base, entry, ledger, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ import pytest
 
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Restoration, Summary
-from tests.support.ledgers import base, entry, ledger, text
+from tests.support.ledger_shorthand import base, entry, ledger, text
 
 
 def test_a_created_file_is_deleted_by_reject_and_comes_back() -> None:
@@ -164,7 +164,7 @@ def test_a_move_that_is_seen_bit_by_bit_is_a_rename(created_first: bool) -> None
     assert (entry(found, "/h").origin, base(found, "/h")) == ("/f", "abcdef")
 
 
-def test_the_users_work_on_a_moved_file_is_his() -> None:
+def test_the_users_work_on_a_moved_file_is_theirs() -> None:
     found = Ledger()
     found.agent_wrote("/g", None, text("abc"))
     found.user_edited("/g", text("abcU"))

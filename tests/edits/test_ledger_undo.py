@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from acp_nvim.edits.hunks import apply, invert
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import from_keys, from_lines, keys
-from tests.support.ledgers import base, entry, ledger, text
+from tests.support.ledger_shorthand import base, entry, ledger, text
 
 
 def pending(found: Ledger) -> list[tuple[int, int, str]]:
@@ -107,7 +107,7 @@ def test_deleted_lines_that_come_back_are_the_bases() -> None:
     assert found.get("/f") is None
 
 
-def test_lines_of_the_users_where_the_agent_deleted_some_are_his() -> None:
+def test_lines_of_the_users_where_the_agent_deleted_some_are_theirs() -> None:
     found = ledger("abcdef", "aef")
     found.user_edited("/f", text("aUef"))
     assert base(found) == "abcdUef"

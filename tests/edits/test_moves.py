@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acp_nvim.edits.moves import Move, Moves
 from acp_nvim.edits.text import EMPTY
-from tests.support.ledgers import text
+from tests.support.ledger_shorthand import text
 
 
 def test_in_either_order() -> None:

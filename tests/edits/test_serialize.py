@@ -11,8 +11,8 @@ from acp_nvim.edits.records import Reader, Writer
 from acp_nvim.edits.serialize import FILE, Ledgers, read
 from acp_nvim.edits.state import State
 from acp_nvim.edits.text import Text
-from tests.edits.test_ledger_histories import World, fast
-from tests.support.ledgers import entry, ledger, text
+from tests.support.ledger_histories import World, fast
+from tests.support.ledger_shorthand import entry, ledger, text
 
 
 class Journaled(World):

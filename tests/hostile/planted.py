@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from tests.workspace.test_snapshots import git, repository
+from tests.support.git import git, repository
 
 FILES: Final = {"a.txt": "a\n", "b.txt": "b\n", "sub/c.txt": "c\n", "lost.txt": "lost\n"}
 TOOLS: Final = ("git", "rg", "fd", "find", "python3", "sh")

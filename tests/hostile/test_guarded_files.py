@@ -17,8 +17,8 @@ from acp_nvim.workspace.guard import asks, by_name
 from acp_nvim.workspace.key_files import holds_key
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import FileOptions
+from tests.support.agent_files import AgentFiles
 from tests.support.editor import ROOT, Editor, nvim_binary
-from tests.workspace.test_agent_files import Served
 
 CODE = "vim.opt.rtp:prepend(arg[1]) io.write(vim.json.encode(require('acp.config').get().files))"
 
@@ -131,13 +131,13 @@ def test_what_only_speaks_of_keys_is_none(name: str) -> None:
 
 
 @pytest.fixture
-def served(tmp_path: Path, defaults: FileOptions) -> Served:
+def served(tmp_path: Path, defaults: FileOptions) -> AgentFiles:
     root = tmp_path / "work"
     root.mkdir()
-    return Served(root.resolve(), secret=defaults.secret, executed=defaults.executed)
+    return AgentFiles(root.resolve(), secret=defaults.secret, executed=defaults.executed)
 
 
-async def test_a_file_with_a_key_asks_before_it_is_read(served: Served) -> None:
+async def test_a_file_with_a_key_asks_before_it_is_read(served: AgentFiles) -> None:
     (served.root / "notes.txt").write_text(KEYS["pkcs8"])
     assert await served.read("notes.txt") == KEYS["pkcs8"]
     assert served.asked == [("read", served.path("notes.txt"), "secret")]
@@ -146,21 +146,21 @@ async def test_a_file_with_a_key_asks_before_it_is_read(served: Served) -> None:
     assert served.files.bases.last("s2", served.path("notes.txt")) is None
 
 
-async def test_the_lines_below_its_header_ask_too(served: Served) -> None:
+async def test_the_lines_below_its_header_ask_too(served: AgentFiles) -> None:
     (served.root / "notes.txt").write_text("x\n" * 9 + KEYS["rsa"])
     served.answer = False
     for line, limit in ((11, 1), (1, 1)):
         assert await served.reason(served.read, "notes.txt", line, limit) == (-32602, "denied")
 
 
-async def test_a_key_far_down_asks_with_the_lines_that_hold_it(served: Served) -> None:
+async def test_a_key_far_down_asks_with_the_lines_that_hold_it(served: AgentFiles) -> None:
     (served.root / "log.txt").write_text("x" * 99 + "\n" + "y\n" * 50_000 + KEYS["pkcs8"])
     served.answer = False
     assert await served.read("log.txt", 1, 2) == "x" * 99 + "\ny\n"
     assert await served.reason(served.read, "log.txt") == (-32602, "denied")
 
 
-async def test_what_is_asked_by_name_is_not_asked_again_by_content(served: Served) -> None:
+async def test_what_is_asked_by_name_is_not_asked_again_by_content(served: AgentFiles) -> None:
     (served.root / "id_rsa").write_text(KEYS["rsa"])
     await served.read("id_rsa")
     assert len(served.asked) == 1
@@ -180,7 +180,7 @@ async def test_what_is_asked_by_name_is_not_asked_again_by_content(served: Serve
 )
 @pytest.mark.parametrize("name", [".git/config", ".git/modules/x/config", ".gitmodules"])
 async def test_a_git_config_asks_where_it_holds_a_password(
-    served: Served, name: str, line: str, asks: bool
+    served: AgentFiles, name: str, line: str, asks: bool
 ) -> None:
     path = served.root / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -189,14 +189,14 @@ async def test_a_git_config_asks_where_it_holds_a_password(
     assert served.asked == ([("read", served.path(name), "secret")] if asks else [])
 
 
-async def test_an_address_with_a_password_elsewhere_does_not_ask(served: Served) -> None:
+async def test_an_address_with_a_password_elsewhere_does_not_ask(served: AgentFiles) -> None:
     (served.root / "README.md").write_text("https://user:password@example.org\n")
     await served.read("README.md")
     assert served.asked == []
 
 
 async def test_without_globs_nothing_is_a_secret(tmp_path: Path) -> None:
-    served = Served(tmp_path, secret=[])
+    served = AgentFiles(tmp_path, secret=[])
     (tmp_path / "id_rsa").write_text(KEYS["rsa"])
     await served.read("id_rsa")
     assert served.asked == []
@@ -205,7 +205,7 @@ async def test_without_globs_nothing_is_a_secret(tmp_path: Path) -> None:
 # ---- by link
 
 
-async def test_another_name_of_a_secret_asks(served: Served) -> None:
+async def test_another_name_of_a_secret_asks(served: AgentFiles) -> None:
     (served.root / "a" / "b").mkdir(parents=True)
     secret = served.root / "a" / "b" / ".env"
     secret.write_text("X=1\n")
@@ -216,7 +216,7 @@ async def test_another_name_of_a_secret_asks(served: Served) -> None:
     assert served.asked == [("read", path, "secret"), ("write", path, "secret")]
 
 
-async def test_another_name_of_a_hook_asks_before_it_is_written(served: Served) -> None:
+async def test_another_name_of_a_hook_asks_before_it_is_written(served: AgentFiles) -> None:
     hooks = served.root / ".git" / "hooks"
     hooks.mkdir(parents=True)
     (hooks / "pre-commit").write_text("true\n")
@@ -226,7 +226,7 @@ async def test_another_name_of_a_hook_asks_before_it_is_written(served: Served) 
     assert served.asked == [("write", served.path("notes.txt"), "executed")]
 
 
-async def test_a_symbolic_link_to_a_secret_or_by_its_name_asks(served: Served) -> None:
+async def test_a_symbolic_link_to_a_secret_or_by_its_name_asks(served: AgentFiles) -> None:
     (served.root / ".env").write_text("X=1\n")
     (served.root / "plain").symlink_to(".env")
     (served.root / ".env.example").symlink_to(".env")
@@ -238,7 +238,7 @@ async def test_a_symbolic_link_to_a_secret_or_by_its_name_asks(served: Served) -
     ]
 
 
-async def test_links_between_ordinary_files_do_not_ask(served: Served) -> None:
+async def test_links_between_ordinary_files_do_not_ask(served: AgentFiles) -> None:
     (served.root / "a.txt").write_text("a\n")
     os.link(served.root / "a.txt", served.root / "b.txt")
     (served.root / ".env").write_text("X=1\n")
@@ -297,7 +297,8 @@ def test_rules_for_ordinary_edits_do_not_answer_for_them(editor: Editor) -> None
         params = {"toolCall": call, "options": OPTIONS}
         editor.prompt(f"request session/request_permission {json.dumps(params)}")
         if name != "a.py":
-            editor.wait("#require('acp').state().sessions[1].permissions == 1")
+            asked = "(require('acp').state().sessions[1].permissions[1] or {}).tool_call == ..."
+            editor.wait(asked, name)  # the one before it may still stand there
             editor.cmd("Acp deny")
         answers = traffic.wait_answers("session/request_permission", len(given) + 1)
         given.append(answers[-1]["result"]["outcome"]["optionId"])

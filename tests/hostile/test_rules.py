@@ -19,7 +19,7 @@ from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
-from tests.support.served import Served
+from tests.support.terminal_agent import TerminalAgent
 from tests.torture import fuzz_rules
 
 
@@ -153,21 +153,21 @@ def test_an_allowed_command_stays_in_the_sessions_directories(
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
-async def asked(served: Served, command: str, *args: str, **more: Any) -> bool:
+async def asked(agent: TerminalAgent, command: str, *args: str, **more: Any) -> bool:
     """Whether the user is asked before a command runs; the answer is no."""
     found: list[str] = []
 
     async def create() -> None:
         try:
-            await served.create(command, *args, **more)
+            await agent.create(command, *args, **more)
             found.append("ran")
         except RequestError as error:
             found.append(error.data["reason"])
 
     async with anyio.create_task_group() as group:
         group.start_soon(create)
-        assert await true_within(lambda: bool(found) or len(served.session.decisions) > 0, 10)
-        pending = list(served.session.decisions)
+        assert await true_within(lambda: bool(found) or len(agent.session.decisions) > 0, 10)
+        pending = list(agent.session.decisions)
         for decision in pending:
             decision.resolve(CANCELLED)
     assert found == ["denied" if pending else "ran"]
@@ -202,14 +202,14 @@ async def test_what_comes_with_a_command_is_judged_with_it(
     tmp_path: Path, bin: Path, more: dict[str, Any], rule: dict[str, Any], *, question: bool
 ) -> None:
     """Also where commands run unless a rule says otherwise; a directory alone hides no program."""
-    served = Served(tmp_path, **rules(rule))
-    served.env["PATH"] = f"{bin}:{os.environ['PATH']}"
+    agent = TerminalAgent(tmp_path, **rules(rule))
+    agent.env["PATH"] = f"{bin}:{os.environ['PATH']}"
     if "PATH" in more.get("env", {}):
-        more = {"env": {"PATH": served.env["PATH"] + ":/tmp/evil"}}
+        more = {"env": {"PATH": agent.env["PATH"] + ":/tmp/evil"}}
     question = question and (rule is MAKE or "env" in more)
-    assert await asked(served, "make x", **more) is question
-    assert await asked(served, "make", "x", **more) is question
-    await served.close()
+    assert await asked(agent, "make x", **more) is question
+    assert await asked(agent, "make", "x", **more) is question
+    await agent.close()
 
 
 @linux
@@ -221,10 +221,10 @@ async def test_a_folder_named_like_a_program_and_a_blank_is_no_way_round(
     evil.parent.mkdir()
     evil.write_text("#!/bin/sh\necho evil\n")
     evil.chmod(0o755)
-    served = Served(tmp_path, **rules(MAKE))
-    served.env["PATH"] = f"{bin}:{os.environ['PATH']}"
-    assert await asked(served, "make ./x")
-    await served.close()
+    agent = TerminalAgent(tmp_path, **rules(MAKE))
+    agent.env["PATH"] = f"{bin}:{os.environ['PATH']}"
+    assert await asked(agent, "make ./x")
+    await agent.close()
 
 
 @linux
@@ -232,26 +232,26 @@ async def test_the_agent_does_not_choose_the_shell(tmp_path: Path) -> None:
     evil = tmp_path / "bash"
     evil.write_text("#!/bin/sh\necho evil\n")
     evil.chmod(0o755)
-    served = Served(tmp_path)
-    assert (await served.run("echo hi; true", env={"SHELL": str(evil)})).output == "hi\n"
-    await served.close()
+    agent = TerminalAgent(tmp_path)
+    assert (await agent.run("echo hi; true", env={"SHELL": str(evil)})).output == "hi\n"
+    await agent.close()
 
 
 @linux
 async def test_a_permission_does_not_cover_what_it_did_not_show(tmp_path: Path) -> None:
-    served = Served(tmp_path, **rules({"action": "ask"}))
+    agent = TerminalAgent(tmp_path, **rules({"action": "ask"}))
     option = schema.PermissionOption("yes", "Yes", "allow_once")
     beside: list[dict[str, Any]] = [{"env": {"LD_PRELOAD": "x"}}, {"cwd": "/"}, {}]
     for n, more in enumerate(beside):
         update = schema.ToolCallUpdate(
             f"c{n}", title="Say hi", raw_input={"command": "echo hi; true"}
         )
-        entry = served.session.entries[served.session.upsert_call(update)]
+        entry = agent.session.entries[agent.session.upsert_call(update)]
         told = schema.PermissionToolCall(f"c{n}", title="Say hi")
         request = schema.RequestPermissionRequest("s1", told, [option])
         decision = permission_decision(f"d{n}", entry.call, request)
-        served.session.ask(decision, entry.call)
+        agent.session.ask(decision, entry.call)
         decision.resolve(Outcome("selected", decision.options[0]))
-        assert await asked(served, "echo hi; true", **more) is bool(more)
+        assert await asked(agent, "echo hi; true", **more) is bool(more)
         entry.call.status = "completed"
-    await served.close()
+    await agent.close()

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.support.until import until
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
 
 BEFORE, AFTER, OUTSIDE = "before\n", "after\n", "nothing of the agent's\n"
 
@@ -127,7 +127,7 @@ class Stage:
         self.editor.wait("#require('acp').state().sessions[1].edits == ...", count)
 
     def said(self, text: str) -> None:
-        self.editor.wait("vim.fn.execute('messages'):find(..., 1, true)", text)
+        self.editor.wait_message(text)
 
     def left(self, name: str = "") -> None:
         """It is said of each file that was swapped, in one line, why nothing was done."""
@@ -396,7 +396,7 @@ def test_what_is_swapped_while_a_formatter_runs_is_not_saved(edit: Callable[...,
 
 def test_what_an_agent_swaps_in_its_turn_leads_no_decision_outside(editor: Editor) -> None:
     stage = Stage(editor)
-    orders = Orders.at_work(editor)
+    orders = StepwiseAgent.at_work(editor)
     for path in (*stage.paths(), *stage.paths("new")):
         orders.ask("write", str(path), AFTER)
     stage.swap_now()
@@ -434,7 +434,7 @@ def test_a_moved_file_that_cannot_go_back_is_not_deleted(editor: Editor) -> None
     editor.wait("require('acp').state().sessions[1].edits[1].path == ...", str(moved))
     editor.cmd("Acp reject all")
     words = "x.txt was left as it is: the directory d has become a symbolic link"
-    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", words)
+    editor.wait_message(words)
     editor.turn("say hello")
     assert moved.read_text() == BEFORE * 9
     assert list(outside.iterdir()) == []
@@ -460,7 +460,7 @@ def test_a_file_that_cannot_be_moved_again_stays_where_it_is(editor: Editor) -> 
     (editor.work / "d").rmdir()
     (editor.work / "d").symlink_to(outside)
     editor.cmd("Acp unreject")
-    editor.wait("vim.fn.execute('messages'):find('x.txt', 1, true)")
+    editor.wait_message("x.txt")
     editor.turn("say hello")
     assert (editor.work / "x.txt").read_text() == BEFORE * 9
     assert list(outside.iterdir()) == []

@@ -24,7 +24,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.protocol.methods import METHODS, Method
 from acp_nvim.session import session as sessions
 from acp_nvim.session import updates
-from tests.support.mentions import ROOT, quoted, source, tested
+from tests.project.covering_tests import ROOT, quoted, source, tested
 
 PAGE = ROOT / "docs/protocol-coverage.md"
 SCHEMA = ROOT / "tests/schema/v1"

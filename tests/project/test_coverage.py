@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.session import updates
-from tests.project import coverage
-from tests.support import mentions
+from tests.project import coverage, covering_tests
 
 
 def test_the_page_is_what_the_sources_say() -> None:
@@ -46,8 +45,8 @@ def test_an_update_that_nobody_applies_is_a_gap(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_test_that_is_named_is_kept_while_it_mentions_the_thing() -> None:
-    now = mentions.tested("", '"session/fork"')
+    now = covering_tests.tested("", '"session/fork"')
     assert now
-    assert mentions.tested(now, '"session/fork"') == now
-    assert mentions.tested("`test_nothing::test_gone`", '"session/fork"') == now
-    assert mentions.tested("", '"session/no such thing"') == ""
+    assert covering_tests.tested(now, '"session/fork"') == now
+    assert covering_tests.tested("`test_nothing::test_gone`", '"session/fork"') == now
+    assert covering_tests.tested("", '"session/no such thing"') == ""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import ROOT, Editor
+from tests.torture.__main__ import kinds
 
 HELP = ROOT / "doc/acp.txt"
 EVENT = re.compile(r"""\b(?:event\(|pattern =)\s*["'](Acp[A-Z]\w+)["']""")
@@ -117,3 +118,17 @@ def test_the_page_on_security_names_tests_that_are_there() -> None:
     named = set(re.findall(r"`(tests/[\w/]+\.py)`", page))
     assert len(named) > 15
     assert not [name for name in named if not (ROOT / name).exists()]
+
+
+@pytest.mark.parametrize("page", ["docs/testing.md", "CONTRIBUTING.md", "docs/architecture.md"])
+def test_a_page_names_files_that_are_there(page: str) -> None:
+    named = set(
+        re.findall(r"`((?:tests|docs|doc|\.ci)/[\w./-]+)`", (ROOT / page).read_text("utf-8"))
+    )
+    assert named
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_the_page_on_testing_names_every_kind_of_torture() -> None:
+    page = (ROOT / "docs/testing.md").read_text(encoding="utf-8")
+    assert not [kind for kind in kinds() if f"`{kind}`" not in page]

@@ -16,7 +16,7 @@ from tests.support import conformance
 from tests.support.editor import ROOT, Editor
 from tests.support.rpc import EditorBlocked, EditorError
 from tests.support.traffic import Traffic
-from tests.support.until import until
+from tests.support.waiting import until
 
 
 def test_an_editor_answers_types_and_shows(editor: Editor) -> None:

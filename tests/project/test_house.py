@@ -29,6 +29,9 @@ FORBIDDEN = {
 FILE_LINES = 600
 FUNCTION_LINES = 50
 
+SUPPORT = ("support", "agents", "agents_sdk")
+"""Folders of tests/ that hold no tests."""
+
 MODULES = sorted(PACKAGE.glob("**/*.py"))
 LUA = sorted([*ROOT.glob("lua/**/*.lua"), *ROOT.glob("plugin/*.lua")])
 TESTS = sorted((ROOT / "tests").glob("**/*.py"))
@@ -194,6 +197,26 @@ def test_a_function_has_one_thing_to_say(path: Path) -> None:
         and node.end_lineno - node.lineno >= FUNCTION_LINES
     ]
     assert not long
+
+
+def test_no_test_imports_a_test() -> None:
+    """What two of them need is in tests/support, which imports no test either."""
+    for path in TESTS:
+        imported = set(imports_of(path))
+        text = path.read_text(encoding="utf-8")
+        imported |= set(re.findall(r"(?:from|import) (tests[\w.]+)", text))  # programs in strings
+        tests = {name for name in imported if re.match(r"tests\..*\b(test_\w+|conftest)\b", name)}
+        assert not tests, relative(path)
+
+
+def test_what_tests_share_stands_on_nothing_of_theirs() -> None:
+    """tests/support and the scripted agents import themselves only."""
+    allowed = {f"tests.{folder}" for folder in SUPPORT}
+    for folder in SUPPORT:
+        for path in (ROOT / "tests" / folder).glob("**/*.py"):
+            imported = {name for name in imports_of(path) if name.startswith("tests.")}
+            upward = {name for name in imported if ".".join(name.split(".")[:2]) not in allowed}
+            assert not upward, relative(path)
 
 
 @pytest.mark.parametrize("path", TESTS, ids=relative)

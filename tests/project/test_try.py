@@ -14,7 +14,7 @@ import pytest
 from tests.support.editor import ROOT
 from tests.support.processes import MARK, marked
 from tests.support.terminal import Terminal
-from tests.support.until import until
+from tests.support.waiting import until
 
 
 def environment(tmp_path: Path, mark: str) -> dict[str, str]:

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import DecodeError
 from acp_nvim.protocol.jsonrpc import Notification, Peer, Response, Updates
-from tests.support.peers import plain
-from tests.support.wire import Running, Wire, eventually
+from tests.support.jsonrpc_events import plain
+from tests.support.memory_endpoint import MemoryEndpoint, Running
+from tests.support.waiting import eventually
 
 
 def update(kind: str, **fields: Any) -> dict[str, Any]:
@@ -130,7 +131,7 @@ def test_the_answer_that_they_led_to_comes_with_them() -> None:
 async def test_a_handler_that_fails_on_some_gets_the_next() -> None:
     own = Peer()
     own.reads_updates = True
-    async with Running(Wire(peer=own)) as wire:
+    async with Running(MemoryEndpoint(peer=own)) as wire:
         heard: list[str] = []
 
         def updated(messages: Sequence[schema.SessionNotification], size: int) -> None:

@@ -11,7 +11,7 @@ from acp_nvim.protocol import errors, schema
 from acp_nvim.protocol.errors import LocalProtocolError
 from acp_nvim.protocol.jsonrpc import Notification, Peer, Request, Response, Violation
 from acp_nvim.protocol.lines import SHOWN_BYTES
-from tests.support.peers import answer, events, violation
+from tests.support.jsonrpc_events import answer, events, violation
 
 
 def test_the_three_kinds_of_message() -> None:

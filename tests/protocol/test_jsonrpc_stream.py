@@ -21,7 +21,7 @@ from acp_nvim.protocol.jsonrpc import (
     Violation,
 )
 from acp_nvim.protocol.lines import SHOWN_BYTES, TAIL_BYTES, LineSplitter
-from tests.support.peers import answer, events, plain, violation
+from tests.support.jsonrpc_events import answer, events, plain, violation
 
 # Oversize lines and the end of the stream
 

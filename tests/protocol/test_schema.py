@@ -19,7 +19,7 @@ from msgspec.structs import fields
 
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.methods import METHODS, Method, asked, received
-from tests.support.structs import in_schema, structs, values
+from tests.protocol.schema_values import in_schema, structs, values
 
 FOLDER = Path(__file__).parent.parent / "schema" / "v1"
 STABLE = json.loads((FOLDER / "schema.json").read_text())["$defs"]

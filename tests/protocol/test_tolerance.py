@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from acp_nvim.protocol import codec, errors, schema
 from acp_nvim.protocol.errors import DecodeError, RemoteProtocolError
-from tests.support.messages import params, raw, text, update
+from tests.support.decoding import params, raw, text, update
 
 
 def test_what_is_right_is_read_without_a_note() -> None:

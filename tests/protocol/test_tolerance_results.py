@@ -14,7 +14,7 @@ from msgspec import UNSET
 from acp_nvim.protocol import codec, errors, schema
 from acp_nvim.protocol.errors import DecodeError
 from acp_nvim.protocol.methods import METHODS, Side, asked
-from tests.support.messages import params, raw, result, update
+from tests.support.decoding import params, raw, result, update
 
 # Results
 

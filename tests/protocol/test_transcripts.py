@@ -10,7 +10,7 @@ import pytest
 
 from acp_nvim.protocol import codec
 from acp_nvim.protocol.methods import Side, asked, received
-from tests.support.messages import raw
+from tests.support.decoding import raw
 
 TRANSCRIPTS = sorted((Path(__file__).parent.parent / "data" / "transcripts").glob("*.ndjson"))
 

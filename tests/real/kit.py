@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.support.editor import ROOT, Editor
 from tests.support.traffic import Traffic
-from tests.support.until import until
+from tests.support.waiting import until
 
 KIT = Path(os.environ.get("ACP_AGENT_KIT", ROOT.parent / "shared" / "agents"))
 INSTALLED = Path(os.environ.get("AGENTS_DIR", Path.home() / ".cache" / "acp-agents"))

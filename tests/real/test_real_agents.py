@@ -17,7 +17,7 @@ from tests.real.kit import chat_text, see_through, wait_chat
 from tests.support import conformance
 from tests.support.editor import Editor
 from tests.support.traffic import Traffic
-from tests.support.until import until
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(150)]
 

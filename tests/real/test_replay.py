@@ -19,7 +19,7 @@ from tests.agents.replay import BY_THE_USER, QUESTIONS, Record, runs
 from tests.support import conformance
 from tests.support.editor import ROOT, Editor
 from tests.support.traffic import Traffic
-from tests.support.until import until
+from tests.support.waiting import until
 
 DATA = Path(__file__).parent.parent / "data" / "transcripts"
 # `init`: only odd requests of the recorder's own, no turn.

@@ -1,75 +1,128 @@
-"""Agents' file requests without a workspace: who else would follow them is recorded."""
+"""Agents' reads and writes of files, over buffers that are plain objects.
+
+Example:
+
+    files = AgentFiles(root)
+    assert await files.read("a.txt") == "one\n"
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from acp_nvim.agent.file_requests import FileRequests
+import anyio
+import pytest
+
 from acp_nvim.edits.agent_bases import AgentBases
-from acp_nvim.edits.text import Text
-from acp_nvim.workspace.agent_files import AgentFiles
-from acp_nvim.workspace.buffer_cache import BufferCache
-from acp_nvim.workspace.ports import FileOptions
-from acp_nvim.workspace.tracked_file import TrackedFiles
+from acp_nvim.edits.hunks import apply
+from acp_nvim.edits.text import Text, parse
+from acp_nvim.protocol import schema
+from acp_nvim.protocol.errors import RequestError
+from acp_nvim.workspace.agent_files import FileSession
+from acp_nvim.workspace.disk import read as read_disk
+from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.ports import BufferText, Change, Closed, FileOptions, Written
+from tests.support.file_requests import Recorder, Requests
 
-Written = tuple[str, Text | None, Text, str]
+
+class Session:
+    """A session as files see one."""
+
+    def __init__(self, *roots: str, session_id: str = "s1") -> None:
+        self.id = self.key = session_id
+        self.roots = roots
 
 
-class Recorder:
-    """An `Observer`, and `Amends` of a user who changes nothing."""
+class FakeBuffers:
+    """Texts by path. `meanwhile` runs in the middle of each write."""
 
     def __init__(self) -> None:
-        self.written: list[Written] = []
-        self.first: list[Callable[[str], Awaitable[None]]] = []
-        """Awaited before each write."""
+        self.texts: dict[str, Text] = {}
+        self.ticks: dict[str, int] = {}
+        self.outcomes: list[Written] = []
+        self.changes: list[Change] = []
+        self.stale = False
+        self.meanwhile: Callable[[], Any] = lambda: None
 
-    async def before_write(self, real: str) -> None:
-        for look in self.first:
-            await look(real)
+    def open(self, path: str, content: str) -> None:
+        self.texts[path] = parse(content)
+        self.ticks[path] = self.ticks.get(path, 0) + 1
 
-    def was_read(self, real: str, text: Text) -> None:
-        """Nobody keeps it."""
+    def live(self, path: str) -> BufferText:
+        text = self.texts[path]
+        return BufferText(1, self.ticks[path], text, text, stale=self.stale)
 
-    def wrote(self, _session: Any, *written: Any) -> None:
-        self.written.append(written)
+    async def read(self, where: Place) -> BufferText | Closed:
+        await anyio.lowlevel.checkpoint()
+        return self.live(where.real) if where.real in self.texts else Closed()
 
-    def amend(self, _session: Any, _real: str, text: Text) -> Text:
-        return text
+    async def load(self, where: Place, layout: object = None) -> BufferText | Closed:
+        del layout
+        if where.real not in self.texts:
+            self.open(where.real, (read_disk(where, 1 << 20) or b"").decode())
+        return self.live(where.real)
 
-    def landed(self, _session: Any, _real: str) -> None:
-        """Nothing was amended."""
+    async def write(self, _place: Place, live: BufferText, change: Change) -> Written:
+        self.meanwhile()
+        (path,) = [p for p, text in self.texts.items() if text.lines is live.text.lines] or [""]
+        if not path or self.ticks[path] != live.tick:
+            return Written("moved")
+        if self.outcomes:
+            return self.outcomes.pop(0)
+        self.changes.append(change)
+        half = len(change.hunks) // 2
+        self.open(path, str(Text(tuple(apply(live.text.lines, change.hunks[half:])), change.eol)))
+        await anyio.lowlevel.checkpoint()
+        self.open(path, str(Text(tuple(apply(live.text.lines, change.hunks)), change.eol)))
+        return Written("done", "", True, self.live(path))
 
-    def agents(self, _session: Any, _real: str) -> Text | None:
-        return None
 
-    async def ended(self, _session: Any) -> None:
-        """Nothing was amended."""
+class AgentFiles:
+    """Files served to one session, asked as the wire asks; what they told is kept in lists."""
 
+    def __init__(self, root: Path, **options: Any) -> None:
+        self.root = root
+        self.buffers = FakeBuffers()
+        self.asked: list[tuple[str, str, str]] = []
+        self.answer = True
+        self.located: list[tuple[str, int | None]] = []
+        self.recorder = Recorder()
+        self.written = self.recorder.written
+        self.options = FileOptions(**options)
+        self.files = self.serve(AgentBases())
+        self.session: Any = Session(str(root))
 
-class Requests(FileRequests):
-    """What answers `fs/*` over these buffers (the port `Buffers`)."""
-
-    def __init__(
-        self,
-        buffers: Any,
-        options: FileOptions,
-        ask: Any,
-        on_location: Any,
-        recorder: Recorder,
-        bases: AgentBases | None = None,
-    ) -> None:
-        self.tracked = TrackedFiles()
-        self.bases = AgentBases() if bases is None else bases
-        cache = BufferCache(buffers, self.tracked, lambda *_: None)
-        self.files: AgentFiles[Any] = AgentFiles(
-            self.tracked,
-            cache,
-            self.bases,
-            lambda: options,
-            ask,
-            on_location,
-            recorder,
-            recorder,
+    def serve(self, bases: AgentBases) -> Requests:
+        """What answers requests, of agents that know this much."""
+        return Requests(
+            self.buffers,
+            self.options,
+            self.ask,
+            lambda _session, path, line: self.located.append((path, line)),
+            self.recorder,
+            bases,
         )
-        super().__init__(self.files)
+
+    async def ask(self, _session: FileSession, verb: str, where: Place, reason: str) -> bool:
+        self.asked.append((verb, where.path, reason))
+        return self.answer
+
+    def path(self, name: str) -> str:
+        return name if name.startswith("/") else f"{self.root}/{name}"
+
+    async def read(self, name: str, line: int | None = None, limit: int | None = None) -> str:
+        params = schema.ReadTextFileRequest("s1", self.path(name), line, limit)
+        return (await self.files.read(self.session, params)).content
+
+    async def write(self, name: str, content: str) -> None:
+        params = schema.WriteTextFileRequest("s1", self.path(name), content)
+        await self.files.write(self.session, params, lambda _: None)
+
+    async def reason(self, act: Callable[..., Any], *args: Any) -> tuple[int, str]:
+        with pytest.raises(RequestError) as caught:
+            await act(*args)
+        assert caught.value.data["path"] == self.path(args[0])
+        assert caught.value.message.isprintable()
+        return caught.value.code, caught.value.data["reason"]

@@ -1,4 +1,10 @@
-"""Real child processes for tests, and programs that don't want to end."""
+"""Real child processes, and programs that do not want to end; the fixture `start` starts one.
+
+Example:
+
+    process = await start("print('hi')")
+    assert await read_line(process) == b"hi\\n"
+"""
 
 from __future__ import annotations
 
@@ -13,7 +19,6 @@ from typing import Self, TypeAlias
 import anyio
 
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.child.tree import true_within
 from acp_nvim.agent.transport.stdio import StdioTransport
 from tests.support.processes import MARK, marked
 
@@ -60,10 +65,6 @@ class Children:
         await self.reaper.aclose()
         for survivor in marked(self.mark):
             survivor.kill()
-
-
-async def eventually(condition: Callable[[], object], what: str = "") -> None:
-    assert await true_within(lambda: bool(condition()), 10), what or condition
 
 
 async def read_line(process: StdioTransport) -> bytes:

@@ -20,10 +20,10 @@ from tests.support.grid import Grid
 from tests.support.processes import MARK, Process, marked, outlasting
 from tests.support.rpc import Connection, EditorBlocked, EditorError, EditorGone
 from tests.support.traffic import Traffic
-from tests.support.until import until
+from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-HURRIED = {"PYTHONPATH": ""}
+HURRIED_HOST = {"PYTHONPATH": ""}
 """The environment of an editor whose host sends a prompt although it still looks at the files."""
 
 INIT = """
@@ -233,6 +233,10 @@ class Editor:
         except AssertionError as error:
             raise AssertionError(self.report(f"not on the screen: {text!r}")) from error
 
+    def wait_message(self, text: str, timeout: float = 10.0) -> None:
+        """Wait until this text stands in `:messages`."""
+        self.wait("vim.fn.execute('messages'):find(..., 1, true)", text, timeout=timeout)
+
     # ---- looking
 
     def state(self) -> dict[str, Any]:
@@ -353,7 +357,7 @@ class Editor:
         run = self.home / "run"
         run.mkdir(mode=0o700, exist_ok=True)
         env |= {"XDG_RUNTIME_DIR": str(run), "HOME": str(self.home), MARK: self.mark}
-        env["PYTHONPATH"] = str(ROOT / "tests/unhurried")
+        env["PYTHONPATH"] = str(ROOT / "tests/support/patient_host")
         return env
 
     def _on_notification(self, name: str, args: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""A disk that has room for so many bytes of a file and no more."""
+"""A disk that is full: `with room_for(100):` lets a file grow to 100 bytes and no further."""
 
 from __future__ import annotations
 

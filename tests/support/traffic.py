@@ -1,4 +1,11 @@
-"""What went between the client and one scripted agent: the agent's own log, read while it runs."""
+"""What went between the client and one scripted agent: the agent's own log, read while it runs.
+
+Example:
+
+    traffic = editor.agent("script")
+    traffic.wait("session/prompt")
+    assert traffic.answers("fs/read_text_file")[0]["result"] == {"content": "one\\n"}
+"""
 
 from __future__ import annotations
 
@@ -8,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.until import until
+from tests.support.waiting import until
 
 Frame = dict[str, Any]
 

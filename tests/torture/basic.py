@@ -1,8 +1,8 @@
-"""Random work of an agent and a user on the same files, in a real Neovim, step by step equal to a
-model: the ledger alone, told of the same steps.
+"""An agent and a user work on the same files: writes, renames, commits, typing, saves, decisions.
 
-`python -m tests.torture.basic SEED STEPS COUNT` runs histories and prints the steps of those that
-fail.
+After each step editor, disk and pending edits must equal a model: the ledger alone, told of the
+same steps. `python -m tests.torture.basic SEED STEPS COUNT` runs COUNT histories of STEPS steps,
+from SEED on, and prints the steps of those that fail.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.text import EMPTY, Text
 from tests.support.editor import Editor
+from tests.support.git import git
 from tests.support.rpc import EditorError
-from tests.support.until import until
+from tests.support.waiting import until
 from tests.torture.decisions import Decisions
 from tests.torture.world import AS_USER, SHOW, in_lua
-from tests.workspace.test_snapshots import git
 
 
 class History(Decisions):

@@ -1,4 +1,4 @@
-"""The user's word on what is pending: to editor and model alike."""
+"""The user's decisions in a history, made in the editor and in the model alike."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Lines that `allow` rules let pass, run by real shells: they start what the rules name, with the
-words that were judged, and write no file but those they name.
+"""Real shells run command lines that a rule `allow` lets pass, and start only what the rule names.
 
-`python -m tests.torture.fuzz_rules SEED COUNT` runs COUNT lines that pass by every shell that is
-here.
+The programs get the words that were judged, and no file is written but those that the lines name.
+`python -m tests.torture.fuzz_rules SEED COUNT` has every shell of this machine run COUNT lines.
 
 Lines are random ones of the grammar, and the same with random harm done to them, in which most of
 the characters that mean something to a shell go. Those that pass are run a batch at a time: in one

@@ -1,7 +1,6 @@
-"""Random histories in which the host is killed now and then, and the user goes on before the next
-one runs.
+"""As wide, with a host that is killed now and then while the user goes on.
 
-`python -m tests.torture.mortal SEED STEPS COUNT`, like `tests.torture.basic`.
+`python -m tests.torture.mortal SEED STEPS COUNT`
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ import time
 
 from acp_nvim.editor.session_restore import GRACE_NS
 from acp_nvim.edits.text import EMPTY
-from tests.support import outliving
+from tests.support import killed_host
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 from tests.torture.basic import main
 from tests.torture.wide import Wide
 
@@ -52,7 +51,7 @@ class Mortal(Wide):
             self.editor.wait("require('acp').state().sessions[1].status == 'running'")
         self._quiet()
         ended = len(self.editor.events("AcpTurnEnd"))
-        outliving.kill(self.editor)
+        killed_host.kill_host(self.editor)
         if self.agent.working:
             self.cut_until = time.time() + GRACE_NS / 1e9
             self.agent.working = False
@@ -63,7 +62,7 @@ class Mortal(Wide):
         """Some command has the next host started."""
         self.note("the next one lives")
         self.editor.cmd("Acp edits")
-        outliving.revived(self.editor)
+        killed_host.wait_host(self.editor)
         self.alive = True
         self.settle_as_it_is()
 
@@ -87,7 +86,7 @@ class Mortal(Wide):
 
     def _quiet(self) -> None:
         """Wait until the journal has all that Neovim shows, and grows no more."""
-        path = outliving.journal(self.editor)
+        path = killed_host.journal_path(self.editor)
         found: list[bytes] = []
 
         def is_quiet() -> bool:
@@ -97,7 +96,7 @@ class Mortal(Wide):
             found.append(now)
             return len(found) >= QUIET
 
-        until(lambda: is_quiet() and outliving.is_written(self.editor))
+        until(lambda: is_quiet() and killed_host.is_written(self.editor))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Random histories of users who restore checkpoints and decide in the review's tab.
+"""As wide, with users who restore checkpoints and decide in the review's tab.
 
-`python -m tests.torture.returns SEED STEPS COUNT`, like `tests.torture.basic`.
+`python -m tests.torture.returns SEED STEPS COUNT`
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace.file_format import Format
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 from tests.torture.basic import main
 from tests.torture.wide import Wide
 
@@ -55,7 +55,7 @@ class Kept(msgspec.Struct):
 
 
 class Returning(Wide):
-    """The user goes back to where he was."""
+    """The user goes back to where they were."""
 
     def __init__(self, editor: Editor, seed: int) -> None:
         super().__init__(editor, seed)
@@ -63,7 +63,7 @@ class Returning(Wide):
         self.replaced: dict[int, list[Kept]] = defaultdict(list)
 
     def users_steps(self) -> list[Callable[[], None]]:
-        """He restores and reviews as well."""
+        """The user restores and reviews as well."""
         return [*super().users_steps(), *[self.restore] * 2, *[self.review] * 3]
 
     def keep(self) -> Kept:

@@ -1,7 +1,6 @@
-"""Random histories of users whose buffers save themselves, and whose files are formatted as they
-are saved.
+"""As wide, with buffers that save themselves and formatters that run as files are saved.
 
-`python -m tests.torture.saving SEED STEPS COUNT`, like `tests.torture.basic`.
+`python -m tests.torture.saving SEED STEPS COUNT`
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import Any, Final
 
 from acp_nvim.edits.pending import Restoration
 from acp_nvim.edits.text import EMPTY, Text
-from tests.editor.files.test_formatters import FORMATTERS
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.formatters import FORMATTERS
+from tests.support.waiting import until
 from tests.torture.basic import main
 from tests.torture.wide import Wide
 from tests.torture.world import SHOW

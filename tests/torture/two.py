@@ -1,6 +1,6 @@
-"""Random histories of two agents, in a session each, at work on the same files.
+"""As wide, with two agents that work on the same files in a session each.
 
-`python -m tests.torture.two SEED STEPS COUNT`, like `tests.torture.basic`.
+`python -m tests.torture.two SEED STEPS COUNT`
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from tests.support.editor import Editor
-from tests.support.orders import Orders
+from tests.support.stepwise_agent import StepwiseAgent
 from tests.torture.basic import main
 from tests.torture.wide import Wide
 
@@ -18,12 +18,12 @@ class Two(Wide):
 
     def __init__(self, editor: Editor, seed: int) -> None:
         super().__init__(editor, seed)
-        first = Orders(editor, "first", 1)
+        first = StepwiseAgent(editor, "first", 1)
         editor.agent("script", name="other")
         editor.cmd("Acp new")
         editor.wait("#require('acp').state().sessions == 2")
         editor.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
-        self.orders = {1: first, 2: Orders(editor, "second", 2)}
+        self.orders = {1: first, 2: StepwiseAgent(editor, "second", 2)}
         self.turn_to(1)
 
     def numbers(self) -> list[int]:
@@ -48,7 +48,7 @@ class Two(Wide):
         return not any(agent.working for agent in self.orders.values())
 
     def finish(self) -> None:
-        """Both have ended when the user says his last word."""
+        """Both have ended when the user has decided all."""
         for n in self.numbers():
             self.turn_to(n)
             if self.agent.working:

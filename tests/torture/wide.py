@@ -1,6 +1,6 @@
-"""Random histories of a wider world: files of all kinds, and agents that change these.
+"""As basic, with files of all encodings and line ends, which agents change.
 
-`python -m tests.torture.wide SEED STEPS COUNT`, like `tests.torture.basic`.
+`python -m tests.torture.wide SEED STEPS COUNT`
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace.file_format import Format, decode, encode
 from acp_nvim.workspace.layout_changes import words
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 from tests.torture.basic import History, main
 from tests.torture.world import ROWS
 

@@ -1,4 +1,7 @@
-"""An editor, an agent that obeys, their files, and the model that says what must come of it all."""
+"""What the histories in Neovim share: an editor, an agent that takes orders, files, and the model.
+
+The model is the ledger alone, told of the same steps; it says what each file must hold.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace.file_format import Format, decode_as, encode
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
 
 FILES = 4
 ROWS = 24
@@ -114,7 +117,7 @@ class World:
         repository(editor.work)
         self.head = {path: self.disk(path) for path in self.paths}
         editor.agent("script")
-        self.agent = Orders(editor)
+        self.agent = StepwiseAgent(editor)
         editor.turn("say hello")
         self.look()
 

@@ -1,7 +1,6 @@
-"""Random writes of agents against everything that can become of their text: rejects, undos,
-restores, reloads, deletions, other programs, symlinks that are swapped.
+"""Agents write against rejects, undos, restores, reloads, deletions, other programs, swapped links.
 
-`python -m tests.torture.writes SEED COUNT` runs so many histories with a fake of Neovim's buffers
+`python -m tests.torture.writes SEED COUNT` runs COUNT histories over a fake of Neovim's buffers
 (`tests/support/fake_neovim.py`) and prints the steps of those that fail.
 
 Nothing here merges: each line is made once, so that what must be in a file after a write is told by
@@ -23,32 +22,20 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-from acp_nvim.editor.buffer_events import on_buffer_event
-from acp_nvim.editor.buffers import NvimBuffers
-from acp_nvim.editor.review_view import ReviewView
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.decisions import Verdict
-from acp_nvim.workspace.ports import FileOptions
 from acp_nvim.workspace.refusals import Refusal
-from acp_nvim.workspace.workspace import Workspace
-from tests.support.agent_files import Recorder
-from tests.support.fake_neovim import FakeNeovim
+from tests.support.fake_workspace import FakeWorkspace
 
 STEPS = 30
 AGENTS = 2
-
-
-async def agreed(question: str, answers: Sequence[str]) -> int:
-    """The user says yes to all that is asked."""
-    return 0
 
 
 class Mind:
@@ -79,32 +66,14 @@ class History:
         self.rng = random.Random(seed)
         self.outside = root / "outside"
         self.work = root / "work"
-        for folder in (self.outside, self.work, self.work / "d"):
-            folder.mkdir()
         self.clock = 1_700_000_000_000_000_000
         self.words = 0
         self.log: list[str] = []
-        self.neovim = FakeNeovim()
-        bridge: Any = self.neovim
-        self.sessions = [Session(n, "agent", str(self.work)) for n in range(1, AGENTS + 1)]
-        for session in self.sessions:
-            session.id, session.status = f"s{session.n}", "idle"
-        self.options = FileOptions(outside="deny")
-        view = ReviewView(lambda *_: None, print, lambda n: self.sessions[n - 1])
-        recorder = Recorder()
-        self.review: Workspace[Session] = Workspace(
-            NvimBuffers(bridge),
-            view,
-            lambda: self.options,
-            lambda: self.sessions,
-            tasks,
-            lambda _: recorder,
-            _yes,
-            lambda *_: None,
-        )
-        self.review.keep_in(root / "data")
-        self.files = self.review.files
-        self.neovim.tell = partial(on_buffer_event, self.review)
+        self.workspace = FakeWorkspace(root, tasks, AGENTS)
+        self.neovim, self.review = self.workspace.neovim, self.workspace.review
+        self.sessions, self.options = self.workspace.sessions, self.workspace.options
+        for folder in (self.outside, self.work / "d"):
+            folder.mkdir()
         self.paths = [str(self.work / name) for name in ("a", "b", "d/c", "new", "deep/er/new")]
         self.minds = {(s.id, path): Mind() for s in self.sessions for path in self.paths}
         for path in self.paths[:3]:
@@ -190,18 +159,17 @@ class History:
 
     async def rest(self) -> None:
         """The host has taken in what it was told."""
-        for path in self.paths:
-            await self.review.edits._settle(path)
+        await self.workspace.settle(*self.paths)
 
     # ---- agents
 
     async def ask_read(self, session: Session, path: str) -> str:
         """The answer to a read; Refusal."""
-        return await self.files.read(session, path)
+        return await self.workspace.read(path, session)
 
     async def ask_write(self, session: Session, path: str, text: Text) -> None:
         """A write is answered with success; Refusal."""
-        await self.files.write(session, path, str(text))
+        await self.workspace.write(path, str(text), session)
 
     async def read(self, session: Session, path: str) -> bool:
         """The agent reads the file; whether it is there."""
@@ -437,13 +405,7 @@ class History:
         """A prompt: its checkpoint is what a restore brings back."""
         session = self.rng.choice(self.sessions)
         self.note(session.id, "is prompted")
-        await self.review.turn_began(session, object(), "x")
-        turn = self.review.disk.turns.get(session)
-        assert turn is not None
-        await turn.ready.wait()
-        await self.review.turn_ended(session)
-        if session in [it.session for it in self.review.disk.turns.ready()]:
-            await self.review.disk.over(session)
+        await self.workspace.turn(session)
 
     async def restore(self) -> None:
         """A checkpoint is brought back, or the last restore undone."""
@@ -455,7 +417,7 @@ class History:
         undo = rewind.checkpoints.lists()[1].get(session.n) and self.rng.random() < 0.4
         n = None if undo else self.rng.choice(kept).n
         kind = "back" if undo else "restores"
-        await self.act(kind, "", lambda: rewind.restore(session, n, agreed, every=True))
+        await self.act(kind, "", lambda: self.workspace.restore(n, session))
 
     async def swap(self) -> None:
         """A folder becomes a link to another one, while an agent goes on; then it is as it was."""
@@ -510,10 +472,6 @@ class History:
 def _lines(text: Text | None) -> set[str]:
     """The lines of a text; the empty one tells nothing."""
     return set(text.lines) - {""} if text is not None else set()
-
-
-async def _yes(*_: Any) -> bool:
-    return True
 
 
 async def history(root: Path, seed: int, steps: int = STEPS) -> None:

@@ -1,6 +1,6 @@
-"""The histories of `tests/torture/writes.py` in a real Neovim, with an agent that is a process.
+"""The histories of writes in a real Neovim, with an agent that is a process.
 
-`python -m tests.torture.writes_nvim SEED COUNT`.
+`python -m tests.torture.writes_nvim SEED COUNT`
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.session.session import Session
 from acp_nvim.workspace.refusals import Refusal
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.support.until import until
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
 from tests.torture.world import AS_USER, BUFFERS, in_lua
 from tests.torture.writes import History, Mind
 
@@ -110,7 +110,7 @@ class Real(History):
         fields: Any = {"save": "auto"}
         self.options = type("Options", (), fields)()
         editor.agent("script")
-        self.agent = Orders(editor)
+        self.agent = StepwiseAgent(editor)
         self.agent.begin()
         self.agent.traffic.wait("session/prompt")
         self.prompts = 1

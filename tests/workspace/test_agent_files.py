@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,115 +9,19 @@ import anyio
 import pytest
 
 from acp_nvim.edits.agent_bases import AgentBases
-from acp_nvim.edits.hunks import apply
-from acp_nvim.edits.text import Text, parse
+from acp_nvim.edits.text import parse
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.workspace.agent_files import FileSession
-from acp_nvim.workspace.disk import read as read_disk
-from acp_nvim.workspace.paths import Place, place
-from acp_nvim.workspace.ports import BufferText, Change, Closed, FileOptions, Written
-from tests.support.agent_files import Recorder, Requests
-from tests.support.livefiles import Session
-
-
-class FakeBuffers:
-    """Texts by path. `meanwhile` runs in the middle of each write."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, Text] = {}
-        self.ticks: dict[str, int] = {}
-        self.outcomes: list[Written] = []
-        self.changes: list[Change] = []
-        self.stale = False
-        self.meanwhile: Callable[[], Any] = lambda: None
-
-    def open(self, path: str, content: str) -> None:
-        self.texts[path] = parse(content)
-        self.ticks[path] = self.ticks.get(path, 0) + 1
-
-    def live(self, path: str) -> BufferText:
-        text = self.texts[path]
-        return BufferText(1, self.ticks[path], text, text, stale=self.stale)
-
-    async def read(self, where: Place) -> BufferText | Closed:
-        await anyio.lowlevel.checkpoint()
-        return self.live(where.real) if where.real in self.texts else Closed()
-
-    async def load(self, where: Place, layout: object = None) -> BufferText | Closed:
-        del layout
-        if where.real not in self.texts:
-            self.open(where.real, (read_disk(where, 1 << 20) or b"").decode())
-        return self.live(where.real)
-
-    async def write(self, _place: Place, live: BufferText, change: Change) -> Written:
-        self.meanwhile()
-        (path,) = [p for p, text in self.texts.items() if text.lines is live.text.lines] or [""]
-        if not path or self.ticks[path] != live.tick:
-            return Written("moved")
-        if self.outcomes:
-            return self.outcomes.pop(0)
-        self.changes.append(change)
-        half = len(change.hunks) // 2
-        self.open(path, str(Text(tuple(apply(live.text.lines, change.hunks[half:])), change.eol)))
-        await anyio.lowlevel.checkpoint()
-        self.open(path, str(Text(tuple(apply(live.text.lines, change.hunks)), change.eol)))
-        return Written("done", "", True, self.live(path))
-
-
-class Served:
-    def __init__(self, root: Path, **options: Any) -> None:
-        self.root = root
-        self.buffers = FakeBuffers()
-        self.asked: list[tuple[str, str, str]] = []
-        self.answer = True
-        self.located: list[tuple[str, int | None]] = []
-        self.recorder = Recorder()
-        self.written = self.recorder.written
-        self.options = FileOptions(**options)
-        self.files = self.serve(AgentBases())
-        self.session: Any = Session(str(root))
-
-    def serve(self, bases: AgentBases) -> Requests:
-        """What answers requests, with agents that know this much."""
-        return Requests(
-            self.buffers,
-            self.options,
-            self.ask,
-            lambda _session, path, line: self.located.append((path, line)),
-            self.recorder,
-            bases,
-        )
-
-    async def ask(self, _session: FileSession, verb: str, where: Place, reason: str) -> bool:
-        self.asked.append((verb, where.path, reason))
-        return self.answer
-
-    def path(self, name: str) -> str:
-        return name if name.startswith("/") else f"{self.root}/{name}"
-
-    async def read(self, name: str, line: int | None = None, limit: int | None = None) -> str:
-        params = schema.ReadTextFileRequest("s1", self.path(name), line, limit)
-        content: str = (await self.files.read(self.session, params)).content
-        return content
-
-    async def write(self, name: str, content: str) -> None:
-        params = schema.WriteTextFileRequest("s1", self.path(name), content)
-        await self.files.write(self.session, params, lambda _: None)
-
-    async def reason(self, act: Callable[..., Any], *args: Any) -> tuple[int, str]:
-        with pytest.raises(RequestError) as caught:
-            await act(*args)
-        assert caught.value.data["path"] == self.path(args[0])
-        assert caught.value.message.isprintable()
-        return caught.value.code, caught.value.data["reason"]
+from acp_nvim.workspace.paths import place
+from acp_nvim.workspace.ports import Written
+from tests.support.agent_files import AgentFiles, Session
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Served:
+def served(tmp_path: Path) -> AgentFiles:
     root = tmp_path / "work"
     root.mkdir()
-    return Served(root.resolve())
+    return AgentFiles(root.resolve())
 
 
 @pytest.mark.parametrize(
@@ -140,7 +43,7 @@ def served(tmp_path: Path) -> Served:
 )
 @pytest.mark.parametrize("is_open", [True, False])
 async def test_lines_are_counted_from_one(
-    served: Served, line: int | None, limit: int | None, expected: str, is_open: bool
+    served: AgentFiles, line: int | None, limit: int | None, expected: str, is_open: bool
 ) -> None:
     (served.root / "f").write_text("a\nb\nc\n")
     if is_open:
@@ -149,14 +52,14 @@ async def test_lines_are_counted_from_one(
     assert served.located == [(served.path("f"), line)]
 
 
-async def test_only_the_last_line_lacks_the_newline(served: Served) -> None:
+async def test_only_the_last_line_lacks_the_newline(served: AgentFiles) -> None:
     (served.root / "f").write_text("a\nb")
     assert await served.read("f") == "a\nb"
     assert await served.read("f", 2) == "b"
     assert await served.read("f", 1, 1) == "a\n"
 
 
-async def test_refusals_of_reads(served: Served) -> None:
+async def test_refusals_of_reads(served: AgentFiles) -> None:
     root = served.root
     (root / "d").mkdir()
     (root / "bin").write_bytes(b"a\0b")
@@ -181,7 +84,7 @@ async def test_refusals_of_reads(served: Served) -> None:
     assert caught.value.data == {"path": "relative/path", "reason": "relative"}
 
 
-async def test_refusals_of_writes(served: Served) -> None:
+async def test_refusals_of_writes(served: AgentFiles) -> None:
     root = served.root
     (root / "d").mkdir()
     (root / "bin").write_bytes(b"a\0b")
@@ -200,7 +103,9 @@ async def test_refusals_of_writes(served: Served) -> None:
 
 @pytest.mark.parametrize("policy", ["ask", "deny", "allow"])
 @pytest.mark.parametrize("answer", [True, False])
-async def test_the_policy_for_what_is_outside(served: Served, policy: Any, answer: bool) -> None:
+async def test_the_policy_for_what_is_outside(
+    served: AgentFiles, policy: Any, answer: bool
+) -> None:
     outside = served.root.parent / "outside"
     outside.write_text("x\n")
     (served.root / "link").symlink_to(outside)
@@ -219,7 +124,7 @@ async def test_the_policy_for_what_is_outside(served: Served, policy: Any, answe
     assert outside.read_text() == "x\n"
 
 
-async def test_secret_files_always_ask(served: Served) -> None:
+async def test_secret_files_always_ask(served: AgentFiles) -> None:
     served.options.outside = "allow"
     served.options.secret = ["**/.env"]
     (served.root / ".env").write_text("x\n")
@@ -230,13 +135,13 @@ async def test_secret_files_always_ask(served: Served) -> None:
     assert [reason for *_, reason in served.asked] == ["secret"] * 3
 
 
-async def test_a_guarded_path_does_not_tell_whether_it_exists(served: Served) -> None:
+async def test_a_guarded_path_does_not_tell_whether_it_exists(served: AgentFiles) -> None:
     served.options.outside = "deny"
     for name in ("/etc/passwd", "/etc/nothing", "/etc"):
         assert await served.reason(served.read, name) == (-32602, "outside")
 
 
-async def test_the_base_is_what_this_session_last_read(served: Served) -> None:
+async def test_the_base_is_what_this_session_last_read(served: AgentFiles) -> None:
     path = served.path("f")
     served.buffers.open(path, "a\nb\nc\nd\ne\n")
     assert await served.read("f", 2, 1) == "b\n"
@@ -255,7 +160,7 @@ async def test_the_base_is_what_this_session_last_read(served: Served) -> None:
     assert str(served.buffers.texts[path]) == "x\n"
 
 
-async def test_a_write_to_a_text_that_nobody_has_any_more_is_refused(served: Served) -> None:
+async def test_a_write_to_a_text_that_nobody_has_any_more_is_refused(served: AgentFiles) -> None:
     path = served.path("f")
     served.files = served.serve(AgentBases(max_bytes=1))
     served.buffers.open(path, "a\nb\n")
@@ -269,7 +174,7 @@ async def test_a_write_to_a_text_that_nobody_has_any_more_is_refused(served: Ser
     assert str(served.buffers.texts[path]) == "user\nB\nc\n"
 
 
-async def test_a_write_that_changes_nothing_is_told_to_nobody(served: Served) -> None:
+async def test_a_write_that_changes_nothing_is_told_to_nobody(served: AgentFiles) -> None:
     (served.root / "f").write_bytes(b"a\r\nb")
     await served.write("f", "a\nb")
     served.buffers.open(served.path("g"), "a\n")
@@ -279,7 +184,7 @@ async def test_a_write_that_changes_nothing_is_told_to_nobody(served: Served) ->
     assert list(served.buffers.texts) == [served.path("g")]
 
 
-async def test_reads_see_a_write_whole_or_not_at_all(served: Served) -> None:
+async def test_reads_see_a_write_whole_or_not_at_all(served: AgentFiles) -> None:
     path = served.path("f")
     old = "".join(f"{n}\n" for n in range(100))
     new = old.replace("10\n", "ten\n").replace("90\n", "ninety\n")
@@ -298,7 +203,7 @@ async def test_reads_see_a_write_whole_or_not_at_all(served: Served) -> None:
     assert not served.files.tracked.is_busy(path)
 
 
-async def test_writes_of_one_file_follow_each_other(served: Served) -> None:
+async def test_writes_of_one_file_follow_each_other(served: AgentFiles) -> None:
     path = served.path("f")
     (served.root / "link").symlink_to(served.root / "f")
     served.buffers.open(path, "a\nb\nc\nd\ne\n")
@@ -312,7 +217,7 @@ async def test_writes_of_one_file_follow_each_other(served: Served) -> None:
 
 
 async def test_the_write_that_came_last_stands_whatever_is_looked_at_before(
-    served: Served,
+    served: AgentFiles,
 ) -> None:
     served.buffers.open(str(served.path("a.txt")), "one\n")
     looked = anyio.Event()
@@ -340,7 +245,7 @@ async def test_the_write_that_came_last_stands_whatever_is_looked_at_before(
     assert found == ["four\n"]
 
 
-async def test_a_write_starts_anew_when_the_buffer_moved(served: Served) -> None:
+async def test_a_write_starts_anew_when_the_buffer_moved(served: AgentFiles) -> None:
     path = served.path("f")
     served.buffers.open(path, "a\nb\nc\n")
     await served.read("f")
@@ -350,7 +255,7 @@ async def test_a_write_starts_anew_when_the_buffer_moved(served: Served) -> None
 
 
 async def test_a_buffer_that_never_rests_is_an_answer_too(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    served: AgentFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("acp_nvim.workspace.agent_write.PATIENCE_S", 0.1)
     path = served.path("f")
@@ -360,14 +265,14 @@ async def test_a_buffer_that_never_rests_is_an_answer_too(
 
 
 @pytest.mark.parametrize("reason", ["readonly", "conflict", "failed"])
-async def test_what_the_editor_refuses_is_refused(served: Served, reason: Any) -> None:
+async def test_what_the_editor_refuses_is_refused(served: AgentFiles, reason: Any) -> None:
     served.buffers.open(served.path("f"), "a\n")
     served.buffers.outcomes = [Written(reason, "so it\nis")]
     assert await served.reason(served.write, "f", "b\n") == (-32603, reason)
     assert not served.written
 
 
-async def test_a_stale_buffer_is_read_from_its_file(served: Served) -> None:
+async def test_a_stale_buffer_is_read_from_its_file(served: AgentFiles) -> None:
     path = served.path("f")
     (served.root / "f").write_text("from disk\n")
     served.buffers.open(path, "old\n")
@@ -378,7 +283,7 @@ async def test_a_stale_buffer_is_read_from_its_file(served: Served) -> None:
     assert served.buffers.changes[0].synced
 
 
-async def test_the_first_changed_line_is_the_location(served: Served) -> None:
+async def test_the_first_changed_line_is_the_location(served: AgentFiles) -> None:
     served.buffers.open(served.path("f"), "a\nb\nc\n")
     await served.write("f", "a\nb\nC\n")
     await served.write("new", "x\n")
@@ -394,7 +299,7 @@ def test_a_root_may_be_a_link(tmp_path: Path) -> None:
 
 
 async def test_the_answer_to_a_write_waits_for_no_review(tmp_path: Path) -> None:
-    served = Served(tmp_path)
+    served = AgentFiles(tmp_path)
     path = served.path("a.txt")
     served.buffers.open(path, "one\n")
     texts: list[str] = []

@@ -19,7 +19,7 @@ from acp_nvim.workspace.disk_changes import DiskChanges
 from acp_nvim.workspace.early_look import EarlyLooks
 from acp_nvim.workspace.turns import Turns
 from tests.support.editor import Editor
-from tests.support.silence import answer, silent
+from tests.support.stalled_agent import let_answer, stalled_agent
 
 TOLD = """
 _G.told = {}
@@ -121,13 +121,13 @@ async def test_a_neovim_that_does_not_answer_is_asked_again(
 def test_what_changes_while_a_session_takes_long_to_open_is_no_agents(editor: Editor) -> None:
     editor.write("mine.txt", "one\n")
     editor.write("its.txt", "one\n")
-    traffic = silent(editor, "session/new", "script")
+    traffic = stalled_agent(editor, "session/new", "script")
     editor.lua(TOLD)
     editor.lua("require('acp').prompt('edits_disk its.txt \"two\\\\n\"')")
     traffic.wait("session/new")
     editor.wait("return vim.deep_equal(_G.told, { 1, 0 })")
     editor.write("mine.txt", "two\n")
-    answer(editor, "session/new")
+    let_answer(editor, "session/new")
     editor.wait_event("AcpTurnEnd")
     editor.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
     assert [edit["path"] for edit in editor.session(1)["edits"]] == [str(editor.work / "its.txt")]

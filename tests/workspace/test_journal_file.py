@@ -23,7 +23,7 @@ from acp_nvim.workspace.journal import Contents, Journal
 from acp_nvim.workspace.journal_file import JournalFile
 from acp_nvim.workspace.snapshots import serialize as checkpoints
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Target
-from tests.support.ledgers import text
+from tests.support.ledger_shorthand import text
 
 
 class World:

@@ -12,8 +12,8 @@ import pytest
 from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.snapshots.rights import Unusual, usual
 from tests.support.editor import Editor
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
+from tests.support.waiting import until
 
 MODES = {"private": 0o600, "tool": 0o750, "shared": 0o666, "plain": 0o644}
 OWNER = 4321
@@ -50,7 +50,7 @@ def test_a_rejected_deletion_and_a_restored_file_have_their_rights_again(project
     until(lambda: not any(path.exists() for path in paths))
     project.cmd("Acp restore 2")
     until(lambda: all(path.exists() and path.read_text() for path in paths))
-    project.wait("vim.fn.execute('messages'):find('restored to before prompt 2: 4 files')")
+    project.wait_message("restored to before prompt 2: 4 files")
     assert {path: rights(path) for path in paths} == before
 
 

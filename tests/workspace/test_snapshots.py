@@ -15,27 +15,11 @@ from acp_nvim.workspace.snapshots import copy_store, store
 from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
-from acp_nvim.workspace.snapshots.store import Scan, StoreError
+from acp_nvim.workspace.snapshots.store import StoreError
+from tests.support.git import git, repository
+from tests.support.scan_changes import told
 
 Start = Callable[[], GitStore | CopyStore]
-
-
-def git(work: Path, *args: str) -> str:
-    """Run git as a user does, with a name."""
-    who = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    done = subprocess.run(
-        ["git", *who, *args], cwd=work, env=env, capture_output=True, text=True, check=True
-    )
-    return done.stdout
-
-
-def repository(work: Path) -> None:
-    """A first commit of what is there."""
-    git(work, "init", "-q", "-b", "main")
-    git(work, "add", "-A")
-    git(work, "commit", "-q", "-m", "first")
 
 
 @pytest.fixture
@@ -59,15 +43,6 @@ def kept(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> GitStore
         found = CopyStore(str(work), tmp_path / "home")
     found.scan()
     return found
-
-
-def told(scan: Scan, work: Path) -> dict[str, str]:
-    """`M`, `A` or `D` of each change, by path relative to the directory."""
-    letters = {(True, True): "M", (False, True): "A", (True, False): "D"}
-    return {
-        os.path.relpath(c.path, work): letters[c.before is not None, c.after is not None]
-        for c in scan.changes
-    }
 
 
 def test_a_look_tells_what_changed_since_the_one_before(

@@ -11,7 +11,8 @@ import pytest
 from acp_nvim.workspace.snapshots import store
 from acp_nvim.workspace.snapshots.git_store import GitStore
 from acp_nvim.workspace.snapshots.store import Scan
-from tests.workspace.test_snapshots import git, told
+from tests.support.git import git
+from tests.support.scan_changes import told
 
 MIXED = b"one\r\ntwo\nthree\r\n"
 UTF16 = "ünï\n".encode("utf-16-le")

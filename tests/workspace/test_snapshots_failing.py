@@ -13,7 +13,8 @@ from acp_nvim.workspace import private_files
 from acp_nvim.workspace.snapshots import private_git
 from acp_nvim.workspace.snapshots.git_store import GitStore
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
-from tests.workspace.test_snapshots import repository, told
+from tests.support.git import repository
+from tests.support.scan_changes import told
 
 Run = Callable[..., bytes]
 

@@ -8,7 +8,7 @@ import pytest
 
 from acp_nvim.workspace.snapshots import snapshots as limits
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
-from tests.workspace.test_snapshots import git, repository
+from tests.support.git import git, repository
 
 NAMED = [False, True]
 

@@ -11,7 +11,7 @@ import pytest
 from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
 from acp_nvim.workspace.snapshots.store import StoreError
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
 
 Open = Callable[[], GitStore | CopyStore]
 

@@ -13,7 +13,7 @@ import pytest
 from acp_nvim.workspace.snapshots import store
 from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
 
 Kept = GitStore | CopyStore
 

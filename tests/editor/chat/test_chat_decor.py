@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.render.test_document import HISTORIES, Act, Chat
+from tests.support.chat_histories import HISTORIES, Act, Chat
 from tests.support.editor import Editor
-from tests.support.front import HOST, Start, session
+from tests.support.front_without_host import HOST, Start, session
 
 APPLY = "return require('acp.frame').apply(...).errors"
 SHOWN = """

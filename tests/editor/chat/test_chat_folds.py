@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 CALL = {
     "sessionUpdate": "tool_call",
@@ -62,7 +62,7 @@ def test_a_fold_holds_what_comes_into_its_tool_call_later(
     assert (start, end) == (head, head + then + 2), editor.chat()
 
 
-def test_a_reader_in_the_chat_stays_where_he_reads(editor: Editor) -> None:
+def test_a_reader_in_the_chat_stays_where_they_read(editor: Editor) -> None:
     editor.agent("script")
     gate = editor.work / "go on"
     below = "chunks 600"

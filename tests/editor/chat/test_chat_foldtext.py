@@ -101,7 +101,7 @@ def test_a_fold_is_cut_to_the_window_that_shows_it(editor: Editor) -> None:
     editor.wait_screen(" ✓ execute · one t…")
 
 
-def test_a_small_fold_closes_whatever_the_user_has_set_for_his_own(
+def test_a_small_fold_closes_whatever_the_user_has_set_for_their_own(
     edit: Callable[..., Editor],
 ) -> None:
     editor = edit(init="vim.o.foldminlines = 9 vim.o.foldtext = 'getline(1)' vim.o.wrap = false")

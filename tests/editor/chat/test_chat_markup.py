@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from tests.support.editor import ROOT, Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 
 def test_marks_of_emphasis_are_not_shown_but_in_the_cursors_line(editor: Editor) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from acp_nvim.editor.live_terminals import MOST
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -273,7 +273,7 @@ def test_ctrl_c_in_the_buffer_ends_what_runs(editor: Editor) -> None:
     assert ended(editor)["signal"] == "SIGTERM"
     editor.wait(HAS, name, "[SIGTERM]")
     editor.keys("<C-c>")
-    editor.wait("vim.fn.execute('messages'):find('nothing runs', 1, true)")
+    editor.wait_message("nothing runs")
 
 
 def test_the_picker_lists_all_and_opens_the_one_that_is_chosen(editor: Editor) -> None:
@@ -316,7 +316,7 @@ def test_without_terminals_the_command_says_so(editor: Editor) -> None:
     assert editor.cmd("Acp terminals") == "acp: no terminals"
     editor.turn("title T")
     editor.cmd("Acp terminals")
-    editor.wait("vim.fn.execute('messages'):find('no terminals', 1, true)")
+    editor.wait_message("no terminals")
 
 
 def test_enter_on_its_line_opens_it_also_when_it_is_unknown(editor: Editor) -> None:
@@ -329,7 +329,7 @@ def test_enter_on_its_line_opens_it_also_when_it_is_unknown(editor: Editor) -> N
     """
     assert editor.lua(go, "no-such-terminal") > 0
     editor.keys("<CR>")
-    editor.wait("vim.fn.execute('messages'):find('no-such-terminal', 1, true)")
+    editor.wait_message("no-such-terminal")
     assert editor.lua(go, r"\$ echo hi") > 0
     editor.keys("<CR>")
     editor.wait("vim.api.nvim_buf_get_name(0) == ...", f"acp://terminal/1/{id}")

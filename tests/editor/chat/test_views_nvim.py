@@ -17,7 +17,7 @@ def test_a_file_that_cannot_be_written_is_told_and_ends_nothing(
     editor.agent("say", "hello")
     editor.turn("hi")
     editor.cmd(f"Acp {command} {editor.work}/none/such/file")
-    editor.wait("vim.fn.execute('messages'):find('acp: cannot write', 1, true)")
+    editor.wait_message("acp: cannot write")
     assert editor.state()["host"] == "running"
     editor.turn("once more")
 
@@ -92,7 +92,7 @@ def test_an_empty_queue_is_told(editor: Editor) -> None:
     for action in ("run", "clear"):
         editor.cmd("messages clear")
         editor.cmd(f"Acp queue {action}")
-        editor.wait("vim.fn.execute('messages'):find('the queue is empty', 1, true)")
+        editor.wait_message("the queue is empty")
 
 
 def test_a_tool_call_may_show_no_line_of_its_output(editor: Editor) -> None:
@@ -104,14 +104,6 @@ def test_a_tool_call_may_show_no_line_of_its_output(editor: Editor) -> None:
     chat = editor.chat()
     assert "  … +2 lines" in chat
     assert not {"  one", "  two", "  on"} & set(chat)
-
-
-def test_a_log_that_keeps_nothing_says_so(editor: Editor) -> None:
-    editor.setup({"log": {"level": "off"}})
-    editor.agent("echo")
-    editor.turn("hi")
-    editor.cmd("Acp log")
-    editor.wait("vim.fn.execute('messages'):find('log.level is off', 1, true)")
 
 
 @pytest.mark.parametrize("started", [False, True])
@@ -135,7 +127,7 @@ def test_an_exported_tool_call_is_a_heading_and_a_fence(editor: Editor) -> None:
     update = {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", "content": content}
     editor.turn("say # Head\nupdate " + json.dumps({**update, "status": "completed"}))
     editor.cmd("Acp export out.md")
-    editor.wait("vim.fn.execute('messages'):find('the chat is in', 1, true)")
+    editor.wait_message("the chat is in")
     text = (editor.work / "out.md").read_text()
     assert "\n# Head\n" in text
     assert "\n### ✓ other · T · completed\n\n````\none\n```\ntwo\n````\n" in text
@@ -157,26 +149,6 @@ def test_a_chat_is_opened_at_its_end_and_follows(editor: Editor) -> None:
     editor.cmd("Acp chat")
     editor.wait(at_end)
     assert "three" in "\n".join(editor.screen())
-
-
-@pytest.mark.parametrize("redact", [False, True])
-def test_the_log_shows_what_its_level_says(editor: Editor, redact: bool) -> None:
-    long = "x" * 1000
-    editor.setup({"log": {"redact": redact}})
-    editor.agent("say", long)
-    editor.turn("hi")
-    for level, prompts, whole in (("info", True, False), ("debug", True, True)):
-        editor.setup({"log": {"level": level}})
-        editor.cmd("Acp log")
-        shown = (
-            "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://log/say'), 0, -1, false))"
-        )
-        text = editor.wait(f"vim.fn.bufexists('acp://log/say') == 1 and {shown}")
-        assert ("session/prompt" in text) is prompts
-        editor.wait(f"({shown}:find(..., 1, true) ~= nil) == {str(whole).lower()}", long)
-    editor.setup({"log": {"level": "error"}})
-    editor.cmd("Acp log")
-    editor.wait("vim.fn.execute('messages'):find('log.level is error', 1, true)")
 
 
 def test_keys_of_the_chat_go_from_turn_to_turn(editor: Editor) -> None:

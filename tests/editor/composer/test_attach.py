@@ -221,7 +221,7 @@ def test_the_image_of_the_clipboard(edit: Any, tmp_path: Path) -> None:
     assert (block["type"], block["data"]) == ("image", IMAGE)
     image.write_bytes(b"")
     editor.cmd("Acp attach -")
-    editor.wait("vim.fn.execute('messages'):find('no image in the clipboard')")
+    editor.wait_message("no image in the clipboard")
 
 
 def test_blocks_from_lua_are_checked_and_fitted(editor: Editor) -> None:
@@ -239,9 +239,9 @@ def test_blocks_from_lua_are_checked_and_fitted(editor: Editor) -> None:
     assert [b["type"] for b in blocks(agent)] == ["text", "resource_link", "text"]
     assert any("image (image/png) was left out" in line for line in editor.chat())
     editor.lua("require('acp').prompt({{ type = 'movie', data = 'x' }})")
-    editor.wait("vim.fn.execute('messages'):find('block 1 is no content block')")
+    editor.wait_message("block 1 is no content block")
     editor.lua("require('acp').prompt({{ type = 'image' }})")
-    editor.wait("vim.fn.execute('messages'):find('data')")
+    editor.wait_message("data")
     assert len(agent.prompts()) == 1
 
 

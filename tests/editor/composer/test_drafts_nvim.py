@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.drafts import Desk, composer, run, said, write
+from tests.editor.composer.drafts_on_disk import SharedWorkspace, composer, run, write
 from tests.support.editor import Editor
-from tests.support.front import float_lines
-from tests.support.outliving import kill as kill_host
-from tests.support.silence import silent
-from tests.support.until import until
+from tests.support.front_without_host import float_lines
+from tests.support.killed_host import kill_host
+from tests.support.stalled_agent import stalled_agent
+from tests.support.waiting import until
 
 
 @pytest.fixture
-def desk(edit: Callable[..., Editor], tmp_path: Path) -> Desk:
-    return Desk(edit, tmp_path)
+def shared(edit: Callable[..., Editor], tmp_path: Path) -> SharedWorkspace:
+    return SharedWorkspace(edit, tmp_path)
 
 
 # -- drafts
@@ -35,59 +35,61 @@ def end(editor: Editor, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["kill", "quit"])
-def test_a_draft_comes_back(desk: Desk, how: str) -> None:
-    first = desk.start()
+def test_a_draft_comes_back(shared: SharedWorkspace, how: str) -> None:
+    first = shared.start()
     write(first, "hello there<CR>and more")
-    desk.wait("hello there\nand more")
-    assert [stat.S_IMODE(path.stat().st_mode) for path in desk.files()] == [0o600]
-    assert stat.S_IMODE(desk.directory.stat().st_mode) == 0o700
+    shared.wait("hello there\nand more")
+    assert [stat.S_IMODE(path.stat().st_mode) for path in shared.files()] == [0o600]
+    assert stat.S_IMODE(shared.directory.stat().st_mode) == 0o700
     end(first, how)
-    second = desk.start()
+    second = shared.start()
     assert composer(second) == ["hello there", "and more"]
     assert second.lua("return vim.fn.line('.')") == 2
-    desk.wait("hello there\nand more")
-    assert len(desk.files()) == 1
+    shared.wait("hello there\nand more")
+    assert len(shared.files()) == 1
     second.keys("ggdG")
-    until(lambda: desk.files() == [])
+    until(lambda: shared.files() == [])
     second.quit()
-    assert not desk.directory.exists()
+    assert not shared.directory.exists()
 
 
-def test_orderly_ends_keep_what_has_not_been_written_yet(desk: Desk) -> None:
-    first = desk.start()
+def test_orderly_ends_keep_what_has_not_been_written_yet(shared: SharedWorkspace) -> None:
+    first = shared.start()
     write(first, "in a hurry")
     first.quit()
-    assert desk.drafts() == ["in a hurry"]
+    assert shared.drafts() == ["in a hurry"]
 
 
-def test_a_line_says_that_it_is_back(desk: Desk) -> None:
-    first = desk.start()
+def test_a_line_says_that_it_is_back(shared: SharedWorkspace) -> None:
+    first = shared.start()
     write(first, "hello")
-    desk.wait("hello")
+    shared.wait("hello")
     first.kill()
-    second = desk.start()
+    second = shared.start()
     assert second.cmd("AcpPrompt") == "acp: your draft is back in the composer"
     assert second.cmd("AcpPrompt") == ""
 
 
 @pytest.mark.parametrize("command", ["Acp chat", "AcpPrompt say hi", "Acp queue"])
-def test_other_commands_bring_it_back_as_well(desk: Desk, command: str) -> None:
-    first = desk.start()
+def test_other_commands_bring_it_back_as_well(shared: SharedWorkspace, command: str) -> None:
+    first = shared.start()
     write(first, "hello")
-    desk.wait("hello")
+    shared.wait("hello")
     first.kill()
-    second = desk.start()
+    second = shared.start()
     run(second, command)
-    said(second, "your draft is back in the composer")
+    second.wait_message("your draft is back in the composer")
     assert second.lines("acp://composer/1") == ["hello"]
 
 
-def test_nothing_is_read_at_start_and_no_timer_runs_when_nothing_changes(desk: Desk) -> None:
-    editor = desk.start()
+def test_nothing_is_read_at_start_and_no_timer_runs_when_nothing_changes(
+    shared: SharedWorkspace,
+) -> None:
+    editor = shared.start()
     assert not editor.lua("return package.loaded['acp.command.drafts'] ~= nil")
-    assert not desk.directory.exists()
+    assert not shared.directory.exists()
     write(editor, "hello")
-    desk.wait("hello")
+    shared.wait("hello")
     timers = """
       local count = 0
       vim.uv.walk(function(handle)
@@ -99,19 +101,21 @@ def test_nothing_is_read_at_start_and_no_timer_runs_when_nothing_changes(desk: D
     editor.wait(timers.replace("return count", "return count == 0"))
 
 
-def test_attached_files_and_lines_come_back_and_go_along(desk: Desk) -> None:
-    first = desk.start()
+def test_attached_files_and_lines_come_back_and_go_along(shared: SharedWorkspace) -> None:
+    first = shared.start()
     path = first.write("a.txt", "one\ntwo\nthree\n")
     other = first.write("b.txt", "other\n")
     first.open(path)
     first.cmd(f"Acp attach {other}")
     first.cmd("2,3AcpPrompt")
     first.keys("isay ok<Esc>")
-    desk.wait("say ok")
-    until(lambda: desk.kept()[0]["drafts"][0]["ranges"] and desk.kept()[0]["drafts"][0]["paths"])
+    shared.wait("say ok")
+    until(
+        lambda: shared.kept()[0]["drafts"][0]["ranges"] and shared.kept()[0]["drafts"][0]["paths"]
+    )
     first.kill()
     path.write_text("changed\n")
-    second = desk.start()
+    second = shared.start()
     assert composer(second) == ["say ok"]
     second.wait_screen("+ a.txt:2-3")
     second.wait_screen("+ b.txt")
@@ -119,76 +123,80 @@ def test_attached_files_and_lines_come_back_and_go_along(desk: Desk) -> None:
     second.wait_event("AcpTurnEnd")
     sent = second.traffic[0].received("session/prompt")[0]["params"]["prompt"]
     assert [block["resource"]["text"] for block in sent[1:]] == ["two\nthree", "other\n"]
-    desk.wait()
+    shared.wait()
 
 
-def test_a_text_that_is_there_is_never_overwritten(desk: Desk) -> None:
-    first = desk.start()
+def test_a_text_that_is_there_is_never_overwritten(shared: SharedWorkspace) -> None:
+    first = shared.start()
     write(first, "the draft")
-    desk.wait("the draft")
+    shared.wait("the draft")
     first.kill()
-    second = desk.start()
+    second = shared.start()
     second.lua("local c = require('acp.ui.composer') c.give_back(1, 'already here')")
     run(second, "AcpPrompt")
     assert second.lines("acp://composer/1") == ["already here"]
-    said(second, "an earlier draft is among the composer's earlier prompts")
+    second.wait_message("an earlier draft is among the composer's earlier prompts")
     second.keys("<C-p>")
     assert second.lines("acp://composer/1") == ["the draft"]
     second.keys("<C-n>")
     assert second.lines("acp://composer/1") == ["already here"]
-    desk.wait("already here")
+    shared.wait("already here")
     second.kill()
-    third = desk.start()
+    third = shared.start()
     assert composer(third) == ["already here"]
     third.keys("<C-p>")
     assert third.lines("acp://composer/1") == ["the draft"], "it outlives a second kill"
 
 
-def test_a_draft_of_another_directory_stays_there(desk: Desk, tmp_path: Path) -> None:
-    first = desk.start()
+def test_a_draft_of_another_directory_stays_there(shared: SharedWorkspace, tmp_path: Path) -> None:
+    first = shared.start()
     write(first, "hello")
-    desk.wait("hello")
+    shared.wait("hello")
     first.kill()
-    elsewhere = desk.start(work=tmp_path / "elsewhere")
+    elsewhere = shared.start(work=tmp_path / "elsewhere")
     assert composer(elsewhere) == [""]
-    assert desk.drafts() == ["hello"]
-    elsewhere.cmd(f"cd {desk.work}")
+    assert shared.drafts() == ["hello"]
+    elsewhere.cmd(f"cd {shared.work}")
     assert composer(elsewhere) == ["hello"]
 
 
-def test_of_several_drafts_that_of_the_current_session_is_offered_first(desk: Desk) -> None:
-    first = desk.start()
+def test_of_several_drafts_that_of_the_current_session_is_offered_first(
+    shared: SharedWorkspace,
+) -> None:
+    first = shared.start()
     first.turn("say hi")
     write(first, "to one")
     first.cmd("Acp new")
     first.wait("require('acp').state().current == 2")
     write(first, "to two")
-    until(lambda: sorted(desk.drafts()) == ["to one", "to two"])
-    until(lambda: desk.kept()[0]["current"] == 2)
+    until(lambda: sorted(shared.drafts()) == ["to one", "to two"])
+    until(lambda: shared.kept()[0]["current"] == 2)
     first.kill()
-    second = desk.start()
+    second = shared.start()
     assert composer(second) == ["to two"]
     second.keys("<C-p>")
     assert second.lines("acp://composer/1") == ["to one"]
 
 
 @pytest.mark.parametrize("running", [False, True])
-def test_comments_come_back_and_go_with_the_next_prompt(desk: Desk, running: bool) -> None:
-    first = desk.start()
+def test_comments_come_back_and_go_with_the_next_prompt(
+    shared: SharedWorkspace, running: bool
+) -> None:
+    first = shared.start()
     path = first.write("a.txt", "one\ntwo\n")
     first.open(path)
     first.cmd("2")
     first.cmd("Acp comment why two?")
-    until(lambda: [r.get("lines") for k in desk.kept() for r in k["remarks"]] == [["two"]])
+    until(lambda: [r.get("lines") for k in shared.kept() for r in k["remarks"]] == [["two"]])
     first.kill()
     path.write_text("changed\n")
-    second = desk.start(agent="hello")
+    second = shared.start(agent="hello")
     if running:
-        second.cmd(f"cd {desk.work.parent}")
+        second.cmd(f"cd {shared.work.parent}")
         second.turn("say warm")
-        second.cmd(f"cd {desk.work}")
+        second.cmd(f"cd {shared.work}")
     run(second, "AcpPrompt")
-    said(second, "1 comment goes with the next prompt")
+    second.wait_message("1 comment goes with the next prompt")
     second.cmd("wincmd p")
     second.open(path)
     second.wait_screen("» why two?")
@@ -196,79 +204,81 @@ def test_comments_come_back_and_go_with_the_next_prompt(desk: Desk, running: boo
     sent = second.traffic[0].received("session/prompt")[-1]["params"]["prompt"]
     assert sent[0]["text"] == "say ok\n\nRemarks on your edits:\n- a.txt:2: why two?"
     assert sent[1]["resource"]["text"] == "two"
-    until(lambda: desk.kept() == [])
+    until(lambda: shared.kept() == [])
     second.kill()
-    third = desk.start()
+    third = shared.start()
     assert third.cmd("AcpPrompt") == ""
 
 
 # -- two Neovims
 
 
-def test_a_draft_of_a_neovim_that_lives_is_never_taken(desk: Desk) -> None:
-    first, second = desk.start(), desk.start()
+def test_a_draft_of_a_neovim_that_lives_is_never_taken(shared: SharedWorkspace) -> None:
+    first, second = shared.start(), shared.start()
     write(first, "mine")
-    desk.wait("mine")
+    shared.wait("mine")
     assert composer(second) == [""]
     write(second, "yours")
-    until(lambda: sorted(desk.drafts()) == ["mine", "yours"])
-    assert len(desk.files()) == 2
+    until(lambda: sorted(shared.drafts()) == ["mine", "yours"])
+    assert len(shared.files()) == 2
     first.kill()
-    third = desk.start()
+    third = shared.start()
     assert composer(third) == ["mine"]
     assert second.lines("acp://composer/1") == ["yours"]
 
 
-def test_of_two_that_start_one_takes_it(desk: Desk) -> None:
-    first = desk.start()
+def test_of_two_that_start_one_takes_it(shared: SharedWorkspace) -> None:
+    first = shared.start()
     write(first, "hello")
-    desk.wait("hello")
+    shared.wait("hello")
     first.kill()
-    others = [desk.start(), desk.start()]
+    others = [shared.start(), shared.start()]
     opening = [other.rpc.send("nvim_command", "AcpPrompt") for other in others]
     for other, request in zip(others, opening, strict=True):
         other.rpc.answer(request, 10)
     found = [other.lines("acp://composer/1") for other in others]
     assert sorted(found) == [[""], ["hello"]]
-    desk.wait("hello")
+    shared.wait("hello")
 
 
-def test_a_number_that_another_process_has_by_now_is_no_neovim_that_lives(desk: Desk) -> None:
-    first = desk.start()
+def test_a_number_that_another_process_has_by_now_is_no_neovim_that_lives(
+    shared: SharedWorkspace,
+) -> None:
+    first = shared.start()
     write(first, "hello")
-    desk.wait("hello")
+    shared.wait("hello")
     first.kill()
-    (path,) = desk.files()
+    (path,) = shared.files()
     workspace, _, start, machine, _ = path.name.split(".")
     path.rename(path.with_name(f"{workspace}.{os.getpid()}.{start}.{machine}.json"))
-    assert composer(desk.start()) == ["hello"]
+    assert composer(shared.start()) == ["hello"]
 
 
 # -- prompts that wait
 
 
-def busy(desk: Desk) -> Editor:
+def busy(shared: SharedWorkspace) -> Editor:
     """A Neovim in a turn, with two prompts that wait and a draft."""
-    first = desk.start()
+    first = shared.start()
     first.prompt("wait_for_cancel")
     first.wait("(require('acp').state().sessions[1] or {}).status == 'running'")
     first.prompt("say one")
     first.prompt("say two")
     write(first, "a draft")
-    desk.wait("a draft", queue=["say one", "say two"])
+    shared.wait("a draft", queue=["say one", "say two"])
     return first
 
 
 @pytest.mark.parametrize("how", ["kill", "quit"])
-def test_prompts_that_waited_come_back_and_wait(desk: Desk, how: str) -> None:
-    end(busy(desk), how)
-    second = desk.start()
+def test_prompts_that_waited_come_back_and_wait(shared: SharedWorkspace, how: str) -> None:
+    end(busy(shared), how)
+    second = shared.start()
     told = second.cmd("AcpPrompt")
     assert told == (
         "acp: your draft is back in the composer; 2 prompts waited when Neovim ended: :Acp queue"
     )
     assert second.lines("acp://composer/1") == ["a draft"]
-    desk.wait("a draft", queue=["say one", "say two"])
+    shared.wait("a draft", queue=["say one", "say two"])
     second.cmd("Acp queue")
     shown = second.lines("acp://queue/1")
     assert [shown[0], shown[2]] == ["say one", "say two"]
@@ -276,142 +286,142 @@ def test_prompts_that_waited_come_back_and_wait(desk: Desk, how: str) -> None:
     second.cmd("Acp queue run")
     second.wait_event("AcpTurnEnd", 2)
     assert second.traffic[0].prompts() == ["say one", "say two"]
-    desk.wait("a draft")
+    shared.wait("a draft")
 
 
-def test_they_can_be_edited_before_there_is_a_session(desk: Desk) -> None:
-    busy(desk).kill()
-    second = desk.start()
+def test_they_can_be_edited_before_there_is_a_session(shared: SharedWorkspace) -> None:
+    busy(shared).kill()
+    second = shared.start()
     second.cmd("Acp queue")
     second.wait("vim.bo.filetype == 'acpqueue'")
     second.keys("ggA, changed<Esc>")
     second.cmd("write")
-    desk.wait("a draft", queue=["say one, changed", "say two"])
+    shared.wait("a draft", queue=["say one, changed", "say two"])
     second.kill()
-    third = desk.start()
+    third = shared.start()
     third.cmd("Acp queue")
     third.wait("vim.bo.filetype == 'acpqueue'")
     third.keys("ggdd")
     third.cmd("write")
-    desk.wait("a draft", queue=["say two"])
+    shared.wait("a draft", queue=["say two"])
 
 
 @pytest.mark.parametrize("command", ["Acp queue clear", "AcpCancel!"])
-def test_they_can_be_dropped(desk: Desk, command: str) -> None:
-    busy(desk).kill()
-    second = desk.start()
+def test_they_can_be_dropped(shared: SharedWorkspace, command: str) -> None:
+    busy(shared).kill()
+    second = shared.start()
     composer(second)
     assert second.cmd(command) == "acp: the queue is empty now"
-    desk.wait("a draft")
+    shared.wait("a draft")
     assert second.cmd("Acp queue") == "acp: the queue is empty"
     second.kill()
-    third = desk.start()
+    third = shared.start()
     assert third.cmd("AcpPrompt") == "acp: your draft is back in the composer"
 
 
-def test_a_new_prompt_passes_them_and_its_session_has_them(desk: Desk) -> None:
-    busy(desk).kill()
-    second = desk.start()
+def test_a_new_prompt_passes_them_and_its_session_has_them(shared: SharedWorkspace) -> None:
+    busy(shared).kill()
+    second = shared.start()
     second.turn("say new")
     second.wait("#require('acp').state().sessions[1].queue == 2")
     assert second.session(1)["queue"] == ["say one", "say two"]
     assert second.traffic[0].prompts() == ["say new"]
     second.turn("say newer")
     assert second.traffic[0].prompts() == ["say new", "say newer"]
-    desk.wait("a draft", queue=["say one", "say two"])
+    shared.wait("a draft", queue=["say one", "say two"])
     second.cmd("Acp queue run")
     second.wait_event("AcpTurnEnd", 4)
     assert second.traffic[0].prompts()[2:] == ["say one", "say two"]
-    desk.wait("a draft")
+    shared.wait("a draft")
 
 
-def test_they_outlive_one_neovim_after_the_other(desk: Desk) -> None:
-    busy(desk).kill()
+def test_they_outlive_one_neovim_after_the_other(shared: SharedWorkspace) -> None:
+    busy(shared).kill()
     for _ in range(2):
-        editor = desk.start()
+        editor = shared.start()
         assert composer(editor) == ["a draft"]
-        desk.wait("a draft", queue=["say one", "say two"])
-        assert len(desk.files()) == 1
+        shared.wait("a draft", queue=["say one", "say two"])
+        assert len(shared.files()) == 1
         editor.kill()
-    last = desk.start()
+    last = shared.start()
     last.turn("say new")
     last.wait("#require('acp').state().sessions[1].queue == 2")
-    desk.wait("a draft", queue=["say one", "say two"])
+    shared.wait("a draft", queue=["say one", "say two"])
     last.kill()
-    assert composer(desk.start()) == ["a draft"]
-    desk.wait("a draft", queue=["say one", "say two"])
+    assert composer(shared.start()) == ["a draft"]
+    shared.wait("a draft", queue=["say one", "say two"])
 
 
-def test_what_an_edit_of_the_queue_made_comes_back(desk: Desk) -> None:
-    first = busy(desk)
+def test_what_an_edit_of_the_queue_made_comes_back(shared: SharedWorkspace) -> None:
+    first = busy(shared)
     first.cmd("Acp queue")
     first.wait("vim.bo.filetype == 'acpqueue'")
     first.keys("ggA, changed<Esc>")
     first.cmd("write")
-    desk.wait("a draft", queue=["say one, changed", "say two"])
+    shared.wait("a draft", queue=["say one, changed", "say two"])
     first.kill()
-    second = desk.start()
+    second = shared.start()
     composer(second)
-    desk.wait("a draft", queue=["say one, changed", "say two"])
+    shared.wait("a draft", queue=["say one, changed", "say two"])
 
 
-def test_a_prompt_that_waits_for_its_agent_comes_back(desk: Desk) -> None:
-    first = desk.start()
-    traffic = silent(first, "initialize")
+def test_a_prompt_that_waits_for_its_agent_comes_back(shared: SharedWorkspace) -> None:
+    first = shared.start()
+    traffic = stalled_agent(first, "initialize")
     first.prompt("say hi")
-    desk.wait(queue=["say hi"])
+    shared.wait(queue=["say hi"])
     traffic.wait("initialize")
     first.kill()
-    second = desk.start()
+    second = shared.start()
     run(second, "AcpPrompt")
-    said(second, "1 prompt waited when Neovim ended")
-    desk.wait(queue=["say hi"])
+    second.wait_message("1 prompt waited when Neovim ended")
+    shared.wait(queue=["say hi"])
 
 
 # -- sent
 
 
-def test_a_sent_prompt_does_not_come_back(desk: Desk) -> None:
-    first = desk.start()
+def test_a_sent_prompt_does_not_come_back(shared: SharedWorkspace) -> None:
+    first = shared.start()
     write(first, "wait_for_cancel")
-    desk.wait("wait_for_cancel")
+    shared.wait("wait_for_cancel")
     first.keys("<C-s>")
     first.traffic[0].wait("session/prompt")
     first.kill()
-    assert composer(desk.start()) == [""]
+    assert composer(shared.start()) == [""]
 
 
-def test_one_that_comes_back_from_its_agent_is_a_draft_again(desk: Desk) -> None:
-    first = desk.start()
+def test_one_that_comes_back_from_its_agent_is_a_draft_again(shared: SharedWorkspace) -> None:
+    first = shared.start()
     write(first, "exit 3")
-    desk.wait("exit 3")
+    shared.wait("exit 3")
     first.keys("<C-s>")
     first.wait_event("AcpAgentExit")
-    desk.wait("exit 3")
+    shared.wait("exit 3")
     first.kill()
-    assert composer(desk.start()) == ["exit 3"]
+    assert composer(shared.start()) == ["exit 3"]
 
 
-def noted(desk: Desk, editor: Editor) -> Path:
+def noted(shared: SharedWorkspace, editor: Editor) -> Path:
     """What the host of an editor notes as sent, also once the notes are removed."""
     path = Path(editor.lua("return require('acp.base.draft_file').sent_path()"))
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(0o600)
-    kept = desk.work.parent / "noted"
+    kept = shared.work.parent / "noted"
     kept.hardlink_to(path)
     return kept
 
 
-def outcome(desk: Desk, seed: int) -> str:
+def outcome(shared: SharedWorkspace, seed: int) -> str:
     """Write a prompt, send it perhaps, kill Neovim at some moment; where the prompt is then."""
     draw = random.Random(seed)
     text = f"say prompt {seed}"
-    first = desk.start()
-    notes = noted(desk, first)
+    first = shared.start()
+    notes = noted(shared, first)
     if draw.random() < 0.7:
         first.turn("say warm")
     write(first, text)
-    desk.wait(text)
+    shared.wait(text)
     if draw.random() < 0.3:
         first.keys("A more<Esc>")
     if draw.random() < 0.9:
@@ -421,7 +431,7 @@ def outcome(desk: Desk, seed: int) -> str:
         first.rpc.pump(0.001)
     first.kill()
     until(lambda: not first.processes(), 15)
-    second = desk.start()
+    second = shared.start()
     back = "\n".join(composer(second)).startswith(text)
     held = second.lua("return require('acp.ui.composer.held_prompts').texts()")
     waits = any(one.startswith(text) for one in held)
@@ -432,28 +442,30 @@ def outcome(desk: Desk, seed: int) -> str:
     assert (back or waits) is not sent, (seed, notes.read_text(), back, waits)
     assert sent or not reached, seed
     second.quit()
-    for path in desk.directory.glob("*"):
+    for path in shared.directory.glob("*"):
         path.unlink()
     return "sent" if sent else "back"
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_prompt_is_sent_or_comes_back_whenever_neovim_is_killed(desk: Desk, seed: int) -> None:
-    assert outcome(desk, seed) in ("sent", "back")
+def test_a_prompt_is_sent_or_comes_back_whenever_neovim_is_killed(
+    shared: SharedWorkspace, seed: int
+) -> None:
+    assert outcome(shared, seed) in ("sent", "back")
 
 
-def test_typing_goes_on_while_it_is_written(desk: Desk) -> None:
-    first = desk.start()
+def test_typing_goes_on_while_it_is_written(shared: SharedWorkspace) -> None:
+    first = shared.start()
     write(first, "")
     first.keys("i")
     begun = time.monotonic()
     typed = ""
-    while time.monotonic() - begun < 2.6 and not desk.drafts():
+    while time.monotonic() - begun < 2.6 and not shared.drafts():
         first.keys("x")
         typed += "x"
-    assert desk.drafts(), "written though typing never paused"
+    assert shared.drafts(), "written though typing never paused"
     first.kill()
-    (line,) = composer(desk.start())
+    (line,) = composer(shared.start())
     assert typed.startswith(line)
     assert line
 
@@ -461,66 +473,68 @@ def test_typing_goes_on_while_it_is_written(desk: Desk) -> None:
 # -- the host dies
 
 
-def test_the_words_of_a_host_that_was_killed_are_kept_too(desk: Desk) -> None:
-    first = busy(desk)
+def test_the_words_of_a_host_that_was_killed_are_kept_too(shared: SharedWorkspace) -> None:
+    first = busy(shared)
     kill_host(first)
-    desk.wait("wait_for_cancel\nsay one\nsay two\na draft")
+    shared.wait("wait_for_cancel\nsay one\nsay two\na draft")
     first.kill()
-    assert composer(desk.start()) == ["wait_for_cancel", "say one", "say two", "a draft"]
+    assert composer(shared.start()) == ["wait_for_cancel", "say one", "say two", "a draft"]
 
 
 # -- what goes wrong
 
 
-def test_what_a_killed_neovim_left_behind_is_removed(desk: Desk) -> None:
-    first = desk.start()
+def test_what_a_killed_neovim_left_behind_is_removed(shared: SharedWorkspace) -> None:
+    first = shared.start()
     first.turn("say hi")
     write(first, "hello")
-    desk.wait("hello")
+    shared.wait("hello")
     first.kill()
-    (path,) = desk.files()
+    (path,) = shared.files()
     torn = path.with_name(f"{path.name}.new")
     torn.write_text('{"version')
-    (sent,) = desk.directory.glob("*.sent")
-    second = desk.start()
+    (sent,) = shared.directory.glob("*.sent")
+    second = shared.start()
     assert composer(second) == ["hello"]
     assert not torn.exists()
     second.keys("ggdG")
-    until(lambda: desk.files() == [])
+    until(lambda: shared.files() == [])
     second.quit()
-    third = desk.start()
+    third = shared.start()
     composer(third)
     assert not sent.exists()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 1, "drafts": [{"text": 3}]}'])
-def test_a_damaged_file_is_named_once_and_stops_nothing(desk: Desk, content: str) -> None:
-    first = desk.start()
+def test_a_damaged_file_is_named_once_and_stops_nothing(
+    shared: SharedWorkspace, content: str
+) -> None:
+    first = shared.start()
     write(first, "hello")
-    desk.wait("hello")
+    shared.wait("hello")
     first.kill()
-    (path,) = desk.files()
+    (path,) = shared.files()
     path.write_text(content)
-    second = desk.start()
+    second = shared.start()
     run(second, "AcpPrompt")
-    said(second, "a draft cannot be read")
+    second.wait_message("a draft cannot be read")
     assert second.lines("acp://composer/1") == [""]
-    assert [p.read_text() for p in desk.directory.glob("*.damaged")] == [content]
+    assert [p.read_text() for p in shared.directory.glob("*.damaged")] == [content]
     write(second, "say new")
-    desk.wait("say new")
+    shared.wait("say new")
     second.keys("<C-s>")
     second.wait_event("AcpTurnEnd")
     second.quit()
-    third = desk.start()
+    third = shared.start()
     assert third.cmd("AcpPrompt") == ""
 
 
-def test_where_nothing_can_be_written_one_line_says_so(desk: Desk) -> None:
-    desk.directory.parent.mkdir(parents=True)
-    desk.directory.write_text("no directory")
-    editor = desk.start()
+def test_where_nothing_can_be_written_one_line_says_so(shared: SharedWorkspace) -> None:
+    shared.directory.parent.mkdir(parents=True)
+    shared.directory.write_text("no directory")
+    editor = shared.start()
     write(editor, "say hello")
-    said(editor, "drafts are not kept")
+    editor.wait_message("drafts are not kept")
     editor.keys("A, again<Esc>")
     editor.keys("<C-s>")
     editor.wait_event("AcpTurnEnd")
@@ -529,34 +543,34 @@ def test_where_nothing_can_be_written_one_line_says_so(desk: Desk) -> None:
     editor.quit()
 
 
-def test_drafts_that_are_too_old_are_removed_with_the_next_one(desk: Desk) -> None:
-    first = desk.start()
+def test_drafts_that_are_too_old_are_removed_with_the_next_one(shared: SharedWorkspace) -> None:
+    first = shared.start()
     write(first, "old")
-    desk.wait("old")
+    shared.wait("old")
     first.kill()
-    (path,) = desk.files()
-    sent = desk.directory / f"{path.name.partition('.')[2].removesuffix('.json')}.sent"
+    (path,) = shared.files()
+    sent = shared.directory / f"{path.name.partition('.')[2].removesuffix('.json')}.sent"
     sent.write_text("+9\n")
     for one in (path, sent):
         os.utime(one, (time.time() - 91 * 86400,) * 2)
-    second = desk.start()
+    second = shared.start()
     assert composer(second) == [""]
     until(lambda: not path.exists())
-    third = desk.start()
+    third = shared.start()
     composer(third)
     until(lambda: not sent.exists())
 
 
-def test_the_float_of_questions_is_not_in_the_way(desk: Desk) -> None:
+def test_the_float_of_questions_is_not_in_the_way(shared: SharedWorkspace) -> None:
     """A draft comes back while a question waits; the focus goes to the composer as ever."""
-    first = desk.start()
+    first = shared.start()
     write(first, "hello")
-    desk.wait("hello")
+    shared.wait("hello")
     first.kill()
-    second = desk.start()
+    second = shared.start()
     second.prompt("permission p1")
     second.wait("#require('acp').state().sessions[1].permissions == 1")
     assert float_lines(second)
-    said(second, "your draft is back in the composer")
+    second.wait_message("your draft is back in the composer")
     second.cmd("Acp deny")
     second.wait_event("AcpTurnEnd")

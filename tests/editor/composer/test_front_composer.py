@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start, composer, last, sent, session
+from tests.support.front_without_host import (
+    HOST,
+    RECORD_NOTIFY,
+    Start,
+    composer,
+    last,
+    sent,
+    session,
+)
 
 
 @pytest.fixture

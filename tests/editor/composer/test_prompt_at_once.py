@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.editor import HURRIED, Editor
-from tests.support.silence import answer, silent
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.editor import HURRIED_HOST, Editor
+from tests.support.git import repository
+from tests.support.stalled_agent import let_answer, stalled_agent
+from tests.support.waiting import until
 
 GIT = """#!/bin/sh
 case " $* " in *" diff-files "*)
@@ -63,7 +63,7 @@ def gate(edit: Callable[..., Editor], tmp_path: Path) -> Iterator[Gate]:
     repository(work)
     (bin_ / "git").write_text(GIT.format(gate=tmp_path / "gate", git=git))
     (bin_ / "git").chmod(0o755)
-    env = {**HURRIED, "PATH": f"{bin_}:{os.environ['PATH']}"}
+    env = {**HURRIED_HOST, "PATH": f"{bin_}:{os.environ['PATH']}"}
     editor = edit(work=work, env=env)
     editor.agent("script")
     found = Gate(tmp_path / "gate", editor)
@@ -74,7 +74,7 @@ def gate(edit: Callable[..., Editor], tmp_path: Path) -> Iterator[Gate]:
 def restore(editor: Editor, n: int, changed: str) -> None:
     editor.cmd(f"Acp restore {n}")
     said = f"restored to before prompt {n}: {changed} changed"
-    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", said)
+    editor.wait_message(said)
 
 
 def tick(probe: Path) -> None:
@@ -124,7 +124,7 @@ def test_what_changed_before_and_what_after_the_prompt_went(gate: Gate) -> None:
     assert slow.session()["edits"][0]["path"] == str(slow.work / "b.txt")
 
 
-def test_what_the_user_makes_right_after_a_turn_is_his(gate: Gate) -> None:
+def test_what_the_user_makes_right_after_a_turn_is_theirs(gate: Gate) -> None:
     """Also while its last look at the files is not done yet, and the next prompt has gone."""
     slow, path = gate.editor, gate.editor.work / "new.txt"
     gate.open()
@@ -218,7 +218,7 @@ end
 
 
 @pytest.mark.parametrize("first", ["true", "sed -i s/one/first/ a.txt"])
-def test_what_the_user_saves_as_the_prompt_goes_is_his(gate: Gate, first: str) -> None:
+def test_what_the_user_saves_as_the_prompt_goes_is_theirs(gate: Gate, first: str) -> None:
     """Also where the agent has made the file what it was until then."""
     slow, path = gate.editor, gate.editor.work / "a.txt"
     gate.open()
@@ -337,7 +337,7 @@ def test_the_checkpoint_of_a_first_prompt_has_what_was_named_meanwhile(gate: Gat
 
 
 def test_it_is_shown_while_the_agent_starts(editor: Editor) -> None:
-    silent(editor, "initialize")
+    stalled_agent(editor, "initialize")
     editor.cmd("AcpPrompt hello there")
     editor.wait("(require('acp').state().sessions[1] or {}).chat_bufnr")
     editor.wait(
@@ -345,17 +345,17 @@ def test_it_is_shown_while_the_agent_starts(editor: Editor) -> None:
         "require('acp').state().sessions[1].chat_bufnr, 0, -1, false), 'hello there')"
     )
     assert editor.session()["status"] == "starting"
-    answer(editor, "initialize")
+    let_answer(editor, "initialize")
     editor.wait_event("AcpTurnEnd")
     assert editor.chat().count("hello there") == 1
 
 
 def test_one_that_is_held_back_says_so(editor: Editor) -> None:
-    silent(editor, "initialize")
+    stalled_agent(editor, "initialize")
     editor.cmd("AcpPrompt hello there")
     editor.cmd("AcpCancel")
     editor.wait("#require('acp').state().sessions[1].queue == 1")
-    answer(editor, "initialize")
+    let_answer(editor, "initialize")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
     assert "not sent" in "\n".join(editor.chat())
     editor.cmd("Acp queue run")
@@ -391,7 +391,7 @@ def test_a_prompt_that_comes_back_out_of_sight_is_told(editor: Editor) -> None:
     editor.setup({"agent": "gone", "agents": {"gone": {"command": ["no-such-program"]}}})
     editor.prompt("precious words")
     told = "acp: the prompt is back in the composer, :AcpPrompt goes there"
-    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", told)
+    editor.wait_message(told)
     editor.cmd("messages clear")
     editor.cmd("AcpPrompt")
     assert editor.lines("acp://composer/1") == ["precious words"]

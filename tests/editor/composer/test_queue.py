@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 NAME = "acp://queue/1"
 QUEUE = "require('acp').state().sessions[1].queue"

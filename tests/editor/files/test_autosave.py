@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.editor.files.test_disk_again import wait_edits
-from tests.editor.files.test_disk_edits import LINES, edits
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
+from tests.support.pending_edits import LINES, edits_by_name, lines, wait_edits
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
 
 EVENTS = "TextChanged,TextChangedI,InsertLeave,FocusLost,BufLeave"
 
@@ -29,48 +28,37 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     return editor
 
 
-@pytest.fixture
-def agent(project: Editor) -> Orders:
-    """At work."""
-    return Orders.at_work(project)
-
-
 def types(editor: Editor, line: int, text: str, path: str = "a.txt") -> None:
     """The user replaces a line, with keys; it is saved by that."""
     editor.keys(f"{line}G0C{text}<Esc>")
     until(lambda: text in (editor.work / path).read_text())
 
 
-def lines(**changed: str) -> str:
-    numbers = {int(key[1:]): value for key, value in changed.items()}
-    return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
-
-
-def over(editor: Editor, agent: Orders) -> None:
+def over(editor: Editor, agent: StepwiseAgent) -> None:
     """The turn has ended and all has been looked at."""
     agent.end()
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
 
 
-def test_what_the_user_types_meanwhile_is_his(project: Editor, agent: Orders) -> None:
+def test_what_the_user_types_meanwhile_is_theirs(project: Editor, agent: StepwiseAgent) -> None:
     types(project, 3, "mine")
     agent.ask("runs", "true")
     types(project, 9, "mine too")
     over(project, agent)
-    assert edits(project) == {}
+    assert edits_by_name(project) == {}
     assert (project.work / "a.txt").read_text() == lines(l3="mine", l9="mine too")
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])
-def test_agent_on_disk_after_the_user(project: Editor, agent: Orders, verb: str) -> None:
+def test_agent_on_disk_after_the_user(project: Editor, agent: StepwiseAgent, verb: str) -> None:
     types(project, 3, "mine")
     agent.ask("runs", "sed -i 's/^line 12$/twelve/' a.txt")
     wait_edits(project, a="modified")
     project.wait("vim.fn.getline(12) == 'twelve'")
-    assert edits(project)["a.txt"]["hunks"] == 1
+    assert edits_by_name(project)["a.txt"]["hunks"] == 1
     types(project, 17, "mine too")
     over(project, agent)
-    assert edits(project)["a.txt"]["hunks"] == 1
+    assert edits_by_name(project)["a.txt"]["hunks"] == 1
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
     kept = {"l12": "twelve"} if verb == "accept" else {}
@@ -80,14 +68,14 @@ def test_agent_on_disk_after_the_user(project: Editor, agent: Orders, verb: str)
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])
-def test_agent_through_the_editor(project: Editor, agent: Orders, verb: str) -> None:
+def test_agent_through_the_editor(project: Editor, agent: StepwiseAgent, verb: str) -> None:
     path = str(project.work / "a.txt")
     types(project, 3, "mine")
     agent.ask("replace", path, "line 12\n", "twelve\n")
     types(project, 17, "mine too")
     agent.ask("replace", path, "line 6\n", "six\n")
     over(project, agent)
-    assert edits(project)["a.txt"]["hunks"] == 2
+    assert edits_by_name(project)["a.txt"]["hunks"] == 2
     project.cmd(f"Acp {verb} all")
     wait_edits(project)
     kept = {"l6": "six", "l12": "twelve"} if verb == "accept" else {}
@@ -96,7 +84,7 @@ def test_agent_through_the_editor(project: Editor, agent: Orders, verb: str) -> 
     assert project.lines(path) == wanted.splitlines()
 
 
-def test_a_reject_that_is_taken_back(project: Editor, agent: Orders) -> None:
+def test_a_reject_that_is_taken_back(project: Editor, agent: StepwiseAgent) -> None:
     path = project.work / "a.txt"
     types(project, 3, "mine")
     agent.ask("runs", "sed -i 's/^line 12$/twelve/' a.txt")
@@ -114,7 +102,7 @@ def test_a_reject_that_is_taken_back(project: Editor, agent: Orders) -> None:
 def test_files_are_never_saved_by_the_agent(project: Editor) -> None:
     """With `files.save = 'never'` it is the user's own autosave that saves."""
     project.setup({"files": {"save": "never"}})
-    agent = Orders(project)
+    agent = StepwiseAgent(project)
     agent.begin()
     path = project.work / "a.txt"
     agent.ask("replace", str(path), "line 12\n", "twelve\n")
@@ -122,13 +110,13 @@ def test_files_are_never_saved_by_the_agent(project: Editor) -> None:
     assert path.read_text() == lines(l3="mine", l12="twelve")
     agent.ask("runs", "true")
     over(project, agent)
-    assert edits(project)["a.txt"]["hunks"] == 1
+    assert edits_by_name(project)["a.txt"]["hunks"] == 1
     project.cmd("Acp reject all")
     wait_edits(project)
     assert project.lines(str(path)) == lines(l3="mine").splitlines()
 
 
-def test_the_end_of_a_file_without_a_newline(project: Editor, agent: Orders) -> None:
+def test_the_end_of_a_file_without_a_newline(project: Editor, agent: StepwiseAgent) -> None:
     """The save adds it; nothing of that is the agent's."""
     path = project.work / "b.txt"
     project.open("b.txt")
@@ -138,13 +126,13 @@ def test_the_end_of_a_file_without_a_newline(project: Editor, agent: Orders) -> 
     agent.ask("replace", str(path), "line 12\n", "twelve\n")
     over(project, agent)
     assert path.read_text() == lines(l3="mine", l12="twelve")
-    assert edits(project)["b.txt"]["hunks"] == 1
+    assert edits_by_name(project)["b.txt"]["hunks"] == 1
     project.cmd("Acp reject all")
     wait_edits(project)
     assert path.read_text() == lines(l3="mine")
 
 
-def test_saved_without_autocommands(project: Editor, agent: Orders) -> None:
+def test_saved_without_autocommands(project: Editor, agent: StepwiseAgent) -> None:
     """As formatters do that are run after a save."""
     path = project.work / "b.txt"
     project.lua(
@@ -157,13 +145,13 @@ def test_saved_without_autocommands(project: Editor, agent: Orders) -> None:
     agent.ask("runs", "sed -i 's/^line 12$/twelve/' b.txt")
     wait_edits(project, b="modified")
     over(project, agent)
-    assert edits(project)["b.txt"]["hunks"] == 1
+    assert edits_by_name(project)["b.txt"]["hunks"] == 1
     project.cmd("Acp reject all")
     wait_edits(project)
     assert path.read_text() == lines(l3="mine")
 
 
-def test_saved_just_before_the_prompt(project: Editor, agent: Orders) -> None:
+def test_saved_just_before_the_prompt(project: Editor, agent: StepwiseAgent) -> None:
     """The agent is quicker than the look at the files before its turn."""
     over(project, agent)
     types(project, 3, "mine")
@@ -176,7 +164,7 @@ def test_saved_just_before_the_prompt(project: Editor, agent: Orders) -> None:
     assert (project.work / "a.txt").read_text() == lines(l3="mine")
 
 
-def parted(editor: Editor, agent: Orders) -> None:
+def parted(editor: Editor, agent: StepwiseAgent) -> None:
     """Buffer and file are in conflict in line 4; then the user types elsewhere, and it is saved."""
     editor.cmd("set eventignore=TextChanged,TextChangedI,InsertLeave")
     editor.keys("4G0Cmine<Esc>")
@@ -189,9 +177,9 @@ def parted(editor: Editor, agent: Orders) -> None:
 
 @pytest.mark.parametrize("ended", [False, True])
 def test_a_conflict_is_not_decided_by_a_save_that_nobody_asked_for(
-    project: Editor, agent: Orders, ended: bool
+    project: Editor, agent: StepwiseAgent, ended: bool
 ) -> None:
-    """The user's text is on disk then; he can still have the agent's, or say so by a save."""
+    """The user's text is on disk then; they can still have the agent's, or say so by a save."""
     path = project.work / "a.txt"
     if ended:
         project.cmd("set noautoread")
@@ -200,7 +188,7 @@ def test_a_conflict_is_not_decided_by_a_save_that_nobody_asked_for(
         over(project, agent)
     types(project, 18, "and more")
     assert path.read_text() == lines(l4="mine", l17="mine too", l18="and more")
-    assert edits(project)["a.txt"]["conflict"]
+    assert edits_by_name(project)["a.txt"]["conflict"]
     project.cmd("Acp accept all")
     wait_edits(project)
     until(lambda: path.read_text() == lines(l4="four"))
@@ -211,11 +199,13 @@ def test_a_conflict_is_not_decided_by_a_save_that_nobody_asked_for(
         over(project, agent)
 
 
-def test_a_conflict_is_decided_by_the_user_s_own_save(project: Editor, agent: Orders) -> None:
+def test_a_conflict_is_decided_by_the_user_s_own_save(
+    project: Editor, agent: StepwiseAgent
+) -> None:
     path = project.work / "a.txt"
     parted(project, agent)
     over(project, agent)
-    assert edits(project)["a.txt"]["conflict"]
+    assert edits_by_name(project)["a.txt"]["conflict"]
     project.cmd("silent write")
     wait_edits(project)
     assert path.read_text() == lines(l4="mine", l17="mine too")

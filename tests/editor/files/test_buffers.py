@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor
-from tests.support.livefiles import Live
 
 
 @pytest.fixture
-def live(editor: Editor) -> Iterator[Live]:
-    live = Live(editor)
+def live(editor: Editor) -> Iterator[AgentFilesInNvim]:
+    live = AgentFilesInNvim(editor)
     yield live
     assert editor.rpc.mode()["blocking"] is False
     for prompt in ("W10", "W11", "W12", "W13", "E325", "Press ENTER", "E37"):
         assert not any(prompt in row for row in editor.screen()), editor.screen()
 
 
-def lines(live: Live, name: str | Path = "a.txt") -> list[str]:
+def lines(live: AgentFilesInNvim, name: str | Path = "a.txt") -> list[str]:
     found: list[str] = live.editor.lua(
         "return vim.api.nvim_buf_get_lines(vim.fn.bufadd(...), 0, -1, true)", live.path(name)
     )
@@ -32,7 +32,7 @@ NUMBERED = "".join(f"line {n}\n" for n in range(1, 101))
 
 
 @pytest.fixture
-def opened(live: Live) -> Live:
+def opened(live: AgentFilesInNvim) -> AgentFilesInNvim:
     """a.txt with 100 lines, open in the window."""
     live.editor.write("a.txt", NUMBERED)
     live.editor.open("a.txt")
@@ -42,7 +42,7 @@ def opened(live: Live) -> Live:
 # ---- reading
 
 
-def test_unsaved_text_is_read_from_the_buffer(opened: Live) -> None:
+def test_unsaved_text_is_read_from_the_buffer(opened: AgentFilesInNvim) -> None:
     opened.editor.keys("ggIunsaved <Esc>")
     assert opened.read("a.txt") == NUMBERED.replace("line 1\n", "unsaved line 1\n", 1)
     assert opened.read("a.txt", 1, 1) == "unsaved line 1\n"
@@ -51,7 +51,9 @@ def test_unsaved_text_is_read_from_the_buffer(opened: Live) -> None:
 @pytest.mark.parametrize(
     "spelling", ["a.txt", "sub/../a.txt", "./a.txt", "file-link", "dir-link/a.txt", "hard-link"]
 )
-def test_the_buffer_is_found_however_the_path_is_spelled(opened: Live, spelling: str) -> None:
+def test_the_buffer_is_found_however_the_path_is_spelled(
+    opened: AgentFilesInNvim, spelling: str
+) -> None:
     work = opened.editor.work
     (work / "sub").mkdir()
     (work / "file-link").symlink_to(work / "a.txt")
@@ -64,7 +66,7 @@ def test_the_buffer_is_found_however_the_path_is_spelled(opened: Live, spelling:
     assert lines(opened)[0] == "unsaved line 1"
 
 
-def test_a_buffer_is_found_by_a_link_after_its_file_was_replaced(opened: Live) -> None:
+def test_a_buffer_is_found_by_a_link_after_its_file_was_replaced(opened: AgentFilesInNvim) -> None:
     work = opened.editor.work
     (work / "link").symlink_to(work / "a.txt")
     opened.editor.keys("ggIunsaved <Esc>")
@@ -74,7 +76,7 @@ def test_a_buffer_is_found_by_a_link_after_its_file_was_replaced(opened: Live) -
 
 
 @pytest.mark.parametrize("name", ["[1].txt", "{1,2}.txt", "a*.txt", "a b%#.txt", "$HOME.txt"])
-def test_a_name_is_no_pattern(live: Live, name: str) -> None:
+def test_a_name_is_no_pattern(live: AgentFilesInNvim, name: str) -> None:
     for other in ["1.txt", "1", "2.txt", "abc.txt", name]:
         live.editor.write(other, f"{other}\n")
         live.editor.lua("vim.fn.bufload(vim.fn.bufadd(...))", live.path(other))
@@ -86,7 +88,7 @@ def test_a_name_is_no_pattern(live: Live, name: str) -> None:
     assert live.reason(live.read, "a.txt") == (-32002, "missing")
 
 
-def test_a_clean_buffer_whose_file_changed_is_brought_up_to_date(opened: Live) -> None:
+def test_a_clean_buffer_whose_file_changed_is_brought_up_to_date(opened: AgentFilesInNvim) -> None:
     for autoread in ("autoread", "noautoread"):
         opened.editor.cmd(f"set {autoread}")
         opened.editor.write("a.txt", f"{autoread}\n")
@@ -96,7 +98,9 @@ def test_a_clean_buffer_whose_file_changed_is_brought_up_to_date(opened: Live) -
 
 @pytest.mark.parametrize("ignored", ["all", "User", "FileChangedShell", "BufRead"])
 @pytest.mark.parametrize("autoread", ["autoread", "noautoread"])
-def test_events_that_are_ignored_hold_up_nothing(opened: Live, ignored: str, autoread: str) -> None:
+def test_events_that_are_ignored_hold_up_nothing(
+    opened: AgentFilesInNvim, ignored: str, autoread: str
+) -> None:
     opened.editor.cmd(f"set {autoread} eventignore={ignored}")
     opened.editor.write("a.txt", "from elsewhere\n")
     assert opened.read("a.txt") == "from elsewhere\n"
@@ -107,21 +111,21 @@ def test_events_that_are_ignored_hold_up_nothing(opened: Live, ignored: str, aut
     assert opened.editor.rpc.mode()["blocking"] is False
 
 
-def test_a_dirty_buffer_is_never_reloaded(opened: Live) -> None:
+def test_a_dirty_buffer_is_never_reloaded(opened: AgentFilesInNvim) -> None:
     opened.editor.keys("ggIunsaved <Esc>")
     opened.editor.write("a.txt", "from elsewhere\n")
     assert opened.read("a.txt", 1, 1) == "unsaved line 1\n"
     assert opened.editor.lua("return vim.bo.modified") is True
 
 
-def test_reading_a_closed_file_loads_nothing(live: Live) -> None:
+def test_reading_a_closed_file_loads_nothing(live: AgentFilesInNvim) -> None:
     live.editor.write("a.txt", "x\n")
     before = live.editor.lua("return #vim.api.nvim_list_bufs()")
     assert live.read("a.txt") == "x\n"
     assert live.editor.lua("return #vim.api.nvim_list_bufs()") == before
 
 
-def test_a_buffer_older_than_its_file_is_read_without_a_question(live: Live) -> None:
+def test_a_buffer_older_than_its_file_is_read_without_a_question(live: AgentFilesInNvim) -> None:
     live.editor.open("new.txt")
     assert live.read("new.txt") == ""
     live.editor.write("new.txt", "made by somebody\n")
@@ -130,7 +134,7 @@ def test_a_buffer_older_than_its_file_is_read_without_a_question(live: Live) -> 
     assert live.bytes("new.txt") == b"made by the agent\n"
 
 
-def test_an_open_buffer_costs_one_small_question(opened: Live) -> None:
+def test_an_open_buffer_costs_one_small_question(opened: AgentFilesInNvim) -> None:
     opened.read("a.txt")
     opened.bridge.calls.clear()
     opened.read("a.txt", 10, 5)
@@ -142,7 +146,7 @@ def test_an_open_buffer_costs_one_small_question(opened: Live) -> None:
 # ---- writing
 
 
-def test_a_write_changes_only_what_differs(opened: Live) -> None:
+def test_a_write_changes_only_what_differs(opened: AgentFilesInNvim) -> None:
     lua = opened.editor.lua
     lua("""
       local ns = vim.api.nvim_create_namespace('t')
@@ -174,7 +178,7 @@ def test_a_write_changes_only_what_differs(opened: Live) -> None:
     assert "".join(line + "\n" for line in lines(opened)) == text
 
 
-def test_other_windows_show_what_they_showed(opened: Live) -> None:
+def test_other_windows_show_what_they_showed(opened: AgentFilesInNvim) -> None:
     lua = opened.editor.lua
     lua("""
       vim.cmd('split | normal! 40Gzt')
@@ -194,14 +198,14 @@ def test_other_windows_show_what_they_showed(opened: Live) -> None:
     assert opened.editor.lua("return vim.fn.tabpagenr('$')") == 2
 
 
-def test_a_write_is_one_undo_step(opened: Live) -> None:
+def test_a_write_is_one_undo_step(opened: AgentFilesInNvim) -> None:
     opened.read("a.txt")
     opened.write("a.txt", NUMBERED.replace("line 2\n", "two\n").replace("line 80\n", "eighty\n"))
     opened.editor.keys("u")
     assert lines(opened) == NUMBERED.split("\n")[:-1]
 
 
-def test_a_write_while_the_user_types_is_an_undo_step_of_its_own(opened: Live) -> None:
+def test_a_write_while_the_user_types_is_an_undo_step_of_its_own(opened: AgentFilesInNvim) -> None:
     opened.read("a.txt")
     opened.editor.keys("Gofirst")
     opened.write("a.txt", NUMBERED.replace("line 2\n", "two\n"))
@@ -215,7 +219,7 @@ def test_a_write_while_the_user_types_is_an_undo_step_of_its_own(opened: Live) -
     assert lines(opened)[-1] == "line 100"
 
 
-def test_unsaved_edits_survive_and_are_not_saved(opened: Live) -> None:
+def test_unsaved_edits_survive_and_are_not_saved(opened: AgentFilesInNvim) -> None:
     opened.read("a.txt")
     opened.editor.keys("ggIunsaved <Esc>")
     opened.write("a.txt", NUMBERED.replace("line 50\n", "fifty\n"))
@@ -226,13 +230,13 @@ def test_unsaved_edits_survive_and_are_not_saved(opened: Live) -> None:
     assert [kind for *_, kind in opened.writes] == ["modified", "modified"]
 
 
-def test_without_a_read_the_saved_file_is_the_base(opened: Live) -> None:
+def test_without_a_read_the_saved_file_is_the_base(opened: AgentFilesInNvim) -> None:
     opened.editor.keys("ggIunsaved <Esc>")
     opened.write("a.txt", NUMBERED.replace("line 50\n", "fifty\n"))
     assert (lines(opened)[0], lines(opened)[49]) == ("unsaved line 1", "fifty")
 
 
-def test_changes_of_the_same_lines_are_refused_and_named(opened: Live) -> None:
+def test_changes_of_the_same_lines_are_refused_and_named(opened: AgentFilesInNvim) -> None:
     opened.read("a.txt")
     opened.editor.keys("50GSmine<Esc>")
     tick = opened.editor.lua("return vim.b.changedtick")
@@ -246,7 +250,7 @@ def test_changes_of_the_same_lines_are_refused_and_named(opened: Live) -> None:
     assert not opened.writes
 
 
-def test_writing_what_was_read_does_nothing(opened: Live) -> None:
+def test_writing_what_was_read_does_nothing(opened: AgentFilesInNvim) -> None:
     text = opened.read("a.txt")
     path = opened.editor.work / "a.txt"
     before = opened.editor.lua("return vim.b.changedtick"), path.stat().st_mtime_ns
@@ -255,7 +259,7 @@ def test_writing_what_was_read_does_nothing(opened: Live) -> None:
     assert not opened.writes
 
 
-def test_a_write_tries_again_when_the_buffer_moved(opened: Live) -> None:
+def test_a_write_tries_again_when_the_buffer_moved(opened: AgentFilesInNvim) -> None:
     opened.read("a.txt")
     left = ["80GSeighty<Esc>", "90GSninety<Esc>"]
 
@@ -270,7 +274,7 @@ def test_a_write_tries_again_when_the_buffer_moved(opened: Live) -> None:
     assert not left
 
 
-def test_a_file_without_a_buffer_is_loaded_hidden_and_listed(live: Live) -> None:
+def test_a_file_without_a_buffer_is_loaded_hidden_and_listed(live: AgentFilesInNvim) -> None:
     live.editor.write("a.txt", "a\nb\n")
     live.write("a.txt", "a\nB\n")
     assert live.bytes("a.txt") == b"a\nB\n"
@@ -279,7 +283,7 @@ def test_a_file_without_a_buffer_is_loaded_hidden_and_listed(live: Live) -> None
     assert live.writes[0][3] == "modified"
 
 
-def test_a_new_file_is_created_with_its_parents(live: Live) -> None:
+def test_a_new_file_is_created_with_its_parents(live: AgentFilesInNvim) -> None:
     live.write("deep/er/new.txt", "hello\n")
     assert live.bytes("deep/er/new.txt") == b"hello\n"
     path, before, after, kind = live.writes[0]

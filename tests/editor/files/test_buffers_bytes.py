@@ -9,8 +9,8 @@ import pytest
 
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace.file_format import BinaryError, clean, decode
+from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor
-from tests.support.livefiles import Live
 
 FILES: dict[str, bytes] = {
     "unix": b"one\ntwo\nthree\n",
@@ -45,25 +45,27 @@ each = pytest.mark.parametrize("data", FILES.values(), ids=FILES.keys())
 
 
 @pytest.fixture
-def live(editor: Editor) -> Live:
-    return Live(editor)
+def live(editor: Editor) -> AgentFilesInNvim:
+    return AgentFilesInNvim(editor)
 
 
-def is_open(live: Live) -> None:
+def is_open(live: AgentFilesInNvim) -> None:
     live.editor.open("f")
 
 
-def is_closed(live: Live) -> None:
+def is_closed(live: AgentFilesInNvim) -> None:
     del live
 
 
 states = pytest.mark.parametrize("state", [is_open, is_closed])
-State = Callable[[Live], None]
+State = Callable[[AgentFilesInNvim], None]
 
 
 @each
 @states
-def test_writing_what_was_read_changes_no_byte(live: Live, data: bytes, state: State) -> None:
+def test_writing_what_was_read_changes_no_byte(
+    live: AgentFilesInNvim, data: bytes, state: State
+) -> None:
     path = live.editor.write("f", data)
     state(live)
     before = path.stat().st_mtime_ns
@@ -78,7 +80,7 @@ def test_writing_what_was_read_changes_no_byte(live: Live, data: bytes, state: S
 
 
 @each
-def test_a_file_reads_the_same_open_and_closed(live: Live, data: bytes) -> None:
+def test_a_file_reads_the_same_open_and_closed(live: AgentFilesInNvim, data: bytes) -> None:
     live.editor.write("f", data)
     closed = live.read("f")
     live.editor.open("f")
@@ -88,7 +90,9 @@ def test_a_file_reads_the_same_open_and_closed(live: Live, data: bytes) -> None:
 
 @each
 @states
-def test_a_changed_line_changes_only_its_bytes(live: Live, data: bytes, state: State) -> None:
+def test_a_changed_line_changes_only_its_bytes(
+    live: AgentFilesInNvim, data: bytes, state: State
+) -> None:
     live.editor.write("f", data)
     state(live)
     text = live.read("f")
@@ -106,7 +110,9 @@ def test_a_changed_line_changes_only_its_bytes(live: Live, data: bytes, state: S
 @pytest.mark.parametrize(
     "content", ["", "\n", "a", "a\n", "a\nb", "\n\n", "one\ntwo\n", "three", "ö\n\n"]
 )
-def test_any_text_over_any_file_reads_back(live: Live, data: bytes, content: str) -> None:
+def test_any_text_over_any_file_reads_back(
+    live: AgentFilesInNvim, data: bytes, content: str
+) -> None:
     live.editor.write("f", data)
     live.read("f")
     live.write("f", content)
@@ -119,7 +125,7 @@ def test_any_text_over_any_file_reads_back(live: Live, data: bytes, content: str
 
 
 @states
-def test_a_final_newline_comes_and_goes_as_asked(live: Live, state: State) -> None:
+def test_a_final_newline_comes_and_goes_as_asked(live: AgentFilesInNvim, state: State) -> None:
     live.editor.write("f", b"one\ntwo\n")
     state(live)
     for content in ("one\ntwo", "one\ntwo\n", "one\nTWO", "", "\n", "", "x"):
@@ -128,14 +134,14 @@ def test_a_final_newline_comes_and_goes_as_asked(live: Live, state: State) -> No
         assert live.read("f") == content
 
 
-def test_a_character_that_the_end_of_a_latin1_file_cuts_off_is_kept(live: Live) -> None:
+def test_a_character_that_the_end_of_a_latin1_file_cuts_off_is_kept(live: AgentFilesInNvim) -> None:
     live.editor.write("f", b"one\ncaf\xe9")
     assert live.read("f") == "one\ncafé"
     live.write("f", "ONE\ncafé")
     assert live.bytes("f") == b"ONE\ncaf\xe9"
 
 
-def test_carriage_returns_of_an_agent_are_line_ends_in_a_dos_file(live: Live) -> None:
+def test_carriage_returns_of_an_agent_are_line_ends_in_a_dos_file(live: AgentFilesInNvim) -> None:
     live.editor.write("f", b"one\r\ntwo\r\n")
     live.editor.open("f")
     live.write("f", "one\r\nTWO\r\nthree\n")
@@ -143,7 +149,7 @@ def test_carriage_returns_of_an_agent_are_line_ends_in_a_dos_file(live: Live) ->
     assert live.editor.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)")[1] == "TWO"
 
 
-def test_a_character_that_the_encoding_lacks_is_refused(live: Live) -> None:
+def test_a_character_that_the_encoding_lacks_is_refused(live: AgentFilesInNvim) -> None:
     live.editor.write("f", b"caf\xe9\none\n")
     error = live.refused(live.write, "f", "café\n10 €\n")
     assert error.data["reason"] == "failed"
@@ -153,7 +159,7 @@ def test_a_character_that_the_encoding_lacks_is_refused(live: Live) -> None:
     assert live.read("f") == "café\none\n"
 
 
-def test_bytes_that_are_no_text_survive_beside_an_edit(live: Live) -> None:
+def test_bytes_that_are_no_text_survive_beside_an_edit(live: AgentFilesInNvim) -> None:
     live.editor.write("f", b"one\n\xff\xfe bad \xc3\nthree\nx\xffy three\n")
     live.editor.cmd("edit ++enc=utf-8 ++bad=keep f")
     text = live.read("f")
@@ -165,7 +171,7 @@ def test_bytes_that_are_no_text_survive_beside_an_edit(live: Live) -> None:
 
 
 @pytest.mark.parametrize("command", ["edit ++ff=mac f", "set fileformats+=mac | edit f"])
-def test_a_file_whose_lines_end_in_carriage_returns(live: Live, command: str) -> None:
+def test_a_file_whose_lines_end_in_carriage_returns(live: AgentFilesInNvim, command: str) -> None:
     live.editor.write("f", b"one\rtwo\rthree\r")
     live.editor.cmd(command)
     assert live.read("f") == "one\ntwo\nthree\n"
@@ -179,7 +185,7 @@ def test_a_file_whose_lines_end_in_carriage_returns(live: Live, command: str) ->
 
 
 @pytest.mark.parametrize("formats", ["unix,dos", "unix,dos,mac", "dos,mac", "mac,unix", "mac"])
-def test_a_file_decodes_as_neovim_decodes_it(live: Live, formats: str) -> None:
+def test_a_file_decodes_as_neovim_decodes_it(live: AgentFilesInNvim, formats: str) -> None:
     """Random bytes: the same lines, encoding, byte order mark, format and final newline."""
     live.editor.cmd(f"set fileformats={formats}")
     chance = random.Random(7)

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor, serves_while_it_asks
-from tests.support.livefiles import Live
 
 CHANGED = "one\nTWO\nthree\n"
 TEXT = "one\ntwo\nthree\n"
 
 
 @pytest.fixture
-def live(editor: Editor) -> Iterator[Live]:
+def live(editor: Editor) -> Iterator[AgentFilesInNvim]:
     """f is open and clean."""
-    live = Live(editor)
+    live = AgentFilesInNvim(editor)
     editor.write("f", TEXT)
     editor.open("f")
     yield live
@@ -27,7 +27,7 @@ def live(editor: Editor) -> Iterator[Live]:
         assert not any(prompt in row for row in editor.screen()), editor.screen()
 
 
-def text(live: Live) -> str:
+def text(live: AgentFilesInNvim) -> str:
     found: str = live.editor.lua(
         "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufadd(...), 0, -1, true), '\\n')",
         live.path("f"),
@@ -35,11 +35,11 @@ def text(live: Live) -> str:
     return found + "\n"
 
 
-def modified(live: Live) -> bool:
+def modified(live: AgentFilesInNvim) -> bool:
     return bool(live.editor.lua("return vim.bo[vim.fn.bufadd(...)].modified", live.path("f")))
 
 
-def refused(live: Live, reason: str, code: int = -32603) -> None:
+def refused(live: AgentFilesInNvim, reason: str, code: int = -32603) -> None:
     """A write is refused for that reason, and has changed nothing."""
     before = text(live), live.bytes("f"), modified(live)
     assert live.reason(live.write, "f", CHANGED) == (code, reason)
@@ -59,7 +59,9 @@ def refused(live: Live, reason: str, code: int = -32603) -> None:
         ("never", True, False),
     ],
 )
-def test_a_write_is_saved_by_policy(live: Live, policy: str, dirty: bool, saved: bool) -> None:
+def test_a_write_is_saved_by_policy(
+    live: AgentFilesInNvim, policy: str, dirty: bool, saved: bool
+) -> None:
     live.options.save = policy  # type: ignore[assignment]
     if dirty:
         live.editor.keys("Gomine<Esc>")
@@ -69,7 +71,7 @@ def test_a_write_is_saved_by_policy(live: Live, policy: str, dirty: bool, saved:
     assert modified(live) is not saved
 
 
-def test_what_a_formatter_made_is_read_and_written_against(live: Live) -> None:
+def test_what_a_formatter_made_is_read_and_written_against(live: AgentFilesInNvim) -> None:
     live.editor.cmd("autocmd BufWritePre f %s/two/formatted/e | $s/$/;/")
     live.write("f", "one\ntwo\nTHREE\n")
     assert live.read("f") == "one\nformatted\nTHREE;\n"
@@ -82,7 +84,9 @@ def test_what_a_formatter_made_is_read_and_written_against(live: Live) -> None:
     assert live.read("f") == "one\nformatted!\nthree;\n"
 
 
-def test_a_write_made_without_reading_back_fits_what_a_formatter_made(live: Live) -> None:
+def test_a_write_made_without_reading_back_fits_what_a_formatter_made(
+    live: AgentFilesInNvim,
+) -> None:
     live.editor.cmd("autocmd BufWritePre f silent %s/^\\(\\l*\\)$/\\1;/e")
     live.write("f", "one\ntwo\nthree\nfour\n")
     assert live.read("f") == "one;\ntwo;\nthree;\nfour;\n"
@@ -93,7 +97,7 @@ def test_a_write_made_without_reading_back_fits_what_a_formatter_made(live: Live
     assert live.read("f") == "one;\ntwo;\nthree;\nfour;\nfive;\n"
 
 
-def test_the_formatters_edits_are_in_the_same_undo_step(live: Live) -> None:
+def test_the_formatters_edits_are_in_the_same_undo_step(live: AgentFilesInNvim) -> None:
     live.editor.cmd("autocmd BufWritePre f $s/$/;/")
     live.write("f", CHANGED)
     assert text(live) == "one\nTWO\nthree;\n"
@@ -101,7 +105,7 @@ def test_the_formatters_edits_are_in_the_same_undo_step(live: Live) -> None:
     assert text(live) == TEXT
 
 
-def test_autocommands_can_be_left_out(live: Live) -> None:
+def test_autocommands_can_be_left_out(live: AgentFilesInNvim) -> None:
     live.options.autocmds = False
     live.editor.cmd("autocmd BufWritePre,BufWritePost f let g:ran = 1")
     live.write("f", CHANGED)
@@ -109,7 +113,7 @@ def test_autocommands_can_be_left_out(live: Live) -> None:
     assert live.editor.lua("return vim.g.ran") is None
 
 
-def test_a_save_that_fails_takes_the_edit_back(live: Live) -> None:
+def test_a_save_that_fails_takes_the_edit_back(live: AgentFilesInNvim) -> None:
     live.editor.cmd("autocmd BufWritePre f $s/$/;/ | throw 'no, not today'")
     error = live.refused(live.write, "f", CHANGED)
     assert (error.code, error.data["reason"]) == (-32603, "failed")
@@ -120,20 +124,20 @@ def test_a_save_that_fails_takes_the_edit_back(live: Live) -> None:
     assert live.bytes("f").decode() == CHANGED
 
 
-def test_a_save_that_fails_takes_the_edit_back_without_undo_too(live: Live) -> None:
+def test_a_save_that_fails_takes_the_edit_back_without_undo_too(live: AgentFilesInNvim) -> None:
     live.editor.cmd("set undolevels=-1 | setlocal undolevels=-1")
     live.editor.cmd("autocmd BufWritePre f $s/$/;/ | throw 'no'")
     refused(live, "failed")
 
 
-def test_an_error_after_the_save_is_no_failure(live: Live) -> None:
+def test_an_error_after_the_save_is_no_failure(live: AgentFilesInNvim) -> None:
     live.editor.cmd("autocmd BufWritePost f throw 'too late'")
     live.write("f", CHANGED)
     assert (text(live), live.bytes("f").decode(), modified(live)) == (CHANGED, CHANGED, False)
 
 
 @pytest.mark.parametrize("word", ["bwipeout!", "bdelete!", "bunload!"])
-def test_a_buffer_that_goes_with_its_save_has_been_saved(live: Live, word: str) -> None:
+def test_a_buffer_that_goes_with_its_save_has_been_saved(live: AgentFilesInNvim, word: str) -> None:
     live.editor.cmd(f"autocmd BufWritePost f ++nested {word}")
     live.write("f", CHANGED)
     assert live.bytes("f").decode() == CHANGED
@@ -141,14 +145,14 @@ def test_a_buffer_that_goes_with_its_save_has_been_saved(live: Live, word: str) 
     assert live.bytes("f").decode() == TEXT
 
 
-def test_a_new_file_that_cannot_be_saved_leaves_no_buffer(live: Live) -> None:
+def test_a_new_file_that_cannot_be_saved_leaves_no_buffer(live: AgentFilesInNvim) -> None:
     before = live.editor.lua("return #vim.api.nvim_list_bufs()")
     assert live.reason(live.write, "f/new", "x\n") == (-32603, "failed")
     assert live.editor.lua("return #vim.api.nvim_list_bufs()") == before
     assert live.bytes("f").decode() == TEXT
 
 
-def test_a_protected_buffer_or_file_is_refused_before_any_change(live: Live) -> None:
+def test_a_protected_buffer_or_file_is_refused_before_any_change(live: AgentFilesInNvim) -> None:
     live.editor.cmd("setlocal nomodifiable")
     refused(live, "readonly")
     live.editor.cmd("setlocal modifiable readonly")
@@ -159,7 +163,7 @@ def test_a_protected_buffer_or_file_is_refused_before_any_change(live: Live) -> 
     assert live.editor.cmd("messages") == ""
 
 
-def test_a_readonly_buffer_is_edited_when_nothing_is_to_be_saved(live: Live) -> None:
+def test_a_readonly_buffer_is_edited_when_nothing_is_to_be_saved(live: AgentFilesInNvim) -> None:
     live.options.save = "never"
     live.editor.cmd("setlocal readonly")
     live.write("f", CHANGED)
@@ -168,7 +172,9 @@ def test_a_readonly_buffer_is_edited_when_nothing_is_to_be_saved(live: Live) -> 
 
 
 @pytest.mark.parametrize("autoread", ["autoread", "noautoread"])
-def test_a_file_changed_on_disk_is_merged_not_overwritten(live: Live, autoread: str) -> None:
+def test_a_file_changed_on_disk_is_merged_not_overwritten(
+    live: AgentFilesInNvim, autoread: str
+) -> None:
     live.editor.cmd(f"set {autoread} confirm")
     live.read("f")
     live.editor.write("f", "one\ntwo\nthree\nfour\nfive from disk\n")
@@ -176,7 +182,7 @@ def test_a_file_changed_on_disk_is_merged_not_overwritten(live: Live, autoread: 
     assert live.bytes("f").decode() == "one\nTWO\nthree\nfour\nfive from disk\n" == text(live)
 
 
-def test_a_file_changed_between_check_and_write_is_merged(live: Live) -> None:
+def test_a_file_changed_between_check_and_write_is_merged(live: AgentFilesInNvim) -> None:
     live.read("f")
     changes = ["one\ntwo\nthree\nfour\nfive\n", "one\ntwo\nthree\nfour\n"]
 
@@ -190,7 +196,9 @@ def test_a_file_changed_between_check_and_write_is_merged(live: Live) -> None:
 
 
 @pytest.mark.parametrize("autoread", ["autoread", "noautoread"])
-def test_unsaved_edits_and_a_changed_file_are_never_saved_over(live: Live, autoread: str) -> None:
+def test_unsaved_edits_and_a_changed_file_are_never_saved_over(
+    live: AgentFilesInNvim, autoread: str
+) -> None:
     live.options.save = "always"
     live.editor.cmd(f"set {autoread}")
     live.read("f")
@@ -204,7 +212,7 @@ def test_unsaved_edits_and_a_changed_file_are_never_saved_over(live: Live, autor
     assert live.bytes("f") == b"from elsewhere\n"
 
 
-def test_a_deleted_file_is_written_again(live: Live) -> None:
+def test_a_deleted_file_is_written_again(live: AgentFilesInNvim) -> None:
     live.read("f")
     Path(live.path("f")).unlink()
     assert live.reason(live.read, "f") == (-32002, "missing")
@@ -213,7 +221,7 @@ def test_a_deleted_file_is_written_again(live: Live) -> None:
     assert live.writes[-1][3] == "created"
 
 
-def test_a_file_written_twice_within_the_clocks_grain_is_read_anew(live: Live) -> None:
+def test_a_file_written_twice_within_the_clocks_grain_is_read_anew(live: AgentFilesInNvim) -> None:
     live.read("f")
     stat = Path(live.path("f")).stat()
     live.editor.write("f", "other\n")
@@ -221,7 +229,7 @@ def test_a_file_written_twice_within_the_clocks_grain_is_read_anew(live: Live) -
     assert live.read("f") == "other\n"
 
 
-def test_a_buffer_renamed_onto_a_file_does_not_overwrite_it(live: Live) -> None:
+def test_a_buffer_renamed_onto_a_file_does_not_overwrite_it(live: AgentFilesInNvim) -> None:
     live.editor.write("g", "precious\n")
     live.editor.cmd("file g")
     assert live.reason(live.write, "g", "x\n") == (-32603, "conflict")
@@ -229,7 +237,7 @@ def test_a_buffer_renamed_onto_a_file_does_not_overwrite_it(live: Live) -> None:
 
 
 @pytest.mark.parametrize("buftype", ["nofile", "acwrite"])
-def test_a_buffer_that_is_no_file_is_not_written(live: Live, buftype: str) -> None:
+def test_a_buffer_that_is_no_file_is_not_written(live: AgentFilesInNvim, buftype: str) -> None:
     live.editor.write("g", "on disk\n")
     live.editor.cmd(f"enew | file g | set buftype={buftype} | call setline(1, 'in buffer')")
     expected = "on disk\n" if buftype == "nofile" else "in buffer\n"
@@ -239,7 +247,7 @@ def test_a_buffer_that_is_no_file_is_not_written(live: Live, buftype: str) -> No
     assert live.editor.lua("return vim.fn.getline(1)") == "in buffer"
 
 
-def test_a_swap_file_is_no_question(live: Live, edit: Callable[..., Editor]) -> None:
+def test_a_swap_file_is_no_question(live: AgentFilesInNvim, edit: Callable[..., Editor]) -> None:
     live.editor.write("g", "one\n")
     for editor in (other := edit(work=live.editor.work), live.editor):
         editor.cmd("set updatecount=200 directory=.")
@@ -255,7 +263,7 @@ def test_a_swap_file_is_no_question(live: Live, edit: Callable[..., Editor]) -> 
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
-def test_what_cannot_be_loaded_is_written_directly(live: Live, ending: bytes) -> None:
+def test_what_cannot_be_loaded_is_written_directly(live: AgentFilesInNvim, ending: bytes) -> None:
     live.editor.cmd("autocmd BufReadPre,BufNewFile * throw 'never'")
     path = live.editor.write("g", b"\xef\xbb\xbfone" + ending + b"two")
     path.chmod(0o640)
@@ -268,7 +276,7 @@ def test_what_cannot_be_loaded_is_written_directly(live: Live, ending: bytes) ->
     assert sorted(p.name for p in live.editor.work.iterdir()) == ["f", "g", "sub"]
 
 
-def test_an_unwritable_swap_directory_is_no_hindrance(live: Live) -> None:
+def test_an_unwritable_swap_directory_is_no_hindrance(live: AgentFilesInNvim) -> None:
     live.editor.cmd("set updatecount=200 directory=/nowhere/at/all")
     live.editor.write("g", "one\n")
     live.write("g", "ONE\n")
@@ -277,7 +285,7 @@ def test_an_unwritable_swap_directory_is_no_hindrance(live: Live) -> None:
     live.editor.errors_expected = True
 
 
-def test_modelines_in_an_agents_text_do_nothing(live: Live) -> None:
+def test_modelines_in_an_agents_text_do_nothing(live: AgentFilesInNvim) -> None:
     live.editor.cmd("set modeline")
     line = "one # vim: set tabstop=77 readonly fileformat=dos :\n"
     live.write("new", line)
@@ -308,7 +316,7 @@ def test_modelines_in_an_agents_text_do_nothing(live: Live) -> None:
         (":call input('? ')<CR>", "c", "x<CR>"),
     ],
 )
-def test_a_write_works_in_any_mode(live: Live, keys: str, mode: str, back: str) -> None:
+def test_a_write_works_in_any_mode(live: AgentFilesInNvim, keys: str, mode: str, back: str) -> None:
     live.editor.keys(keys)
     windows = live.editor.lua("return { vim.api.nvim_list_wins(), vim.api.nvim_get_current_win() }")
     live.write("f", CHANGED)
@@ -321,7 +329,7 @@ def test_a_write_works_in_any_mode(live: Live, keys: str, mode: str, back: str) 
     live.editor.keys(back)
 
 
-def test_a_write_waits_for_the_end_of_a_textlock(live: Live) -> None:
+def test_a_write_waits_for_the_end_of_a_textlock(live: AgentFilesInNvim) -> None:
     live.editor.cmd("nnoremap <expr> Q nr2char(getchar())")
     live.editor.keys("Q")
     asked = []
@@ -337,7 +345,7 @@ def test_a_write_waits_for_the_end_of_a_textlock(live: Live) -> None:
     assert text(live) == CHANGED == live.bytes("f").decode()
 
 
-def test_a_write_waits_for_a_substitution_that_asks(live: Live) -> None:
+def test_a_write_waits_for_a_substitution_that_asks(live: AgentFilesInNvim) -> None:
     serves_while_it_asks(live.editor)
     live.editor.keys(":3s/three/3/c<CR>")
     asked = []
@@ -352,7 +360,7 @@ def test_a_write_waits_for_a_substitution_that_asks(live: Live) -> None:
     assert text(live) == "zero\none\ntwo\n3\n"
 
 
-def test_options_are_as_they_were(live: Live) -> None:
+def test_options_are_as_they_were(live: AgentFilesInNvim) -> None:
     names = ["shortmess", "confirm", "modeline", "fileencodings", "autoread", "hidden"]
     look = "return vim.tbl_map(function(n) return { vim.go[n], vim.o[n] } end, ...)"
     live.editor.cmd("set confirm nohidden")

@@ -7,47 +7,13 @@ import signal
 
 import pytest
 
-from tests.editor.files.test_disk_again import wait_edits
-from tests.editor.files.test_disk_edits import edits
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.support.outliving import HOST
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
-
-LINES = "".join(f"line {n}\n" for n in range(1, 21)).replace("line 8\n", "line   8\n")
-"""The formatter has something to do in line 8: it leaves one blank of several."""
-
-# Files have times of some milliseconds' grain: what is quicker `:checktime` does not see.
-FORMATTERS = {
-    "pre": "autocmd BufWritePre *.txt silent! keepjumps %s/  \\+/ /g",
-    "edit": """
-        function Formatted()
-          call system(['sed', '-i', '-E', 's/ +/ /g', expand('<afile>:p')])
-          silent edit
-        endfunction
-        autocmd BufWritePost *.txt call Formatted()
-    """,
-    "checktime": """
-        set autoread
-        function Formatted()
-          call system('sleep .01; sed -i -E "s/ +/ /g" ' . expand('<afile>:p:S'))
-          silent checktime
-        endfunction
-        autocmd BufWritePost *.txt call Formatted()
-    """,
-    "after": """
-        lua << END
-        vim.api.nvim_create_autocmd('BufWritePost', { pattern = '*.txt', callback = function(args)
-          vim.defer_fn(function()
-            vim.api.nvim_buf_call(args.buf, function()
-              vim.cmd([[silent! keepjumps %s/  \\+/ /g | noautocmd update]])
-            end)
-          end, 5)
-        end })
-END
-    """,
-}
+from tests.support.formatters import FORMATTERS, LINES
+from tests.support.git import repository
+from tests.support.killed_host import HOST_PID
+from tests.support.pending_edits import edits_by_name, wait_edits
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
 
 IN_BACKGROUND = """
         set autoread
@@ -75,12 +41,6 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     return started(editor, FORMATTERS[request.param])
 
 
-@pytest.fixture
-def agent(project: Editor) -> Orders:
-    """At work."""
-    return Orders.at_work(project)
-
-
 def lines(**changed: str) -> str:
     """The file, formatted."""
     numbers = {int(key[1:]): value for key, value in changed.items()}
@@ -101,26 +61,26 @@ def saves(editor: Editor, line: int, text: str) -> None:
     editor.keys(f"{line}G0C{text}<Esc>:silent write<CR>")
 
 
-def over(editor: Editor, agent: Orders) -> None:
+def over(editor: Editor, agent: StepwiseAgent) -> None:
     agent.end()
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
     editor.wait("require('acp.buffers.disk_changes').settled()")
 
 
-def test_what_the_user_saves_meanwhile_is_his(project: Editor, agent: Orders) -> None:
+def test_what_the_user_saves_meanwhile_is_theirs(project: Editor, agent: StepwiseAgent) -> None:
     saves(project, 3, "mine  all")
     both(project, lines(l3="mine all"))
     agent.ask("runs", "true")
     saves(project, 9, "mine  too")
     both(project, lines(l3="mine all", l9="mine too"))
     over(project, agent)
-    assert edits(project) == {}
+    assert edits_by_name(project) == {}
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])
 @pytest.mark.parametrize("ended", [False, True])
 def test_what_the_agent_writes_through_the_editor(
-    project: Editor, agent: Orders, verb: str, ended: bool
+    project: Editor, agent: StepwiseAgent, verb: str, ended: bool
 ) -> None:
     """What is formatted in its lines is in its hunks, what is formatted elsewhere is nobody's."""
     path = str(project.work / "a.txt")
@@ -139,13 +99,13 @@ def test_what_the_agent_writes_through_the_editor(
     both(project, lines(l17="mine too", **kept))
     if not ended:
         over(project, agent)
-    assert edits(project) == {}
+    assert edits_by_name(project) == {}
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])
 @pytest.mark.parametrize("ended", [False, True])
 def test_what_the_agent_changes_on_disk(
-    project: Editor, agent: Orders, verb: str, ended: bool
+    project: Editor, agent: StepwiseAgent, verb: str, ended: bool
 ) -> None:
     """Nothing is saved, so nothing is formatted, until the user saves or rejects."""
     agent.ask("runs", "sed -i 's/^line 12$/twelve  all/' a.txt")
@@ -162,10 +122,10 @@ def test_what_the_agent_changes_on_disk(
     both(project, lines(l17="mine too", **kept))
     if not ended:
         over(project, agent)
-    assert edits(project) == {}
+    assert edits_by_name(project) == {}
 
 
-def test_a_reject_that_is_formatted_and_taken_back(project: Editor, agent: Orders) -> None:
+def test_a_reject_that_is_formatted_and_taken_back(project: Editor, agent: StepwiseAgent) -> None:
     agent.ask("runs", "sed -i 's/^line 12$/twelve  all/' a.txt")
     wait_edits(project, a="modified")
     over(project, agent)
@@ -175,7 +135,7 @@ def test_a_reject_that_is_formatted_and_taken_back(project: Editor, agent: Order
     project.cmd("Acp unreject")
     wait_edits(project, a="modified")
     both(project, lines(l12="twelve all"))
-    assert edits(project)["a.txt"]["hunks"] == 1
+    assert edits_by_name(project)["a.txt"]["hunks"] == 1
     project.cmd("Acp accept all")
     wait_edits(project)
 
@@ -187,7 +147,7 @@ def test_a_new_file_that_is_formatted_is_still_the_agent_s_alone(
 ) -> None:
     """One that is formatted some time after the save counts as changed by the user."""
     project = started(editor, FORMATTERS[formatter])
-    agent = Orders(project)
+    agent = StepwiseAgent(project)
     agent.begin()
     path = project.work / "n.txt"
     agent.ask("runs", "printf 'one\\ntwo\\n' > n.txt")
@@ -210,7 +170,7 @@ def test_a_formatter_in_the_background(editor: Editor, verb: str) -> None:
     doing: it is pending, and nothing is lost, whatever the user decides.
     """
     project = started(editor, IN_BACKGROUND)
-    agent = Orders(project)
+    agent = StepwiseAgent(project)
     agent.begin()
     agent.traffic.wait("session/prompt")
     path = str(project.work / "a.txt")
@@ -224,16 +184,16 @@ def test_a_formatter_in_the_background(editor: Editor, verb: str) -> None:
     wait_edits(project)
     kept = {"l12": "twelve all"} if verb == "accept" else {}
     both(project, lines(l17="mine too", **kept))
-    assert edits(project) == {}
+    assert edits_by_name(project) == {}
 
 
 @pytest.mark.parametrize("formatter", ["edit", "checktime"])
 def test_what_the_agent_does_on_disk_at_once(editor: Editor, formatter: str) -> None:
     """Before anybody has looked at what was formatted there."""
     project = started(editor, FORMATTERS[formatter])
-    agent = Orders.at_work(project)
+    agent = StepwiseAgent.at_work(project)
     agent.ask("runs", "true")
-    host = project.lua(HOST)
+    host = project.lua(HOST_PID)
     os.kill(host, signal.SIGSTOP)
     project.lua("vim.fn.setline(3, 'mine  all') vim.cmd('silent write')")
     project.wait("vim.fn.getline(3) == 'mine all'")
@@ -241,7 +201,7 @@ def test_what_the_agent_does_on_disk_at_once(editor: Editor, formatter: str) -> 
     os.kill(host, signal.SIGCONT)
     over(project, agent)
     both(project, lines(l3="mine all", l12="twelve"))
-    found = edits(project)["a.txt"]
+    found = edits_by_name(project)["a.txt"]
     assert (found["hunks"], found["added"], found["removed"]) == (1, 1, 1)
     project.cmd("Acp reject all")
     wait_edits(project)

@@ -1,5 +1,5 @@
-"""What the user saves while an agent is at work: never asked, nothing of either is lost, and his
-own saves are not the agent's.
+"""What the user saves while an agent is at work: Neovim asks nothing, no text is lost, and the
+user's own saves are not the agent's.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ import json
 
 import pytest
 
-from tests.editor.files.test_disk_edits import LINES, edits
 from tests.support.editor import Editor
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.git import repository
+from tests.support.pending_edits import LINES, edits_by_name, lines, wait_count
+from tests.support.script_lines import shell, silently
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -47,11 +48,6 @@ def save(editor: Editor, done: str) -> None:
     assert not editor.rpc.mode()["blocking"]
 
 
-def lines(**changed: str) -> str:
-    numbers = {int(key[1:]): value for key, value in changed.items()}
-    return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
-
-
 WRITTEN = "_G.written"
 
 
@@ -61,7 +57,7 @@ def test_a_buffer_without_edits(project: Editor) -> None:
     assert (project.work / "a.txt").read_text() == lines(l4="four")
     end(project)
     project.wait("#require('acp').state().sessions[1].edits == 1")
-    assert edits(project)["a.txt"]["hunks"] == 1
+    assert edits_by_name(project)["a.txt"]["hunks"] == 1
 
 
 def test_a_buffer_that_neovim_has_read_again(project: Editor) -> None:
@@ -91,13 +87,13 @@ def test_a_save_over_a_conflict_that_nobody_told_of_keeps_it_listed(project: Edi
     save(project, "vim.fn.execute('messages'):find('the same lines on disk')")
     assert (project.work / "a.txt").read_text() == lines(l4="mine")
     end(project)
-    assert edits(project)["a.txt"]["conflict"]
+    assert edits_by_name(project)["a.txt"]["conflict"]
     project.lua("vim.fn.setline(5, 'five')")
     save(project, "true")
     project.wait("#require('acp').state().sessions[1].edits == 0")
 
 
-def test_what_the_user_writes_elsewhere_is_his(project: Editor) -> None:
+def test_what_the_user_writes_elsewhere_is_theirs(project: Editor) -> None:
     project.lua("vim.fn.setline(1, 'é')")
     for command in (
         "w copy.txt",
@@ -114,7 +110,7 @@ def test_what_the_user_writes_elsewhere_is_his(project: Editor) -> None:
     (project.home / "go").touch()
     project.wait_event("AcpTurnEnd")
     project.wait("#require('acp').state().sessions[1].edits > 0")
-    assert list(edits(project)) == ["a.txt"]  # by the agent, afterwards
+    assert list(edits_by_name(project)) == ["a.txt"]  # by the agent, afterwards
 
 
 SLOW_FRAMES = """
@@ -145,7 +141,7 @@ def test_a_save_as_soon_as_the_agent_has_the_prompt(editor: Editor) -> None:
     editor.lua("_G.go_on = true")
     editor.wait_event("AcpTurnEnd", 2)
     editor.wait("#require('acp').state().sessions[1].edits == 1")
-    found = edits(editor)["a.txt"]
+    found = edits_by_name(editor)["a.txt"]
     assert (found["hunks"], found["added"]) == (1, 1)
     editor.cmd("Acp reject all")
     editor.wait("#require('acp').state().sessions[1].edits == 0")
@@ -165,7 +161,7 @@ def test_a_file_that_is_another_one_of_the_same_text(editor: Editor, again: str)
     save(editor, WRITTEN)
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
     end(editor)
-    assert "a.txt" not in edits(editor)
+    assert "a.txt" not in edits_by_name(editor)
 
 
 @pytest.mark.parametrize("again", ["touch -d '1 hour ago' a.txt", "cp a.txt x; mv x a.txt"])
@@ -180,7 +176,7 @@ def test_saved_after_the_turn_in_which_it_became_another_one_of_the_same_text(
     editor.open("a.txt")
     if first:
         editor.lua("vim.fn.setline(16, 'mine')")
-    editor.turn("silently " + json.dumps(again))
+    editor.turn(silently(again))
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
     editor.wait("require('acp.buffers.disk_changes').settled()")
     editor.lua("vim.fn.setline(16, 'mine')")
@@ -241,7 +237,7 @@ def test_the_user_reads_the_change_and_types_before_anybody_looks(
     project.lua("vim.cmd(...) vim.fn.setline(16, 'mine') vim.cmd(select(2, ...))", read, then)
     end(project)
     project.wait("#require('acp').state().sessions[1].edits == 1")
-    found = edits(project)["a.txt"]
+    found = edits_by_name(project)["a.txt"]
     assert (found["hunks"], found["added"], found["removed"]) == (1, 1, 1)
     project.cmd("Acp reject all")
     project.wait("#require('acp').state().sessions[1].edits == 0")
@@ -265,7 +261,7 @@ def test_the_agent_goes_on_after_neovim_has_read_and_the_user_typed(
     )
     end(project)
     project.wait("#require('acp').state().sessions[1].edits == 1")
-    found = edits(project)["a.txt"]
+    found = edits_by_name(project)["a.txt"]
     assert (found["conflict"], found["added"]) == (False, 2)
     project.cmd("Acp reject all")
     project.wait("#require('acp').state().sessions[1].edits == 0")
@@ -282,7 +278,7 @@ def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: boo
     editor.open("a.txt")
     editor.turn(f"read {editor.work}/a.txt" if watched else "say hello")
     editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
-    text = "silently " + json.dumps(command)
+    text = silently(command)
     editor.lua(
         "vim.fn.setline(16, 'mine') vim.cmd('silent write') require('acp').prompt(...)", text
     )
@@ -291,3 +287,31 @@ def test_saved_just_before_the_prompt(editor: Editor, command: str, watched: boo
     editor.cmd("Acp reject all")
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert (editor.work / "a.txt").read_text() == lines(l16="mine")
+
+
+def test_what_the_user_saves_while_a_turn_runs_is_theirs(plain: Editor) -> None:
+    plain.write("b.txt", LINES)
+    plain.open("a.txt")
+    plain.prompt(f"until_there {plain.work}/go\n" + shell("sed -i '3s/.*/theirs/' b.txt"))
+    plain.wait("require('acp').state().sessions[1].status == 'running'")
+    until(lambda: "waiting" in plain.traffic[0].notes())
+    plain.keys("Gomine<Esc>:w<CR>")
+    until(lambda: "mine" in (plain.work / "a.txt").read_text())
+    plain.wait("not vim.bo.modified")
+    plain.open("b.txt")
+    plain.write("go", "")
+    plain.wait_event("AcpTurnEnd")
+    found = wait_count(plain, 2)
+    assert set(found) == {"b.txt", "go"}
+
+
+def test_a_save_and_then_the_agent_on_the_same_file(plain: Editor) -> None:
+    plain.open("a.txt")
+    plain.prompt(f"until_there {plain.work}/go\n" + shell("sed -i '3s/.*/theirs/' a.txt"))
+    until(lambda: "waiting" in plain.traffic[0].notes())
+    plain.keys("Gomine<Esc>:w<CR>")
+    until(lambda: "mine" in (plain.work / "a.txt").read_text())
+    plain.write("go", "")
+    plain.wait_event("AcpTurnEnd")
+    found = wait_count(plain, 2)
+    assert (found["a.txt"]["hunks"], found["a.txt"]["added"]) == (1, 1)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import outliving
+from tests.support import killed_host
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.support.until import until
-from tests.workspace.test_snapshots import git, repository
+from tests.support.git import git, repository
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))
 NEW = OLD.replace("line 3\n", "line 3\nagent\n")
@@ -27,7 +27,7 @@ class Project:
         self.editor = editor
         self.path = editor.write("a.txt", OLD)
         editor.agent("script")
-        self.agent = Orders(editor)
+        self.agent = StepwiseAgent(editor)
 
     def begin(self) -> None:
         """A turn begins."""
@@ -102,115 +102,6 @@ def shown(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("is_open", [False, True])
-def test_a_rejected_new_file_is_written_again_by_the_same_write(
-    project: Project, is_open: bool
-) -> None:
-    path = project.editor.work / "deep" / "er" / "new.txt"
-    project.begin()
-    assert project.write("a\nb\nc\n", path) == "ok"
-    if is_open:
-        project.editor.open(str(path))
-    project.decide("Acp reject all")
-    until(lambda: not path.exists())
-    for text in ("a\nb\nc\n", "a\nb\nc\nd\n"):
-        assert project.write(text, path) == "ok"
-        project.holds(text, path)
-    project.agent.end()
-    told = [event["data"] for event in project.editor.events("AcpEdit")]
-    assert [one["kind"] for one in told] == ["created", "created", "modified"]
-    assert {one["source"] for one in told} == {"fs"}
-
-
-def test_what_was_restored_is_written_again_after_a_new_prompt(project: Project) -> None:
-    created = project.editor.work / "new.txt"
-    project.begin()
-    assert project.write(NEW) == project.write("a\nb\nc\n", created) == "ok"
-    project.agent.end()
-    project.editor.cmd("Acp restore 1")
-    until(lambda: not created.exists() and project.path.read_text() == OLD)
-    project.editor.wait("#require('acp').state().sessions[1].edits == 0")
-    project.begin()
-    assert project.write(NEW) == project.write("a\nb\nc\n", created) == "ok"
-    project.holds(NEW)
-    project.holds("a\nb\nc\n", created)
-
-
-def test_a_restore_that_is_undone_is_what_the_agent_had_written(project: Project) -> None:
-    project.begin()
-    assert project.write(NEW) == "ok"
-    project.agent.end()
-    project.editor.cmd("Acp restore 1")
-    until(lambda: project.path.read_text() == OLD)
-    project.editor.wait("#require('acp').state().sessions[1].edits == 0")
-    project.editor.cmd("Acp restore")
-    project.editor.wait("#require('acp').state().sessions[1].edits == 1")
-    project.begin()
-    assert project.write(NEW.replace("agent\n", "another\n")) == "ok"
-    project.holds(NEW.replace("agent\n", "another\n"))
-
-
-@pytest.mark.parametrize("again", [NEW, MORE], ids=["the same", "more"])
-@pytest.mark.parametrize("scope", ["hunk", "file", "all"])
-def test_a_rejected_hunk_is_written_again_beside_what_the_user_typed(
-    shown: Project, again: str, scope: str
-) -> None:
-    shown.type((12, "user"))
-    shown.editor.cmd("silent write")
-    assert shown.write(OLD.replace("line 12", "user")) == "ok"
-    shown.type((6, "typed"))
-    shown.editor.cmd("silent write")
-    assert shown.write(NEW.replace("line 12", "user")) == "ok"
-    shown.editor.keys("4G")
-    shown.decide(f"Acp reject {scope}")
-    user = OLD.replace("line 12", "user").replace("line 6", "typed")
-    until(lambda: shown.path.read_text() == user)
-    shown.type((1, "after"))
-    shown.editor.cmd("silent write")
-    assert shown.write(again.replace("line 12", "user")) == "ok"
-    mine = again.replace("line 12", "user").replace("line 6\n", "typed\n")
-    shown.holds(mine.replace("line 1\n", "after\n"))
-
-
-def test_what_the_user_typed_after_a_reject_is_no_agents_to_change(shown: Project) -> None:
-    assert shown.write(NEW) == "ok"
-    shown.decide("Acp reject all")
-    shown.type((3, "mine"))
-    shown.editor.cmd("silent write")
-    assert "conflict" in shown.write(NEW.replace("line 3\n", "three\n"))
-    assert shown.path.read_text() == OLD.replace("line 3\n", "mine\n")
-
-
-def test_typing_is_no_reject(shown: Project) -> None:
-    """A line of the agent's that the user has deleted by hand stays away."""
-    assert shown.write(NEW) == "ok"
-    shown.editor.keys("4Gdd")
-    shown.editor.cmd("silent write")
-    until(lambda: shown.path.read_text() == OLD)
-    assert shown.write(MORE) == "ok"
-    shown.holds(OLD.replace("line 9\n", "nine\n"))
-
-
-def test_a_reject_that_was_taken_back_is_what_the_agent_had_written(shown: Project) -> None:
-    assert shown.write(NEW) == "ok"
-    shown.decide("Acp reject all")
-    shown.decide("Acp unreject")
-    until(lambda: shown.path.read_text() == NEW)
-    another = NEW.replace("agent\n", "another\n")
-    assert shown.write(another) == "ok"
-    shown.holds(another)
-
-
-def test_what_the_user_took_back_after_the_agent_read_stays(shown: Project) -> None:
-    assert shown.write(NEW) == "ok"
-    shown.decide("Acp reject all")
-    assert shown.read() == "ok"
-    shown.decide("Acp unreject")
-    until(lambda: shown.path.read_text() == NEW)
-    assert shown.write(OLD.replace("line 9\n", "nine\n")) == "ok"
-    shown.holds(MORE)
-
-
 @pytest.mark.parametrize("again", [NEW, MORE], ids=["the same", "more"])
 def test_what_the_user_undid_is_written_again(shown: Project, again: str) -> None:
     assert shown.write(NEW) == "ok"
@@ -270,23 +161,6 @@ def test_what_is_typed_after_a_reload_is_no_agents_to_change(shown: Project) -> 
 
 
 @pytest.mark.parametrize("is_open", [False, True])
-def test_a_file_that_was_deleted_is_missing_and_written_again(
-    project: Project, is_open: bool
-) -> None:
-    if is_open:
-        project.editor.open("a.txt")
-    project.begin()
-    assert project.read() == "ok"
-    project.path.unlink()
-    assert project.read().startswith("error -32002")
-    assert project.write(OLD) == "ok"
-    project.holds(OLD)
-    project.path.unlink()
-    assert project.write(NEW) == "ok"
-    project.holds(NEW)
-
-
-@pytest.mark.parametrize("is_open", [False, True])
 @pytest.mark.parametrize("by_agent", [False, True])
 def test_what_a_checkout_took_out_is_written_again(
     editor: Editor, is_open: bool, by_agent: bool
@@ -306,36 +180,12 @@ def test_what_a_checkout_took_out_is_written_again(
     project.holds(MORE)
 
 
-@pytest.mark.parametrize("is_open", [False, True])
-def test_what_another_program_wrote_since_is_merged(project: Project, is_open: bool) -> None:
-    if is_open:
-        project.editor.open("a.txt")
-    project.begin()
-    assert project.read() == "ok"
-    assert project.write(NEW) == "ok"
-    project.path.write_text(NEW.replace("line 12\n", "elsewhere\n"))
-    assert project.write(MORE) == "ok"
-    project.holds(MORE.replace("line 12\n", "elsewhere\n"))
-    project.path.write_text(MORE.replace("agent\n", "mine\n"))
-    assert "conflict" in project.write(MORE.replace("agent\n", "its\n"))
-
-
-def test_a_file_that_came_in_place_of_a_deleted_one_is_not_overwritten(project: Project) -> None:
-    project.begin()
-    assert project.read() == "ok"
-    project.path.unlink()
-    assert project.read().startswith("error -32002")
-    project.path.write_text("precious\n")
-    assert "conflict" in project.write(NEW)
-    assert project.path.read_text() == "precious\n"
-
-
 def test_a_killed_host_leaves_no_base_behind(shown: Project) -> None:
     assert shown.write(NEW) == "ok"
     shown.agent.end()
-    outliving.die(shown.editor)
+    killed_host.kill_host_once_written(shown.editor)
     shown.editor.cmd("Acp edits")
-    outliving.revived(shown.editor)
+    killed_host.wait_host(shown.editor)
     shown.decide("Acp reject all")
     until(lambda: shown.path.read_text() == OLD)
     shown.agent.begin()
@@ -443,28 +293,3 @@ def test_a_write_after_a_conflict_is_against_the_side_that_was_chosen(
         mine = OLD.replace("line 3\n", "mine\n")
         assert "conflict" in shown.write(OLD.replace("line 3\n", "its again\n"))
         assert shown.shown() == mine
-
-
-def test_two_agents_write_again_what_the_user_rejected_of_both(project: Project) -> None:
-    editor = project.editor
-    editor.open("a.txt")
-    editor.turn("say hello")
-    first = Orders(editor, "first", 1)
-    editor.agent("script", name="other")
-    editor.cmd("Acp new")
-    editor.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
-    second = Orders(editor, "second", 2)
-    first.begin()
-    second.begin()
-    project.agent = first
-    assert project.write(NEW) == "ok"
-    project.agent = second
-    assert project.read() == "ok"
-    assert project.write(MORE) == "ok"
-    project.editor.cmd("Acp reject file")
-    until(lambda: project.path.read_text() == OLD)
-    assert project.write(MORE) == "ok"
-    project.holds(MORE)
-    project.agent = first
-    assert project.write(NEW) == "ok"
-    project.holds(MORE)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.rpc import EditorError
-from tests.support.until import until
+from tests.support.waiting import until
 
 HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
 
@@ -172,5 +172,5 @@ def test_a_host_that_is_slow_to_start_is_named(editor: Editor) -> None:
     editor.setup({"python": str(python)})
     editor.lua("require('acp.base.host').patience_ms = 200")
     editor.prompt("one")
-    editor.wait("vim.fn.execute('messages'):find('host is still starting after 0.2 s', 1, true)")
+    editor.wait_message("host is still starting after 0.2 s")
     assert editor.state()["host"] == "starting"

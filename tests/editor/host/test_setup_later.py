@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 KEYS = "return #vim.api.nvim_buf_get_keymap(vim.fn.bufnr('acp://chat/1'), 'n')"
 MARKS = """

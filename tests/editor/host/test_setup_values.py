@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start
 
 ODD = """{
   false, true, 0, -1, 0.5, 1 / 0, -1 / 0, 0 / 0, '', 'x', '\\nx', 'auto', {}, { 1 }, { 'x' },

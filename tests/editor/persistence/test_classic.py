@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import outliving
+from tests.support import killed_host
 from tests.support.editor import ROOT, Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 INIT = """
 vim.opt.runtimepath:remove({repository!r})
@@ -81,10 +81,10 @@ def test_a_shared_host_that_was_killed_is_replaced_by_one_of_our_own(classic: Ed
     path = classic.write("a.txt", "one\ntwo\n")
     classic.turn(f'write {path} "one\\nTWO\\n"')
     classic.wait("#require('acp').state().sessions[1].edits == 1")
-    until(lambda: outliving.is_written(classic))
+    until(lambda: killed_host.is_written(classic))
     classic.errors_expected = True
     channel = classic.lua("return require('acp.base.host').channel()")
-    os.kill(classic.lua(outliving.HOST), signal.SIGKILL)
+    os.kill(classic.lua(killed_host.HOST_PID), signal.SIGKILL)
     classic.wait("vim.api.nvim_get_chan_info(...).id == nil", channel)
     classic.keys(":Acp reject all<CR>")
     classic.wait("#require('acp').state().sessions[1].edits == 0")

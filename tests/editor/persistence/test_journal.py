@@ -10,8 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.outliving import die, journal, kill, ledger, read, revived
-from tests.support.until import until
+from tests.support.killed_host import (
+    journal_path,
+    journaled_edits,
+    kill_host,
+    kill_host_once_written,
+    read_journal,
+    wait_host,
+)
+from tests.support.waiting import until
 
 Edit = Callable[..., Editor]
 PENDING = "#require('acp').state().sessions[1].edits == 1"
@@ -23,8 +30,8 @@ def wrote(editor: Editor) -> Path:
     path = editor.write("a.txt", "one\ntwo\n")
     editor.turn(f'write {path} "one\\nTWO\\n"')
     editor.wait(PENDING)
-    until(lambda: any(kind == "file" for kind, _ in read(editor).values))
-    return journal(editor)
+    until(lambda: any(kind == "file" for kind, _ in read_journal(editor).values))
+    return journal_path(editor)
 
 
 def below(directory: Path) -> list[str]:
@@ -48,13 +55,13 @@ def test_nothing_is_written_while_nothing_is_pending(editor: Editor) -> None:
     path = editor.write("a.txt", "one\ntwo\n")
     editor.agent("script")
     editor.turn("hello")
-    assert not journal(editor).parent.exists()
+    assert not journal_path(editor).parent.exists()
     editor.turn(f'write {path} "one\\nTWO\\n"')
-    until(journal(editor).exists)
+    until(journal_path(editor).exists)
     editor.cmd("Acp accept all")
-    until(lambda: not journal(editor).parent.exists())
+    until(lambda: not journal_path(editor).parent.exists())
     editor.turn(f'write {path} "one\\nThree\\n"')
-    until(journal(editor).exists)
+    until(journal_path(editor).exists)
 
 
 def test_nothing_is_left_when_neovim_has_ended(editor: Editor) -> None:
@@ -67,7 +74,7 @@ def test_nothing_is_left_when_neovim_has_ended(editor: Editor) -> None:
 def test_nor_when_its_host_was_dead_by_then(editor: Editor) -> None:
     wrote(editor)
     home = state(editor)
-    kill(editor)
+    kill_host(editor)
     editor.quit()
     assert not (home / "acp").exists()
 
@@ -75,9 +82,9 @@ def test_nor_when_its_host_was_dead_by_then(editor: Editor) -> None:
 def test_nor_when_another_host_had_taken_over(editor: Editor) -> None:
     wrote(editor)
     home = state(editor)
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd("Acp edits")
-    revived(editor)
+    wait_host(editor)
     editor.wait("#vim.fn.getqflist() == 1")
     editor.quit()
     until(lambda: not (home / "acp").exists())
@@ -107,7 +114,7 @@ def test_nor_of_one_that_was_killed_with_its_host(edit: Edit, tmp_path: Path) ->
     env = {"XDG_STATE_HOME": str(tmp_path / "state")}
     first = edit(env=env)
     left = wrote(first)
-    kill(first)
+    kill_host(first)
     first.kill()
     assert left.exists()
     second = edit(env=env)
@@ -120,7 +127,7 @@ def test_one_that_somebody_removes_is_written_again(editor: Editor) -> None:
     path.unlink()
     editor.turn("hello")
     until(path.exists)
-    die(editor)
+    kill_host_once_written(editor)
     editor.cmd("Acp reject all")
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert editor.events("AcpNotice") == []
@@ -134,7 +141,7 @@ def test_two_at_once_keep_to_their_own(edit: Edit, tmp_path: Path) -> None:
     editors[0].quit()
     until(lambda: not paths[0].exists())
     assert paths[1].exists()
-    die(editors[1])
+    kill_host_once_written(editors[1])
     editors[1].cmd("Acp reject all")
     editors[1].wait("#require('acp').state().sessions[1].edits == 0")
     assert (editors[1].work / "a.txt").read_text() == "one\ntwo\n"
@@ -166,9 +173,9 @@ def told_once(editor: Editor) -> None:
     editor.turn(f'write {path} "one\\nThree\\n"')
     editor.turn("hello")
     assert len(editor.events("AcpNotice")) == 1
-    kill(editor)
+    kill_host(editor)
     editor.cmd("Acp edits")
-    revived(editor)
+    wait_host(editor)
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert path.read_text() == "one\nThree\n"
 
@@ -180,16 +187,16 @@ def test_it_grows_by_what_changes(editor: Editor) -> None:
     editor.open(path)
     editor.turn(f"replace {path} 5000 five")
     editor.wait(PENDING)
-    until(lambda: any(kind == "file" for kind, _ in read(editor).values))
-    before = journal(editor).stat().st_size
+    until(lambda: any(kind == "file" for kind, _ in read_journal(editor).values))
+    before = journal_path(editor).stat().st_size
     for n in range(20):
         editor.lua("vim.api.nvim_buf_set_lines(0, ..., ..., true, { 'typed' })", n)
     editor.turn("hello")
     until(lambda: "typed" in str(bases(editor)))
-    assert journal(editor).stat().st_size - before < 20_000
+    assert journal_path(editor).stat().st_size - before < 20_000
 
 
 def bases(editor: Editor) -> list[str]:
     """The beginnings of the base texts in the journal."""
-    files = ledger(editor).files.values()
+    files = journaled_edits(editor).files.values()
     return ["".join(one.base.lines[19:20]) for one in files if one.base]

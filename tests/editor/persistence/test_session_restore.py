@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import signal
-
 import pytest
 
-from tests.editor.sessions.test_sessions import MODES, agent
 from tests.support.editor import Editor
-from tests.support.picks import install
+from tests.support.fake_picker import install_picker
+from tests.support.killed_host import kill_host
+from tests.support.stored_sessions import MODES, storing_agent
 
-HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
 IDLE = "require('acp').state().sessions[1].status == 'idle'"
 
 
 @pytest.fixture
 def picker(editor: Editor) -> Editor:
     editor.errors_expected = True
-    install(editor)
+    install_picker(editor)
     return editor
-
-
-def kill(editor: Editor) -> None:
-    """End the process of the plugin as the system would when memory runs out."""
-    os.kill(editor.lua(HOST), signal.SIGKILL)
-    editor.wait("require('acp').state().host == 'failed'")
 
 
 def said(editor: Editor, *words: str) -> list[str]:
@@ -33,10 +24,10 @@ def said(editor: Editor, *words: str) -> list[str]:
 
 
 def test_the_next_prompt_resumes_the_session_in_its_chat(picker: Editor) -> None:
-    traffic = agent(picker, {})
+    traffic = storing_agent(picker, {})
     picker.turn("say one")
     buffer = picker.session(1)["chat_bufnr"]
-    kill(picker)
+    kill_host(picker)
     assert picker.turn("say two")["session"] == 1
     assert said(picker, "one", "two") == ["one", "two"]
     assert any("the session was resumed" in line for line in picker.chat(1))
@@ -47,30 +38,30 @@ def test_the_next_prompt_resumes_the_session_in_its_chat(picker: Editor) -> None
 
 
 def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor) -> None:
-    traffic = agent(picker, {}, without="resume")
+    traffic = storing_agent(picker, {}, without="resume")
     picker.turn("say one")
-    kill(picker)
+    kill_host(picker)
     picker.turn("say two")
     assert len(traffic.received("session/load")) == 1
     assert said(picker, "say one", "one", "say two", "two") == ["say one", "one", "say two", "two"]
 
 
 def test_else_a_new_session_in_the_same_chat_with_the_reason(picker: Editor) -> None:
-    agent(picker, {}, without="resume loadSession")
+    storing_agent(picker, {}, without="resume loadSession")
     picker.turn("say one")
-    kill(picker)
+    kill_host(picker)
     assert picker.turn("say two")["session"] == 1
     assert any("can neither resume nor load" in line for line in picker.chat(1))
     assert said(picker, "one", "two") == ["one", "two"]
 
 
 def test_a_turn_that_was_cut_ends_and_its_prompt_comes_back(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.prompt("wait_for_cancel")
     picker.wait("require('acp').state().sessions[1].status == 'running'")
     picker.prompt("say later")
     picker.wait("#require('acp').state().sessions[1].queue == 1")
-    kill(picker)
+    kill_host(picker)
     end = picker.wait_event("AcpTurnEnd")
     assert end["session"] == 1
     assert "host ended" in end["error"]
@@ -81,12 +72,12 @@ def test_a_turn_that_was_cut_ends_and_its_prompt_comes_back(picker: Editor) -> N
 
 
 def test_mode_and_options_are_as_they_were(picker: Editor) -> None:
-    traffic = agent(picker, {}, new_session=MODES)
+    traffic = storing_agent(picker, {}, new_session=MODES)
     picker.turn("say one")
     picker.cmd("Acp mode code")
     picker.cmd("Acp option fast true")
     picker.wait("require('acp').state().sessions[1].options[2].currentValue == true")
-    kill(picker)
+    kill_host(picker)
     picker.turn("say two")
     assert picker.session(1)["modes"]["current"] == "code"
     assert picker.session(1)["options"][1]["currentValue"] is True
@@ -94,13 +85,13 @@ def test_mode_and_options_are_as_they_were(picker: Editor) -> None:
 
 
 def test_each_session_keeps_its_number_and_the_current_one_its_place(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
     picker.cmd("AcpPrompt! say other")
     picker.wait_event("AcpTurnEnd", 2)
     picker.lua("require('acp').prompt('say back', { session = 1 })")
     picker.wait_event("AcpTurnEnd", 3)
-    kill(picker)
+    kill_host(picker)
     assert picker.turn("say two")["session"] == 2
     picker.lua("require('acp').prompt('say three', { session = 1 })")
     assert picker.wait_event("AcpTurnEnd", 5)["session"] == 1
@@ -112,7 +103,7 @@ def test_an_old_question_is_over_and_a_new_one_is_another(picker: Editor) -> Non
     picker.agent("script")
     picker.prompt("permission")
     asked = picker.wait_event("AcpPermission")
-    kill(picker)
+    kill_host(picker)
     assert picker.wait_event("AcpPermissionDone") == {
         "session": 1,
         "id": asked["id"],
@@ -127,9 +118,9 @@ def test_an_old_question_is_over_and_a_new_one_is_another(picker: Editor) -> Non
 
 
 def test_the_whole_chat_can_be_drawn_again(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
-    kill(picker)
+    kill_host(picker)
     picker.turn("say two")
     before = picker.chat(1)
     picker.cmd("bwipeout acp://chat/1")
@@ -138,19 +129,19 @@ def test_the_whole_chat_can_be_drawn_again(picker: Editor) -> None:
 
 
 def test_twice(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
-    kill(picker)
+    kill_host(picker)
     picker.turn("say two")
-    kill(picker)
+    kill_host(picker)
     assert picker.turn("say three")["session"] == 1
     assert said(picker, "one", "two", "three") == ["one", "two", "three"]
 
 
 def test_a_restart_reopens_what_is_left(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
-    kill(picker)
+    kill_host(picker)
     picker.cmd("Acp restart")
     picker.wait_event("AcpSession", 2)
     picker.wait(IDLE)
@@ -162,7 +153,7 @@ def test_a_newline_that_a_save_adds_while_no_host_runs_is_known(picker: Editor) 
     path = picker.write("a.txt", "one\ntwo")
     picker.open(path)
     picker.turn(f"read {path}")
-    kill(picker)
+    kill_host(picker)
     picker.keys("Aand a half<Esc>")
     picker.cmd("write")
     assert path.read_text() == "oneand a half\ntwo\n"

@@ -1,4 +1,4 @@
-"""The float of decisions gives way where the user has them before him."""
+"""The float of decisions gives way where the user has them in view."""
 
 from __future__ import annotations
 

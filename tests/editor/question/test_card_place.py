@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, OPTIONS, RECORD_NOTIFY, Start
+from tests.support.front_without_host import HOST, OPTIONS, RECORD_NOTIFY, Start
 
 FLOAT = """
 for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 METHOD = "session/request_permission"
 FLOAT = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import float_lines
+from tests.support.front_without_host import float_lines
 from tests.support.traffic import Traffic
 
 PENDING = "#require('acp').state().sessions[1].questions"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 
 @pytest.mark.parametrize("verdict", ["accept", "reject"])

@@ -67,19 +67,14 @@ def browser(editor: Editor) -> None:
     editor.lua("_G.opened = {} vim.ui.open = function(url) table.insert(_G.opened, url) end")
 
 
-def said(editor: Editor, text: str) -> None:
-    """Wait until this stands in `:messages`."""
-    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", text)
-
-
 def test_allow_says_what_a_form_waits_for_and_answers_nothing(editor: Editor) -> None:
     traffic = asked(editor, "elicit_every")
     editor.cmd("Acp allow")
-    said(editor, "a form is to be filled in: :Acp permissions goes there")
+    editor.wait_message("a form is to be filled in: :Acp permissions goes there")
     assert traffic.answers(METHOD) == []
     opened(editor)
     editor.cmd("Acp allow")
-    said(editor, "fill in the form, then :w reviews and sends it")
+    editor.wait_message("fill in the form, then :w reviews and sends it")
     assert traffic.answers(METHOD) == []
     answer(editor, None)
     editor.wait_event("AcpTurnEnd")
@@ -91,7 +86,7 @@ def test_allow_opens_no_address(editor: Editor) -> None:
     browser(editor)
     traffic = asked(editor, "elicit_url")
     editor.cmd("Acp allow")
-    said(editor, "an address is to be opened: :Acp permissions shows it")
+    editor.wait_message("an address is to be opened: :Acp permissions shows it")
     assert traffic.answers(METHOD) == []
     assert editor.lua("return #_G.opened") == 0
     editor.cmd("Acp deny")
@@ -163,7 +158,7 @@ def test_a_question_about_a_login_ends_by_a_command(
     editor.prompt("hello")
     editor.wait("#(require('acp').state().elicitations or {}) == 1")
     editor.cmd("Acp allow")
-    said(editor, "a form is to be filled in")
+    editor.wait_message("a form is to be filled in")
     editor.cmd(command)
     assert results(traffic) == [{"action": action}]
     editor.wait("#require('acp').state().elicitations == 0")
@@ -326,13 +321,13 @@ def test_enter_in_the_chat_opens_the_form(editor: Editor) -> None:
 def test_answer_from_lua_is_held_against_the_form(editor: Editor) -> None:
     traffic = asked(editor, "elicit_every")
     answer(editor, "accept", {"name": "Ada", "count": 12})
-    editor.wait("vim.fn.execute('messages'):find('count: at most 9', 1, true)")
+    editor.wait_message("count: at most 9")
     answer(editor, "accept", {"name": "Ada", "nam": "x"})
-    editor.wait("vim.fn.execute('messages'):find('nam: no such field', 1, true)")
+    editor.wait_message("nam: no such field")
     answer(editor, "accept")
-    editor.wait("vim.fn.execute('messages'):find('name: is required', 1, true)")
+    editor.wait_message("name: is required")
     answer(editor, "maybe")
-    editor.wait("vim.fn.execute('messages'):find('no answer maybe', 1, true)")
+    editor.wait_message("no answer maybe")
     assert traffic.answers(METHOD) == []
     answer(editor, "accept", {"name": "Ada", "ratio": 1.5, "tags": ["a"]})
     content = {"name": "Ada", "count": 3, "ratio": 1.5, "tags": ["a"]}
@@ -409,7 +404,7 @@ def test_what_is_no_web_address_is_never_opened(editor: Editor) -> None:
     browser(editor)
     traffic = asked(editor, "elicit_url file:///etc/passwd")
     answer(editor, "accept")
-    editor.wait("vim.fn.execute('messages'):find('not opened', 1, true)")
+    editor.wait_message("not opened")
     assert traffic.answers(METHOD) == []
     assert editor.lua("return #_G.opened") == 0
     answer(editor, "decline")
@@ -429,7 +424,7 @@ def test_a_cancel_answers_all_questions_once(editor: Editor) -> None:
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "cancelled"
     editor.wait("vim.fn.bufexists('acp://form/' .. ...) == 0", opened_form)
     editor.lua("require('acp').answer(..., 'decline')", opened_form)
-    editor.wait("vim.fn.execute('messages'):find('no pending decision', 1, true)")
+    editor.wait_message("no pending decision")
     assert len(traffic.answers(METHOD)) == 2
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import (
+from tests.support.front_without_host import (
     HOST,
     OPTIONS,
     RECORD_NOTIFY,

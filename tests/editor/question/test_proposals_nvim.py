@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.traffic import Traffic
-from tests.support.until import until
+from tests.support.waiting import until
 
 LINES = [f"line {n}" for n in range(1, 13)]
 TEXT = "\n".join(LINES) + "\n"
@@ -207,7 +207,7 @@ def test_what_is_not_written_through_the_editor_goes_back_as_a_comment(
 def test_a_piece_that_is_not_in_the_file_is_shown_by_itself(project: Project) -> None:
     project.ask("none", "elsewhere", "here")
     assert project.sides == [["elsewhere"], ["here"]]
-    project.editor.wait("vim.fn.execute('messages'):find('only that piece is shown')")
+    project.editor.wait_message("only that piece is shown")
     project.editor.keys("A!<Esc>")
     project.editor.keys("\\A")
     project.ended()
@@ -242,6 +242,6 @@ def test_a_permission_without_edits_says_so(editor: Editor) -> None:
     editor.cmd("Acp permissions")
     editor.wait("require('acp.ui.question').is_current()")
     editor.keys("d")
-    editor.wait("vim.fn.execute('messages'):find('this permission shows no edits')")
+    editor.wait_message("this permission shows no edits")
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd")

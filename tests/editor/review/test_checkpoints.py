@@ -1,22 +1,15 @@
-"""Checkpoints: before each prompt, listed, brought back, undone, pruned."""
+"""Checkpoints: before each prompt, listed, brought back, undone."""
 
 from __future__ import annotations
 
-import json
 import os
-import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from acp_nvim.workspace.snapshots import checkpoints
+from tests.support.checkpoints import COMPLETED, FIRST, LIST, contents, run
 from tests.support.editor import Editor
-from tests.support.until import until
-from tests.workspace.test_snapshots import git, repository
-
-FIRST = "one\ntwo\nthree\n"
+from tests.support.git import git, repository
+from tests.support.waiting import until
 
 
 @pytest.fixture(params=["git", "plain"])
@@ -30,19 +23,6 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     return editor
 
 
-def run(editor: Editor, command: str) -> None:
-    """A turn in which the agent runs a command by itself."""
-    editor.turn("runs " + json.dumps(command))
-
-
-def said(editor: Editor, text: str) -> None:
-    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", text)
-
-
-def contents(editor: Editor) -> dict[str, str]:
-    return {path.name: path.read_text() for path in sorted(editor.work.glob("*.txt"))}
-
-
 def test_files_and_buffers_come_back_and_the_restore_is_undone(project: Editor) -> None:
     project.open("a.txt")
     before = contents(project)
@@ -51,13 +31,13 @@ def test_files_and_buffers_come_back_and_the_restore_is_undone(project: Editor) 
     project.wait("vim.api.nvim_buf_get_lines(0, 0, -1, true)[3] == 'THREE'")
     after = contents(project)
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 3 files changed")
+    project.wait_message("restored to before prompt 1: 3 files changed")
     assert contents(project) == before
     assert project.lines(str(project.work / "a.txt")) == ["one", "two", "three"]
     assert not project.lua("return vim.bo.modified")
     project.wait("#require('acp').state().sessions[1].edits == 0")
     project.cmd("Acp restore")
-    said(project, "the restore was undone: 3 files changed")
+    project.wait_message("the restore was undone: 3 files changed")
     assert contents(project) == after
     assert project.lines(str(project.work / "a.txt")) == ["one", "TWO", "THREE"]
     project.wait("#require('acp').state().sessions[1].edits == 3")
@@ -70,7 +50,7 @@ def test_a_later_checkpoint_keeps_what_earlier_prompts_did(project: Editor) -> N
     run(project, "sed -i 's/three/THREE/' a.txt")
     project.wait("#require('acp').state().sessions[1].edits == 1")
     project.cmd("Acp restore 2")
-    said(project, "restored to before prompt 2: 1 file changed")
+    project.wait_message("restored to before prompt 2: 1 file changed")
     assert contents(project)["a.txt"] == "one\nTWO\nthree\n"
     project.wait("require('acp').state().sessions[1].edits[1].added == 1")
 
@@ -83,7 +63,7 @@ def test_what_was_not_pending_then_is_not_pending_after_the_restore(project: Edi
     run(project, "sed -i 's/three/THREE/' a.txt")
     project.wait("#require('acp').state().sessions[1].edits == 1")
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1")
+    project.wait_message("restored to before prompt 1")
     assert contents(project)["a.txt"] == FIRST
     project.wait("#require('acp').state().sessions[1].edits == 0")
     project.cmd("Acp restore")
@@ -97,12 +77,12 @@ def test_unsaved_edits_come_back_as_they_were(project: Editor) -> None:
     project.turn("hello")
     project.keys("ggOlater<Esc>")
     project.cmd("Acp restore! 1")
-    said(project, "restored to before prompt 1")
+    project.wait_message("restored to before prompt 1")
     assert project.lines(str(project.work / "a.txt")) == ["one", "two", "three", "unsaved"]
     assert project.lua("return vim.bo.modified")
     assert contents(project)["a.txt"] == FIRST
     project.cmd("Acp restore")
-    said(project, "the restore was undone")
+    project.wait_message("the restore was undone")
     assert project.lines(str(project.work / "a.txt"))[0] == "later"
 
 
@@ -114,7 +94,7 @@ def test_unsaved_text_that_an_agent_wrote_into_reaches_no_file(project: Editor) 
     project.wait("vim.fn.getbufline(..., 1)[1] == 'ONE'", str(path))
     assert contents(project)["a.txt"] == FIRST
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1")
+    project.wait_message("restored to before prompt 1")
     assert contents(project)["a.txt"] == FIRST
     assert project.lines(str(path)) == ["one", "two", "three", "unsaved"]
     assert project.lua("return vim.bo[vim.fn.bufnr(...)].modified", str(path))
@@ -125,7 +105,7 @@ def test_ignored_files_that_agents_touch_come_back(project: Editor) -> None:
     project.write(".gitignore", "node_modules\n")
     project.turn(f'write {path} "two\\n"')
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1")
+    project.wait_message("restored to before prompt 1")
     until(lambda: path.read_text() == "one\n")
 
 
@@ -134,7 +114,7 @@ def test_modes_and_links_come_back(project: Editor) -> None:
     (project.work / "b.txt").chmod(0o755)
     run(project, "chmod 644 b.txt; rm link; echo x > link")
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 2 files changed")
+    project.wait_message("restored to before prompt 1: 2 files changed")
     assert os.access(project.work / "b.txt", os.X_OK)
     assert (project.work / "link").is_symlink()
     assert contents(project)["a.txt"] == FIRST
@@ -155,16 +135,16 @@ def test_the_list_names_prompts_and_changes(project: Editor) -> None:
 def test_what_cannot_be_restored_is_told(project: Editor) -> None:
     project.turn("hello")
     project.cmd("Acp restore 7")
-    said(project, "no checkpoint 7; there is only 1")
+    project.wait_message("no checkpoint 7; there is only 1")
     project.cmd("Acp restore")
-    said(project, "no restore to undo")
+    project.wait_message("no restore to undo")
 
 
 def test_no_restore_while_a_turn_runs(project: Editor) -> None:
     project.prompt("slow 200 0.05")
     project.wait("require('acp').state().sessions[1].status == 'running'")
     project.cmd("Acp restore 1")
-    said(project, "a turn is running")
+    project.wait_message("a turn is running")
     project.cmd("AcpCancel")
     project.wait_event("AcpTurnEnd")
 
@@ -180,13 +160,10 @@ def test_the_users_git_is_never_touched(editor: Editor) -> None:
     editor.agent("script")
     run(editor, "echo x >> a.txt")
     editor.cmd("Acp restore 1")
-    said(editor, "restored to before prompt 1")
+    editor.wait_message("restored to before prompt 1")
     assert (editor.work / ".git/index").read_bytes() == index
     assert (git(editor.work, "diff", "--cached"), git(editor.work, "log")) == state
     assert git(editor.work, "stash", "list") == git(editor.work, "branch", "--list", "acp*") == ""
-
-
-COMPLETED = "return vim.fn.getcompletion('Acp restore ' .. ..., 'cmdline')"
 
 
 def test_restore_completes_the_numbers_of_the_current_session(editor: Editor) -> None:
@@ -214,52 +191,9 @@ def test_none_are_made_when_the_option_is_off(editor: Editor) -> None:
     run(editor, "sed -i 's/two/TWO/' a.txt")
     editor.wait("#require('acp').state().sessions[1].edits == 1")
     editor.cmd("Acp checkpoints")
-    said(editor, "the option `checkpoints` is off")
+    editor.wait_message("the option `checkpoints` is off")
     editor.cmd("Acp restore 1")
-    said(editor, "this session has no checkpoints")
-
-
-# ---- pruning
-
-
-@pytest.fixture
-def old_runs(tmp_path: Path) -> Callable[[str, int, float], Path]:
-    """Make the directory of an old run: its name, how many bytes, how many seconds old."""
-
-    def make(name: str, size: int, age: float) -> Path:
-        run = tmp_path / name
-        run.mkdir()
-        (run / "blob").write_bytes(b"x" * size)
-        at = time.time() - age
-        os.utime(run, (at, at))
-        return run
-
-    return make
-
-
-def test_old_runs_go_by_age(tmp_path: Path, old_runs: Callable[..., Path]) -> None:
-    gone = old_runs("20200101-000000-999999999", 10, checkpoints.MAX_AGE_S + 60)
-    kept = old_runs("20260101-000000-999999999", 10, 60)
-    assert checkpoints.prune(tmp_path, tmp_path / "present") == [gone.name]
-    assert kept.exists()
-    assert not gone.exists()
-
-
-def test_runs_go_by_size_the_oldest_first(
-    tmp_path: Path, old_runs: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checkpoints, "MAX_KEPT_BYTES", 250)
-    runs = [old_runs(f"run{n}-999999999", 100, 60.0 * n) for n in range(4)]
-    assert checkpoints.prune(tmp_path, tmp_path / "present") == [runs[2].name, runs[3].name]
-
-
-def test_a_run_that_lives_is_kept(tmp_path: Path, old_runs: Callable[..., Path]) -> None:
-    living = old_runs(f"20200101-000000-{os.getpid()}", 10, checkpoints.MAX_AGE_S + 60)
-    assert checkpoints.prune(tmp_path, tmp_path / "present") == []
-    assert living.exists()
-
-
-LIST = "acp://checkpoints/1"
+    editor.wait_message("this session has no checkpoints")
 
 
 @pytest.fixture
@@ -290,12 +224,12 @@ def test_the_list_shows_what_changed_since_as_a_diff(listed: Editor) -> None:
 def test_the_list_restores_and_is_up_to_date_then(listed: Editor) -> None:
     before = listed.lines(LIST)
     listed.keys("r")
-    said(listed, "restored to before prompt 1: 3 files changed")
+    listed.wait_message("restored to before prompt 1: 3 files changed")
     listed.wait("vim.fn.search('as now', 'nw') > 0")
     assert contents(listed) == {"a.txt": FIRST, "b.txt": FIRST}
     assert listed.lua("return vim.fn.bufname()") == LIST
     listed.keys("u")
-    said(listed, "the restore was undone: 3 files changed")
+    listed.wait_message("the restore was undone: 3 files changed")
     until(lambda: listed.lines(LIST) == before)
 
 
@@ -312,7 +246,7 @@ def test_a_list_without_checkpoints_has_none_to_restore(editor: Editor) -> None:
     editor.cmd("Acp checkpoints")
     editor.wait("vim.fn.bufname() == ...", LIST)
     editor.keys("r")
-    said(editor, "no checkpoint under the cursor")
+    editor.wait_message("no checkpoint under the cursor")
 
 
 def test_the_list_says_its_keys(listed: Editor) -> None:
@@ -349,20 +283,3 @@ def test_a_binary_file_is_said_to_be_one(project: Editor) -> None:
     project.keys("<CR>")
     project.wait("vim.fn.bufname() == 'acp://changes/1/1'")
     assert "Binary files differ: none, now 3 bytes" in project.lines("acp://changes/1/1")
-
-
-def test_what_another_run_removes_meanwhile_does_not_stop_the_pruning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A store renames its parts while the sizes of all runs are added up."""
-    (tmp_path / "present").mkdir()
-    (tmp_path / "present" / "blob.part").write_bytes(b"x")
-    walk = os.walk
-
-    def walked(top: Any) -> Any:
-        for found in walk(top):
-            (tmp_path / "present" / "blob.part").unlink(missing_ok=True)
-            yield found
-
-    monkeypatch.setattr(os, "walk", walked)
-    assert checkpoints.prune(tmp_path, tmp_path / "present") == []

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.editor.files.test_disk_edits import LINES, edits
 from tests.support.editor import Editor
-from tests.support.orders import Orders
-from tests.workspace.test_snapshots import git, repository
+from tests.support.git import git, repository
+from tests.support.pending_edits import LINES, edits_by_name
+from tests.support.script_lines import shell
+from tests.support.stepwise_agent import StepwiseAgent
 
 COMMIT = "git -c user.name=A -c user.email=a@example.org commit -q"
 
@@ -27,9 +28,9 @@ def project(editor: Editor) -> Editor:
 
 
 @pytest.fixture
-def agent(project: Editor) -> Orders:
+def agent(project: Editor) -> StepwiseAgent:
     """At work."""
-    return Orders.at_work(project)
+    return StepwiseAgent.at_work(project)
 
 
 def wait_pending(editor: Editor, *names: str) -> None:
@@ -55,7 +56,7 @@ def test_a_commit_says_nothing_of_files_that_it_does_not_change(project: Editor)
     work = project.work
     project.open("b.txt")
     project.cmd("call setline(3, 'mine') | silent write | bwipeout")  # not committed
-    agent = Orders(project)
+    agent = StepwiseAgent(project)
     agent.begin()
     agent.ask("runs", "rm loose.txt; git checkout -q b.txt; sed -i 's/line 5$/five/' a.txt")
     wait_pending(project, "a.txt", "b.txt", "loose.txt")
@@ -69,7 +70,7 @@ def test_a_commit_says_nothing_of_files_that_it_does_not_change(project: Editor)
     assert (work / "b.txt").read_text() == LINES.replace("line 3", "mine")
 
 
-def test_a_commit_of_the_agents_accepts_nothing(project: Editor, agent: Orders) -> None:
+def test_a_commit_of_the_agents_accepts_nothing(project: Editor, agent: StepwiseAgent) -> None:
     work = project.work
     agent.ask("runs", "sed -i 's/line 5$/five/' a.txt")
     wait_pending(project, "a.txt")
@@ -83,15 +84,23 @@ def test_a_commit_of_the_agents_accepts_nothing(project: Editor, agent: Orders) 
     agent.begin()
     agent.end()
     wait_pending(project, "a.txt", "b.txt")
-    assert edits(project)["a.txt"]["hunks"] == 1
+    assert edits_by_name(project)["a.txt"]["hunks"] == 1
     project.cmd("Acp reject all")
     wait_pending(project)
     assert (work / "a.txt").read_text() == LINES
 
 
-def test_a_commit_of_the_users_while_a_turn_runs(project: Editor, agent: Orders) -> None:
+def test_a_commit_of_the_users_while_a_turn_runs(project: Editor, agent: StepwiseAgent) -> None:
     agent.ask("runs", "sed -i 's/line 5$/five/' a.txt")
     wait_pending(project, "a.txt")
     git(project.work, "commit", "-q", "-a", "-m", "x")
     agent.end()
     wait_pending(project)
+
+
+def test_a_commit_accepts_what_it_contains(project: Editor) -> None:
+    project.turn(shell("sed -i '3s/.*/x/' a.txt b.txt"))
+    wait_pending(project, "a.txt", "b.txt")
+    git(project.work, "commit", "-q", "-m", "x", "a.txt")
+    project.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
+    wait_pending(project, "b.txt")

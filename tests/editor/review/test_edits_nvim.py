@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.pending_edits import edits, wait_hunks
+from tests.support.waiting import until
 
 LINES = [f"line {n}" for n in range(1, 21)]
 TEXT = "\n".join(LINES) + "\n"
@@ -21,20 +21,6 @@ def project(editor: Editor) -> Editor:
     editor.agent("script")
     editor.open("a.txt")
     return editor
-
-
-def edits(editor: Editor, n: int = 1) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = editor.session(n).get("edits", [])
-    return found
-
-
-def wait_hunks(editor: Editor, *counts: int) -> None:
-    """Wait until the files with pending edits have that many hunks each."""
-    code = (
-        "(function(list) local found = vim.tbl_map(function(e) return e.hunks end, list) "
-        "return vim.deep_equal(found, {%s}) end)(require('acp').state().sessions[1].edits)"
-    )
-    editor.wait(code % ", ".join(map(str, counts)))
 
 
 def replace(editor: Editor, changes: dict[int, str], name: str = "a.txt") -> None:
@@ -95,20 +81,8 @@ def test_where_no_hunk_is_one_is_told(project: Editor) -> None:
     wait_hunks(project, 1)
     project.cmd("7")
     project.cmd("Acp reject")
-    project.wait("vim.fn.execute('messages'):find('no pending hunk in line 7')")
+    project.wait_message("no pending hunk in line 7")
     wait_hunks(project, 1)
-
-
-def test_unreject_brings_text_and_disk_back(project: Editor) -> None:
-    replace(project, {3: "three", 10: "ten"})
-    wait_hunks(project, 2)
-    after = disk(project)
-    project.cmd("Acp reject all")
-    wait_hunks(project)
-    until(lambda: disk(project) == TEXT)
-    project.cmd("Acp unreject")
-    wait_hunks(project, 2)
-    until(lambda: disk(project) == after)
 
 
 def test_the_users_own_lines_are_never_pending(project: Editor) -> None:
@@ -225,23 +199,6 @@ def test_a_formatter_on_save_is_not_the_agents(project: Editor) -> None:
     until(lambda: disk(project) == TEXT.replace("line 20", "formatted"))
 
 
-@pytest.mark.parametrize("layout", ["dos", "bom", "latin1", "noeol"])
-def test_reject_gives_the_bytes_back(editor: Editor, layout: str) -> None:
-    data = {
-        "dos": TEXT.replace("\n", "\r\n").encode(),
-        "bom": b"\xef\xbb\xbf" + TEXT.encode(),
-        "latin1": TEXT.replace("line 5", "é").encode("latin-1"),
-        "noeol": TEXT[:-1].encode(),
-    }[layout]
-    path = editor.write("a.txt", data)
-    editor.agent("script")
-    editor.turn(f"replace {path} 'line 3' three")
-    wait_hunks(editor, 1)
-    editor.cmd("Acp reject all")
-    wait_hunks(editor)
-    until(lambda: path.read_bytes() == data)
-
-
 def test_pending_hunks_fill_the_quickfix_list(project: Editor) -> None:
     replace(project, {3: "three", 10: "ten"})
     wait_hunks(project, 2)
@@ -252,25 +209,6 @@ def test_pending_hunks_fill_the_quickfix_list(project: Editor) -> None:
         (3, "+1 -1 three"),
         (10, "+1 -1 ten"),
     ]
-
-
-def test_a_comment_goes_with_the_next_prompt(project: Editor) -> None:
-    replace(project, {3: "three", 10: "ten"})
-    wait_hunks(project, 2)
-    project.cmd("10")
-    project.cmd("Acp comment why ten?")
-    project.wait(
-        "vim.iter(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1, true))"
-        ":any(function(line) return line:find('why ten?', 1, true) end)"
-    )
-    project.turn("hello")
-    blocks = project.traffic[0].received("session/prompt")[-1]["params"]["prompt"]
-    assert "a.txt:10: why ten?" in blocks[0]["text"]
-    resource = blocks[1]["resource"]
-    assert resource["text"] == "ten"
-    assert resource["uri"].endswith("a.txt#L10-L10")
-    project.turn("hello")
-    assert len(project.traffic[0].received("session/prompt")[-1]["params"]["prompt"]) == 1
 
 
 def test_a_file_opened_later_is_followed(project: Editor) -> None:

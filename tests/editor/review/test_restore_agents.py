@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.editor.review.test_checkpoints import FIRST, LIST, contents, run
+from tests.support.checkpoints import FIRST, LIST, contents, run
 from tests.support.editor import Editor
-from tests.support.outliving import die, is_written, said
-from tests.support.picks import asked, install, pick
+from tests.support.fake_picker import asked, install_picker, pick
+from tests.support.git import repository
+from tests.support.killed_host import is_written, kill_host_once_written
 from tests.support.rpc import EditorError
-from tests.support.until import until
-from tests.workspace.test_snapshots import repository
+from tests.support.waiting import until
 
 BOTH = "Since prompt 1 you changed a.txt as well"
 
@@ -29,7 +29,7 @@ def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     if request.param == "git":
         repository(editor.work)
     editor.agent("script")
-    install(editor)
+    install_picker(editor)
     return editor
 
 
@@ -51,11 +51,13 @@ def test_files_that_only_the_user_changed_stay(project: Editor) -> None:
     project.write("mine.txt", "mine\n")
     (project.work / "b.txt").unlink()
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 2 files changed; 2 that only you changed stay")
+    project.wait_message(
+        "restored to before prompt 1: 2 files changed; 2 that only you changed stay"
+    )
     assert contents(project) == {"a.txt": FIRST, "mine.txt": "mine\n"}
     project.write("later.txt", "later\n")
     project.cmd("Acp restore")
-    said(project, "the restore was undone: 2 files changed")
+    project.wait_message("the restore was undone: 2 files changed")
     assert contents(project) == {
         "a.txt": "one\nTWO\nthree\n",
         "c.txt": "new\n",
@@ -72,10 +74,10 @@ def test_with_a_bang_all_files_are_as_they_were(project: Editor) -> None:
     (project.work / "b.txt").unlink()
     after = contents(project)
     project.cmd("Acp restore! 1")
-    said(project, "restored to before prompt 1: 4 files changed")
+    project.wait_message("restored to before prompt 1: 4 files changed")
     assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST}
     project.cmd("Acp restore")
-    said(project, "the restore was undone: 4 files changed")
+    project.wait_message("the restore was undone: 4 files changed")
     assert contents(project) == after
     assert asked(project) == []
 
@@ -98,10 +100,12 @@ def test_a_file_that_both_changed_is_named_before_anything_is_done(
     (question,) = pick(project, "Acp restore 1")
     assert question["prompt"] == BOTH
     assert question["items"] == ["restore them too", "leave them as they are"]
-    said(project, "nothing was restored")
+    project.wait_message("nothing was restored")
     assert contents(project) == before
     pick(project, "Acp restore 1", "leave them as they are")
-    said(project, "restored to before prompt 1: 1 file changed; 1 that only you changed stays")
+    project.wait_message(
+        "restored to before prompt 1: 1 file changed; 1 that only you changed stays"
+    )
     assert contents(project) == {name: before[name] for name in ("a.txt", "b.txt")}
     pick(project, "Acp restore 1", "restore them too")
     until(lambda: contents(project) == {"a.txt": FIRST, "b.txt": FIRST})
@@ -116,7 +120,7 @@ def test_what_the_user_changed_before_the_agent_did_is_named(project: Editor) ->
     (question,) = pick(project, "Acp restore 1")
     assert question["prompt"] == BOTH
     project.cmd("Acp restore 2")
-    said(project, "restored to before prompt 2: 1 file changed")
+    project.wait_message("restored to before prompt 2: 1 file changed")
     assert contents(project)["a.txt"] == FIRST + "mine\n"
 
 
@@ -137,7 +141,7 @@ def test_decisions_are_no_changes_of_the_users_own(project: Editor, command: str
     run(project, "sed -i 's/three/THREE/' a.txt")
     project.wait("#require('acp').state().sessions[1].edits == 1")
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 1 file changed")
+    project.wait_message("restored to before prompt 1: 1 file changed")
     assert contents(project)["a.txt"] == FIRST
     assert asked(project) == []
 
@@ -148,7 +152,7 @@ def test_writes_through_the_editor_are_the_agents(project: Editor) -> None:
     project.turn(f"replace {path} two TWO")
     project.turn(f"replace {path} three THREE")
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 1 file changed")
+    project.wait_message("restored to before prompt 1: 1 file changed")
     assert contents(project)["a.txt"] == FIRST
     assert asked(project) == []
 
@@ -158,7 +162,7 @@ def test_several_restores_ask_nothing(project: Editor) -> None:
         run(project, f"sed -i 's/{word}/{word.upper()}/' a.txt")
     for n in (3, 1, 2):
         project.cmd(f"Acp restore {n}")
-        said(project, f"restored to before prompt {n}: 1 file changed")
+        project.wait_message(f"restored to before prompt {n}: 1 file changed")
     assert contents(project)["a.txt"] == "ONE\ntwo\nthree\n"
     assert asked(project) == []
 
@@ -166,14 +170,14 @@ def test_several_restores_ask_nothing(project: Editor) -> None:
 def test_undoing_a_restore_names_what_was_changed_since(project: Editor) -> None:
     changes(project)
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1")
+    project.wait_message("restored to before prompt 1")
     project.write("a.txt", FIRST + "since\n")
     (question,) = pick(project, "Acp restore")
     assert question["prompt"] == "Since the restore you changed a.txt as well"
-    said(project, "nothing was restored")
+    project.wait_message("nothing was restored")
     assert contents(project)["a.txt"] == FIRST + "since\n"
     pick(project, "Acp restore", "restore them too")
-    said(project, "the restore was undone: 2 files changed")
+    project.wait_message("the restore was undone: 2 files changed")
     assert contents(project)["a.txt"] == "one\nTWO\nthree\n"
 
 
@@ -186,7 +190,7 @@ def test_another_sessions_agent_is_an_agent(project: Editor) -> None:
     project.cmd("AcpPrompt hello")
     project.wait("#require('acp').state().sessions[2].checkpoints == 2")
     project.lua("require('acp.base.host').notify('restore', { session = 1, n = 1 })")
-    said(project, "restored to before prompt 1: 1 file changed")
+    project.wait_message("restored to before prompt 1: 1 file changed")
     assert contents(project)["a.txt"] == FIRST
 
 
@@ -195,10 +199,10 @@ def test_modes_are_told_apart(project: Editor) -> None:
     until(lambda: is_written(project))
     (project.work / "b.txt").chmod(0o755)
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 1 file changed")
+    project.wait_message("restored to before prompt 1: 1 file changed")
     assert [os.access(project.work / name, os.X_OK) for name in ("a.txt", "b.txt")] == [False, True]
     project.cmd("Acp restore")
-    said(project, "the restore was undone: 1 file changed")
+    project.wait_message("the restore was undone: 1 file changed")
     assert os.access(project.work / "a.txt", os.X_OK)
 
 
@@ -208,10 +212,10 @@ def test_an_ignored_file_that_an_agent_edited_on_disk_comes_back(project: Editor
     project.turn(f'edits_disk {path} "two\\n"')
     project.wait("#require('acp').state().sessions[1].edits == 1")
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 1 file changed")
+    project.wait_message("restored to before prompt 1: 1 file changed")
     until(lambda: path.read_text() == "one\n")
     project.cmd("Acp restore")
-    said(project, "the restore was undone: 1 file changed")
+    project.wait_message("the restore was undone: 1 file changed")
     until(lambda: path.read_text() == "two\n")
 
 
@@ -224,7 +228,9 @@ def test_more_files_than_are_reviewed_come_back(edit: Callable[..., Editor]) -> 
     project.wait("#require('acp').state().sessions[1].edits == 5")
     mine.write_text("mine\n")
     project.cmd("Acp restore 1")
-    said(project, "restored to before prompt 1: 12 files changed; 1 that only you changed stays")
+    project.wait_message(
+        "restored to before prompt 1: 12 files changed; 1 that only you changed stays"
+    )
     assert {path.read_text() for path in paths} == {"one\n"}
     assert mine.read_text() == "mine\n"
 
@@ -233,10 +239,12 @@ def test_the_next_host_knows_who_changed_what(project: Editor) -> None:
     changes(project)
     project.write("mine.txt", "mine\n")
     project.write("a.txt", "both\n")
-    die(project)
+    kill_host_once_written(project)
     (question,) = pick(project, "Acp restore 1", "restore them too")
     assert question["prompt"] == BOTH
-    said(project, "restored to before prompt 1: 2 files changed; 1 that only you changed stays")
+    project.wait_message(
+        "restored to before prompt 1: 2 files changed; 1 that only you changed stays"
+    )
     assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST, "mine.txt": "mine\n"}
 
 
@@ -246,12 +254,14 @@ def test_the_list_offers_both_kinds(project: Editor) -> None:
     project.cmd("Acp checkpoints")
     project.wait("vim.fn.bufname() == ...", LIST)
     project.keys("r")
-    said(project, "restored to before prompt 1: 2 files changed; 1 that only you changed stays")
+    project.wait_message(
+        "restored to before prompt 1: 2 files changed; 1 that only you changed stays"
+    )
     project.keys("!")
-    said(project, "restored to before prompt 1: 1 file changed")
+    project.wait_message("restored to before prompt 1: 1 file changed")
     assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST}
     project.keys("u")
-    said(project, "the restore was undone: 1 file changed")
+    project.wait_message("the restore was undone: 1 file changed")
     assert contents(project)["mine.txt"] == "mine\n"
     project.keys("g?")
     project.wait_screen("bring all files back, yours too")
@@ -278,7 +288,7 @@ def test_nothing_is_restored_once_a_turn_runs_again(project: Editor) -> None:
     project.prompt(f"until_there {stop}")
     project.wait("require('acp').state().sessions[1].status == 'running'")
     project.lua("_G.answer('restore them too', 1)")
-    said(project, "a turn is running")
+    project.wait_message("a turn is running")
     assert contents(project)["a.txt"] == "both\n"
     stop.touch()
     project.wait_event("AcpTurnEnd", 2)

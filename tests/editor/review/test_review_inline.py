@@ -7,8 +7,17 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start, last, sent
-from tests.support.review import LINES, apply, changed, count_marks, marks, marks_set, pend, words
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, last, sent
+from tests.support.review_frames import (
+    LINES,
+    apply,
+    changed,
+    count_marks,
+    marks,
+    marks_set,
+    pend,
+    words,
+)
 
 
 @pytest.fixture
@@ -265,7 +274,7 @@ def test_a_decision_leads_on_only_while_the_user_is_there(front: Editor) -> None
 
 
 def test_the_next_hunk_is_not_shown_in_a_window_that_takes_no_files(front: Editor) -> None:
-    """The user decided from a window of ours: the file is shown in one of his own."""
+    """The user decided from a window of ours: the file is shown in one of theirs."""
     first = changed(front, "a.txt")
     front.open(first)
     pend(front, first, LINES)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start
-from tests.support.review import LINES, changed, entry, pend, review
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start
+from tests.support.review_frames import LINES, changed, entry, pend, review
 
 
 @pytest.fixture

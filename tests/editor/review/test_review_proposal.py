@@ -5,8 +5,18 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start, last, sent
-from tests.support.review import BUFFERS, LINES, SIDES, TABS, apply, changed, edits, entry, opened
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, last, sent
+from tests.support.review_frames import (
+    BUFFERS,
+    LINES,
+    SIDES,
+    TABS,
+    apply,
+    changed,
+    edits,
+    entry,
+    opened,
+)
 
 CARD = {
     "id": "p1",

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start, last, sent, told
-from tests.support.review import (
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, last, sent, told
+from tests.support.review_frames import (
     BUFFERS,
     DIFFS,
     LINES,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 COUNT = """
 _G.asked = {}

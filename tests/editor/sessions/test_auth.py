@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.picks import asked, install, pick
+from tests.support.fake_picker import asked, install_picker, pick
 from tests.support.traffic import Traffic
-from tests.support.until import until
+from tests.support.waiting import until
 
 
 @pytest.fixture
 def picker(editor: Editor) -> Editor:
-    install(editor)
+    install_picker(editor)
     return editor
 
 
@@ -82,7 +82,7 @@ def test_a_login_that_fails_is_told_and_can_be_tried_again(picker: Editor) -> No
     picker.prompt("say done")
     wait_asked(picker)
     picker.cmd("Acp login broken")
-    picker.wait("vim.fn.execute('messages'):find('no browser here; :Acp login tries again')")
+    picker.wait_message("no browser here; :Acp login tries again")
     assert picker.session(1)["queue"] == ["say done"]
     picker.cmd("Acp login account")
     picker.wait_event("AcpTurnEnd")
@@ -149,7 +149,7 @@ def test_a_terminal_login_that_fails_leaves_everything_as_it_was(picker: Editor)
     picker.cmd("Acp login")
     picker.wait_screen("Your code is 1234")
     picker.keys("<CR>")
-    picker.wait("vim.fn.execute('messages'):find('exit code 3; :Acp login tries again')")
+    picker.wait_message("exit code 3; :Acp login tries again")
     assert picker.session(1)["queue"] == ["say done"]
     assert len(traffic.received("initialize")) == 1
 
@@ -159,7 +159,7 @@ def test_variables_that_are_missing_are_named(picker: Editor) -> None:
     picker.prompt("say done")
     wait_asked(picker)
     picker.cmd("Acp login")
-    picker.wait("vim.fn.execute('messages'):find('set ACP_TEST_KEY in the option')")
+    picker.wait_message("set ACP_TEST_KEY in the option")
     assert "ACP_TEST_EXTRA" not in picker.messages()
     assert not traffic.received("authenticate")
     picker.setup({"agents": {"wants_login": {"env": {"ACP_TEST_KEY": "k-123456"}}}})
@@ -187,9 +187,9 @@ def test_an_agent_without_logout_is_not_asked(picker: Editor) -> None:
     traffic = picker.agent("script")
     picker.turn("hello")
     picker.cmd("Acp logout")
-    picker.wait("vim.fn.execute('messages'):find('offers no logout')")
+    picker.wait_message("offers no logout")
     picker.cmd("Acp login")
-    picker.wait("vim.fn.execute('messages'):find('names no way to log in')")
+    picker.wait_message("names no way to log in")
     assert not traffic.received("logout")
 
 

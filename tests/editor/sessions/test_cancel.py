@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.silence import answer, silent
-from tests.support.until import until
+from tests.support.stalled_agent import let_answer, stalled_agent
+from tests.support.waiting import until
 
 IDLE = "require('acp').state().sessions[1].status == 'idle'"
 
 
 @pytest.mark.parametrize("method", ["initialize", "session/new"])
 def test_a_prompt_that_waits_for_its_agent_is_held(editor: Editor, method: str) -> None:
-    traffic = silent(editor, method)
+    traffic = stalled_agent(editor, method)
     editor.prompt("one")
     traffic.wait(method)
     editor.cmd("AcpCancel")
-    editor.wait("vim.fn.execute('messages'):find('what waits goes on by :Acp queue run', 1, true)")
-    answer(editor, method)
+    editor.wait_message("what waits goes on by :Acp queue run")
+    let_answer(editor, method)
     editor.wait(IDLE)
     assert editor.session(1)["queue"] == ["one"]
     assert traffic.prompts() == []
@@ -28,11 +28,11 @@ def test_a_prompt_that_waits_for_its_agent_is_held(editor: Editor, method: str) 
 
 
 def test_a_bang_drops_it(editor: Editor) -> None:
-    traffic = silent(editor, "initialize")
+    traffic = stalled_agent(editor, "initialize")
     editor.cmd("AcpPrompt one")
     editor.cmd("AcpCancel!")
     editor.wait("#require('acp').state().sessions[1].queue == 0")
-    answer(editor, "initialize")
+    let_answer(editor, "initialize")
     editor.wait(IDLE)
     editor.turn("two")
     assert traffic.prompts() == ["two"]
@@ -83,9 +83,9 @@ def test_a_second_cancel_says_that_the_first_one_runs(editor: Editor) -> None:
     editor.cmd("AcpCancel")
     editor.wait("require('acp').state().sessions[1].status == 'cancelling'")
     editor.cmd("AcpCancel")
-    editor.wait("vim.fn.execute('messages'):find('is being cancelled already', 1, true)")
+    editor.wait_message("is being cancelled already")
     editor.prompt("two")
     editor.wait("#require('acp').state().sessions[1].queue == 1")
     editor.cmd("AcpCancel!")
-    editor.wait("vim.fn.execute('messages'):find('the queue is empty now', 1, true)")
+    editor.wait_message("the queue is empty now")
     assert editor.session(1)["status"] == "cancelling"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.traffic import Traffic
-from tests.support.until import until
+from tests.support.waiting import until
 
 METHOD = "session/request_permission"
 
@@ -69,7 +69,7 @@ def test_2_permissions_that_say_little(editor: Editor) -> None:
         "table.concat(vim.fn.getbufline('acp://chat/1', 1, '$'), ' '):find('ls -l', 1, true)"
     )
     editor.cmd("Acp allow")
-    editor.wait("vim.fn.execute('messages'):find('no option of kind allow_once', 1, true)")
+    editor.wait_message("no option of kind allow_once")
     editor.cmd("Acp deny")
     editor.wait_event("AcpTurnEnd")
     assert answers(traffic) == ["allow", "abort"]

@@ -71,7 +71,7 @@ def test_a_mode_is_set_and_the_answer_trusted(editor: Editor) -> None:
     editor.cmd("Acp mode code")
     assert agent.wait("session/set_mode")["params"] == {"sessionId": "s1", "modeId": "code"}
     editor.wait("require('acp').state().sessions[1].modes.current == 'code'")
-    editor.wait("vim.fn.execute('messages'):find('acp: Mode: Code', 1, true)")
+    editor.wait_message("acp: Mode: Code")
     editor.turn('update {"sessionUpdate":"current_mode_update","currentModeId":"ask"}')
     assert editor.session()["modes"]["current"] == "ask"
 
@@ -80,7 +80,7 @@ def test_a_refused_mode_is_taken_back_in_one_line(editor: Editor) -> None:
     agent = opened(editor, "code", modes=MODES)
     editor.cmd("Acp mode code")
     agent.wait("session/set_mode")
-    editor.wait("vim.fn.execute('messages'):find('mode: no code today')")
+    editor.wait_message("mode: no code today")
     assert "Mode: " not in editor.messages()
     assert editor.session()["modes"]["current"] == "ask"
 
@@ -101,7 +101,7 @@ def test_options_of_every_kind(editor: Editor) -> None:
     for id, wanted in (("llm", "'b'"), ("level", "'high'"), ("fast", "true")):
         wait_value(editor, id, wanted)
     for said in ("acp: Llm: B", "acp: Level: High", "acp: Fast: on"):
-        editor.wait("vim.fn.execute('messages'):find(..., 1, true)", said)
+        editor.wait_message(said)
 
 
 def test_a_refused_option_is_taken_back(editor: Editor) -> None:
@@ -109,7 +109,7 @@ def test_a_refused_option_is_taken_back(editor: Editor) -> None:
     editor.cmd("Acp option level high")
     editor.cmd("Acp option fast true")
     agent.wait("session/set_config_option", 2)
-    editor.wait("vim.fn.execute('messages'):find('option: no high today')")
+    editor.wait_message("option: no high today")
     wait_value(editor, "fast", "true")
     assert value(editor, "level") == "low"
 

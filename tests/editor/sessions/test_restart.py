@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.editor.sessions.test_sessions import MODES, agent
 from tests.support.editor import Editor
-from tests.support.picks import install, pick
-from tests.support.until import until
+from tests.support.fake_picker import install_picker, pick
+from tests.support.stored_sessions import MODES, storing_agent
+from tests.support.waiting import until
 
 
 @pytest.fixture
 def picker(editor: Editor) -> Editor:
-    install(editor)
+    install_picker(editor)
     return editor
 
 
@@ -24,7 +24,7 @@ def restart(editor: Editor, count: int = 2) -> None:
 
 
 def test_resume_comes_first(picker: Editor) -> None:
-    traffic = agent(picker, {})
+    traffic = storing_agent(picker, {})
     picker.turn("say one")
     restart(picker)
     assert picker.session(1)["id"] == "s1"
@@ -37,7 +37,7 @@ def test_resume_comes_first(picker: Editor) -> None:
 
 @pytest.mark.parametrize("scenario", ["stores", "stores_late"])
 def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor, scenario: str) -> None:
-    traffic = agent(picker, {}, without="resume", scenario=scenario)
+    traffic = storing_agent(picker, {}, without="resume", scenario=scenario)
     picker.turn("say one")
     restart(picker)
     traffic.wait("session/load")
@@ -49,7 +49,7 @@ def test_without_resume_it_is_loaded_and_drawn_once(picker: Editor, scenario: st
 
 
 def test_else_a_new_session_with_the_reason(picker: Editor) -> None:
-    traffic = agent(picker, {}, without="resume loadSession")
+    traffic = storing_agent(picker, {}, without="resume loadSession")
     picker.turn("say one")
     restart(picker)
     assert picker.session(1)["id"] == "s2"
@@ -59,7 +59,7 @@ def test_else_a_new_session_with_the_reason(picker: Editor) -> None:
 
 
 def test_what_was_chosen_is_chosen_again(picker: Editor) -> None:
-    traffic = agent(picker, {}, new_session=MODES, mode="ask", options={"model": "small"})
+    traffic = storing_agent(picker, {}, new_session=MODES, mode="ask", options={"model": "small"})
     picker.turn("say one")
     picker.cmd("Acp mode code")
     picker.cmd("Acp option fast true")
@@ -74,7 +74,7 @@ def test_what_was_chosen_is_chosen_again_where_the_agent_tells_nothing_of_it(
     picker: Editor,
 ) -> None:
     """The answers to `session/resume` and `session/load` may leave modes and options out."""
-    traffic = agent(picker, {}, new_session=MODES, scenario="stores_quietly")
+    traffic = storing_agent(picker, {}, new_session=MODES, scenario="stores_quietly")
     picker.turn("say one")
     picker.cmd("Acp mode code")
     picker.cmd("Acp option fast true")
@@ -87,7 +87,7 @@ def test_what_was_chosen_is_chosen_again_where_the_agent_tells_nothing_of_it(
 
 
 def test_what_was_not_chosen_is_not_asked_for_again(picker: Editor) -> None:
-    traffic = agent(picker, {}, new_session=MODES, scenario="stores_quietly")
+    traffic = storing_agent(picker, {}, new_session=MODES, scenario="stores_quietly")
     picker.turn("say one")
     restart(picker)
     assert not traffic.received("session/set_mode")
@@ -95,7 +95,7 @@ def test_what_was_not_chosen_is_not_asked_for_again(picker: Editor) -> None:
 
 
 def test_the_chat_stays_in_its_window_and_the_focus_where_it_was(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
     windows = picker.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_list_wins() }")
     restart(picker)
@@ -106,7 +106,7 @@ def test_the_chat_stays_in_its_window_and_the_focus_where_it_was(picker: Editor)
 
 
 def test_every_session_of_the_agent_comes_back_and_no_other(picker: Editor) -> None:
-    first = agent(picker, {}, name="first")
+    first = storing_agent(picker, {}, name="first")
     picker.turn("say one")
     picker.cmd("Acp new")
     picker.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
@@ -121,7 +121,7 @@ def test_every_session_of_the_agent_comes_back_and_no_other(picker: Editor) -> N
 
 
 def test_a_closed_session_stays_closed(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
     pick(picker, "Acp sessions", "say one", "close")
     picker.wait("require('acp').state().sessions[1].status == 'closed'")
@@ -132,7 +132,7 @@ def test_a_closed_session_stays_closed(picker: Editor) -> None:
 
 
 def test_stop_ends_the_process_and_the_next_prompt_starts_it(picker: Editor) -> None:
-    traffic = agent(picker, {})
+    traffic = storing_agent(picker, {})
     picker.turn("say one")
     picker.cmd("Acp stop")
     picker.wait("require('acp').state().agents.stores.status == 'exited'")
@@ -143,7 +143,7 @@ def test_stop_ends_the_process_and_the_next_prompt_starts_it(picker: Editor) -> 
 
 
 def test_a_turn_that_is_cut_by_a_restart(picker: Editor) -> None:
-    traffic = agent(picker, {})
+    traffic = storing_agent(picker, {})
     picker.prompt("wait_for_cancel")
     picker.wait("require('acp').state().sessions[1].status == 'running'")
     picker.prompt("say queued")
@@ -160,7 +160,7 @@ def test_a_turn_that_is_cut_by_a_restart(picker: Editor) -> None:
 
 
 def test_a_restart_while_nothing_runs_starts_the_agent(picker: Editor) -> None:
-    traffic = agent(picker, {})
+    traffic = storing_agent(picker, {})
     assert picker.cmd("Acp restart") == "acp: no agent is running"
     assert not traffic.pids()
     picker.turn("say one")
@@ -190,7 +190,7 @@ def test_a_wrong_answer_to_the_first_question_says_whose_it_is(editor: Editor) -
 
 
 def test_restarts_in_a_row_are_one(picker: Editor) -> None:
-    traffic = agent(picker, {})
+    traffic = storing_agent(picker, {})
     picker.turn("say one")
     picker.lua("for _ = 1, 3 do vim.cmd('Acp restart') end")
     picker.wait_event("AcpSession", 2)
@@ -202,10 +202,10 @@ def test_restarts_in_a_row_are_one(picker: Editor) -> None:
 
 
 def test_a_stop_ends_a_restart_that_is_under_way(picker: Editor) -> None:
-    traffic = agent(picker, {})
+    traffic = storing_agent(picker, {})
     picker.turn("say one")
     picker.lua("vim.cmd('Acp restart') vim.cmd('Acp stop')")
-    picker.wait("vim.fn.execute('messages'):find('stores is stopped', 1, true)")
+    picker.wait_message("stores is stopped")
     assert picker.state()["agents"]["stores"]["status"] == "exited"
     picker.turn("say two")
     assert len(traffic.pids()) == 2
@@ -237,7 +237,7 @@ def test_a_restart_waits_for_a_process_that_is_just_being_started(editor: Editor
 
 def test_the_state_is_that_of_the_process_that_runs(picker: Editor) -> None:
     """The end of one that was replaced comes after the start of the next."""
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
     picker.lua("vim.cmd('Acp stop') vim.cmd('Acp restart')")
     picker.wait_event("AcpSession", 2)

@@ -2,76 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.picks import asked, install, pick
-from tests.support.traffic import Traffic
-from tests.support.until import until
-
-ALL: dict[str, Any] = {
-    "loadSession": True,
-    "sessionCapabilities": {
-        "list": {},
-        "resume": {},
-        "close": {},
-        "delete": {},
-        "fork": {},
-        "archive": {},
-        "status": {},
-        "title": {},
-        "additionalDirectories": {},
-    },
-}
-
-MODES = {
-    "modes": {
-        "currentModeId": "ask",
-        "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}],
-    },
-    "configOptions": [
-        {
-            "id": "model",
-            "name": "Model",
-            "category": "model",
-            "type": "select",
-            "currentValue": "small",
-            "options": [{"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}],
-        },
-        {"id": "fast", "name": "Fast", "type": "boolean", "currentValue": False},
-    ],
-}
+from tests.support.fake_picker import asked, install_picker, pick
+from tests.support.stored_sessions import MODES, storing_agent
+from tests.support.waiting import until
 
 
 @pytest.fixture
 def picker(editor: Editor) -> Editor:
-    install(editor)
+    install_picker(editor)
     return editor
-
-
-def stored(editor: Editor, sessions: dict[str, Any]) -> str:
-    """A file with sessions that an agent of the scenario `stores` has."""
-    path = editor.home / "stored.json"
-    for session in sessions.values():
-        session.setdefault("cwd", str(editor.work))
-        session.setdefault("said", [])
-        session.setdefault("title", None)
-    path.write_text(json.dumps(sessions))
-    return str(path)
-
-
-def agent(editor: Editor, sessions: dict[str, Any], without: str = "", **more: Any) -> Traffic:
-    capabilities = json.loads(json.dumps(ALL))
-    for name in without.split():
-        capabilities["sessionCapabilities"].pop(name, None)
-        capabilities.pop(name, None)
-    scenario = more.pop("scenario", "stores")
-    path = stored(editor, sessions)
-    return editor.agent(scenario, path, capabilities=capabilities, **more)
 
 
 HISTORY = [["user", "what was it?"], ["agent", "It was **so**.\n"], ["tool", "t1"], ["agent", "x"]]
@@ -84,7 +28,7 @@ def test_the_list_has_every_page_with_titles_and_the_present_directory_first(
     old = {"title": "Old", "updatedAt": "2026-01-01T00:00:00Z"}
     new = {"title": "New", "updatedAt": "2026-02-01T00:00:00+00:00"}
     odd = {"title": "Odd", "updatedAt": "yesterday"}
-    traffic = agent(picker, {"a": elsewhere, "b": old, "c": new, "d": odd, "e": {}})
+    traffic = storing_agent(picker, {"a": elsewhere, "b": old, "c": new, "d": odd, "e": {}})
     questions = pick(picker, "Acp sessions")
     titles = [item.split("  (")[0] for item in questions[0]["items"]]
     assert titles == ["New", "Old", "Odd", "untitled e", "Elsewhere"]
@@ -94,7 +38,7 @@ def test_the_list_has_every_page_with_titles_and_the_present_directory_first(
 
 
 def test_a_stored_session_is_loaded_with_its_history_shown(picker: Editor) -> None:
-    traffic = agent(picker, {"x1": {"title": "Old talk", "said": HISTORY}})
+    traffic = storing_agent(picker, {"x1": {"title": "Old talk", "said": HISTORY}})
     questions = pick(picker, "Acp sessions", "Old talk", "load")
     assert {"load", "resume", "fork", "delete", "rename"} <= set(questions[1]["items"])
     assert questions[1]["prompt"] == "Old talk (saved)"
@@ -115,7 +59,7 @@ def test_a_stored_session_is_loaded_with_its_history_shown(picker: Editor) -> No
 
 
 def test_a_replay_after_the_answer_is_shown_as_well(picker: Editor) -> None:
-    agent(picker, {"x1": {"title": "Late", "said": HISTORY}}, scenario="stores_late")
+    storing_agent(picker, {"x1": {"title": "Late", "said": HISTORY}}, scenario="stores_late")
     pick(picker, "Acp sessions", "Late", "load")
     picker.wait(
         "require('acp').state().sessions[1].commands and vim.tbl_contains("
@@ -125,7 +69,9 @@ def test_a_replay_after_the_answer_is_shown_as_well(picker: Editor) -> None:
 
 
 def test_resume_brings_no_history_and_the_next_prompt_goes_there(picker: Editor) -> None:
-    traffic = agent(picker, {"x1": {"title": "Old talk", "said": HISTORY}}, without="loadSession")
+    traffic = storing_agent(
+        picker, {"x1": {"title": "Old talk", "said": HISTORY}}, without="loadSession"
+    )
     questions = pick(picker, "Acp sessions", "Old talk", "resume")
     assert "load" not in questions[1]["items"]
     picker.wait("require('acp').state().sessions[1].status == 'idle'")
@@ -135,7 +81,7 @@ def test_resume_brings_no_history_and_the_next_prompt_goes_there(picker: Editor)
 
 
 def test_a_fork_is_a_new_session_beside_the_first(picker: Editor) -> None:
-    traffic = agent(picker, {})
+    traffic = storing_agent(picker, {})
     picker.turn("hello")
     picker.wait("require('acp').state().sessions[1].status == 'idle'")
     questions = pick(picker, "Acp sessions", "hello", "fork")
@@ -150,7 +96,7 @@ def test_a_fork_is_a_new_session_beside_the_first(picker: Editor) -> None:
 
 
 def test_the_chat_of_a_fork_begins_with_what_came_before(picker: Editor) -> None:
-    traffic = agent(picker, {}, without="title")
+    traffic = storing_agent(picker, {}, without="title")
     picker.turn("say **one**\ntool_contents\nthink hmm")
     before = picker.chat(1)
     pick(picker, "Acp sessions", "say **one** tool_contents think hmm", "fork")
@@ -165,7 +111,7 @@ def test_the_chat_of_a_fork_begins_with_what_came_before(picker: Editor) -> None
 
 
 def test_a_fork_that_is_told_by_its_agent_is_not_told_twice(picker: Editor) -> None:
-    agent(picker, {}, scenario="stores_and_tells_forks")
+    storing_agent(picker, {}, scenario="stores_and_tells_forks")
     picker.turn("say one")
     pick(picker, "Acp sessions", "say one", "fork")
     picker.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
@@ -175,7 +121,7 @@ def test_a_fork_that_is_told_by_its_agent_is_not_told_twice(picker: Editor) -> N
 
 
 def test_a_fork_of_a_stored_session_says_that_nothing_is_shown(picker: Editor) -> None:
-    agent(picker, {"x1": {"title": "Old talk", "said": HISTORY}})
+    storing_agent(picker, {"x1": {"title": "Old talk", "said": HISTORY}})
     pick(picker, "Acp sessions", "Old talk", "fork")
     picker.wait("(require('acp').state().sessions[1] or {}).status == 'idle'")
     assert [line for line in picker.chat(1) if line] == [
@@ -184,7 +130,7 @@ def test_a_fork_of_a_stored_session_says_that_nothing_is_shown(picker: Editor) -
 
 
 def test_a_fork_of_one_that_was_closed_shows_what_was_said_here(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("say one")
     before = [line for line in picker.chat(1) if line]
     pick(picker, "Acp sessions", "say one", "close")
@@ -197,7 +143,9 @@ def test_a_fork_of_one_that_was_closed_shows_what_was_said_here(picker: Editor) 
 
 @pytest.mark.parametrize("way", ["load", "resume", "fork"])
 def test_what_cannot_be_opened_is_not_current(picker: Editor, way: str) -> None:
-    traffic = agent(picker, {"x1": {"title": "Old", "said": HISTORY}}, scenario="stores_nothing")
+    traffic = storing_agent(
+        picker, {"x1": {"title": "Old", "said": HISTORY}}, scenario="stores_nothing"
+    )
     picker.turn("say one")
     pick(picker, "Acp sessions", "Old", way)
     picker.wait("(require('acp').state().sessions[2] or {}).status == 'failed'")
@@ -208,7 +156,7 @@ def test_what_cannot_be_opened_is_not_current(picker: Editor, way: str) -> None:
 
 
 def test_rename_shows_the_title_that_the_agent_made_of_it(picker: Editor) -> None:
-    agent(picker, {})
+    storing_agent(picker, {})
     picker.turn("hello")
     questions = pick(picker, "Acp sessions", "hello", "rename", " my work ")
     assert questions[2]["prompt"] == "Title: "
@@ -216,15 +164,38 @@ def test_rename_shows_the_title_that_the_agent_made_of_it(picker: Editor) -> Non
 
 
 def test_without_the_capability_a_title_is_ours_alone(picker: Editor) -> None:
-    traffic = agent(picker, {}, without="title")
+    traffic = storing_agent(picker, {}, without="title")
     picker.turn("hello")
     pick(picker, "Acp sessions", "hello", "rename", "mine")
     picker.wait("require('acp').state().sessions[1].title == 'mine'")
     assert not traffic.received("session/set_title")
 
 
+def test_an_open_session_takes_the_title_under_which_its_agent_lists_it(picker: Editor) -> None:
+    picker.agent(
+        "stores",
+        str(picker.home / "stored.json"),
+        capabilities={"sessionCapabilities": {"list": {}}},
+    )
+    picker.turn("say one")
+    assert "title" not in picker.session(1)
+    picker.cmd("AcpPrompt! say two")
+    picker.wait_event("AcpTurnEnd", 2)
+    pick(picker, "Acp sessions")
+    picker.wait("require('acp').state().sessions[2].title == 'say two'")
+    assert picker.session(1)["title"] == "say one"
+
+
+def test_the_index_of_this_machine_gives_no_title_to_an_open_session(picker: Editor) -> None:
+    capabilities = {"loadSession": True}
+    picker.agent("stores", str(picker.home / "stored.json"), capabilities=capabilities)
+    picker.turn("say one")
+    assert pick(picker, "Acp sessions")[0]["items"][0].startswith("say one  (")
+    assert "title" not in picker.session(1)
+
+
 def test_close_ends_the_turn_and_another_session_is_current(picker: Editor) -> None:
-    traffic = agent(picker, {})
+    traffic = storing_agent(picker, {})
     picker.turn("hello")
     picker.cmd("AcpPrompt! wait_for_cancel")
     picker.wait("(require('acp').state().sessions[2] or {}).status == 'running'")
@@ -238,7 +209,7 @@ def test_close_ends_the_turn_and_another_session_is_current(picker: Editor) -> N
 
 
 def test_what_the_agent_does_not_know_any_more_counts_as_deleted(picker: Editor) -> None:
-    traffic = agent(picker, {"x1": {"title": "Once"}})
+    traffic = storing_agent(picker, {"x1": {"title": "Once"}})
     pick(picker, "Acp sessions", "Once", "resume")
     picker.wait("require('acp').state().sessions[1].status == 'idle'")
     (picker.home / "stored.json").write_text("{}")
@@ -253,7 +224,7 @@ def test_what_the_agent_does_not_know_any_more_counts_as_deleted(picker: Editor)
 
 
 def test_delete_and_archive_of_stored_sessions(picker: Editor) -> None:
-    traffic = agent(picker, {"x1": {"title": "One"}, "x2": {"title": "Two"}})
+    traffic = storing_agent(picker, {"x1": {"title": "One"}, "x2": {"title": "Two"}})
     pick(picker, "Acp sessions", "One", "delete")
     assert traffic.wait("session/delete")["params"] == {"sessionId": "x1"}
     pick(picker, "Acp sessions", "Two", "archive")
@@ -265,7 +236,7 @@ def test_delete_and_archive_of_stored_sessions(picker: Editor) -> None:
 
 
 def test_a_dismissed_picker_does_nothing(picker: Editor) -> None:
-    traffic = agent(picker, {"x1": {"title": "One"}})
+    traffic = storing_agent(picker, {"x1": {"title": "One"}})
     pick(picker, "Acp sessions")
     pick(picker, "Acp sessions", "One", "no such action")
     methods = {frame["method"] for frame in traffic.received()}
@@ -279,7 +250,7 @@ def test_directories_go_out_in_full_each_time_and_only_where_they_are_taken(
     other = picker.home / "other"
     other.mkdir()
     picker.setup({"files": {"directories": [str(other)]}})
-    traffic = agent(picker, {"x1": {"title": "Old talk", "cwd": "/"}})
+    traffic = storing_agent(picker, {"x1": {"title": "Old talk", "cwd": "/"}})
     pick(picker, "Acp sessions", "Old talk", "load")
     picker.wait("require('acp').state().sessions[1].status == 'idle'")
     picker.cmd("Acp restart")
@@ -297,7 +268,7 @@ def test_sessions_are_found_again_after_a_restart_of_neovim(tmp_path: Path) -> N
     for again in (False, True):
         editor = Editor(home)
         try:
-            install(editor)
+            install_picker(editor)
             traffic = editor.agent(
                 "stores", str(home / "s.json"), capabilities={"loadSession": True}
             )
@@ -343,7 +314,7 @@ def test_several_agents_and_sessions_at_once(picker: Editor) -> None:
 
 
 def test_defaults_of_an_agent_are_set_where_they_are_offered(picker: Editor) -> None:
-    traffic = agent(
+    traffic = storing_agent(
         picker,
         {},
         new_session=MODES,

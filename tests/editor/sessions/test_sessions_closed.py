@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.picks import install, pick
-from tests.support.silence import silent
+from tests.support.fake_picker import install_picker, pick
+from tests.support.stalled_agent import stalled_agent
 
 CLOSES: dict[str, Any] = {"sessionCapabilities": {"list": {}, "close": {}, "delete": {}}}
 CLOSED = "require('acp').state().sessions[1].status == 'closed'"
@@ -16,7 +16,7 @@ CLOSED = "require('acp').state().sessions[1].status == 'closed'"
 
 @pytest.fixture
 def picker(editor: Editor) -> Editor:
-    install(editor)
+    install_picker(editor)
     return editor
 
 
@@ -27,7 +27,7 @@ def test_a_session_that_the_agent_will_not_close_is_deleted(picker: Editor) -> N
     pick(picker, "Acp sessions", "say one", "delete")
     assert traffic.wait("session/delete")["params"] == {"sessionId": "s1"}
     picker.wait(CLOSED)
-    picker.wait("vim.fn.execute('messages'):find('deleted: say one', 1, true)")
+    picker.wait_message("deleted: say one")
 
 
 def test_a_session_that_the_agent_will_not_close_is_closed_here(picker: Editor) -> None:
@@ -37,7 +37,7 @@ def test_a_session_that_the_agent_will_not_close_is_closed_here(picker: Editor) 
     picker.turn("say one")
     pick(picker, "Acp sessions", "say one", "close")
     picker.wait(CLOSED)
-    picker.wait("vim.fn.execute('messages'):find('the disk is full', 1, true)")
+    picker.wait_message("the disk is full")
 
 
 def test_what_is_written_for_a_closed_session_goes_to_one_new_one(picker: Editor) -> None:
@@ -61,7 +61,7 @@ def test_one_that_is_being_loaded_is_not_offered_again_until_that_has_ended(pick
 
     path = str(picker.home / "stored.json")
     loads = {"loadSession": True}
-    traffic = silent(picker, "session/load", "stores", path, capabilities=loads)
+    traffic = stalled_agent(picker, "session/load", "stores", path, capabilities=loads)
     picker.turn("say one")
     pick(picker, "Acp sessions", "say one", "close")
     picker.wait(CLOSED)

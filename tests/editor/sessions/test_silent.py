@@ -8,10 +8,10 @@ import anyio
 import pytest
 
 from acp_nvim.tasks import Tasks
-from tests.editor.sessions.test_sessions import MODES
 from tests.support.editor import Editor
-from tests.support.silence import answer, called, silent
-from tests.support.until import until
+from tests.support.stalled_agent import let_answer, stalled_agent, stalled_name
+from tests.support.stored_sessions import MODES
+from tests.support.waiting import until
 
 STATUS = "require('acp').state().sessions[{n}].status == '{status}'"
 RESUMES = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
@@ -29,11 +29,11 @@ def wait_status(editor: Editor, status: str, n: int = 1) -> None:
 
 def again(editor: Editor, n: int, method: str, capabilities: dict[str, Any]) -> None:
     """A session of an agent that runs again and does not answer how it is to go on."""
-    store = str(editor.home / f"{called(method)}.json")
-    traffic = silent(editor, method, "stores", store, capabilities=capabilities)
+    store = str(editor.home / f"{stalled_name(method)}.json")
+    traffic = stalled_agent(editor, method, "stores", store, capabilities=capabilities)
     editor.cmd("AcpPrompt! say before")
     editor.wait(f"require('acp').state().sessions[{n}].stop_reason")
-    editor.cmd(f"Acp restart {called(method)}")
+    editor.cmd(f"Acp restart {stalled_name(method)}")
     traffic.wait(method)
 
 
@@ -41,25 +41,25 @@ def test_each_is_named_once_and_its_late_answer_counts(editor: Editor) -> None:
     again(editor, 1, "session/resume", RESUMES)
     again(editor, 2, "session/load", LOADS)
     login = ("wants_login", str(editor.home / "logged-in"), "a", "session/new")
-    silent(editor, "initialize")
+    stalled_agent(editor, "initialize")
     editor.cmd("AcpPrompt! three")
-    silent(editor, "session/new")
+    stalled_agent(editor, "session/new")
     editor.cmd("AcpPrompt! four")
-    silent(editor, "authenticate", *login, auth_method="account")
+    stalled_agent(editor, "authenticate", *login, auth_method="account")
     editor.cmd("AcpPrompt! say five")
-    silent(editor, "session/set_mode", new_session={"modes": MODES["modes"]}, mode="code")
+    stalled_agent(editor, "session/set_mode", new_session={"modes": MODES["modes"]}, mode="code")
     editor.cmd("AcpPrompt! six")
     methods = ["session/resume", "session/load", "initialize", "session/new", "authenticate"]
     methods.append("session/set_mode")
     editor.wait_event("AcpNotice", len(methods), timeout=30)
     for n, method in enumerate(methods, 1):
-        named = f"{called(method)} has not answered {method}"
+        named = f"{stalled_name(method)} has not answered {method}"
         way_out = "for 10 s; :Acp restart starts it anew"
         assert notices(editor)[n].startswith(named)
         assert notices(editor)[n].endswith(way_out)
         assert sum(named in line and way_out in line for line in editor.chat(n)) == 1
         assert editor.session(n)["status"] == "starting"
-        answer(editor, method)
+        let_answer(editor, method)
     for n in (1, 2):
         wait_status(editor, "idle", n)
     for n in (3, 4, 5, 6):
@@ -73,16 +73,16 @@ def test_a_restart_is_the_way_out_and_loses_no_prompt(
     editor: Editor, method: str, cancelled: bool
 ) -> None:
     editor.setup({"timeouts": {"kill_s": 0.3}})
-    traffic = silent(editor, method)
+    traffic = stalled_agent(editor, method)
     for text in ("one", "two"):
         editor.prompt(text)
     traffic.wait(method)
     if cancelled:
         editor.cmd("AcpCancel")
-        editor.wait("vim.fn.execute('messages'):find('what waits goes on', 1, true)")
+        editor.wait_message("what waits goes on")
     editor.cmd("Acp restart")
     until(lambda: len(traffic.pids()) == 2, 10)
-    answer(editor, method)
+    let_answer(editor, method)
     if cancelled:
         wait_status(editor, "idle")
         assert (editor.session(1)["queue"], traffic.prompts()) == (["one", "two"], [])
@@ -94,11 +94,11 @@ def test_a_restart_is_the_way_out_and_loses_no_prompt(
 
 
 def test_a_logout_waits_until_the_agent_has_started(editor: Editor) -> None:
-    traffic = silent(editor, "initialize", capabilities={"auth": {"logout": {}}})
+    traffic = stalled_agent(editor, "initialize", capabilities={"auth": {"logout": {}}})
     editor.prompt("one")
     traffic.wait("initialize")
     editor.cmd("Acp logout")
-    answer(editor, "initialize")
+    let_answer(editor, "initialize")
     traffic.wait("logout")
 
 

@@ -142,14 +142,14 @@ def test_a_child_that_can_be_cancelled_is_cancelled_by_itself(editor: Editor) ->
     assert child_of(editor)["status"] == "running"
     editor.lua("require('acp').cancel(2)")
     assert traffic.wait("session/cancel")["params"] == {"sessionId": CHILD}
-    editor.wait("vim.fn.execute('messages'):find('asked Explorer to stop', 1, true)")
+    editor.wait_message("asked Explorer to stop")
 
 
 def test_a_child_that_cannot_be_cancelled_is_not(editor: Editor) -> None:
     traffic = editor.agent("script")
     editor.turn("subagent_stays no")
     editor.lua("require('acp').cancel(2)")
-    editor.wait("vim.fn.execute('messages'):find('cannot be cancelled by itself', 1, true)")
+    editor.wait_message("cannot be cancelled by itself")
     assert traffic.received("session/cancel") == []
 
 

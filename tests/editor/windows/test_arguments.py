@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 WRONG = [
     ("prompt(nil)", "acp: prompt: the prompt is a text or a list of content blocks, not nil"),
@@ -89,7 +89,7 @@ def test_without_a_python_a_prompt_waits_in_the_composer(editor: Editor) -> None
 def test_blocks_without_a_word_are_not_sent(editor: Editor, blocks: str) -> None:
     agent = editor.agent("script")
     editor.lua(f"require('acp').prompt({{ {blocks} }})")
-    editor.wait("vim.fn.execute('messages'):find('an empty prompt is not sent', 1, true)")
+    editor.wait_message("an empty prompt is not sent")
     editor.turn("say one")
     assert agent.prompts() == ["say one"]
 
@@ -123,5 +123,5 @@ def test_a_block_without_a_type_is_said_to_have_none(editor: Editor, block: str)
     agent = editor.agent("script")
     editor.lua(f"require('acp').prompt({{ 'say one', {block} }})")
     line = "acp: prompt: block 2 is no content block: it has no type"
-    editor.wait("vim.fn.execute('messages'):find(..., 1, true)", line)
+    editor.wait_message(line)
     assert not agent.prompts()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 
 def cut(editor: Editor, text: str) -> None:

@@ -67,7 +67,7 @@ def test_what_is_called_first_is_done_first(editor: Editor) -> None:
     fast(editor, f"{code} acp.prompt('say three')")
     editor.wait_event("AcpTurnEnd", 4)
     assert agent.prompts()[1:] == ["say one", "say two", "say three"]
-    editor.wait("vim.fn.execute('messages'):find('no session 99', 1, true)")
+    editor.wait_message("no session 99")
 
 
 def test_a_mistake_is_told(editor: Editor) -> None:

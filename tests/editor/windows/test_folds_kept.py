@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor
-from tests.support.livefiles import Live
 
 LINES = [f"line {n}" for n in range(1, 41)]
 
@@ -72,11 +72,11 @@ CHANGES: dict[str, tuple[int, int, list[str]]] = {
 
 
 @pytest.fixture
-def live(editor: Editor) -> Live:
-    return Live(editor)
+def live(editor: Editor) -> AgentFilesInNvim:
+    return AgentFilesInNvim(editor)
 
 
-def opened(live: Live, name: str = "a.txt") -> str:
+def opened(live: AgentFilesInNvim, name: str = "a.txt") -> str:
     """A file in three windows with a manual fold, closed in two of them."""
     live.editor.write(name, text(LINES))
     live.editor.open(name)
@@ -104,7 +104,7 @@ def beside(seen: dict[str, Any], hunk: set[str], before: dict[str, Any]) -> dict
     return {"windows": windows, "marks": [now for old, now in both if old[0] not in hunk]}
 
 
-def test_what_is_beside_a_hunk_stays(live: Live) -> None:
+def test_what_is_beside_a_hunk_stays(live: AgentFilesInNvim) -> None:
     for number, (what, (first, last, lines)) in enumerate(CHANGES.items()):
         name = opened(live, f"{number}.txt")
         before = live.editor.lua(LOOK)
@@ -115,14 +115,14 @@ def test_what_is_beside_a_hunk_stays(live: Live) -> None:
         assert beside(after, hunk, before) == beside(before, hunk, before), what
 
 
-def test_what_is_put_above_a_fold_is_not_in_it(live: Live) -> None:
+def test_what_is_put_above_a_fold_is_not_in_it(live: AgentFilesInNvim) -> None:
     name = opened(live)
     live.write(name, text([*LINES[:10], "new", *LINES[10:]]))
     folded = [window["folded"] for window in live.editor.lua(LOOK)["windows"]]
     assert folded == [LINES[10:15]] * 3
 
 
-def test_the_cursor_in_the_first_line_of_a_fold_goes_with_its_text(live: Live) -> None:
+def test_the_cursor_in_the_first_line_of_a_fold_goes_with_its_text(live: AgentFilesInNvim) -> None:
     name = opened(live)
     live.editor.lua("vim.api.nvim_win_set_cursor(0, { 11, 5 })")
     live.write(name, text(LINES).replace("line 11", "a longer line 11"))
@@ -152,7 +152,9 @@ return vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })
 
 
 @pytest.mark.parametrize("changed", ["line 11!", "line, a number: 11", "1", "line", "lime 11", "x"])
-def test_extmarks_in_the_first_line_of_a_fold_are_as_without_it(live: Live, changed: str) -> None:
+def test_extmarks_in_the_first_line_of_a_fold_are_as_without_it(
+    live: AgentFilesInNvim, changed: str
+) -> None:
     marked = []
     for name in ("folded.txt", "flat.txt"):
         opened(live, name)
@@ -166,7 +168,7 @@ def test_extmarks_in_the_first_line_of_a_fold_are_as_without_it(live: Live, chan
     assert marked[0] == marked[1]
 
 
-def test_characters_at_a_fold_are_written_as_they_are(live: Live) -> None:
+def test_characters_at_a_fold_are_written_as_they_are(live: AgentFilesInNvim) -> None:
     name = opened(live)
     content = text([*LINES[:10], "a\0b", "\xe9", *LINES[11:]])
     live.write(name, content)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start, told
-from tests.support.review import apply
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, told
+from tests.support.review_frames import apply
 
 STATUS = "return (require('acp.ui.follow').status())"
 PLACE = """

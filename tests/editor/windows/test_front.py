@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import ROOT, Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start, last, permission, sent, session, told
+from tests.support.front_without_host import (
+    HOST,
+    RECORD_NOTIFY,
+    Start,
+    last,
+    permission,
+    sent,
+    session,
+    told,
+)
 from tests.support.rpc import EditorError
 
 
@@ -77,7 +86,7 @@ def test_every_mistake_in_an_agent_and_in_a_rule_is_reported(front: Editor) -> N
 def test_mistakes_at_the_start_leave_no_prompt_behind(edit: Start) -> None:
     wrong = "{ agnet = 1, fles = 2, chat = 3, keymaps = 4 }"
     front = edit(init=f"{HOST} require('acp').setup({wrong})", screen=(70, 20))
-    front.wait("vim.fn.execute('messages'):find('agnet', 1, true)")
+    front.wait_message("agnet")
     assert front.rpc.mode()["blocking"] is False
     assert "4 mistakes" in front.messages()
     assert "'fles', did you mean 'files'" in front.messages()
@@ -181,7 +190,7 @@ def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
     front.lua("require('acp.base.notify').echo('info', 'later')")
     assert front.lua("return vim.fn.getcmdline()") == "echo 'typ"
     front.keys("<Esc>")
-    front.wait("vim.fn.execute('messages'):find('acp: later', 1, true)")
+    front.wait_message("acp: later")
 
 
 def test_turn_ends_are_told_only_without_focus(front: Editor) -> None:
@@ -254,7 +263,7 @@ def test_an_error_waits_for_no_key_where_there_is_no_line_for_it(editor: Editor)
     editor.lua("vim.o.cmdheight = 0")
     say = "for i = 1, 3 do require('acp.base.notify').error('broken ' .. i) end"
     editor.lua(f"vim.schedule(function() {say} end)")
-    editor.wait("vim.fn.execute('messages'):find('acp: broken 3', 1, true)")
+    editor.wait_message("acp: broken 3")
     assert editor.lua("return vim.api.nvim_get_mode().blocking") is False
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import (
+from tests.support.front_without_host import (
     HOST,
     RECORD_NOTIFY,
     Start,

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front import HOST, RECORD_NOTIFY, Start, sent, session
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, sent, session
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
-"""The window of the traffic log: what has just happened is in view."""
+"""The window of the traffic log: what it holds by its level, and what of it is in view."""
 
 from __future__ import annotations
+
+import pytest
 
 from tests.support.editor import Editor
 
@@ -26,7 +28,7 @@ def test_the_log_opens_at_its_end_and_follows_it(editor: Editor) -> None:
     assert line == last
 
 
-def test_a_reader_of_the_log_stays_where_he_reads(editor: Editor) -> None:
+def test_a_reader_of_the_log_stays_where_they_read(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("chunks 30\nhello")
     shown(editor)
@@ -36,3 +38,31 @@ def test_a_reader_of_the_log_stays_where_he_reads(editor: Editor) -> None:
     editor.cmd("Acp log")
     editor.wait("vim.fn.line('$') > ...", last)
     assert editor.lua("return vim.fn.line('.')") == 3
+
+
+def test_a_log_that_keeps_nothing_says_so(editor: Editor) -> None:
+    editor.setup({"log": {"level": "off"}})
+    editor.agent("echo")
+    editor.turn("hi")
+    editor.cmd("Acp log")
+    editor.wait_message("log.level is off")
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_the_log_shows_what_its_level_says(editor: Editor, redact: bool) -> None:
+    long = "x" * 1000
+    editor.setup({"log": {"redact": redact}})
+    editor.agent("say", long)
+    editor.turn("hi")
+    for level, prompts, whole in (("info", True, False), ("debug", True, True)):
+        editor.setup({"log": {"level": level}})
+        editor.cmd("Acp log")
+        shown = (
+            "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://log/say'), 0, -1, false))"
+        )
+        text = editor.wait(f"vim.fn.bufexists('acp://log/say') == 1 and {shown}")
+        assert ("session/prompt" in text) is prompts
+        editor.wait(f"({shown}:find(..., 1, true) ~= nil) == {str(whole).lower()}", long)
+    editor.setup({"log": {"level": "error"}})
+    editor.cmd("Acp log")
+    editor.wait_message("log.level is error")

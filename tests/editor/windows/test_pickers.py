@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.until import until
+from tests.support.waiting import until
 
 MODES = {
     "modes": {
@@ -53,7 +53,7 @@ def test_one_that_fails_holds_nothing_up(with_modes: Editor) -> None:
     for command in ("Acp mode", "Acp sessions"):
         with_modes.cmd("messages clear")
         with_modes.cmd(command)
-        with_modes.wait("vim.fn.execute('messages'):find('no such picker', 1, true)")
+        with_modes.wait_message("no such picker")
     with_modes.lua("vim.ui.select = function(items, _, done) done(items[2], 2) end")
     with_modes.cmd("Acp mode")
     with_modes.wait(IN_MODE, "code")

@@ -1,5 +1,6 @@
-"""An agent's edit while the user is in the middle of something: that does to his text what it would
-have done, nothing is lost, and each of both is an undo step of its own.
+"""An agent's edit while the user is in the middle of something: it is as it would have been before.
+
+Nothing is lost, and the edits of each are an undo step of their own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor, serves_while_it_asks
-from tests.support.until import until
+from tests.support.waiting import until
 
 LINES = "".join(f"line {n}\n" for n in range(1, 21))
 ADDED = ["new 1", "new 2"]

@@ -1,0 +1,83 @@
+"""Several Neovims, one after the other or at once, that share a directory and its drafts.
+
+Example:
+
+    first = shared.start()
+    write(first, "my draft")
+    shared.wait("my draft")  # it is on disk
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.support.editor import Editor
+from tests.support.waiting import until
+
+
+class SharedWorkspace:
+    """A workspace, and the state that its Neovims share."""
+
+    def __init__(self, edit: Callable[..., Editor], home: Path) -> None:
+        self.work = home / "work"
+        self.state = home / "state"
+        self._edit = edit
+
+    def start(self, *, agent: str = "script", work: Path | None = None, **more: Any) -> Editor:
+        """One more Neovim."""
+        env = {"XDG_STATE_HOME": str(self.state), **more.pop("env", {})}
+        editor = self._edit(work=work or self.work, env=env, **more)
+        editor.agent(agent)
+        return editor
+
+    @property
+    def directory(self) -> Path:
+        return self.state / "nvim/acp/drafts"
+
+    def files(self) -> list[Path]:
+        """The files of drafts that are there."""
+        return sorted(self.directory.glob("*.json"))
+
+    def kept(self) -> list[dict[str, Any]]:
+        """What is in them."""
+        found = []
+        for path in self.files():
+            try:
+                found.append(json.loads(path.read_text()))
+            except FileNotFoundError:
+                continue
+        return found
+
+    def drafts(self) -> list[str]:
+        return [draft["text"] for kept in self.kept() for draft in kept["drafts"]]
+
+    def queued(self) -> list[str]:
+        return [prompt["text"] for kept in self.kept() for prompt in kept["queue"]]
+
+    def wait(self, *drafts: str, queue: list[str] | None = None) -> None:
+        """Wait until exactly these are on disk."""
+        until(
+            lambda: (self.drafts(), self.queued()) == (list(drafts), queue or []),
+            what=f"{drafts} {queue} on disk",
+        )
+
+
+def write(editor: Editor, text: str) -> None:
+    """Open the composer and type."""
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.bo.filetype == 'acpcomposer'")
+    editor.keys(f"i{text}<Esc>")
+
+
+def composer(editor: Editor) -> list[str]:
+    """Open the composer; its lines."""
+    editor.cmd("AcpPrompt")
+    return editor.lines("acp://composer/1")
+
+
+def run(editor: Editor, command: str) -> None:
+    """Type a command; what it says is in `:messages` then."""
+    editor.keys(f":{command}<CR>")

@@ -1,0 +1,57 @@
+"""How many rows a composer has when other windows come and go."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, session
+
+HEIGHT = "vim.fn.winheight(vim.fn.bufwinid('acp://composer/1'))"
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor with a chat beside a file, and its composer below it."""
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(120, 40))
+    session(editor)
+    editor.lua("require('acp.ui.chat').open(1)")
+    editor.lua("require('acp.ui.composer').open({ session = 1 })")
+    editor.wait(f"{HEIGHT} == 8")
+    return editor
+
+
+@pytest.mark.parametrize("focus", ["file", "composer"])
+def test_a_composer_stays_as_high_when_a_window_below_comes_and_goes(
+    front: Editor, focus: str
+) -> None:
+    if focus == "file":
+        front.cmd("wincmd h")
+    for opening, closing in (("botright copen", "cclose"), ("botright new", "quit")):
+        front.cmd(opening)
+        front.wait(f"vim.fn.winnr('$') == 4 and {HEIGHT} == 8")
+        front.cmd(closing)
+        front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 8")
+    assert front.lua("return vim.o.cmdheight") == 1
+
+
+def test_it_has_the_rows_that_its_user_gave_it(front: Editor) -> None:
+    front.lua(
+        f"""vim.api.nvim_create_autocmd('WinResized', {{
+          callback = function() vim.g.told = {HEIGHT} end,
+        }})"""
+    )
+    front.cmd("resize 15")
+    front.wait("vim.g.told == 15")
+    front.cmd("botright 5new")
+    front.wait(f"{HEIGHT} == 15")
+    front.cmd("quit")
+    front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 15")
+
+
+def test_it_takes_what_nobody_else_can(front: Editor) -> None:
+    front.cmd("wincmd k | quit")
+    front.wait(f"{HEIGHT} > 30")
+    front.cmd("wincmd h | quit")
+    front.wait(f"vim.fn.winnr('$') == 1 and {HEIGHT} > 30")
+    assert front.lua("return vim.o.cmdheight") == 1

@@ -1,0 +1,72 @@
+"""The composer that stands below a chat is that chat's, and says so where there are several."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, sent, session
+
+SHOWN = """
+return vim.tbl_map(function(win)
+  local o = vim.wo[win]
+  return { vim.fn.bufname(vim.api.nvim_win_get_buf(win)), o.winfixbuf, o.winfixheight, o.number }
+end, vim.api.nvim_tabpage_list_wins(0))
+"""
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """A small screen with a chat beside a file, and its composer below it."""
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(100, 30))
+    editor.cmd("set number")
+    session(editor)
+    editor.lua("require('acp.ui.chat').open(1)")
+    editor.lua("require('acp.ui.composer').open({ session = 1 })")
+    return editor
+
+
+def told(editor: Editor, **more: str) -> None:
+    """A second session is known, as after a frame."""
+    session(editor, 2, **more)
+    editor.lua("require('acp.base.state').changed()")
+
+
+def another(editor: Editor) -> None:
+    """A second session comes up; there is no room for its chat but in the first one's window."""
+    session(editor, 2)
+    editor.cmd("wincmd p | wincmd t")
+    editor.lua("vim.api.nvim_win_set_height(vim.fn.bufwinid('acp://composer/1'), 12)")
+    editor.lua("require('acp.ui.chat').open(2)")
+
+
+def test_a_chat_takes_the_window_of_another_and_its_composer_the_others(front: Editor) -> None:
+    front.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'half a prompt' })")
+    another(front)
+    shown = front.lua(SHOWN)
+    assert shown[1:] == [
+        ["acp://chat/2", True, False, False],
+        ["acp://composer/2", True, True, False],
+    ]
+    assert front.lua("return vim.fn.winnr()") == 1
+    assert front.lines("acp://composer/1") == ["half a prompt"]
+    front.cmd("wincmd b")
+    front.keys("ihello<C-s>")
+    front.wait("#_G.sent > 0 and _G.sent[#_G.sent][1] == 'prompt'")
+    assert sent(front)[-1][1]["session"] == 2
+
+
+def test_a_composer_in_which_the_user_is_stays(front: Editor) -> None:
+    told(front)
+    front.lua("vim.api.nvim_win_set_height(0, 12)")
+    front.lua("require('acp.ui.chat').open(2)")
+    assert [name for name, *_ in front.lua(SHOWN)][1:] == ["acp://chat/2", "acp://composer/1"]
+    front.wait_screen("prompt for claude, session 1: ")
+
+
+def test_an_empty_composer_names_its_session_where_there_are_several(front: Editor) -> None:
+    front.wait_screen("prompt for claude: ")
+    told(front)
+    front.wait_screen("prompt for claude, session 1: ")
+    told(front, status="closed")
+    front.wait_screen("prompt for claude: ")

@@ -1,0 +1,34 @@
+"""Projects that most tests of this room begin with; a test file may have a `project` of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.git import repository
+from tests.support.pending_edits import LINES
+from tests.support.stepwise_agent import StepwiseAgent
+
+
+@pytest.fixture(params=["git", "plain"])
+def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
+    """`a.txt` of twenty lines, in a repository or not, and the scripted agent."""
+    editor.write("a.txt", LINES)
+    if request.param == "git":
+        repository(editor.work)
+    editor.agent("script")
+    return editor
+
+
+@pytest.fixture
+def plain(editor: Editor) -> Editor:
+    """`a.txt` of twenty lines in no repository, and the scripted agent."""
+    editor.write("a.txt", LINES)
+    editor.agent("script")
+    return editor
+
+
+@pytest.fixture
+def agent(project: Editor) -> StepwiseAgent:
+    """The agent of `project`: its turn has begun, and it waits for orders."""
+    return StepwiseAgent.at_work(project)

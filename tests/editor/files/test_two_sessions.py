@@ -1,0 +1,125 @@
+"""Two sessions at work in one directory: whose a change on disk is, and that none is lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.git import repository
+from tests.support.pending_edits import LINES, edits_by_name
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
+
+
+@pytest.fixture(params=["git", "plain"])
+def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
+    """Two sessions of two agents."""
+    for name in ("a.txt", "b.txt", "c.txt"):
+        editor.write(name, LINES)
+    if request.param == "git":
+        repository(editor.work)
+    editor.agent("script")
+    editor.turn("say one")
+    editor.agent("script", name="other")
+    editor.cmd("Acp new")
+    editor.wait("#require('acp').state().sessions == 2 and require('acp').state().current == 2")
+    return editor
+
+
+def prompt(editor: Editor, n: int, *lines: str) -> None:
+    """Send a prompt whose turn ends with the file `end`; wait until its agent is there."""
+    text = "\n".join([*lines, f"until_there {editor.home}/end"])
+    editor.lua("require('acp').prompt(...)", text, {"session": n})
+    editor.wait(f"require('acp').state().sessions[{n}].status == 'running'")
+
+
+def sed(line: int, name: str) -> str:
+    return f"sed -i '{line}s/.*/changed/' {name}"
+
+
+def ended(editor: Editor) -> dict[int, list[str]]:
+    """Names of the files with pending edits, by session, when both turns are over."""
+    (editor.home / "end").touch()
+    editor.wait_event("AcpTurnEnd", 3)
+    editor.wait("not require('acp.buffers.watch').at_work(...)", str(editor.work / "a.txt"))
+    return {
+        n: sorted(Path(edit["path"]).name for edit in editor.session(n).get("edits", []))
+        for n in (1, 2)
+    }
+
+
+def test_the_one_whose_tool_call_names_the_file(project: Editor) -> None:
+    home, work = project.home, project.work
+    prompt(project, 1, f"runs {work}/a.txt " + json.dumps(f"touch {home}/1"))
+    until((home / "1").exists)
+    prompt(
+        project,
+        2,
+        f'edits_disk {work}/b.txt "changed\\n"',
+        f"runs {work}/c.txt " + json.dumps(f"{sed(3, 'c.txt')}; {sed(5, 'a.txt')}"),
+    )
+    until(lambda: "changed" in (work / "a.txt").read_text())  # sed's own files come and go before
+    assert ended(project) == {1: ["a.txt"], 2: ["b.txt", "c.txt"]}
+
+
+def test_the_only_one_that_runs_a_tool_call(project: Editor) -> None:
+    prompt(project, 1)
+    prompt(project, 2, "runs " + json.dumps(sed(3, "b.txt")))
+    project.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
+    assert ended(project) == {1: [], 2: ["b.txt"]}
+
+
+def test_else_the_older_one(project: Editor) -> None:
+    prompt(project, 1)
+    prompt(project, 2, "silently " + json.dumps(sed(3, "b.txt")))
+    until(lambda: "changed" in (project.work / "b.txt").read_text())
+    assert ended(project) == {1: ["b.txt"], 2: []}
+
+
+def test_a_new_file_of_one_that_the_other_renames_is_of_both(project: Editor) -> None:
+    home, work = project.home, project.work
+    prompt(project, 2, f"runs {work}/n.txt " + json.dumps("echo new > n.txt"))
+    project.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
+    move = json.dumps(f"mv n.txt m.txt; touch {home}/1")
+    prompt(project, 1, f"runs {work}/n.txt {work}/m.txt {move}")
+    until((home / "1").exists)
+    assert ended(project) == {1: ["m.txt"], 2: ["m.txt"]}
+
+
+def test_the_one_that_changed_it_last_while_its_buffer_could_not_be(project: Editor) -> None:
+    """An operator of the user waits for its motion until both have."""
+    work = project.work
+    done = "require('acp').state().sessions[{}].tool_calls"
+    project.open("a.txt")
+    project.keys("10Gd")
+    project.wait("vim.api.nvim_get_mode().mode == 'no'")
+    prompt(project, 1, f"runs {work}/a.txt " + json.dumps(sed(3, "a.txt")))
+    project.wait(f"({done.format(1)}[#{done.format(1)}] or {{}}).status == 'completed'")
+    prompt(project, 2, f"runs {work}/a.txt " + json.dumps(sed(5, "a.txt")))
+    project.wait(f"({done.format(2)}[#{done.format(2)}] or {{}}).status == 'completed'")
+    project.keys("<Esc>")
+    project.wait("#(require('acp').state().sessions[2].edits or {}) == 1")
+    assert project.lines(str(work / "a.txt"))[2:5:2] == ["changed", "changed"]
+    assert ended(project)[2] == ["a.txt"]
+
+
+def test_stamps_outlive_the_turn_of_another_session(editor: Editor) -> None:
+    path = editor.write("a.txt", LINES)
+    repository(editor.work)
+    editor.agent("script")
+    editor.open("a.txt")
+    agent = StepwiseAgent.at_work(editor)
+    agent.ask("runs", "true")
+    editor.cmd("call setline(16, 'mine')")
+    agent.ask("silently", "sed -i 's/^line 4$/four/' a.txt")
+    root = str(editor.work)
+    editor.lua("require('acp.buffers.disk_changes').turns(...)", [root, root + "/sub"])
+    agent.ask("runs", "a.txt", "true")
+    editor.wait("(require('acp').state().sessions[1].edits or {})[1]")
+    agent.end()
+    both = LINES.replace("line 16", "mine").replace("line 4\n", "four\n")
+    assert editor.lines(str(path)) == both.splitlines()
+    assert edits_by_name(editor)["a.txt"]["hunks"] == 1

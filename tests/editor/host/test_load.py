@@ -1,0 +1,336 @@
+"""Very much of one kind: what it costs is counted, not timed (`python -m bench.load` does that)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import anyio
+import anyio.lowlevel
+import msgspec
+import pytest
+
+from acp_nvim.agent import client as clients
+from acp_nvim.agent.client import Client
+from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.servers import FileServer, TerminalServer
+from acp_nvim.agent.settings import Settings
+from acp_nvim.agent.wire.calls import IncomingCall
+from acp_nvim.agent.wire.endpoint import AT_ONCE as EVENTS_HANDLED
+from acp_nvim.editor.screen import Screen
+from acp_nvim.protocol import schema
+from acp_nvim.render.tools import Look, card, draw
+from acp_nvim.session import lists, options, updates
+from acp_nvim.session.changes import EVENTS_AT_ONCE
+from acp_nvim.session.named_files import MAX_NAMED, named
+from acp_nvim.session.questions.decisions import IN_FRONT, Outcome
+from acp_nvim.session.session import Session
+from acp_nvim.workspace.attribution import Attribution
+from acp_nvim.workspace.turns import Turn, Turns
+from bench.agents import load as agent
+from tests.support.memory_endpoint import MemoryEndpoint, Running
+from tests.support.waiting import eventually
+
+Op = list[Any]
+
+
+class Asked:
+    """A session whose agent asks, the answers it gets, and what Neovim is told."""
+
+    def __init__(self) -> None:
+        self.session = Session(1, "x", "/work")
+        self.session.id, self.session.status = "s", "running"
+        terminals = cast("TerminalServer", SimpleNamespace(handlers={}))
+        files = cast("FileServer", SimpleNamespace(read=None, write=None))
+        self.client = Client("x", Settings, files, terminals, Oddities())
+        self.client.adopt("s", self.session)
+        self.screen = Screen(Settings)
+        self.screen.add(self.session)
+        self.answers: list[Any] = []
+        self.calls: list[IncomingCall] = []
+        self.drain()
+
+    def ask(self, n: int, offered: int = 4) -> None:
+        message = msgspec.json.decode(agent.ask("s", n, offered))
+        params = msgspec.Raw(msgspec.json.encode(message["params"]))
+        call = IncomingCall(n, message["method"], lambda _, result: self.answers.append(result))
+        self.calls.append(call)
+        assert self.client.request(message["method"], params, call) is None
+
+    def frames(self) -> Iterator[list[Op]]:
+        """Frames until there is nothing to tell."""
+        while True:
+            ops, more = self.screen.collect(64_000)
+            if ops:
+                yield ops
+            if not ops and not more:
+                return
+
+    def drain(self) -> list[Op]:
+        return [op for ops in self.frames() for op in ops]
+
+
+def told(ops: list[Op], name: str) -> list[Op]:
+    return [op for op in ops if op[0] == name]
+
+
+def state(ops: list[Op], name: str) -> list[Any]:
+    return [op[2] for op in ops if op[0] == "state" and op[1][2:] == [name]]
+
+
+def test_what_a_further_question_tells_does_not_grow_with_those_that_wait() -> None:
+    asked = Asked()
+    sizes = []
+    for n in range(2000):
+        asked.ask(n)
+        if n % 500 == 499:
+            sizes.append(len(msgspec.json.encode(asked.drain(), enc_hook=str)))
+    assert max(sizes[1:]) < 1.2 * min(sizes[1:])
+    before = asked.drain()
+    assert before == []
+    asked.ask(2000)
+    ops = asked.drain()
+    assert state(ops, "more") == [{"permissions": 2001 - IN_FRONT, "tool_calls": 1800}]
+    assert told(ops, "cards_more") == [["cards_more", 1, 2001 - IN_FRONT]]
+    assert not told(ops, "cards")
+    assert len(told(ops, "event")) == 1
+    assert len(msgspec.json.encode(ops, enc_hook=str)) < 2000
+
+
+def test_the_oldest_have_cards_and_the_next_moves_up() -> None:
+    asked = Asked()
+    for n in range(IN_FRONT + 2):
+        asked.ask(n)
+    ops = asked.drain()
+    first, *others = asked.session.decisions
+    assert len(told(ops, "cards")[-1][2]) == IN_FRONT
+    assert len(state(ops, "permissions")[-1]) == IN_FRONT
+    assert [it.behind for it in others[-2:]] == [True, True]
+    first.resolve(Outcome("selected", first.first("allow_once")))
+    ops = asked.drain()
+    (permissions,) = state(ops, "permissions")
+    assert [permissions[0]["id"], permissions[-1]["id"]] == [others[0].id, others[-2].id]
+    assert told(ops, "cards")[-1][3] == 1
+    rows = [line for op in told(ops, "chat") for line in op[4]]
+    assert any("Permission needed" in row for row in rows), "the card of the one that moved up"
+    assert asked.answers[0].outcome.option_id == "o0"
+
+
+def test_a_cancel_answers_each_of_very_many_once_and_all_before_anything_else() -> None:
+    asked = Asked()
+    for n in range(3000):
+        asked.ask(n)
+    decisions = list(asked.session.decisions)
+    steps = asked.session.decisions.cancelling("cancel")
+    next(steps)
+    assert 0 < len(asked.answers) <= 1000
+    assert len(asked.session.decisions) == 3000, "nobody else is told yet"
+    for _ in range(2):
+        next(steps)
+    assert len(asked.answers) == 3000
+    assert not decisions[0].resolve(Outcome("accept")), "the user comes too late"
+    for _ in steps:
+        pass
+    assert len(asked.answers) == 3000
+    assert {type(it.outcome) for it in asked.answers} == {schema.CancelledPermissionOutcome}
+    assert not asked.session.decisions
+    assert asked.session.decisions.waiting == {}
+    assert all(decision.behind for decision in decisions[IN_FRONT:]), "nobody moved up for that"
+
+
+def test_questions_end_with_the_connection() -> None:
+    asked = Asked()
+    for n in range(IN_FRONT + 5):
+        asked.ask(n)
+    for call in asked.calls:
+        call.abandon("gone")
+    assert not asked.session.decisions
+
+
+def test_events_are_told_some_at_a_time() -> None:
+    asked = Asked()
+    for n in range(3 * EVENTS_AT_ONCE):
+        asked.ask(n)
+    counts = [len(told(ops, "event")) for ops in asked.frames()]
+    assert sum(counts) == 3 * EVENTS_AT_ONCE
+    assert max(counts) <= EVENTS_AT_ONCE
+
+
+def test_more_questions_than_anybody_can_answer_are_cancelled_and_that_is_said_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clients, "MOST_ASKED", 10)
+    asked = Asked()
+    for n in range(15):
+        asked.ask(n)
+    assert len(asked.session.decisions) == 10
+    assert len(asked.answers) == 5
+    notices = [op for op in told(asked.drain(), "event") if op[1] == "AcpNotice"]
+    assert len(notices) == 1
+
+
+def test_of_very_many_options_the_first_are_shown_and_one_of_each_kind_is_kept() -> None:
+    asked = Asked()
+    message = msgspec.json.decode(agent.ask("s", 1, 5000))
+    for number, option in enumerate(message["params"]["options"]):
+        option["kind"] = "reject_once" if number == 4999 else "allow_once"
+    params = msgspec.Raw(msgspec.json.encode(message["params"]))
+    asked.client.request(message["method"], params, IncomingCall(1, message["method"]))
+    (decision,) = asked.session.decisions
+    assert len(decision.options) <= lists.LISTED
+    assert (found := decision.first("reject_once")) is not None
+    assert found.id == "o4999"
+    rows = [text for text, _, _ in card(decision)]
+    assert len(rows) < 60
+    assert "more" in rows[-1]
+    (permission,) = state(asked.drain(), "permissions")[-1]
+    assert len(permission["options"]) + permission["more_options"] == len(decision.options)
+
+
+LISTED = {
+    "plan": schema.Plan([schema.PlanEntry(f"Step {n}", "medium", "pending") for n in range(5000)]),
+    "commands": schema.AvailableCommandsUpdate(
+        [schema.AvailableCommand(f"c{n}", "does it") for n in range(5000)]
+    ),
+    "options": schema.ConfigOptionUpdate(
+        [
+            schema.SessionConfigBoolean(f"o{n}", f"Option {n}", current_value=True)
+            for n in range(5000)
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_long_lists_are_cut_and_that_is_said_once(name: str) -> None:
+    asked = Asked()
+    for _ in range(3):
+        updates.apply(asked.session, LISTED[name])
+    ops = asked.drain()
+    assert [len(value) for value in state(ops, name)] == [lists.LISTED]
+    assert state(ops, "more")[-1] == {name: 4000}
+    notices = [op[2]["title"] for op in told(ops, "event") if op[1] == "AcpNotice"]
+    assert notices == [f"{name}: the first 1,000 of 5,000 are shown"]
+    updates.apply(asked.session, schema.Plan([]))
+    updates.apply(asked.session, schema.AvailableCommandsUpdate([]))
+    updates.apply(asked.session, schema.ConfigOptionUpdate([]))
+    assert state(asked.drain(), "more")[-1] is None
+
+
+def test_a_long_plan_says_in_chat_and_window_how_much_is_left() -> None:
+    asked = Asked()
+    updates.apply(asked.session, LISTED["plan"])
+    ops = asked.drain()
+    lines = [line for op in told(ops, "chat") for line in op[4]]
+    assert lists.more(4000) in lines
+    assert told(ops, "plan")[-1][2][-1] == lists.more(4000)
+
+
+def test_modes_and_values_are_cut() -> None:
+    asked = Asked()
+    modes = [schema.SessionMode(f"m{n}", f"Mode {n}") for n in range(3000)]
+    values: list[Any] = [schema.SessionConfigSelectOption(f"v{n}", "V") for n in range(3000)]
+    answer = schema.NewSessionResponse(
+        "s",
+        modes=schema.SessionModeState("m0", modes),
+        config_options=[schema.SessionConfigSelect("o", "O", current_value="v0", options=values)],
+    )
+    options.take(asked.session, answer)
+    ops = asked.drain()
+    assert len(state(ops, "modes")[-1]["available"]) == lists.LISTED
+    assert len(state(ops, "options")[-1][0]["options"]) == lists.LISTED
+    assert state(ops, "more")[-1] == {"modes": 2000, "options.o": 2000}
+
+
+def test_a_call_with_very_many_parts_is_drawn_to_some_of_them() -> None:
+    asked = Asked()
+    content: list[Any] = [schema.Content(schema.TextContent(f"line {n}")) for n in range(5000)]
+    locations = [schema.ToolCallLocation(f"/work/f{n}", line=n) for n in range(5000)]
+    call = asked.session.upsert_call(
+        schema.ToolCall("c", "it", content=content, locations=locations)
+    )
+    rows = [text for text, _, _ in draw(asked.session.entries[call], Look())]
+    assert len(rows) < 2 * lists.ITEMS + 10
+    assert [row.strip() for row in rows].count(lists.more(5000 - lists.ITEMS)) == 2
+    ops = asked.drain()
+    assert len(told(ops, "calls")[-1][2][5]) == lists.ITEMS
+    assert len([op for op in told(ops, "event") if op[1] == "AcpLocation"]) == lists.ITEMS
+    assert len(named(call, "/work")) <= MAX_NAMED
+
+
+def test_the_oldest_calls_leave_the_state() -> None:
+    asked = Asked()
+    firsts = []
+    for n in range(1000):
+        asked.session.upsert_call(schema.ToolCall(f"c{n}", "it", status="completed"))
+        if n % 100 == 99:
+            (op,) = told(asked.drain(), "calls")
+            firsts.append(op[3])
+    assert firsts[-1] == 800
+    assert all(100 * n - first <= 300 for n, first in enumerate(firsts, 1))
+    assert asked.session.tool_calls.open() == []
+
+
+def test_a_call_that_goes_on_is_open_again() -> None:
+    session = Asked().session
+    for status in ("completed", "in_progress"):
+        session.upsert_call(schema.ToolCallUpdate("c", status=status))
+        assert len(session.tool_calls.open()) == (status == "in_progress")
+
+
+def test_turns_leave_nothing_behind() -> None:
+    authors = Attribution(cast("Turns", SimpleNamespace()))
+    for _ in range(100):
+        turn = Turn(Session(1, "x", "/work"))
+        authors.enter(turn)
+        turn.over.set()
+    assert len(authors._starting) == 1
+
+
+async def test_others_get_their_turn_while_very_much_is_handled() -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await anyio.lowlevel.checkpoint()
+            ticks += 1
+
+    async with Running(MemoryEndpoint()) as wire, anyio.create_task_group() as group:
+        group.start_soon(tick)
+
+        def heard() -> bool:
+            return len(wire.handler.heard) >= 10 * EVENTS_HANDLED
+
+        wire.handler.notification = lambda method, params: wire.handler.heard.append(ticks)  # type: ignore[method-assign]
+        wire.put(*({"method": "a"} for _ in range(10 * EVENTS_HANDLED)))
+        await eventually(heard)
+        group.cancel_scope.cancel()
+        assert len(set(wire.handler.heard)) >= 10
+
+
+def test_the_agent_of_the_benchmark_speaks_the_protocol(tmp_path: Path) -> None:
+    """What it sends is read without complaint, so that what it measures is the usual way."""
+    for kind in sorted(agent.TURNS):
+        asked = Asked()
+        oddities = asked.client.oddities
+        for line in agent.TURNS[kind]("s", 3).splitlines():
+            message = msgspec.json.decode(line)
+            params = msgspec.Raw(msgspec.json.encode(message["params"]))
+            if "id" in message:
+                call = IncomingCall(message["id"], message["method"])
+                asked.client.request(message["method"], params, call)
+            else:
+                asked.client.notification(message["method"], params)
+        assert oddities.lines() == [], kind
+
+
+def test_calls_that_change_below_one_another_are_one_operation() -> None:
+    asked = Asked()
+    for n in range(50):
+        asked.session.upsert_call(schema.ToolCall(f"c{n}", "it"))
+    asked.drain()
+    asked.session.close_calls("cancelled")
+    assert [op[2:4] for op in told(asked.drain(), "chat")] == [[0, 50]]

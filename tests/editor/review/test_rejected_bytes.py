@@ -1,0 +1,94 @@
+"""What a reject brings back is what the user had, byte for byte: line ends, encoding, BOM, mode."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.git import repository
+from tests.support.pending_edits import LINES, wait_count, wait_hunks
+from tests.support.waiting import until
+
+CONTENTS = {
+    "dos": b"one\r\ntwo\r\nthree\r\n",
+    "latin1": "un\ndeux \xe9t\xe9\ntrois\n".encode("latin-1"),
+    "bom": b"\xef\xbb\xbfone\ntwo\nthree\n",
+    "utf16": "one\ntwo\nthree\n".encode("utf-16"),
+    "noeol": b"one\ntwo\nthree",
+    "dos noeol": b"one\r\ntwo\r\nthree",
+    "plain": b"one\ntwo\nthree\n",
+    "empty": b"",
+}
+
+
+@pytest.fixture(params=["git", "plain"])
+def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
+    """Files of each kind."""
+    for name, content in CONTENTS.items():
+        editor.write(f"{name}.txt", content)
+    if request.param == "git":
+        repository(editor.work)
+    editor.agent("script")
+    return editor
+
+
+def found(editor: Editor) -> dict[str, bytes]:
+    return {path.stem: path.read_bytes() for path in editor.work.glob("*.txt")}
+
+
+@pytest.mark.parametrize("opened", [False, True])
+@pytest.mark.parametrize(
+    "command",
+    ["rm *.txt", 'mkdir away; for i in *.txt; do mv "$i" "away/$i"; done'],
+    ids=["deleted", "moved"],
+)
+def test_of_a_file_that_is_gone(project: Editor, command: str, opened: bool) -> None:
+    if opened:
+        for name in CONTENTS:
+            project.open(f"{name}.txt")
+    project.turn("silently " + json.dumps(command))
+    count = len(CONTENTS) + (command.startswith("mkdir") and 1)
+    wait_count(project, count)
+    project.wait("not require('acp.buffers.watch').at_work(...)", str(project.work / "x"))
+    assert not found(project)
+    project.cmd("Acp reject all")
+    wait_count(project, 0)
+    assert found(project) == CONTENTS
+    project.cmd("Acp unreject")
+    wait_count(project, count)
+    assert not found(project)
+    project.cmd("Acp reject all")
+    wait_count(project, 0)
+    assert found(project) == CONTENTS
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_of_a_file_that_was_changed(project: Editor, opened: bool) -> None:
+    if opened:
+        for name in CONTENTS:
+            project.open(f"{name}.txt")
+    project.turn("silently 'sed -i 2d *.txt'")
+    wait_count(project, len(CONTENTS) - 1)
+    project.wait("not require('acp.buffers.watch').at_work(...)", str(project.work / "x"))
+    project.cmd("Acp reject all")
+    wait_count(project, 0)
+    assert found(project) == CONTENTS
+
+
+@pytest.mark.parametrize("layout", ["dos", "bom", "latin1", "noeol"])
+def test_reject_gives_the_bytes_back(editor: Editor, layout: str) -> None:
+    data = {
+        "dos": LINES.replace("\n", "\r\n").encode(),
+        "bom": b"\xef\xbb\xbf" + LINES.encode(),
+        "latin1": LINES.replace("line 5", "é").encode("latin-1"),
+        "noeol": LINES[:-1].encode(),
+    }[layout]
+    path = editor.write("a.txt", data)
+    editor.agent("script")
+    editor.turn(f"replace {path} 'line 3' three")
+    wait_hunks(editor, 1)
+    editor.cmd("Acp reject all")
+    wait_hunks(editor)
+    until(lambda: path.read_bytes() == data)

@@ -1,0 +1,244 @@
+"""An agent puts a folder, a link or a FIFO in place of a file: seen, taken back, restored."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.checkpoints import run
+from tests.support.editor import Editor
+from tests.support.fake_picker import asked, install_picker
+from tests.support.git import repository
+from tests.support.killed_host import kill_host_once_written
+from tests.support.waiting import until
+
+TEXT = "one\ntwo\n"
+PLACES = {
+    "fifo": "mkfifo f.txt",
+    "link": "ln -s other.txt f.txt",
+    "dangling link": "ln -s nowhere f.txt",
+    "link to a folder": "ln -s kept f.txt",
+    "folder": "mkdir f.txt",
+    "deep folder": "mkdir -p f.txt/a/b",
+    "full folder": "mkdir -p f.txt/a; echo x > f.txt/x.txt; echo y > f.txt/a/y.txt",
+}
+
+
+@pytest.fixture(params=["git", "plain"])
+def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
+    """A file, and another one that stays."""
+    editor.write("f.txt", TEXT)
+    editor.write("other.txt", "other\n")
+    editor.write("kept/k.txt", "kept\n")
+    if request.param == "git":
+        repository(editor.work)
+    editor.agent("script")
+    install_picker(editor)
+    return editor
+
+
+def tree(editor: Editor) -> dict[str, str]:
+    """All that is there, by path: contents, targets, kinds. Opens nothing but files."""
+    found: dict[str, str] = {}
+    for path in sorted(editor.work.rglob("*")):
+        name = str(path.relative_to(editor.work))
+        mode = path.lstat().st_mode
+        if name.startswith(".git"):
+            continue
+        if stat.S_ISLNK(mode):
+            found[name] = f"-> {path.readlink()}"
+        elif stat.S_ISREG(mode):
+            found[name] = path.read_text()
+        else:
+            found[name] = "fifo" if stat.S_ISFIFO(mode) else "folder"
+    return found
+
+
+def edits(editor: Editor) -> dict[str, str]:
+    """The kinds of pending edits by path."""
+    found = editor.session()["edits"]
+    return {os.path.relpath(one["path"], editor.work): one["kind"] for one in found}
+
+
+def pending(editor: Editor, expected: dict[str, str]) -> None:
+    until(lambda: edits(editor) == expected, what=f"{expected} pending")
+
+
+@pytest.fixture(params=["closed", "open"])
+def replaced(request: pytest.FixtureRequest, project: Editor) -> Callable[[str], dict[str, str]]:
+    """Have the agent replace the file, whether a window shows it or not; returns what was there."""
+
+    def replace(what: str) -> dict[str, str]:
+        if request.param == "open":
+            project.open("f.txt")
+        before = tree(project)
+        run(project, f"rm f.txt; {PLACES[what]}")
+        expected = {"f.txt": "deleted"}
+        if what == "full folder":
+            expected |= {"f.txt/x.txt": "created", "f.txt/a/y.txt": "created"}
+        pending(project, expected)
+        return before
+
+    return replace
+
+
+Replaced = Callable[[str], dict[str, str]]
+
+
+@pytest.mark.parametrize("what", PLACES)
+def test_a_reject_brings_the_file_back_and_can_be_taken_back(
+    project: Editor, replaced: Replaced, what: str
+) -> None:
+    before = replaced(what)
+    after = tree(project)
+    project.cmd("Acp reject all")
+    pending(project, {})
+    assert tree(project) == before
+    project.cmd("Acp unreject")
+    until(lambda: "f.txt" in edits(project))
+    if what in ("folder", "deep folder"):
+        assert not (project.work / "f.txt").exists()
+    else:
+        until(lambda: tree(project) == after)
+    project.cmd("checktime")
+    assert not project.rpc.mode()["blocking"]
+
+
+@pytest.mark.parametrize("what", PLACES)
+def test_a_restore_brings_the_file_back_and_can_be_undone(
+    project: Editor, replaced: Replaced, what: str
+) -> None:
+    before = replaced(what)
+    after = tree(project)
+    count = 3 if what == "full folder" else 1
+    files = f"{count} file{'s' if count > 1 else ''} changed"
+    project.cmd("Acp restore 1")
+    project.wait_message(f"restored to before prompt 1: {files}")
+    assert tree(project) == before
+    pending(project, {})
+    project.cmd("Acp restore")
+    project.wait_message(f"the restore was undone: {files}")
+    if what not in ("folder", "deep folder"):
+        assert {k: v for k, v in tree(project).items() if v != "folder"} == {
+            k: v for k, v in after.items() if v != "folder"
+        }
+    assert asked(project) == []
+    project.cmd("checktime")
+    assert not project.rpc.mode()["blocking"]
+
+
+@pytest.mark.parametrize("command", ["reject all", "restore 1"])
+def test_what_is_the_users_in_the_folder_stays(project: Editor, command: str) -> None:
+    run(project, "rm f.txt; mkdir f.txt; echo x > f.txt/x.txt")
+    pending(project, {"f.txt": "deleted", "f.txt/x.txt": "created"})
+    (project.work / "f.txt" / "mine.txt").write_text("mine\n")
+    project.cmd(f"Acp {command}")
+    why = "f.txt was left as it is: a folder is there now that holds mine.txt"
+    if command == "reject all":
+        project.wait_message(why)
+    else:
+        until(lambda: any(why in line for line in project.chat()))
+    assert (project.work / "f.txt" / "mine.txt").read_text() == "mine\n"
+    if command == "reject all":
+        pending(project, {"f.txt": "deleted"})
+    (project.work / "f.txt" / "mine.txt").unlink()
+    project.cmd(f"Acp {command}")
+    until((project.work / "f.txt").is_file)
+    assert (project.work / "f.txt").read_text() == TEXT
+
+
+@pytest.mark.parametrize("scope", ["file", "hunk"])
+def test_the_folder_goes_with_its_file_where_all_in_it_is_the_agents(
+    project: Editor, scope: str
+) -> None:
+    project.open("f.txt")
+    run(project, "rm f.txt; mkdir -p f.txt/a; echo x > f.txt/x.txt; echo y > f.txt/a/y.txt")
+    pending(project, {"f.txt": "deleted", "f.txt/x.txt": "created", "f.txt/a/y.txt": "created"})
+    project.cmd(f"Acp reject {scope}")
+    pending(project, {})
+    assert (project.work / "f.txt").read_text() == TEXT
+
+
+def test_a_new_file_in_the_folder_that_the_user_worked_on_stays(project: Editor) -> None:
+    project.open("f.txt")
+    run(project, "rm f.txt; mkdir f.txt; echo x > f.txt/x.txt")
+    pending(project, {"f.txt": "deleted", "f.txt/x.txt": "created"})
+    (project.work / "f.txt" / "x.txt").write_text("x\nmine\n")
+    project.cmd("Acp reject file")
+    project.wait_message("f.txt was left as it is: a folder is there now that holds x.txt")
+    assert (project.work / "f.txt" / "x.txt").read_text() == "x\nmine\n"
+
+
+@pytest.mark.parametrize("command", ["reject all", "restore 1"])
+def test_a_file_in_place_of_a_folder_gives_way_to_it(project: Editor, command: str) -> None:
+    before = tree(project)
+    run(project, "rm -r kept; echo new > kept")
+    pending(project, {"kept/k.txt": "deleted", "kept": "created"})
+    project.cmd(f"Acp {command}")
+    pending(project, {})
+    assert tree(project) == before
+
+
+def test_one_file_of_a_folder_that_is_a_file_now_is_refused(project: Editor) -> None:
+    project.open("kept/k.txt")
+    run(project, "rm -r kept; echo new > kept")
+    pending(project, {"kept/k.txt": "deleted", "kept": "created"})
+    project.cmd("Acp reject file")
+    project.wait_message("k.txt was left as it is: kept is a file now")
+    pending(project, {"kept/k.txt": "deleted", "kept": "created"})
+    assert (project.work / "kept").read_text() == "new\n"
+
+
+def test_a_folder_that_is_a_link_now_comes_back(project: Editor) -> None:
+    before = tree(project)
+    outside = project.home / "outside"
+    outside.mkdir()
+    (outside / "k.txt").write_text("not to be touched\n")
+    run(project, f"mv kept moved; ln -s {outside} kept")
+    project.cmd("Acp restore 1")
+    project.wait_message("restored to before prompt 1: 3 files changed")
+    now = tree(project)
+    assert {name: now.get(name) for name in before} == before
+    assert (outside / "k.txt").read_text() == "not to be touched\n"
+
+
+def test_what_stands_there_is_said(project: Editor) -> None:
+    run(project, "rm f.txt; ln -s other.txt f.txt")
+    pending(project, {"f.txt": "deleted"})
+    project.cmd("Acp edits")
+    project.wait("#vim.fn.getqflist() == 1")
+    texts = project.lua("return vim.tbl_map(function(i) return i.text end, vim.fn.getqflist())")
+    assert texts == ["deleted: a symbolic link to other.txt is there now"]
+
+
+def test_a_link_that_becomes_a_file_is_no_new_file(project: Editor) -> None:
+    link = project.work / "link"
+    link.symlink_to("other.txt")
+    project.turn("hello")
+    run(project, "rm link; echo mine > link")
+    project.wait_event("AcpEdit")
+    assert [event["data"]["kind"] for event in project.events("AcpEdit")] == ["modified"]
+    assert any("link was a symbolic link" in line for line in project.chat())
+    assert edits(project) == {}
+    project.cmd("Acp restore 2")
+    project.wait_message("restored to before prompt 2: 1 file changed")
+    assert link.readlink() == Path("other.txt")
+
+
+def test_a_replaced_file_comes_back_under_the_next_host(project: Editor) -> None:
+    before = tree(project)
+    run(project, "rm f.txt; mkfifo f.txt; rm other.txt; ln -s f.txt other.txt")
+    pending(project, {"f.txt": "deleted", "other.txt": "deleted"})
+    after = tree(project)
+    kill_host_once_written(project)
+    project.cmd("Acp restore 1")
+    project.wait_message("restored to before prompt 1: 2 files changed")
+    assert tree(project) == before
+    kill_host_once_written(project, restores=1)
+    project.cmd("Acp restore")
+    project.wait_message("the restore was undone: 2 files changed")
+    assert tree(project) == after

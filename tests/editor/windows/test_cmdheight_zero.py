@@ -1,0 +1,65 @@
+"""Where 'cmdheight' is 0, what commands and `:w` say waits for no key."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+
+
+@pytest.fixture
+def flat(editor: Editor) -> Editor:
+    editor.cmd("set cmdheight=0")
+    editor.agent("script")
+    return editor
+
+
+def written(editor: Editor, message: str, command: str = "w") -> None:
+    """Type `:w`: Neovim says so, and waits for no key."""
+    editor.keys(f":{command}<CR>")
+    editor.wait_message(message)
+    assert editor.lua("return vim.api.nvim_get_mode().blocking") is False
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("AcpCancel", "acp: nothing to cancel"),
+        ("Acp plan", "acp: no session yet"),
+        ("Acp queue", "acp: the queue is empty"),
+        ("Acp foo", "acp: unknown subcommand 'foo'"),
+        ("Acp queue foo", "acp: unknown argument of queue 'foo'"),
+        ("Acp agent foo", "acp: unknown agent 'foo', did you mean"),
+    ],
+)
+def test_in_commands(flat: Editor, command: str, message: str) -> None:
+    flat.errors_expected = True
+    written(flat, message, command)
+
+
+def test_in_an_empty_composer(flat: Editor) -> None:
+    flat.cmd("AcpPrompt")
+    written(flat, "acp: nothing to send")
+
+
+def test_in_the_queue(flat: Editor) -> None:
+    flat.prompt("wait_for_cancel")
+    flat.wait("require('acp').state().sessions[1].status == 'running'")
+    flat.prompt("say a")
+    flat.wait("#require('acp').state().sessions[1].queue == 1")
+    flat.cmd("Acp queue")
+    written(flat, "acp: 1 prompt waits")
+    flat.cmd("AcpCancel!")
+    flat.wait_event("AcpTurnEnd")
+
+
+def test_in_a_proposal(flat: Editor) -> None:
+    path = flat.write("a.txt", "old\n")
+    flat.prompt(f"propose none {path} old new")
+    flat.wait_event("AcpPermission")
+    flat.cmd("Acp permissions")
+    flat.cmd("Acp review")
+    flat.wait("vim.fn.tabpagenr('$') == 2")
+    written(flat, "acp: sent with the answer")
+    flat.cmd("Acp deny")
+    flat.wait_event("AcpTurnEnd")

@@ -1,0 +1,130 @@
+"""Chats that grow and are drawn bit by bit, for hypothesis: `given(HISTORIES)` draws lists of acts.
+
+`for act in history: act(chat)` plays one; `chat.picture` is what a chat buffer then shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+from acp_nvim.protocol import schema
+from acp_nvim.render.document import Document
+from acp_nvim.render.tools import Look
+from acp_nvim.session.questions.decisions import Decision, Option, Outcome
+from acp_nvim.session.session import Session
+from tests.support.drawn_chat import DrawnChat
+
+PIECES = (
+    *(
+        "a",
+        "word ",
+        "é",
+        "中文",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\r",
+        "\t",
+        "\x1b[1m",
+        "\u202e",
+        "\ud800",
+        "",
+    ),
+    *("**", "`", "```", "\n```\n", "# ", "\n- ", "\n> ", "_x_", "[a](b)", "https://x.y/z"),
+    "x" * 2100,
+)
+TEXT = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
+OPTIONS = (Option("yes", "Yes", "allow_once"), Option("no", "No", "reject_once"))
+
+Act = Callable[["Chat"], None]
+
+
+class Chat:
+    """A session, drawn into a picture."""
+
+    def __init__(self, thoughts: str = "fold") -> None:
+        self.session = Session(1, "agent", "/work")
+        self.thoughts = thoughts
+        self.picture = DrawnChat()
+        self.document = Document(1, Look(3), thoughts)
+
+    def say(self, role: Any, part: Any, message_id: str | None) -> None:
+        self.session.transcript.stream(role, part, message_id)
+
+    def call(self, number: int, status: Any, text: str) -> None:
+        """An update; without text its content stays (a fold, once made, is not taken back)."""
+        content: Any = [schema.Content(schema.TextContent(text))] if text else UNSET
+        update = schema.ToolCallUpdate(
+            f"c{number}", title=f"call {number}", status=status, content=content
+        )
+        self.session.upsert_call(update)
+
+    def ask(self, number: int) -> None:
+        call = self.session.tool_calls.get(f"c{number}")
+        name = f"d{len(self.session.transcript.entries)}-{number}"
+        if call is None or not any(d.id == name for d in self.session.decisions):
+            decision = Decision(name, "permission", "May I?\nReally", options=OPTIONS)
+            self.session.ask(decision, call)
+
+    def answer(self) -> None:
+        for decision in list(self.session.decisions)[:1]:
+            decision.resolve(Outcome("selected", OPTIONS[0]))
+
+    def draw(self, budget: int) -> None:
+        ops, _ = self.document.draw(self.session.transcript, budget)
+        self.picture.apply(ops)
+
+    def finish(self) -> None:
+        for _ in range(100_000):
+            if not self.session.transcript.dirty:
+                return
+            self.draw(1000)
+        raise AssertionError("the drawing does not end")
+
+    def at_once(self) -> DrawnChat:
+        """The same transcript by a new document."""
+        picture, document = DrawnChat(), Document(1, Look(3), self.thoughts)
+        transcript = self.session.transcript
+        transcript.dirty = dict.fromkeys(transcript.entries)
+        picture.apply(document.draw(transcript, 1 << 40)[0])
+        assert not transcript.dirty
+        return picture
+
+
+IMAGE = schema.ImageContent(data="AAAA", mime_type="image/png")
+LINK = schema.ResourceLink(name="a.py", uri="file:///work/a.py")
+
+WORDS: st.SearchStrategy[Act] = st.builds(
+    lambda role, text, id_: lambda chat: chat.say(role, text, id_),
+    st.sampled_from(["agent", "agent", "agent", "thought", "user"]),
+    TEXT,
+    st.sampled_from([None, None, "m1", "m2"]),
+)
+BLOCKS: st.SearchStrategy[Act] = st.builds(
+    lambda role, block: lambda chat: chat.say(role, block, None),
+    st.sampled_from(["agent", "thought"]),
+    st.sampled_from([IMAGE, LINK]),
+)
+CALLS: st.SearchStrategy[Act] = st.builds(
+    lambda number, status, text: lambda chat: chat.call(number, status, text),
+    st.integers(0, 2),
+    st.sampled_from(["pending", "in_progress", "completed", "failed"]),
+    st.sampled_from(["", "one", "one\ntwo", "1\n2\n3\n4\n5\n", "é\x07\n\n"]),
+)
+ASKS: st.SearchStrategy[Act] = st.builds(
+    lambda number: lambda chat: chat.ask(number), st.integers(0, 2)
+)
+ANSWERS: st.SearchStrategy[Act] = st.just(lambda chat: chat.answer())
+REMARKS: st.SearchStrategy[Act] = st.just(
+    lambda chat: chat.session.remark("warning", "careful", ["why\nnot"])
+)
+DRAWS: st.SearchStrategy[Act] = st.builds(
+    lambda budget: lambda chat: chat.draw(budget), st.sampled_from([1, 2, 7, 300, 100_000])
+)
+HISTORIES = st.lists(
+    st.one_of(WORDS, WORDS, BLOCKS, CALLS, CALLS, ASKS, ANSWERS, REMARKS, DRAWS, DRAWS), max_size=30
+)

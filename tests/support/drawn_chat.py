@@ -1,0 +1,101 @@
+"""A chat buffer in Python: frame operations applied to rows, as `lua/acp/ui/chat` applies them.
+
+Example:
+
+    chat = DrawnChat()
+    chat.apply(ops)
+    assert chat.lines == [...]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+Mark = tuple[int, int, str]
+
+
+def batched(flat: list[Any], size: int) -> Iterator[tuple[Any, ...]]:
+    """`size` values at a time; as many as there are must be a multiple of it."""
+    assert len(flat) % size == 0
+    return zip(*[iter(flat)] * size, strict=True)
+
+
+@dataclass(eq=False)
+class DrawnRow:
+    """One row of the buffer with what is laid over it."""
+
+    text: str
+    spans: set[Mark] = field(default_factory=set)
+    targets: list[Any] = field(default_factory=list)
+
+
+class DrawnChat:
+    """A chat buffer; begins with the one empty row that every buffer has."""
+
+    def __init__(self) -> None:
+        self.rows = [DrawnRow("")]
+        self.folds: dict[str, tuple[DrawnRow, DrawnRow]] = {}
+        self.open: dict[str, bool] = {}
+
+    def apply(self, ops: list[Any]) -> None:
+        """Apply the operations of a frame; what Neovim would refuse is an AssertionError."""
+        for name, _n, *args in ops:
+            getattr(self, f"_{name}")(*args)
+
+    @property
+    def lines(self) -> list[str]:
+        return [row.text for row in self.rows]
+
+    @property
+    def spans(self) -> list[set[Mark]]:
+        return [row.spans for row in self.rows]
+
+    @property
+    def targets(self) -> list[list[Any]]:
+        return [row.targets for row in self.rows]
+
+    def fold_lines(self) -> set[tuple[int, int]]:
+        """First and last row of every fold."""
+        at = {id(row): number for number, row in enumerate(self.rows)}
+        return {(at[id(first)], at[id(last)]) for first, last in self.folds.values()}
+
+    def _chat(self, first: int, last: int, lines: list[str], decor: list[Any]) -> None:
+        assert 0 <= first <= last <= len(self.rows)
+        assert not any("\n" in line for line in lines)
+        self.rows[first:last] = [DrawnRow(line) for line in lines]
+        self._decorate(first, decor)
+
+    def _text(self, row: int, lines: list[str], decor: list[Any]) -> None:
+        assert 0 <= row < len(self.rows)
+        assert not any("\n" in line for line in lines)
+        self.rows[row].text += lines[0]
+        self.rows[row].spans = set()
+        self.rows[row + 1 : row + 1] = [DrawnRow(line) for line in lines[1:]]
+        self._decorate(row, decor)
+
+    def _decorate(self, row: int, decor: list[Any]) -> None:
+        looks, looked, targets = decor
+        for at, look in batched(looked, 2):
+            found = self.rows[row + at]
+            assert not found.spans
+            for start, end, group in batched(looks[look - 1], 3):
+                long = len(found.text.encode())
+                assert 0 <= start <= end <= long, (found.text, start, end, group)
+                found.spans.add((start, end, group))
+        for at, data in batched(targets, 2):
+            self.rows[row + at].targets.append(data)
+
+    def _folds(self, folds: list[Any]) -> None:
+        for id_, first, last, open_ in batched(folds, 4):
+            assert 0 <= first < last < len(self.rows)
+            self.folds[id_] = self.rows[first], self.rows[last]
+            self.open[id_] = open_
+
+    def _fold_open(self, id_: str, open_: bool) -> None:
+        assert id_ in self.folds
+        self.open[id_] = open_
+
+    def _reset_chat(self) -> None:
+        self.__init__()  # type: ignore[misc]

@@ -1,0 +1,75 @@
+"""Agents' file requests without a workspace: who else would follow them is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from acp_nvim.agent.file_requests import FileRequests
+from acp_nvim.edits.agent_bases import AgentBases
+from acp_nvim.edits.text import Text
+from acp_nvim.workspace.agent_files import AgentFiles
+from acp_nvim.workspace.buffer_cache import BufferCache
+from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.tracked_file import TrackedFiles
+
+Written = tuple[str, Text | None, Text, str]
+
+
+class Recorder:
+    """An `Observer`, and `Amends` of a user who changes nothing."""
+
+    def __init__(self) -> None:
+        self.written: list[Written] = []
+        self.first: list[Callable[[str], Awaitable[None]]] = []
+        """Awaited before each write."""
+
+    async def before_write(self, real: str) -> None:
+        for look in self.first:
+            await look(real)
+
+    def was_read(self, real: str, text: Text) -> None:
+        """Nobody keeps it."""
+
+    def wrote(self, _session: Any, *written: Any) -> None:
+        self.written.append(written)
+
+    def amend(self, _session: Any, _real: str, text: Text) -> Text:
+        return text
+
+    def landed(self, _session: Any, _real: str) -> None:
+        """Nothing was amended."""
+
+    def agents(self, _session: Any, _real: str) -> Text | None:
+        return None
+
+    async def ended(self, _session: Any) -> None:
+        """Nothing was amended."""
+
+
+class Requests(FileRequests):
+    """What answers `fs/*` over these buffers (the port `Buffers`)."""
+
+    def __init__(
+        self,
+        buffers: Any,
+        options: FileOptions,
+        ask: Any,
+        on_location: Any,
+        recorder: Recorder,
+        bases: AgentBases | None = None,
+    ) -> None:
+        self.tracked = TrackedFiles()
+        self.bases = AgentBases() if bases is None else bases
+        cache = BufferCache(buffers, self.tracked, lambda *_: None)
+        self.files: AgentFiles[Any] = AgentFiles(
+            self.tracked,
+            cache,
+            self.bases,
+            lambda: options,
+            ask,
+            on_location,
+            recorder,
+            recorder,
+        )
+        super().__init__(self.files)

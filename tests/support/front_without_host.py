@@ -1,0 +1,141 @@
+"""The Lua front without a host: all that it would send is recorded.
+
+Example:
+
+    editor = edit(init=HOST + RECORD_NOTIFY)
+    session(editor)  # a session, as a frame of the host would tell of it
+    editor.cmd("Acp cancel")
+    assert last(editor) == ["cancel", {"clear": False}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.support.editor import Editor
+
+HOST = """
+_G.sent = {}
+_G.host = { running = true, takes = true }
+package.loaded['acp.base.host'] = {
+  notify = function(verb, args)
+    table.insert(_G.sent, { verb, args })
+    return _G.host.takes
+  end,
+  running = function() return _G.host.running end,
+  setup = function()
+    if _G.host.running then
+      table.insert(_G.sent, { 'setup', require('acp.config').for_host() })
+    end
+  end,
+}
+require('acp.wiring')
+_G.told = {}
+"""
+
+RECORD_NOTIFY = "vim.notify = function(text, level) table.insert(_G.told, { text, level }) end\n"
+
+SESSION = {
+    "agent": "claude",
+    "status": "idle",
+    "cwd": "/",
+    "modes": {
+        "current": "ask",
+        "available": [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}],
+    },
+    "options": [
+        {
+            "id": "llm",
+            "name": "Model",
+            "category": "model",
+            "type": "select",
+            "currentValue": "big",
+            "options": [
+                {"group": "g", "name": "G", "options": [{"value": "big", "name": "Big"}]},
+                {"value": "small", "name": "Small"},
+            ],
+        },
+        {"id": "think", "name": "Think", "type": "boolean", "currentValue": False},
+    ],
+    "commands": [
+        {"name": "init", "description": "d", "hint": "path"},
+        {"name": "review", "description": "d"},
+    ],
+    "usage": {"used": 34_000, "size": 200_000},
+}
+OPTIONS = [
+    {"id": "yes", "name": "Yes", "kind": "allow_once"},
+    {"id": "ever", "name": "Always", "kind": "allow_always"},
+    {"id": "no", "name": "No", "kind": "reject_once"},
+]
+Start = Callable[..., Editor]
+
+
+def sent(editor: Editor) -> list[list[Any]]:
+    """All verbs that were sent so far, `[name, arguments]` each."""
+    found: list[list[Any]] = editor.lua("return _G.sent")
+    return found
+
+
+def last(editor: Editor) -> list[Any]:
+    return sent(editor)[-1]
+
+
+def told(editor: Editor) -> list[str]:
+    return [text for text, _ in editor.lua("return _G.told")]
+
+
+def session(editor: Editor, n: int = 1, **more: Any) -> None:
+    """Put a session into the snapshot and make it current, as a frame would."""
+    editor.lua(
+        "local n, s = ... require('acp.base.state').set({'sessions', n}, s)"
+        " require('acp.base.state').set({'current'}, n)",
+        n,
+        {**SESSION, **more},
+    )
+
+
+def permission(number: int | str) -> dict[str, Any]:
+    return {"id": number, "tool_call": "t", "title": "run", "options": OPTIONS}
+
+
+def cards(editor: Editor, *ids: int | str, n: int = 1) -> None:
+    """Cards of these decisions, three lines each."""
+    found = [
+        {
+            "id": i,
+            "lines": [f"decision {i}", "  rm file", "  [1] Yes"],
+            "spans": [[0, 0, 8, "AcpKey"]],
+            "options": OPTIONS,
+        }
+        for i in ids
+    ]
+    editor.lua("require('acp.ui.question').set(...)", n, found)
+
+
+def float_lines(editor: Editor) -> list[str] | None:
+    """Lines of the float of decisions in the current tab page, None when there is none."""
+    lines: list[str] | None = editor.lua(
+        """for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          local buf = vim.api.nvim_win_get_buf(win)
+          if vim.bo[buf].filetype == 'acppermission' then
+            return vim.api.nvim_buf_get_lines(buf, 0, -1, false)
+          end
+        end"""
+    )
+    return lines
+
+
+def error_of(editor: Editor, command: str) -> str:
+    """The one line that a wrong command answers with."""
+    before = len(told(editor))
+    editor.cmd(command)
+    lines = told(editor)[before:]
+    assert len(lines) == 1, lines
+    assert "\n" not in lines[0]
+    return lines[0]
+
+
+def composer(editor: Editor, n: int = 1) -> list[str]:
+    return editor.lines(f"acp://composer/{n}")

@@ -1,0 +1,24 @@
+"""The host under test looks at all files before it sends a prompt, however long that takes.
+
+Python runs this module as it starts, where this folder is in PYTHONPATH.
+
+A scripted agent changes files in the millisecond in which its prompt comes, which no real agent
+does. On a busy machine it would be done before the look is, and its changes would count as what was
+there before. `edit(env=HURRIED_HOST)` starts an editor without this.
+
+`ACP_TEST_LIMITS`, a JSON object, sets limits of `acp_nvim.workspace.snapshots.store`, so that small
+files exceed them.
+"""
+
+import json
+import os
+import sys
+
+if sys.orig_argv[1:3] == ["-m", "acp_nvim"]:
+    from acp_nvim.workspace import workspace
+    from acp_nvim.workspace.snapshots import store
+
+    workspace.PATIENCE_S = 10.0  # type: ignore[misc]
+    for name, value in json.loads(os.environ.get("ACP_TEST_LIMITS", "{}")).items():
+        assert hasattr(store, name), name
+        setattr(store, name, value)

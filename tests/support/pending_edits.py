@@ -1,0 +1,54 @@
+"""Pending edits as Neovim knows them: `wait_edits(editor, a="modified", b="deleted")`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.support.editor import Editor
+
+LINES = "".join(f"line {n}\n" for n in range(1, 21))
+"""A file of twenty lines, for agents to change."""
+
+
+def lines(**changed: str) -> str:
+    """The twenty lines with some of them changed: `lines(l4="four")`."""
+    numbers = {int(key[1:]): value for key, value in changed.items()}
+    return "".join(f"{numbers.get(n, f'line {n}')}\n" for n in range(1, 21))
+
+
+def edits(editor: Editor, n: int = 1) -> list[dict[str, Any]]:
+    """`state().sessions[n].edits`."""
+    found: list[dict[str, Any]] = editor.session(n).get("edits", [])
+    return found
+
+
+def edits_by_name(editor: Editor) -> dict[str, dict[str, Any]]:
+    """The edits of the current session by file name."""
+    return {Path(edit["path"]).name: edit for edit in editor.session().get("edits", [])}
+
+
+def wait_count(editor: Editor, count: int) -> dict[str, dict[str, Any]]:
+    """Wait until so many files have pending edits; the edits by file name."""
+    editor.wait("#require('acp').state().sessions[1].edits == ...", count)
+    return edits_by_name(editor)
+
+
+def wait_edits(editor: Editor, **kinds: str) -> None:
+    """Wait until exactly these files, by name without `.txt`, have edits of these kinds."""
+    editor.wait(
+        "local want, found = ..., vim.empty_dict() "
+        "for _, edit in ipairs(require('acp').state().sessions[1].edits or {}) do "
+        "  found[vim.fs.basename(edit.path):gsub('%.txt$', '')] = edit.kind "
+        "end return vim.deep_equal(found, vim.tbl_extend('force', vim.empty_dict(), want))",
+        kinds,
+    )
+
+
+def wait_hunks(editor: Editor, *counts: int) -> None:
+    """Wait until the files with pending edits have that many hunks each."""
+    code = (
+        "(function(list) local found = vim.tbl_map(function(e) return e.hunks end, list) "
+        "return vim.deep_equal(found, {%s}) end)(require('acp').state().sessions[1].edits)"
+    )
+    editor.wait(code % ", ".join(map(str, counts)))

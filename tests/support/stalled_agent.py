@@ -1,0 +1,40 @@
+"""An agent that leaves one method unanswered until the test lets it answer.
+
+Example:
+
+    stalled_agent(editor, "session/new")
+    editor.prompt("hello")
+    let_answer(editor, "session/new")
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.support.editor import Editor
+from tests.support.traffic import Traffic
+
+
+def stalled_agent(editor: Editor, method: str, *then: str, **more: Any) -> Traffic:
+    """Make an agent that does not answer `method` until `let_answer` the one for new sessions.
+
+    Its name is `stalled_name(method)`. It does all else as the scenario `then`, `hello` by default;
+    `more` is for `Editor.agent`.
+    """
+    args = (method, str(_mark(editor, method)), *(then or ("hello",)))
+    return editor.agent("withholds", *args, name=stalled_name(method), **more)
+
+
+def let_answer(editor: Editor, method: str) -> None:
+    """Let the agent answer the requests that wait, and all later ones."""
+    _mark(editor, method).touch()
+
+
+def stalled_name(method: str) -> str:
+    """The name of the agent that does not answer `method`."""
+    return method.rpartition("/")[2]
+
+
+def _mark(editor: Editor, method: str) -> Path:
+    return editor.home / f"answers-{stalled_name(method)}"

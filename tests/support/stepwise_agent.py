@@ -1,0 +1,76 @@
+"""An agent that does, within one turn, what a test tells it, step by step.
+
+Example:
+
+    agent = StepwiseAgent.at_work(editor)  # a turn has begun
+    agent.ask("runs", "rm a.txt")  # a scenario and its arguments; returns when it is done
+    agent.end()
+"""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.editor import Editor
+from tests.support.waiting import until
+
+
+class StepwiseAgent:
+    """Turns of the scripted agent that was started last, or of one of several sessions."""
+
+    def __init__(self, editor: Editor, name: str = "turn", session: int | None = None) -> None:
+        """``name`` tells the turns of several sessions apart; ``session`` is our number."""
+        self.editor = editor
+        self.traffic = editor.traffic[-1]
+        self.working = False
+        self._name = name
+        self._session = session
+        self._turns = self._given = 0
+
+    @property
+    def _home(self) -> str:
+        return f"{self.editor.home}/{self._name}{self._turns}"
+
+    @classmethod
+    def at_work(cls, editor: Editor) -> StepwiseAgent:
+        """For an agent that has its first prompt."""
+        orders = cls(editor)
+        orders.begin()
+        orders.traffic.wait("session/prompt")
+        return orders
+
+    def begin(self) -> None:
+        """A turn begins; the agent has the prompt and waits."""
+        self._turns += 1
+        self._given = 0
+        self.working = True
+        self.editor.lua("vim.fn.mkdir(...)", self._home)
+        self.editor.lua(
+            "local text, session = ... require('acp').prompt(text, { session = session })",
+            f"obeys {self._home}",
+            self._session,
+        )
+
+    def order(self, *words: str) -> str:
+        """Give the agent something to do; returns the note that says it is done."""
+        self._given += 1
+        waiting = self.editor.home / f"{self._name}{self._turns}" / "order"
+        waiting.write_text(json.dumps(words))
+        waiting.rename(waiting.with_name(f"{self._given}.json"))
+        return f"done {self._home} {self._given}"
+
+    def ask(self, *words: str) -> None:
+        """The same, and wait until it is done."""
+        done = self.order(*words)
+        until(lambda: done in self.traffic.notes(), what=done)
+
+    def end(self) -> None:
+        """The turn ends, with its last look at the files."""
+        ended = len(self._ended())
+        self.order("end")
+        until(lambda: len(self._ended()) > ended, what="AcpTurnEnd")
+        self.working = False
+
+    def _ended(self) -> list[int]:
+        turns = [event["data"]["session"] for event in self.editor.events("AcpTurnEnd")]
+        return [n for n in turns if self._session in (None, n)]

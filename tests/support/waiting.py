@@ -1,0 +1,34 @@
+"""Waits for conditions, the one way in which tests outside of Neovim wait.
+
+Example:
+
+    until(lambda: path.exists())
+    await eventually(lambda: len(received) == 2)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Event
+from typing import TypeVar
+
+from acp_nvim.agent.child.tree import true_within
+
+T = TypeVar("T")
+
+
+def until(condition: Callable[[], T], timeout: float = 10.0, what: str = "") -> T:
+    """Return the first truthy value of `condition()`; AssertionError after `timeout` seconds."""
+    pause = Event()
+    end = time.monotonic() + timeout
+    while not (value := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {timeout} s: {what or condition}")
+        pause.wait(0.005)
+    return value
+
+
+async def eventually(condition: Callable[[], object], what: str = "") -> None:
+    """The same in async tests; AssertionError after 10 seconds."""
+    assert await true_within(lambda: bool(condition()), 10), what or condition

@@ -1,0 +1,345 @@
+"""The tutor over real stdio, seen from the client's side."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_nvim.tutor import lessons
+from acp_nvim.tutor.edits import proposal
+from acp_nvim.tutor.texts import pieces, unsaved
+from tests.support import conformance
+from tests.support.editor import ROOT
+from tests.tutor.tutor_client import TutorClient
+
+SAMPLE = ROOT / "acp_nvim/tutor/sample"
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., TutorClient]]:
+    clients: list[TutorClient] = []
+    sample = tmp_path / "sample"
+    shutil.copytree(SAMPLE, sample, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def begin(cwd: Path = sample, **options: Any) -> TutorClient:
+        client = TutorClient(cwd, **options)
+        clients.append(client)
+        client.hurry()
+        client.files = {str(path): path.read_text() for path in sample.iterdir()}
+        return client
+
+    yield begin
+    assert [client.close() for client in clients] == [0] * len(clients)
+
+
+@pytest.fixture
+def client(start: Callable[..., TutorClient]) -> TutorClient:
+    return start()
+
+
+def test_it_introduces_itself_as_the_schema_wants(client: TutorClient) -> None:
+    assert conformance.against("InitializeResponse", client.initialized) == []
+    assert conformance.against("NewSessionResponse", client.opened) == []
+    assert client.initialized["agentInfo"]["name"] == "tutor"
+    assert client.opened["modes"]["currentModeId"] == "ask"
+    client.until(lambda: client.of("available_commands_update"))
+    names = [c["name"] for c in client.of("available_commands_update")[0]["availableCommands"]]
+    assert {"tour", "edit", "slow", "plan", "shell", "help"} <= set(names)
+    assert "form" not in names, "this client advertised no forms"
+
+
+def test_the_first_answer_walks_through_everything(client: TutorClient) -> None:
+    path = client.cwd / "till.py"
+    live = client.files[str(path)].replace("apples", "UNSAVED apples")
+    client.files[str(path)] = live
+    said = client.prompt("hello there")
+    for word in ("`i`", "`y`", "`<C-c>`", "`]h`", "`g?`"):
+        assert word in said
+    assert '("UNSAVED apples", 6, 0.40),' in said
+    assert "not saved" in said
+    assert "basket[:-1]" not in client.files[str(path)].split("def receipt")[0]
+    assert "UNSAVED apples" in client.files[str(path)], "the user's own change is kept"
+    assert "".join(c["content"]["text"] for c in client.of("agent_thought_chunk"))
+    plans = [[e["status"] for e in plan["entries"]] for plan in client.of("plan")]
+    assert plans[0][0] == "in_progress"
+    assert set(plans[-1]) == {"completed"}
+    assert client.of("session_info_update")[0]["title"] == "hello there"
+    assert client.of("usage_update")[-1]["used"] > client.of("usage_update")[0]["used"]
+
+
+def test_an_edit_is_shown_asked_and_then_written(client: TutorClient) -> None:
+    path = str(client.cwd / "till.py")
+    before = client.files[path]
+    client.prompt("/edit")
+    methods = [method for method, _ in client.requests]
+    assert methods == ["fs/read_text_file", "session/request_permission", "fs/write_text_file"]
+    question = client.asked("session/request_permission")[0]
+    assert conformance.against("RequestPermissionRequest", question) == []
+    assert [o["kind"] for o in question["options"]] == [
+        "allow_once",
+        "allow_always",
+        "reject_once",
+        "reject_always",
+    ]
+    diff = question["toolCall"]["content"][0]
+    assert (diff["oldText"], diff["newText"]) == (before, client.files[path])
+    call = next(c for c in client.of("tool_call") if c["kind"] == "edit")
+    line = before.split("\n").index("    for _, count, price in basket[:-1]:") + 1
+    assert call["locations"] == [{"path": path, "line": line}]
+    states = [
+        u.get("status")
+        for u in client.of("tool_call_update")
+        if u["toolCallId"] == call["toolCallId"]
+    ]
+    assert states == ["in_progress", "completed"]
+
+
+def test_a_no_changes_nothing_and_fails_the_tool_call(client: TutorClient) -> None:
+    client.choice = "reject_once"
+    before = dict(client.files)
+    assert "Nothing was changed" in client.prompt("/edit")
+    assert client.files == before
+    assert client.of("tool_call_update")[-1]["status"] == "failed"
+
+
+@pytest.mark.parametrize(("choice", "changes"), [("allow_always", True), ("reject_always", False)])
+def test_always_is_remembered(client: TutorClient, choice: str, changes: bool) -> None:
+    client.choice = choice
+    before = dict(client.files)
+    client.prompt("/edit")
+    client.prompt("/edit")
+    assert len(client.asked("session/request_permission")) == 1
+    assert (client.files != before) is changes
+    assert len(client.asked("fs/write_text_file")) == (2 if changes else 0)
+
+
+def test_modes_decide_about_questions(client: TutorClient) -> None:
+    params = {"sessionId": client.session, "modeId": "explain"}
+    client.ask("session/set_mode", params)
+    assert client.of("current_mode_update")[-1]["currentModeId"] == "explain"
+    options = client.of("config_option_update")[-1]["configOptions"]
+    assert next(o for o in options if o["id"] == "mode")["currentValue"] == "explain"
+    assert "Explain only" in client.prompt("/edit")
+    assert not client.asked("session/request_permission")
+    options = client.ask(
+        "session/set_config_option",
+        {"sessionId": client.session, "configId": "mode", "value": "trust"},
+    )["configOptions"]
+    assert next(o for o in options if o["id"] == "mode")["currentValue"] == "trust"
+    client.prompt("/edit")
+    assert not client.asked("session/request_permission")
+    assert client.asked("fs/write_text_file")
+
+
+def test_a_cancel_ends_a_slow_answer(client: TutorClient) -> None:
+    number = client.begin("/slow 60")
+    client.until(lambda: "2. " in client.said())
+    client.notify("session/cancel", {"sessionId": client.session})
+    assert client.end(number) == "cancelled"
+    assert "/tour" in client.prompt("/help"), "the session goes on"
+
+
+def test_a_cancel_ends_an_open_question(client: TutorClient) -> None:
+    client.choice = None
+    number = client.begin("/edit")
+    client.until(lambda: client.open)
+    client.notify("session/cancel", {"sessionId": client.session})
+    assert client.end(number) == "cancelled"
+    client.until(lambda: client.withdrawn)
+    outcome = {"outcome": {"outcome": "cancelled"}}
+    client.write(client.peer.respond(client.open[0].id, outcome))
+    assert client.prompt("/keys")
+
+
+def test_a_question_answered_as_cancelled_ends_the_turn(client: TutorClient) -> None:
+    client.choice = None
+    number = client.begin("/edit")
+    client.until(lambda: client.open)
+    outcome = {"outcome": {"outcome": "cancelled"}}
+    client.write(client.peer.respond(client.open[0].id, outcome))
+    assert client.end(number) == "cancelled"
+
+
+def test_a_cancel_releases_the_terminal(client: TutorClient) -> None:
+    client.ask("session/set_mode", {"sessionId": client.session, "modeId": "trust"})
+    client.choice = None
+    number = client.begin("/shell sleep 100")
+    client.until(lambda: client.asked("terminal/wait_for_exit"))
+    client.notify("session/cancel", {"sessionId": client.session})
+    assert client.end(number) == "cancelled"
+    client.until(lambda: client.asked("terminal/release"))
+
+
+def test_a_prompt_taken_back_is_answered_too(client: TutorClient) -> None:
+    number = client.begin("/slow 60")
+    client.until(lambda: "1. " in client.said())
+    client.notify("$/cancel_request", {"requestId": number})
+    assert client.end(number) == "cancelled"
+
+
+def test_a_command_runs_in_a_terminal(client: TutorClient) -> None:
+    said = client.prompt("/shell echo 'a b'")
+    created = client.asked("terminal/create")[0]
+    assert conformance.against("CreateTerminalRequest", created) == []
+    assert (created["command"], created["args"]) == ("echo", ["a b"])
+    assert created["cwd"] == str(client.cwd)
+    assert "ran well" in said
+    assert client.asked("terminal/release")
+    shown = [u["content"] for u in client.of("tool_call_update") if u.get("content")]
+    assert [{"type": "terminal", "terminalId": "t1"}] in shown
+
+
+def test_what_only_a_shell_understands_is_run_by_one(client: TutorClient) -> None:
+    client.prompt("/shell echo a; echo b | cat")
+    created = client.asked("terminal/create")[0]
+    assert (created["command"], created["args"]) == ("sh", ["-c", "echo a; echo b | cat"])
+
+
+def test_a_client_without_files_or_terminals_is_served_from_disk(
+    start: Callable[..., TutorClient],
+) -> None:
+    client = start(capabilities={})
+    client.prompt("hello")
+    assert [method for method, _ in client.requests] == ["session/request_permission"]
+    assert "in basket:\n" in (client.cwd / "till.py").read_text()
+    assert "no terminals" in client.prompt("/shell ls")
+
+
+def test_a_form_is_offered_where_there_are_forms(start: Callable[..., TutorClient]) -> None:
+    client = start(capabilities={"elicitation": {"form": {}}})
+    client.until(lambda: client.of("available_commands_update"))
+    assert "form" in json.dumps(client.of("available_commands_update"))
+    assert "**name**: Ada" in client.prompt("/form")
+    asked = client.asked("elicitation/create")[0]
+    assert conformance.against("CreateElicitationRequest", asked) == []
+
+
+def test_refusals_of_the_client_are_told(client: TutorClient) -> None:
+    client.refuse = {"fs/write_text_file": "lines 3 to 4 changed meanwhile"}
+    assert "lines 3 to 4 changed meanwhile" in client.prompt("/edit")
+    assert client.of("tool_call_update")[-1]["status"] == "failed"
+    client.refuse = {"fs/read_text_file": "outside of the session"}
+    assert "outside of the session" in client.prompt("/read /etc/passwd")
+    client.refuse = {"terminal/create": "denied by a rule"}
+    assert "denied by a rule" in client.prompt("/shell ls")
+
+
+def test_the_file_of_the_prompt_is_the_file(client: TutorClient, tmp_path: Path) -> None:
+    path = tmp_path / "a file.lua"
+    client.files[str(path)] = "local a = 1\n"
+    link = {"type": "resource_link", "uri": path.as_uri(), "name": "a file.lua"}
+    client.prompt("/edit", link)
+    assert client.files[str(path)].startswith("-- The tutor was here")
+    assert client.files[str(path)].endswith("\nlocal a = 1\n")
+    resource = {"uri": path.as_uri(), "text": "local a = 1\n"}
+    assert "a file.lua" in client.prompt("read it", {"type": "resource", "resource": resource})
+
+
+def test_a_file_of_the_users_own_is_not_touched_unasked(
+    start: Callable[..., TutorClient], tmp_path: Path
+) -> None:
+    (tmp_path / "README.md").write_text("mine\n")
+    client = start(tmp_path)
+    client.files = {str(tmp_path / "README.md"): "mine\n"}
+    said = client.prompt("hello")
+    assert "mine" in said
+    assert "unasked" in said
+    assert not client.asked("session/request_permission")
+
+
+def test_errors_of_the_client_are_refused(client: TutorClient) -> None:
+    for method, params, code in (
+        ("session/prompt", {"sessionId": "no", "prompt": []}, -32002),
+        ("session/set_mode", {"sessionId": client.session, "modeId": "no"}, -32602),
+        ("session/set_mode", {"sessionId": client.session}, -32602),
+        ("session/load", {"sessionId": "x", "cwd": "/", "mcpServers": []}, -32601),
+        ("_vendor/thing", {}, -32601),
+    ):
+        error = client.response(client.send(method, params)).error
+        assert error is not None
+        assert error.code == code, method
+    assert client.violations == []
+    client.write(b"not json\n")
+    client.until(lambda: client.violations)
+    assert b"-32700" in client.violations[0].raw
+    assert "I don't know `/nonsense`" in client.prompt("/nonsense at all")
+
+
+def test_two_prompts_at_once_are_refused(client: TutorClient) -> None:
+    first = client.begin("/slow 60")
+    client.until(client.said)
+    error = client.response(client.begin("me too")).error
+    assert error is not None
+    assert error.code == -32600
+    client.ask("session/close", {"sessionId": client.session})
+    assert client.end(first) == "cancelled"
+
+
+def test_the_end_of_its_input_ends_it_in_the_middle_of_a_turn(client: TutorClient) -> None:
+    client.begin("/slow 60")
+    client.until(client.said)  # the fixture closes, and wants exit code 0
+
+
+@pytest.mark.parametrize("name", [name for name in lessons.LESSONS if name != "slow"])
+def test_every_lesson_says_something(client: TutorClient, name: str) -> None:
+    assert client.prompt(f"/{name}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("how do permissions work?", "`:Acp permissions`"),
+        ("can I cancel you", "`:AcpCancel`"),
+        ("please fix the bug", "leaves out the last line"),
+        ("what is the meaning of life", "no model"),
+    ],
+)
+def test_plain_words_find_a_lesson(client: TutorClient, text: str, expected: str) -> None:
+    client.prompt("/help")
+    assert expected in client.prompt(text)
+
+
+def test_the_sample_has_the_bug_that_the_tutor_fixes(tmp_path: Path) -> None:
+    path = tmp_path / "till.py"
+    text = (SAMPLE / "till.py").read_text()
+
+    def total(source: str) -> str:
+        path.write_text(source)
+        ran = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
+        return ran.stdout.split()[-1]
+
+    assert total(text) == "12.20"
+    assert "12.20" in (SAMPLE / "README.md").read_text()
+    fixed = proposal(path, text)
+    assert fixed is not None
+    assert total(fixed.text) == "17.40"
+    again = proposal(path, fixed.text)
+    assert again is not None
+    assert again.sample
+    assert total(again.text) == "17.40"
+
+
+def test_the_pieces_of_a_text_are_the_text() -> None:
+    for text in ("", "a", "  a b\n\n c d  e f\n", "\n\nx\n"):
+        assert "".join(pieces(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("live", "saved", "found"),
+    [
+        ("a\nb\n", "a\nb\n", None),
+        ("a\nnew\nb\n", "a\nb\n", (2, "new")),
+        ("a\nB\n", "a\nb\n", (2, "B")),
+        ("a\n", "a\nb\n", None),
+        ("a\n\n  \nb\n", "a\nb\n", None),
+    ],
+)
+def test_an_unsaved_line_is_found(live: str, saved: str, found: tuple[int, str] | None) -> None:
+    assert unsaved(live, saved) == found
