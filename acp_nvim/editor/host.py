@@ -400,7 +400,7 @@ class Host:
         if conversation is None:
             self.screen.event("AcpNotice", severity="warning", title=text)
             return
-        conversation.session.aside("warning", text)
+        conversation.session.notice("warning", text)
         conversation.session.event("AcpNotice", severity="warning", title=text)
 
     def echo(self, level: str, message: str) -> None:

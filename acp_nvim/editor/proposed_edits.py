@@ -158,7 +158,7 @@ class Proposing:
             return
         self._comments.note(session.n, quoted((KEPT if kept else LOST).format(name), patch))
         words = KEPT_SHOWN if kept else LOST_SHOWN
-        session.aside("info" if kept else "warning", f"{Path(path).name}: {words}")
+        session.notice("info" if kept else "warning", f"{Path(path).name}: {words}")
 
     async def _kept(self, amendment: Amendment) -> bool:
         """Some agents write through the editor and then once more on disk."""

@@ -350,7 +350,7 @@ class DiskEdits:
                 self._seen(place.real, after, laid)
                 return session, before, after
             if outcome not in ("moved", "busy"):
-                session.aside("warning", f"{change.path} changed on disk: {outcome}")
+                session.notice("warning", f"{change.path} changed on disk: {outcome}")
                 return None
             await anyio.sleep(PAUSE_S)
             turn, at = await self._authors.last(change.path)
@@ -390,7 +390,7 @@ class DiskEdits:
         text = _unreviewed(name, change)
         if text not in self._told:
             self._told.add(text)
-            session.aside("warning", text)
+            session.notice("warning", text)
 
     def _seen(self, path: str, after: Text | None, laid: Laid | None) -> None:
         """The file has been looked at."""
