@@ -105,6 +105,10 @@ class Host:
         self.files.look_first = self.review.before_write
         self.files.on_read = self.review.read
         self.review.proposing.last_read = self.files.last_read
+        self.screen.patch_shown = self._check_patch
+
+    def _check_patch(self, session: Session, decision: Decision) -> None:
+        self.tasks.start_soon(self.review.proposing.check, session, decision)
 
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""

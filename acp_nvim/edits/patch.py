@@ -30,6 +30,7 @@ Kind = Literal["created", "deleted", "modified", "moved", "copied"]
 
 _ENVELOPE: Final = re.compile(r"^\s*\*\*\* Begin Patch\s*$", re.MULTILINE)
 _HEADER: Final = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^@@(?: |$)")
+_HEAD: Final = re.compile(r"^(?:diff --git |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ )", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
 _NEXT_FILE: Final = ("diff --git ", "Index: ", "--- ")
 _OCTAL: Final = re.compile(rb"\\([0-7]{3}|.)")
@@ -185,9 +186,7 @@ def _spellings(written: str) -> set[str | None]:
 
 def has_head(text: str) -> bool:
     """Whether a patch names its files."""
-    lines = text.split("\n")
-    two = any(a.startswith("--- ") and b.startswith("+++ ") for a, b in pairwise(lines))
-    return two or any(line.startswith(("diff --git ", "*** Begin Patch")) for line in lines)
+    return bool(_HEAD.search(text))
 
 
 def _unified(text: str) -> list[FilePatch]:
@@ -339,6 +338,8 @@ def _between(text: str) -> list[str]:
     lines = lines[: ends[0]] if ends else lines
     while lines and not lines[0].strip():
         del lines[0]
+    while lines and not lines[-1]:
+        del lines[-1]
     if lines and not _begins_file(lines[0]):
         raise PatchError(f"no file is named before: {_quoted(lines[0])}")
     return lines
