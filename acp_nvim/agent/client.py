@@ -241,7 +241,7 @@ class Client(Updating):
         text = f"{self.name} asks more than {MOST_ASKED:,} questions at once: they are cancelled"
         if text not in self._told:
             self._told.add(text)
-            session.aside("warning", text)
+            session.notice("warning", text)
             session.event("AcpNotice", severity="warning", title=text)
         return True
 

@@ -81,7 +81,7 @@ class Consent:
         if outcome.option.kind.endswith("always"):
             self._keep(project, allowed)
         if allowed:
-            session.aside(
+            session.notice(
                 "info", "new sessions are passed these servers; this one is after :Acp restart"
             )
 

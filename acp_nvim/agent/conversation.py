@@ -141,7 +141,7 @@ class Conversation:
         self._front.under_way(session, prompt)
         blocks = prompt.build(connection.agent.prompt_capabilities)
         for remark in prompt.left_out:
-            session.remark("warning", remark)
+            session.notice("warning", remark)
         if not connection.alive or not blocks:
             self._front.give_back(session, prompt)
             return
@@ -269,7 +269,7 @@ class Conversation:
         """Name an agent that does not do what is waited for."""
         session = self.session
         title = f"{session.agent} has not {what}; :Acp restart {way_out}"
-        session.remark("warning", title)
+        session.notice("warning", title)
         replaying, session.replaying = session.replaying, False  # this is of now
         session.event("AcpNotice", severity="warning", title=title)
         session.replaying = replaying
@@ -343,7 +343,7 @@ class Conversation:
                     return True
         count = len(session.queue)
         waiting = f"; {count} prompt{'s' * (count > 1)} waiting" if count else ""
-        session.remark("warning", f"{connection.title} asks for a login: :Acp login{waiting}")
+        session.notice("warning", f"{connection.title} asks for a login: :Acp login{waiting}")
         session.error = "the agent asks for a login"
         session.change("error")
         self.awaits_login = True
@@ -365,7 +365,7 @@ class Conversation:
             self._front.leave(session.n)
         self._woken = False  # what was asked for meanwhile has failed with it
         session.status, session.error = "failed", reason
-        session.remark("error", reason, details)
+        session.notice("error", reason, details)
         session.change("status", "error")
         prompt = queue.take(session)
         if prompt is not None:
@@ -390,7 +390,7 @@ class Conversation:
         queue.replace(session, ())
         was_open = self.is_open
         session.status = "closed"
-        session.remark("info", "closed")
+        session.notice("info", "closed")
         session.let_go()
         try:
             if was_open:

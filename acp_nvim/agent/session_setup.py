@@ -92,9 +92,9 @@ class Opening:
         wishes = self._wishes(connection)
         self._setup = connection.setup(session.cwd)
         for note in self._setup.notes if not self.opened else ():
-            session.remark("info", note)
+            session.notice("info", note)
         for remark in self._setup.remarks:
-            session.remark("warning", remark)
+            session.notice("warning", remark)
         before = options.in_force(session)
         result = await (self._again(connection) if self.opened else self._first(connection))
         connection.ask(session, self._setup)
@@ -106,7 +106,7 @@ class Opening:
         with self._watched("session/set_mode or session/set_config_option"):
             problems = await initial_options.apply(connection.agent, session, wishes)
         for problem in problems:
-            session.remark("warning", problem)
+            session.notice("warning", problem)
         if session.status == "starting":
             session.status, session.error = "idle", None
         session.change("status", "error")
@@ -126,7 +126,7 @@ class Opening:
                 return await self._load(connection, self._origin.id)
             case "resume":
                 result = await self._resume(connection, self._origin.id)
-                self.session.remark("info", "resumed; the agent knows what was said before")
+                self.session.notice("info", "resumed; the agent knows what was said before")
                 return result
             case "fork":
                 return await self._fork(connection)
@@ -156,7 +156,7 @@ class Opening:
         async with _drawn(client, session_id) if before else nullcontext():
             self._named(connection, session_id)
         where = "" if told or before else ", which is not shown here"
-        session.remark("info", f"forked; the agent knows what was said before{where}")
+        session.notice("info", f"forked; the agent knows what was said before{where}")
         return result
 
     async def _load(self, connection: Connection, session_id: str) -> Any:
@@ -210,14 +210,14 @@ class Opening:
         try:
             if agent.session_capabilities.resume:
                 result = await self._resume(connection, session.id)
-                session.remark("info", f"{connection.title} runs again; the session was resumed")
+                session.notice("info", f"{connection.title} runs again; the session was resumed")
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
         try:
             if agent.capabilities.load_session:
                 result = await self._reload(connection)
-                session.remark("info", f"{connection.title} runs again; the session was loaded")
+                session.notice("info", f"{connection.title} runs again; the session was loaded")
                 return result
         except (RequestError, RemoteProtocolError) as error:
             reason = _refusal(error)
@@ -229,7 +229,7 @@ class Opening:
             return await self._load(connection, self.session.id)
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
-        self.session.remark(
+        self.session.notice(
             "warning", f"a new session: {reason}; what was said before is not known to the agent"
         )
         return await self._new(connection)

@@ -181,7 +181,7 @@ class AgentTerminals:
             live.process.begin_stop()
         names = [one_line(live.terminal.launch.command, 60) for live in left[:NAMED]]
         more = [f"{len(left) - NAMED} more"] if len(left) > NAMED else []
-        session.aside("info", f"ended with the cancelled turn: {', '.join([*names, *more])}")
+        session.notice("info", f"ended with the cancelled turn: {', '.join([*names, *more])}")
 
     def forget(self, session: Session | None = None) -> None:
         """Begin to end the terminals of a session that is over, or all of them with their agent."""

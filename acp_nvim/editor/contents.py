@@ -17,7 +17,7 @@ import msgspec
 from acp_nvim.editor.host import Host
 from acp_nvim.protocol import schema
 from acp_nvim.render.text import home_path, one_line, size, visible
-from acp_nvim.session.entries import Compaction, Letter, Message
+from acp_nvim.session.entries import Compaction, Message, SessionMessage
 from acp_nvim.session.session import Session
 from acp_nvim.workspace import private_files
 
@@ -53,9 +53,9 @@ def _found(session: Session, where: Any) -> Any | None:
         number = where["compaction"]
         entry = next(e for e in entries if isinstance(e, Compaction) and e.id == number)
         return entry.summary[where["part"]]
-    if "letter" in where:
-        letters = (e for e in session.transcript.entries if isinstance(e, Letter))
-        return next(e for e in letters if e.id == where["letter"]).parts[where["part"]]
+    if "session_message" in where:
+        messages = (e for e in session.transcript.entries if isinstance(e, SessionMessage))
+        return next(e for e in messages if e.id == where["session_message"]).parts[where["part"]]
     item = session.tool_calls.at(where["call"]).content[where["item"]]
     return item.content
 

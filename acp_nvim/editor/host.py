@@ -98,6 +98,9 @@ class Host:
         self._next = 1
         self._greeted: WeakSet[Connection] = WeakSet()
 
+    def _check_patch(self, session: Session, decision: Decision) -> None:
+        self.tasks.start_soon(self.proposed.check, session, decision)
+
     def settings(self) -> Settings:
         """The user's options, as Lua sent them last."""
         return self.options
@@ -410,7 +413,7 @@ class Host:
         if conversation is None:
             self.screen.event("AcpNotice", severity="warning", title=text)
             return
-        conversation.session.aside("warning", text)
+        conversation.session.notice("warning", text)
         conversation.session.event("AcpNotice", severity="warning", title=text)
 
     def echo(self, level: str, message: str) -> None:

@@ -32,7 +32,7 @@ class Breaches:
             self._screen.event("AcpNotice", severity="warning", title=title)
             self._screen.push("echo", "warn", title)
         else:
-            session.aside("warning", title)
+            session.notice("warning", title)
             session.event("AcpNotice", severity="warning", title=title)
 
     async def gate(self) -> float:

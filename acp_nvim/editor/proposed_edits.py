@@ -7,7 +7,7 @@ turn. The agent hears of it with the next prompt, and so it does of what could n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +16,26 @@ from anyio import to_thread
 
 from acp_nvim.editor.comments import Comments
 from acp_nvim.edits import unified
-from acp_nvim.edits.text import Text
+from acp_nvim.edits.patch import FilePatch
+from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.protocol import schema
+from acp_nvim.render.text import path_line
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.proposals import (
     Change,
+    PlacedPatch,
     Proposal,
     amended,
     changes_of,
     overlay,
+    patches_of,
     pieces,
     propose,
+    propose_patches,
 )
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
 from acp_nvim.workspace import disk
 from acp_nvim.workspace.file_format import clean
 from acp_nvim.workspace.paths import Place
@@ -68,11 +74,46 @@ class ProposedEdits:
         for change in _changes(session, decision):
             by_path.setdefault(_real(session.cwd, change.path), []).append(change)
         found = [await self._proposal(session, *item) for item in by_path.items()]
+        found += await self._patched(session, decision, by_path)
         if decision.outcome is None:
             if decision.id not in self._shown:
                 decision.waiters.append(lambda _: self._forget(decision.id))
             self._shown[decision.id] = {proposal.path: proposal for proposal in found}
         return found
+
+    async def check(self, session: Session, decision: Decision) -> None:
+        """Say on a permission's card which of its patches do not apply, and why."""
+        diffs = {_real(session.cwd, change.path) for change in _changes(session, decision)}
+        found = await self._patched(session, decision, diffs)
+        cwd = session.cwd
+        problems = [f"{_name(cwd, it.path)}: {it.problem}" for it in found if it.problem]
+        if problems != decision.problems and decision.outcome is None:
+            decision.problems = problems
+            decision.redraw()
+            session.change(decision.listed)
+
+    async def _patched(
+        self, session: Session, decision: Decision, others: Container[str]
+    ) -> list[Proposal]:
+        """What its patches make of all files but those."""
+        cwd = (decision.asker or session).cwd
+        placed = [
+            PlacedPatch(one, _real(cwd, one.path), one.origin and _real(cwd, one.origin))
+            for one in _patches(session, decision)
+        ]
+        placed = [one for one in placed if one.path not in others]
+        live: dict[str, Text | None] = {}
+        unread: list[Proposal] = []
+        for path in dict.fromkeys(path for one in placed for path in (one.path, one.origin)):
+            if path is None:
+                continue
+            try:
+                live[path] = await self._edits.live(path)
+            except Refusal as error:
+                unread.append(Proposal(path, EMPTY, EMPTY, whole=False, problem=str(error)))
+        readable = [one for one in placed if {one.path, one.origin or one.path} <= live.keys()]
+        # In a thread: hunks that are searched for take time.
+        return unread + await to_thread.run_sync(propose_patches, readable, live)
 
     def _forget(self, decision_id: str) -> None:
         del self._shown[decision_id]
@@ -156,7 +197,7 @@ class ProposedEdits:
             return
         self._comments.note(session.n, quoted((KEPT if kept else LOST).format(name), patch))
         words = KEPT_SHOWN if kept else LOST_SHOWN
-        session.aside("info" if kept else "warning", f"{Path(path).name}: {words}")
+        session.notice("info" if kept else "warning", f"{Path(path).name}: {words}")
 
     async def _kept(self, amendment: Amendment) -> bool:
         """Some agents write through the editor and then once more on disk."""
@@ -191,16 +232,34 @@ def _name(cwd: str, path: str) -> str:
 
 def shows_edits(session: Session, decision: Decision) -> bool:
     """Whether a question of a session is a permission that shows what would be written."""
-    return bool(_changes(session, decision))
+    return bool(_changes(session, decision) or _patches(session, decision))
+
+
+def shows_patches(session: Session, decision: Decision) -> bool:
+    """The same, in patches that may not apply."""
+    return bool(_patches(session, decision))
 
 
 def _changes(session: Session, decision: Decision) -> list[Change]:
-    asker = decision.asker or session
-    call = asker.tool_calls.get(decision.tool_call_id or "")
+    call, asked = _asked(session, decision)
+    return [] if call is None else changes_of(call, asked)
+
+
+def _patches(session: Session, decision: Decision) -> list[FilePatch]:
+    call, asked = _asked(session, decision)
+    found = [] if call is None else patches_of(call, asked)
+    return [one for one in found if "\0" not in f"{one.path}{one.origin}"]
+
+
+def _asked(
+    session: Session, decision: Decision
+) -> tuple[ToolCall | None, schema.ToolCallUpdate | None]:
+    """The tool call that a permission is about, and what the request says of it."""
     request = decision.request
-    if call is None or not isinstance(request, schema.RequestPermissionRequest):
-        return []
-    return changes_of(call, request.tool_call)
+    if not isinstance(request, schema.RequestPermissionRequest):
+        return None, None
+    asker = decision.asker or session
+    return asker.tool_calls.get(decision.tool_call_id or ""), request.tool_call
 
 
 def table(proposal: Proposal) -> dict[str, Any]:
@@ -212,4 +271,10 @@ def table(proposal: Proposal) -> dict[str, Any]:
     }
     if proposal.base is not None:
         found["base"] = list(proposal.base.lines)
+    if proposal.gone:
+        found["kind"] = "deleted"
+    if proposal.problem:
+        found["label"] = path_line(proposal.problem)
+    elif proposal.origin is not None:
+        found["label"] = f"proposed, from {path_line(proposal.origin)}"
     return found

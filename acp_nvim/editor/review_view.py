@@ -70,7 +70,7 @@ class ReviewView:
 
     def warn(self, session: AgentSession, text: str) -> None:
         """See `View`."""
-        self._session(session.n).aside("warning", text)
+        self._session(session.n).notice("warning", text)
 
     def notice(self, text: str) -> None:
         """See `View`."""

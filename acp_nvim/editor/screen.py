@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from acp_nvim.agent.settings import Settings
 from acp_nvim.editor.plain import legible, legible_all, plain
-from acp_nvim.protocol.schema import Diff
+from acp_nvim.editor.proposed_edits import shows_edits, shows_patches
 from acp_nvim.render.document import ENTRY, Document
 from acp_nvim.render.margin import plan_rows
 from acp_nvim.render.rows import decor
@@ -51,6 +51,8 @@ class Screen:
         """Told by whoever reads from agents that all that came is applied: how much of it waits.
         Returns the seconds for which no more of it is needed. Set like `wake`.
         """
+        self.patch_shown: Callable[[Session, Decision], None] = lambda session, decision: None
+        """Told of each card that is drawn of a permission with patches. Set like `wake`."""
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}
         self._settings = settings
@@ -184,6 +186,8 @@ class Screen:
         return ops
 
     def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
+        if shows_patches(session, decision):
+            self.patch_shown(session, decision)
         entry = entry_of(decision, session)
         cwd = (decision.asker or session).cwd
         asks = card(decision, entry, cwd)
@@ -191,7 +195,7 @@ class Screen:
         return {
             "id": decision.id,
             "subject": decision.subject,
-            "diffs": entry is not None and any(isinstance(i, Diff) for i in entry.call.content),
+            "diffs": shows_edits(session, decision),
             "more": decision.kind not in WRITES or len(asks) > option_rows(decision) + 1,
             "head": len(asks) - option_rows(decision),
             "lines": [text for text, _, _ in rows],

@@ -97,5 +97,5 @@ def _revived(host: Host, left: Left) -> Session:
     session.error = left.error
     host.take_up(session, origin if left.id else NEW, shown)
     if left.cut:
-        session.remark("error", left.error or "the turn was cut")
+        session.notice("error", left.error or "the turn was cut")
     return session

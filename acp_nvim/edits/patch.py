@@ -8,7 +8,10 @@ model writes into a unified diff are often wrong, so they are counted again wher
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -20,16 +23,34 @@ if TYPE_CHECKING:
     from unidiff.patch import Hunk as UnifiedHunk
     from unidiff.patch import PatchedFile
 
+MAX_WORK: Final = 500_000
+"""Lines that are compared to find the places of a patch's hunks: some 0.3 s."""
+
 Kind = Literal["created", "deleted", "modified", "moved", "copied"]
 
 _ENVELOPE: Final = re.compile(r"^\s*\*\*\* Begin Patch\s*$", re.MULTILINE)
 _HEADER: Final = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^@@(?: |$)")
+_HEAD: Final = re.compile(r"^(?:diff --git |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ )", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
 _NEXT_FILE: Final = ("diff --git ", "Index: ", "--- ")
 _OCTAL: Final = re.compile(rb"\\([0-7]{3}|.)")
 _ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f"}
 _SHOWN: Final = 40
 """Characters of a line that a message quotes."""
+_FRAME: Final = re.compile(
+    r"diff --git |index [0-9a-f]|(?:dis)?similarity index |(?:rename|copy) (?:from|to) |Index: |=+$"
+    r"|(?:new|deleted) file mode 100644$|--- |\+\+\+ |@@|\\ "
+    r"|\s*\*\*\* (?:Begin Patch|End Patch|End of File|Move to:|(?:Add|Update|Delete) File:)"
+)
+"""Lines that hold no text of a file and say nothing that `FilePatch` does not."""
+_NAMED: Final = re.compile(r"(?:--- |\+\+\+ |(?:rename|copy) (?:from|to) |Index: )(.+)")
+"""Lines of the frame that name a file."""
+_NOTE: Final = re.compile(
+    r"(?:old|new|new file|deleted file) mode |Binary files? |GIT binary patch"
+)
+"""Lines of a head that say more than names: `FilePatch.notes`."""
+LARGEST: Final = 1 << 17
+"""Characters of a patch up to which `files` reads it."""
 
 
 class PatchError(ValueError):
@@ -40,11 +61,11 @@ class PatchConflict(ValueError):
     """A patch does not fit the text; the message says which hunk and why, in one line."""
 
 
-class PatchHunk(msgspec.Struct, frozen=True):
+class PatchHunk(msgspec.Struct, frozen=True, dict=True):
     """Lines ``old``, context included, become ``new``."""
 
-    old: tuple[str, ...]
-    new: tuple[str, ...]
+    lines: tuple[str, ...]
+    """Each with its sign: blank, `-` or `+`."""
     row: int | None = None
     """The 0-based row of ``old`` in the text before, where the patch tells it."""
     anchors: tuple[str, ...] = ()
@@ -55,6 +76,16 @@ class PatchHunk(msgspec.Struct, frozen=True):
     """False: ``old`` ends the file without a newline."""
     new_eol: bool = True
     """False: ``new`` ends the file without a newline."""
+
+    @cached_property
+    def old(self) -> tuple[str, ...]:
+        """The lines that the file has."""
+        return tuple(line[1:] for line in self.lines if line[0] != "+")
+
+    @cached_property
+    def new(self) -> tuple[str, ...]:
+        """The lines that the file gets."""
+        return tuple(line[1:] for line in self.lines if line[0] != "-")
 
 
 class FilePatch(msgspec.Struct, frozen=True):
@@ -70,6 +101,24 @@ class FilePatch(msgspec.Struct, frozen=True):
     """The contents are not text: the patch cannot be applied here."""
     replaces: bool = False
     """A created file may replace one that is there."""
+    notes: tuple[str, ...] = ()
+    """What the head says beyond names: modes, that it is binary."""
+
+    def count(self, sign: str) -> int:
+        """How many lines are added (`+`) or removed (`-`)."""
+        return sum(line[0] == sign for hunk in self.hunks for line in hunk.lines)
+
+
+@lru_cache(maxsize=32)
+def files(text: str, path: str | None = None) -> tuple[FilePatch, ...] | None:
+    """What `read` returns; None where that would not tell all that stands in the text."""
+    if len(text) > LARGEST:
+        return None
+    try:
+        found = read(text, path)
+    except PatchError:
+        return None
+    return tuple(found) if _is_complete(text, found) else None
 
 
 def read(text: str, path: str | None = None) -> list[FilePatch]:
@@ -79,7 +128,7 @@ def read(text: str, path: str | None = None) -> list[FilePatch]:
     """
     if _ENVELOPE.search(text):
         return _envelope(text)
-    if path is not None and not _has_head(text):
+    if path is not None and not has_head(text):
         found = _unified(f"--- a/file\n+++ b/file\n{text}")
         return [msgspec.structs.replace(one, path=path) for one in found]
     return _unified(text)
@@ -105,13 +154,39 @@ def apply(patch: FilePatch, text: Text | None) -> Text | None:
     return after
 
 
+def _is_complete(text: str, found: Iterable[FilePatch]) -> bool:
+    """Whether every line of a patch is in a hunk, is a note, or is of the frame and names no other
+    file.
+    """
+    told = Counter(line for one in found for hunk in one.hunks for line in hunk.lines)
+    told.update(note for one in found for note in one.notes)
+    names = {name for one in found for name in (one.path, one.origin)}
+    for line in text.split("\n"):
+        if told[line] > 0:
+            told[line] -= 1
+        elif line.strip() and not _is_frame(line.rstrip(), names):
+            return False
+    return True
+
+
+def _is_frame(line: str, names: set[str | None]) -> bool:
+    named = _NAMED.match(line)
+    return bool(_FRAME.match(line)) and (not named or not names.isdisjoint(_spellings(named[1])))
+
+
+def _spellings(written: str) -> set[str | None]:
+    """The file that a line of a head names, with its prefix and without."""
+    name = _name(written.partition("\t")[0])
+    bare = name[2:] if name and name.startswith(("a/", "b/")) else name
+    return {name, bare} if name is not None else {None}
+
+
 # Unified diffs
 
 
-def _has_head(text: str) -> bool:
-    lines = text.split("\n")
-    two = any(a.startswith("--- ") and b.startswith("+++ ") for a, b in pairwise(lines))
-    return two or any(line.startswith("diff --git ") for line in lines)
+def has_head(text: str) -> bool:
+    """Whether a patch names its files."""
+    return bool(_HEAD.search(text))
 
 
 def _unified(text: str) -> list[FilePatch]:
@@ -193,7 +268,8 @@ def _file(found: PatchedFile) -> FilePatch:
         kind = "modified"
     origin = old if kind in ("moved", "copied") else None
     path = (old if kind == "deleted" else new) or ""
-    return FilePatch(kind, path, origin, hunks, found.is_binary_file)
+    notes = tuple(line for line in info if _NOTE.match(line) and not _FRAME.match(line))
+    return FilePatch(kind, path, origin, hunks, found.is_binary_file, notes=notes)
 
 
 def _prefixed(name: str | None, prefix: str) -> bool:
@@ -219,23 +295,16 @@ def _unquoted(name: str) -> str:
 
 
 def _hunk(found: UnifiedHunk) -> PatchHunk:
-    old: list[str] = []
-    new: list[str] = []
+    lines: list[str] = []
     ended = {"-": True, "+": True}
-    last = ""
     for line in found:
-        value = str(line.value).removesuffix("\n")
         if line.line_type == "\\":
-            for side in ("-", "+") if last == " " else (last,):
-                ended[side] = False
-            continue
-        last = str(line.line_type)
-        if last in (" ", "-"):
-            old.append(value)
-        if last in (" ", "+"):
-            new.append(value)
-    row = found.source_start - 1 if old else found.source_start
-    return PatchHunk(tuple(old), tuple(new), max(row, 0), old_eol=ended["-"], new_eol=ended["+"])
+            last = lines[-1][0] if lines else ""
+            ended.update(dict.fromkeys("-+" if last == " " else last, False))
+        elif line.line_type:
+            lines.append(f"{line.line_type}{line.value}".removesuffix("\n"))
+    row = found.source_start - any(line[0] != "+" for line in lines)
+    return PatchHunk(tuple(lines), max(row, 0), old_eol=ended["-"], new_eol=ended["+"])
 
 
 # The envelope of `apply_patch`
@@ -269,6 +338,8 @@ def _between(text: str) -> list[str]:
     lines = lines[: ends[0]] if ends else lines
     while lines and not lines[0].strip():
         del lines[0]
+    while lines and not lines[-1]:
+        del lines[-1]
     if lines and not _begins_file(lines[0]):
         raise PatchError(f"no file is named before: {_quoted(lines[0])}")
     return lines
@@ -283,8 +354,8 @@ def _section(word: str, path: str, body: list[str]) -> FilePatch:
         raise PatchError("a file of the patch has no name")
     match word:
         case "*** Add File":
-            lines = [line[1:] for line in body if line.startswith("+")]
-            hunks = (PatchHunk((), tuple(lines), 0),) if lines else ()
+            lines = tuple(line for line in body if line.startswith("+"))
+            hunks = (PatchHunk(lines, 0),) if lines else ()
             return FilePatch("created", path, hunks=hunks, replaces=True)
         case "*** Delete File":
             return FilePatch("deleted", path)
@@ -304,9 +375,7 @@ def _chunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
     def finish() -> None:
         nonlocal rows, anchors, at_end
         if rows:
-            old = tuple(row[1:] for row in rows if row[:1] != "+")
-            new = tuple(row[1:] for row in rows if row[:1] != "-")
-            hunks.append(PatchHunk(old, new, anchors=tuple(anchors), at_end=at_end))
+            hunks.append(PatchHunk(tuple(rows), anchors=tuple(anchors), at_end=at_end))
             rows, anchors, at_end = [], [], False
 
     for line in body:
@@ -330,13 +399,14 @@ def _chunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
 
 def _replaced(text: Text, hunks: Sequence[PatchHunk]) -> Text:
     lines = [] if text == EMPTY else list(text.lines)
+    places = _Places(lines)
     after: list[str] = []
     row = drift = 0
     eol = text.eol or not lines
     for number, hunk in enumerate(hunks, 1):
-        at = _find(lines, hunk, row, drift)
+        at = places.find(hunk, row, drift)
         if at is None or not _ends_fit(lines, hunk, at, text.eol):
-            why = _why(lines, hunk, row, drift)
+            why = places.why(hunk, row, drift)
             raise PatchConflict(f"hunk {number} of {len(hunks)} does not apply: {why}")
         after += lines[row:at]
         after += _kept_context(lines[at : at + len(hunk.old)], hunk)
@@ -373,61 +443,90 @@ _LIKE: Final[tuple[Callable[[str], str], ...]] = (lambda line: line, str.rstrip,
 """By what lines are compared, strictest first: models lose blanks at the ends of lines."""
 
 
-def _find(lines: Sequence[str], hunk: PatchHunk, start: int, drift: int) -> int | None:
-    """The row at which a hunk fits, from ``start`` on: the nearest to where it says it does."""
-    below = _below_anchors(lines, hunk.anchors, start)
-    if below is None:
-        return None
-    if not hunk.old:
-        return _place_for_lines(lines, hunk, below, drift)
-    last = len(lines) - len(hunk.old)
-    rows = [last] if hunk.at_end and last >= below else range(below, last + 1)
-    if hunk.row is not None:
-        wanted = hunk.row + drift
-        rows = sorted(rows, key=lambda row: abs(row - wanted))
-    for like in _LIKE:
-        old = [like(line) for line in hunk.old]
-        for row in rows:
-            if (
-                like(lines[row]) == old[0]
-                and [like(line) for line in lines[row : row + len(old)]] == old
-            ):
-                return row
-    return None
+class _Places:
+    """Where the hunks of a patch fit in a text. The work is bounded: a patch may have thousands of
+    hunks, each with as many places to look at.
+    """
 
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._work = MAX_WORK
 
-def _place_for_lines(lines: Sequence[str], hunk: PatchHunk, below: int, drift: int) -> int | None:
-    """Where lines go that stand without context."""
-    if hunk.row is None:
-        return below if hunk.anchors else len(lines)
-    row = hunk.row + drift if lines else 0
-    return row if below <= row <= len(lines) else None
+    @cached_property
+    def _rows(self) -> dict[str, list[int]]:
+        """The rows of each line, blanks at its ends aside."""
+        found: dict[str, list[int]] = {}
+        for row, line in enumerate(self._lines):
+            found.setdefault(line.strip(), []).append(row)
+        return found
 
-
-def _below_anchors(lines: Sequence[str], anchors: Iterable[str], row: int) -> int | None:
-    for anchor in anchors:
-        found = (n for n in range(row, len(lines)) if lines[n].strip() == anchor.strip())
-        at = next(found, None)
-        if at is None:
+    def find(self, hunk: PatchHunk, start: int, drift: int) -> int | None:
+        """The row at which a hunk fits, from ``start`` on: the nearest to where it says it does."""
+        below = self._below(hunk.anchors, start)
+        if below is None:
             return None
-        row = at + 1
-    return row
+        if not hunk.old:
+            return self._place_for_lines(hunk, below, drift)
+        wanted = None if hunk.row is None else hunk.row + drift
+        if wanted is not None and wanted >= below and self._fits(hunk.old, wanted, _LIKE[0]):
+            return wanted
+        rows = self._candidates(hunk, below, wanted)
+        tries = ((row, like) for like in _LIKE for row in rows)
+        return next((row for row, like in tries if self._fits(hunk.old, row, like)), None)
 
+    def _candidates(self, hunk: PatchHunk, below: int, wanted: int | None) -> list[int]:
+        """Rows at which the first line stands, the nearest to the wanted one first."""
+        last = len(self._lines) - len(hunk.old)
+        if hunk.at_end and last >= below:
+            return [last]
+        rows = self._rows.get(hunk.old[0].strip(), [])
+        rows = rows[bisect_left(rows, below) : bisect_right(rows, last)]
+        self._work -= len(rows)
+        return rows if wanted is None else sorted(rows, key=lambda row: abs(row - wanted))
 
-def _why(lines: Sequence[str], hunk: PatchHunk, start: int, drift: int) -> str:
-    if _below_anchors(lines, hunk.anchors, start) is None:
-        return f"there is no line {_quoted(hunk.anchors[-1])}"
-    if not hunk.old:
-        return f"the file has {len(lines)} lines"
-    if not hunk.old_eol:
-        return "the file's end is another one"
-    row = None if hunk.row is None else hunk.row + drift
-    for at, wanted in enumerate(hunk.old, row or 0):
-        if row is not None and at >= len(lines):
-            return f"the file has {len(lines)} lines, the patch wants line {at + 1}"
-        if row is not None and lines[at].strip() != wanted.strip():
-            return f"line {at + 1} is {_quoted(lines[at])}, the patch has {_quoted(wanted)}"
-    return f"its lines are not in the file, from {_quoted(hunk.old[0])} on"
+    def _fits(self, old: Sequence[str], row: int, like: Callable[[str], str]) -> bool:
+        self._work -= len(old)
+        if self._work < 0:
+            raise PatchConflict("the patch has too many places to look at")
+        if row < 0 or row + len(old) > len(self._lines):
+            return False
+        return all(like(self._lines[row + at]) == like(line) for at, line in enumerate(old))
+
+    def _place_for_lines(self, hunk: PatchHunk, below: int, drift: int) -> int | None:
+        """Where lines go that stand without context."""
+        if hunk.row is None:
+            return below if hunk.anchors else len(self._lines)
+        row = hunk.row + drift if self._lines else 0
+        return row if below <= row <= len(self._lines) else None
+
+    def _below(self, anchors: Iterable[str], row: int) -> int | None:
+        """The row below these lines, one after the other from ``row`` on; None without them."""
+        for anchor in anchors:
+            rows = self._rows.get(anchor.strip(), [])
+            at = bisect_left(rows, row)
+            if at == len(rows):
+                return None
+            row = rows[at] + 1
+        return row
+
+    def why(self, hunk: PatchHunk, start: int, drift: int) -> str:
+        """Why there is no place for a hunk, in a few words."""
+        count = len(self._lines)
+        if self._below(hunk.anchors, start) is None:
+            return f"there is no line {_quoted(hunk.anchors[-1])}"
+        if not hunk.old:
+            return f"the file has {count} lines"
+        if not hunk.old_eol:
+            return "the file's end is another one"
+        row = None if hunk.row is None else hunk.row + drift
+        for at, wanted in enumerate(hunk.old, row or 0):
+            if row is not None and at >= count:
+                return f"the file has {count} lines, the patch wants line {at + 1}"
+            if row is not None and self._lines[at].strip() != wanted.strip():
+                return (
+                    f"line {at + 1} is {_quoted(self._lines[at])}, the patch has {_quoted(wanted)}"
+                )
+        return f"its lines are not in the file, from {_quoted(hunk.old[0])} on"
 
 
 def _quoted(line: str) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
 from acp_nvim.edits import hunks
+from acp_nvim.edits.patch import FilePatch
 from acp_nvim.protocol import schema
 from acp_nvim.render.cutting import between, both_ends, more
 from acp_nvim.render.rows import Row, Target, pieces, row
@@ -10,6 +14,10 @@ from acp_nvim.render.text import shown_path, visible
 
 BETWEEN: Row = row("⋮", "AcpMuted")
 """Between two hunks of a diff."""
+
+CR = "\r"
+_KINDS = {"created": " new", "deleted": " deleted", "copied": " copied"}
+_SIGNS = {"+": "AcpAdded", "-": "AcpRemoved", " ": None}
 
 LARGEST = 1 << 18
 """Characters of an edit whose lines are compared; a larger one is all old lines, then all new."""
@@ -78,8 +86,56 @@ def edit_rows(path: str, old: str | None, new: str, cwd: str, whole: Target) -> 
     return rows
 
 
-def patch_rows(patch: str, whole: Target) -> list[Row]:
-    """Return a patch line by line."""
+def patch_rows(
+    files: Sequence[FilePatch], limit: int | None, cwd: str, whole: Target | int
+) -> list[Row]:
+    """Return a patch as rows that look like those of `diff_rows`, with the context that the patch
+    has; at most `limit` for each file.
+    """
+    rows: list[Row] = []
+    for one in files:
+        rows += [_patch_head(one, cwd), *(row(visible(note), "AcpMuted") for note in one.notes)]
+        rows += cut(_patch_body(one, os.path.join(cwd, one.path)), limit, whole)  # noqa: PTH118
+    return rows
+
+
+def _patch_head(one: FilePatch, cwd: str) -> Row:
+    path = os.path.join(cwd, one.path)  # noqa: PTH118
+    first = next((hunk.row for hunk in one.hunks if hunk.row is not None), None)
+    where = {"kind": "file", "path": path} | ({} if first is None else {"line": first + 1})
+    parts: list[tuple[str, str | None]] = [(shown_path(path, cwd), "AcpPath")]
+    if one.origin is not None:
+        origin = shown_path(os.path.join(cwd, one.origin), cwd)  # noqa: PTH118
+        parts = [(f"{origin} → ", "AcpPath"), *parts]
+    if one.hunks or one.kind != "deleted":
+        parts += [(f" +{one.count('+')}", "AcpAdded"), (f" -{one.count('-')}", "AcpRemoved")]
+    return pieces([*parts, (_KINDS.get(one.kind, ""), "AcpMuted")], where)
+
+
+def _patch_body(one: FilePatch, path: str) -> list[Row]:
+    body: list[Row] = []
+    grown = 0
+    for hunk in one.hunks:
+        if hunk.anchors:
+            body += [row(f"@@ {visible(anchor)}", "AcpMuted") for anchor in hunk.anchors]
+        elif body:
+            body.append(BETWEEN)
+        line = None if hunk.row is None else hunk.row + grown + 1
+        for text in hunk.lines:
+            there = line is not None and text[0] == "+"
+            target = {"kind": "file", "path": path, "line": line} if there else None
+            shown = f"{text[0]} {visible(text[1:].removesuffix(CR))}"
+            body.append(row(shown, _SIGNS[text[0]], target))
+            line = None if line is None else line + (text[0] != "-")
+        grown += len(hunk.new) - len(hunk.old)
+        if hunk.old_eol != hunk.new_eol:
+            words = "added" if hunk.new_eol else "removed"
+            body.append(row(f"final newline {words}", "AcpMuted"))
+    return body
+
+
+def raw_patch_rows(patch: str, whole: Target) -> list[Row]:
+    """Return a patch that cannot be read, line by line."""
     return [
         (text, spans, target) if spans else row(text, _group(text), target)
         for text, spans, target in text_rows(patch.strip("\n"), whole)

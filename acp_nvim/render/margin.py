@@ -1,4 +1,4 @@
-"""Entries that are neither message nor tool call: headings, plan, remarks, questions, what is
+"""Entries that are neither message nor tool call: headings, plan, notices, questions, what is
 unknown.
 """
 
@@ -17,12 +17,12 @@ from acp_nvim.session.entries import (
     Compaction,
     Entry,
     Heading,
-    Letter,
     Line,
     Past,
     PlanDocument,
     PlanEntry,
     Question,
+    SessionMessage,
     Subagent,
     TerminalEntry,
     Unknown,
@@ -45,12 +45,12 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
         case Question():
             return _question(entry)
         case Line():
-            return _remark(entry)
+            return _notice(entry)
         case Compaction():
             return _compaction(entry)
         case TerminalEntry():
             return [] if entry.embedded else terminal_rows(entry.terminal, lines, cwd)
-        case Subagent() | Letter() | PlanDocument():
+        case Subagent() | SessionMessage() | PlanDocument():
             return subagents.draw(entry)
         case Past():
             return [_past(line) for line in entry.lines]
@@ -97,7 +97,7 @@ def _question(entry: Question) -> list[Row]:
     return [pieces([(one_line(decision.title), "AcpMuted"), (answer, "AcpMuted")])]
 
 
-def _remark(entry: Line) -> list[Row]:
+def _notice(entry: Line) -> list[Row]:
     group = _LEVELS[entry.level]
     details = [row(line, group) for detail in entry.details for line in visible(detail).split("\n")]
     return [row("— " + one_line(entry.title, 400), group), *indent(details, "  ")]

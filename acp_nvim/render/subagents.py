@@ -6,7 +6,7 @@ from acp_nvim.render.content import describe, link_target
 from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.text import one_line, visible
 from acp_nvim.render.tools import entry_of, float_rows
-from acp_nvim.session.entries import Letter, PlanDocument, Subagent
+from acp_nvim.session.entries import PlanDocument, SessionMessage, Subagent
 from acp_nvim.session.questions.decisions import Decision
 
 _LOOKS = {
@@ -19,13 +19,13 @@ _LOOKS = {
 """Sign, group and words of a state; any other is neither idle nor known to run (v1/subagents)."""
 
 
-def draw(entry: Subagent | Letter | PlanDocument) -> list[Row]:
+def draw(entry: Subagent | SessionMessage | PlanDocument) -> list[Row]:
     """The rows of one such entry."""
     match entry:
         case Subagent():
             return _subagent(entry)
-        case Letter():
-            return _letter(entry)
+        case SessionMessage():
+            return _message(entry)
         case _:
             return _plan(entry)
 
@@ -72,25 +72,25 @@ def _look(link: Subagent) -> tuple[str, str, str]:
     return sign, group, words
 
 
-def _letter(letter: Letter) -> list[Row]:
-    sender = _name(letter, letter.sender)
-    recipient = _name(letter, letter.recipient)
-    return [row(f"✉ {sender} → {recipient}", "AcpNotice"), *indent(_parts(letter), "  ")]
+def _message(message: SessionMessage) -> list[Row]:
+    sender = _name(message, message.sender)
+    recipient = _name(message, message.recipient)
+    return [row(f"✉ {sender} → {recipient}", "AcpNotice"), *indent(_parts(message), "  ")]
 
 
-def _name(letter: Letter, session_id: str | None) -> str:
+def _name(message: SessionMessage, session_id: str | None) -> str:
     if session_id is None:
         return "unknown"
-    return one_line(letter.names.get(session_id) or session_id, 60)
+    return one_line(message.names.get(session_id) or session_id, 60)
 
 
-def _parts(letter: Letter) -> list[Row]:
+def _parts(message: SessionMessage) -> list[Row]:
     rows: list[Row] = []
-    for at, part in enumerate(letter.parts):
+    for at, part in enumerate(message.parts):
         if isinstance(part, str):
             rows += [row(line) for line in visible(part.rstrip("\n")).split("\n")]
         else:
-            rows += describe(part, {"letter": letter.id, "part": at})
+            rows += describe(part, {"session_message": message.id, "part": at})
     return rows
 
 

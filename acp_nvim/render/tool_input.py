@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.cutting import folded
-from acp_nvim.render.diffs import edit_rows, patch_rows, text_rows
+from acp_nvim.render.cutting import FIRST, folded
+from acp_nvim.render.diffs import cut, edit_rows, patch_rows, raw_patch_rows, text_rows
 from acp_nvim.render.json_text import json_rows
 from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.text import path_line, shown_path
+from acp_nvim.session.lists import ITEMS
 from acp_nvim.session.questions import tool_input
 from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.tool_calls import ToolCall
@@ -40,22 +42,36 @@ class Said:
     """What opens all of it."""
 
 
+def _said(call: ToolCall, cwd: str, paths: Collection[str], whole: Target) -> Said:
+    diffs = [item for item in call.content if isinstance(item, schema.Diff)]
+    return Said(call.title, "\n".join(_texts(call)), diffs, paths, cwd, whole)
+
+
 def input_rows(call: ToolCall, cwd: str, paths: Collection[str], whole: Target) -> list[Row]:
     """Return what a call's raw input tells beyond its title and content; `paths` are named by
     other rows.
     """
-    said = Said(
-        call.title,
-        "\n".join(_texts(call)),
-        [item for item in call.content if isinstance(item, schema.Diff)],
-        paths,
-        cwd,
-        whole,
-    )
+    said = _said(call, cwd, paths, whole)
     rows: list[Row] = []
     for part in [*_beside(call), *tool_input.parts(call.raw_input, call.id)]:
         rows += _ROWS[type(part)](part, said)
     return folded(rows, whole)
+
+
+def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> list[Row]:
+    """Return the patches of a call's raw input that its content does not show, at most `limit`
+    rows of each file.
+    """
+    rows: list[Row] = []
+    said: Said | None = None
+    for part in islice(tool_input.patches(call.raw_input), ITEMS):
+        said = said or _said(call, cwd, (), whole)
+        if isinstance(part, tool_input.Edit):
+            found = _edit(part, said)
+            rows += [*found[:1], *cut(found[1:], limit, whole)]
+        elif part.files and not _is_shown(part, said):
+            rows += patch_rows(part.files, limit, cwd, whole)
+    return rows
 
 
 def _beside(call: ToolCall) -> list[tool_input.Command]:
@@ -118,10 +134,23 @@ def _prose(part: tool_input.Prose, said: Said) -> list[Row]:
 
 
 def _patch(part: tool_input.Patch, said: Said) -> list[Row]:
-    if len(part.text) <= COMPARED and _is_in_diffs(part.text, said.diffs):
+    if _is_shown(part, said):
         return []
-    head = [row(path_line(part.title), "AcpPath")] if part.title else []
-    return head + patch_rows(part.text, said.whole)
+    if part.files is not None:
+        return folded(patch_rows(part.files, None, said.cwd, said.whole), said.whole, FIRST)
+    title = part.title or part.path
+    head = [row(path_line(title), "AcpPath")] if title else []
+    return head + raw_patch_rows(part.text, said.whole)
+
+
+def _is_shown(part: tool_input.Patch, said: Said) -> bool:
+    """Whether the content shows what a patch does."""
+    if len(part.text) > COMPARED:
+        return False
+    if _is_in_diffs(part.text, said.diffs):
+        return True
+    shown = tool_input.fenced(said.texts, part.path)
+    return any(isinstance(it, tool_input.Patch) and it.files == part.files for it in shown)
 
 
 def _is_in_diffs(patch: str, diffs: list[schema.Diff]) -> bool:

@@ -11,17 +11,23 @@ from msgspec import UNSET
 from acp_nvim.protocol import schema
 from acp_nvim.render.content import describe, is_aside
 from acp_nvim.render.cutting import between, both_ends, folded, head, more
-from acp_nvim.render.diffs import cut, diff_rows, text_rows
+from acp_nvim.render.diffs import cut, diff_rows, patch_rows, text_rows
 from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import WIDEST, Row, Target, ends, indent, pieces, row, width
 from acp_nvim.render.terminals import terminal_rows
-from acp_nvim.render.text import one_line, shown_path, visible
+from acp_nvim.render.text import one_line, path_line, shown_path, visible
 from acp_nvim.render.titles import ABOUT_FILES, says_kind, short_title, shown_title
-from acp_nvim.render.tool_input import input_rows, is_named
+from acp_nvim.render.tool_input import change_rows, input_rows, is_named
 from acp_nvim.session import lists
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions.decisions import Decision
-from acp_nvim.session.questions.tool_input import commands_of
+from acp_nvim.session.questions.tool_input import (
+    Patch,
+    commands_of,
+    fenced,
+    may_hold_diff,
+    may_hold_patch,
+)
 from acp_nvim.session.tool_calls import ToolCall
 
 ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘"}
@@ -57,6 +63,8 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
     call = entry.call
     if entry.decisions or call.locations or not 0 < len(call.content) <= lists.ITEMS:
         return None
+    if call.raw_input and may_hold_patch(call.raw_input):
+        return None
     under: list[str] = []
     for item in call.content:
         if item.__class__ is not schema.Content:
@@ -67,6 +75,8 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
         text = block.text.rstrip("\n")
         if text:
             if len(text) > SHORT or text.count("\n") >= look.tool_lines:
+                return None
+            if may_hold_diff(text):
                 return None
             under += (UNDER + visible(text).replace("\n", "\n" + UNDER)).split("\n")
     return _line(call, None, look.cwd), under
@@ -80,7 +90,7 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
     asks = entry.asks if entry.decisions else None
     limit = None if asks and look.tool_lines != WHOLE else look.tool_lines
     rows = [_line(call, asks, look.cwd)]
-    inside: list[Row] = []
+    inside = [] if asks else indent(change_rows(call, look.cwd, limit, _whole(call, None)), UNDER)
     items, left = _drawn(call, whole=bool(asks), uncut=look.tool_lines == WHOLE)
     for at, item in items:
         if item.__class__ is schema.Content:
@@ -175,6 +185,7 @@ def _told(
     for detail in decision.details:
         if detail != f"in {cwd}":
             rows += text_rows(detail, whole, after="    ")
+    rows += [row(path_line(problem), "AcpError") for problem in decision.problems]
     if entry is not None and call is not None and decision.subject == "permission":
         rows += _of_input(entry, cwd, whole, below)
     return indent([_marked(each, mark) for each in folded(rows, whole)], UNDER)
@@ -343,6 +354,8 @@ def _block(
     if block.__class__ is not schema.TextContent or is_aside(block):
         return indent(describe(block, {"call": call.index, "item": at}, cwd), prefix)
     text = block.text.rstrip("\n")
+    if may_hold_diff(text) and (rows := _diffs(text, call, limit, cwd)):
+        return indent(rows, prefix)
     if len(text) <= SHORT or limit == WHOLE:
         lines = visible(text).split("\n") if text else []
         if limit is None or len(lines) <= limit:
@@ -356,6 +369,21 @@ def _block(
     if limit is not None and count > limit:
         rows += indent([more(count - limit, call.index)], prefix)
     return rows
+
+
+def _diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> list[Row]:
+    """A text with its diffs drawn as such; none where it has no diff that can be read."""
+    path = call.locations[0].path if len(call.locations) == 1 else None
+    parts = fenced(text, path)
+    if not any(isinstance(part, Patch) for part in parts):
+        return []
+    rows: list[Row] = []
+    for part in parts:
+        if isinstance(part, Patch):
+            rows += patch_rows(part.files or (), None, cwd, _whole(call, None))
+        else:
+            rows += [_wide(line, call) for line in visible(part).split("\n")]
+    return cut(rows, limit, call.index)
 
 
 def _wide(line: str, call: ToolCall) -> Row:

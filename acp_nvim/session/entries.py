@@ -99,7 +99,7 @@ class PlanEntry(Struct, eq=False):
 
 
 class Line(Struct, eq=False):
-    """One remark in the margin: the end of a turn, a notice, a restart. `level` is info, warning or
+    """One line in the margin: the end of a turn, a notice, a restart. `level` is info, warning or
     error.
     """
 
@@ -140,7 +140,7 @@ class Subagent(Struct, eq=False):
         return self.title or f"subagent {self.id[-8:]}"
 
 
-class Letter(Struct, eq=False):
+class SessionMessage(Struct, eq=False):
     """A message between two sessions (`session_message`); `sender` and `recipient` are ids."""
 
     id: str
@@ -183,7 +183,7 @@ Entry = (
     | Line
     | Compaction
     | Subagent
-    | Letter
+    | SessionMessage
     | PlanDocument
     | Past
     | Unknown

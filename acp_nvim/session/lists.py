@@ -29,8 +29,8 @@ class Lists(Protocol):
         """Tell that state of these names changed."""
         ...
 
-    def aside(self, level: Any, title: str) -> None:
-        """Say something that is not part of the conversation."""
+    def notice(self, level: Any, title: str) -> None:
+        """Put a line of ours into the chat."""
         ...
 
     def event(self, name: str, **data: Any) -> None:
@@ -49,7 +49,7 @@ def kept(session: Lists, name: str, items: Sequence[T], most: int = LISTED) -> t
         session.change("more")
     if left and not before:
         title = f"{name}: the first {most:,} of {len(items):,} are shown"
-        session.aside("warning", title)
+        session.notice("warning", title)
         session.event("AcpNotice", severity="warning", title=title)
     return tuple(items[:most])
 

@@ -242,7 +242,7 @@ class Session(Calls):
         """What was announced goes later, or never."""
         if self._announced is not None:
             self._announced = None
-            self.remark("info", "not sent: the prompt waits in the queue")
+            self.notice("info", "not sent: the prompt waits in the queue")
 
     def begin_turn(self, prompt: Prompt, agent_title: str) -> None:
         """The prompt goes to the agent now."""
@@ -305,11 +305,11 @@ class Session(Calls):
 
     def _tell_end(self, stop_reason: str | None, error: str | None, details: Sequence[str]) -> None:
         if error is not None:
-            self.remark("error", error, details)
+            self.notice("error", error, details)
         elif stop_reason in _ENDS:
-            self.remark(*_ENDS[stop_reason])
+            self.notice(*_ENDS[stop_reason])
         elif stop_reason != "end_turn":
-            self.remark("warning", f"the turn ended: {stop_reason}")
+            self.notice("warning", f"the turn ended: {stop_reason}")
 
     def _close_refused(self) -> None:
         """Close what waits for a permission that was not given: some agents end the turn without
@@ -322,17 +322,10 @@ class Session(Calls):
         asked = self.entries[call].decisions
         return call.status == "pending" and bool(asked) and asked[-1].refused
 
-    def remark(
+    def notice(
         self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()
     ) -> None:
-        """Put a line into the margin of the chat."""
-        self.transcript.add(Line(level, title, tuple(details)))
-        self.on_change()
-
-    def aside(
-        self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()
-    ) -> None:
-        """The same for what is not part of the conversation: no text that streams is torn by it."""
+        """Put a line of ours into the margin of the chat, without tearing text that streams."""
         line = Line(level, title, tuple(details))
         if self.status == "running":
             self.transcript.hold(line)

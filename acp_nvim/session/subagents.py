@@ -13,7 +13,7 @@ from msgspec import UNSET
 
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.schema import given
-from acp_nvim.session.entries import Heading, Letter, Subagent, add_part
+from acp_nvim.session.entries import Heading, SessionMessage, Subagent, add_part
 from acp_nvim.session.questions.decisions import CANCELLED, Decision
 from acp_nvim.session.session import Session, Status
 from acp_nvim.session.tool_calls import ToolCall
@@ -161,31 +161,31 @@ def abandon(session: Session) -> None:
 
 def message(session: Session, update: schema.SessionMessage) -> None:
     """A message between sessions, upserted by its id; null clears."""
-    letter = _letter(session, update.message_id)
+    message = _message(session, update.message_id)
     if update.sender_session_id is not UNSET:
-        letter.sender = update.sender_session_id
+        message.sender = update.sender_session_id
     if update.recipient_session_id is not UNSET:
-        letter.recipient = update.recipient_session_id
+        message.recipient = update.recipient_session_id
     if update.content is not UNSET:
-        letter.parts = [_part(block) for block in update.content or ()]
-    letter.names = _names(session)
+        message.parts = [_part(block) for block in update.content or ()]
+    message.names = _names(session)
     session.on_change()
 
 
 def message_chunk(session: Session, update: schema.SessionMessageChunk) -> None:
     """One more piece of such a message."""
-    add_part(_letter(session, update.message_id).parts, _part(update.content))
+    add_part(_message(session, update.message_id).parts, _part(update.content))
     session.on_change()
 
 
-def _letter(session: Session, message_id: str) -> Letter:
+def _message(session: Session, message_id: str) -> SessionMessage:
     for entry in reversed(session.transcript.entries):
-        if isinstance(entry, Letter) and entry.id == message_id:
+        if isinstance(entry, SessionMessage) and entry.id == message_id:
             session.transcript.touch(entry)
             return entry
-    letter = Letter(message_id, names=_names(session))
-    session.transcript.add(letter)
-    return letter
+    message = SessionMessage(message_id, names=_names(session))
+    session.transcript.add(message)
+    return message
 
 
 def _names(session: Session) -> dict[str, str]:

@@ -25,7 +25,7 @@ class Transcript:
         self.speaker: str | None = None
         """The agent's name: a heading with it stands between the user's words and the agent's."""
         self._asked = False
-        """Whether the agent's words would stand right under the user's, remarks aside."""
+        """Whether the agent's words would stand right under the user's, notices aside."""
         self._held: list[Line] = []
 
     @property
@@ -56,8 +56,8 @@ class Transcript:
             self._asked = False
 
     def hold(self, line: Line) -> None:
-        """Append a remark without tearing what the agent is saying: while its text streams, the
-        remark waits for what comes below that, or for `release`.
+        """Append a notice without tearing the agent's message: while its text streams, the notice
+        waits for the entry that comes below it, or for `release`.
         """
         last = self.last
         if isinstance(last, Message) and last.role != "user" and not last.closed:
@@ -66,7 +66,7 @@ class Transcript:
             self.add(line)
 
     def release(self) -> None:
-        """What the agent says is complete: append the remarks that waited for it."""
+        """What the agent says is complete: append the notices that waited for it."""
         held, self._held = self._held, []
         for line in held:
             self._append(line)

@@ -13,6 +13,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.session import lists, options, subagents
 from acp_nvim.session.entries import (
     Compaction,
+    Line,
     Message,
     Part,
     PlanDocument,
@@ -186,8 +187,9 @@ def _notice(session: Session, update: schema.Notice) -> None:
         "warning": "warning",
         "error": "error",
     }
-    details = [update.description] if update.description else []
-    session.remark(levels.get(update.severity, "info"), update.title, details)
+    details = (update.description,) if update.description else ()
+    session.transcript.add(Line(levels.get(update.severity, "info"), update.title, details))
+    session.on_change()
     session.event(
         "AcpNotice",
         severity=update.severity,

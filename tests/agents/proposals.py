@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.agents.agent import Agent, Frame
@@ -77,3 +78,19 @@ def propose_two(agent: Agent, first: str, second: str, old: str, new: str) -> No
     for id, path in paths.items():
         if report(agent, id, agent.answer(asked[id])) == "allow":
             make(agent, "fs", path, diffs[id])
+
+
+@scenario
+def propose_patch(agent: Agent, how: str, asked: str) -> None:
+    """Ask with a tool call of the fields `call`, such as a patch as `rawInput`; when allowed write
+    the `texts` by their paths HOW: `fs` or `disk`.
+    """
+    given = json.loads(asked)
+    call = question("e1", **{"title": "Edit", "kind": "edit", **given["call"]})
+    if report(agent, "e1", agent.ask(METHOD, call)) == "allow":
+        for path, text in given["texts"].items():
+            if how == "disk":
+                Path(path).write_text(text)
+            else:
+                write(agent, path, text)
+    agent.update(update_of("tool_call_update", toolCallId="e1", status="completed"))

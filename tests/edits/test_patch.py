@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.edits.patch import FilePatch, PatchConflict, PatchError, apply, read
-from acp_nvim.edits.text import EMPTY, Text, parse
+from acp_nvim.edits.patch import FilePatch, PatchConflict, PatchError, apply, files, read
+from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.edits.unified import patch as diff_of
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " x", "-y", "+z", "@@ q", "é\u2028", "\ta "]))
@@ -213,3 +213,53 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         for patch in found:
             with suppress(PatchConflict):
                 apply(patch, parse("a\nb\n"))
+
+
+HEAD = "diff --git a/x b/x\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@@ -1 +1 @@\n-a\n+b\n",
+        f"{HEAD}index 12..34 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@ def f\n-a\n+b\n",
+        f"{HEAD}old mode 100644\nnew mode 100755\n",
+        "Index: x\n=====\n--- x\t(rev 1)\n+++ x\t(now)\n@@ -1 +1 @@\n-a\n\\ No newline\n+b\n",
+        "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n",
+        ENVELOPE,
+    ],
+)
+def test_a_patch_that_is_told_in_full_is_files(text: str) -> None:
+    assert files(text, "x") == tuple(read(text, "x"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no patch",
+        "first run this:\n" + ENVELOPE,
+        ENVELOPE + "and then that\n",
+        ENVELOPE.replace("*** Delete File: old.txt\n", "*** Delete File: old.txt\n+kept?\n"),
+        f"{HEAD}--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n",
+        "Index: y\n--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\n",
+        "--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\nelse\n",
+        "--- x\n+++ x\n@@ -0,0 +1,70000 @@\n" + "+x\n" * 70_000,
+    ],
+    ids=["none", "before", "after", "between", "two names", "index", "left over", "large"],
+)
+def test_a_patch_that_says_more_than_its_files_is_not_told_as_them(text: str) -> None:
+    """It would hide something."""
+    assert files(text, "x") is None
+
+
+def test_modes_are_notes() -> None:
+    head = f"{HEAD}new file mode 120000\n--- /dev/null\n+++ b/x\n"
+    [link] = files(head + "@@ -0,0 +1 @@\n+/etc\n") or ()
+    assert (link.kind, link.notes) == ("created", ("new file mode 120000",))
+    assert (link.count("+"), link.count("-")) == (1, 0)
+
+
+def test_the_work_of_placing_hunks_is_bounded() -> None:
+    text = "*** Begin Patch\n*** Update File: x\n" + "@@\n-a \n+b\n" * 9000 + "*** End Patch"
+    with pytest.raises(PatchConflict, match="too many places"):
+        apply(one(text), from_lines(["a"] * 100_000))

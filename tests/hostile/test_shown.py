@@ -22,6 +22,8 @@ EVIL = "rm -rf ~"
 TEXT = [schema.Content(schema.TextContent("Tidies up."))]
 DIFF = [schema.Diff("/w/a", "new\n", old_text="old\n")]
 
+FENCE = f"```diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n{EVIL}\n```"
+
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "behind a long command": ({"raw_input": {"command": "ls " + "x" * 9000 + "; " + EVIL}}, EVIL),
     "behind many lines": ({"raw_input": {"command": "ls\n" * 5000 + EVIL}}, EVIL),
@@ -65,7 +67,30 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
             },
             "content": DIFF,
         },
-        f"+{EVIL}",
+        f"+ {EVIL}",
+    ),
+    "below a patch": (
+        {"raw_input": {"input": "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n" + EVIL}},
+        EVIL,
+    ),
+    "in a patch of two names": (
+        {"raw_input": "diff --git a/x b/x\n--- a/.bashrc\n+++ b/.bashrc\n@@ -1 +1 @@\n-a\n+b\n"},
+        ".bashrc",
+    ),
+    "as a link": (
+        {
+            "raw_input": "diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n"
+            "@@ -0,0 +1 @@\n+/etc\n"
+        },
+        "new file mode 120000",
+    ),
+    "in the middle of a fence": (
+        {
+            "content": [
+                schema.Content(schema.TextContent(f"```diff\n@@ -1 +1 @@\n-a\n+b\n{EVIL}\n```"))
+            ]
+        },
+        EVIL,
     ),
     "in what nobody knows": ({"raw_input": {"x": {"y": [{"z": EVIL}]}}}, EVIL),
     "deep down": ({"raw_input": json.loads('{"a":' * 90 + f'"{EVIL}"' + "}" * 90)}, EVIL),

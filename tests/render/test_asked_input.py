@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from acp_nvim.protocol import schema
 from acp_nvim.render.rows import WIDEST, Row
 from acp_nvim.render.text import visible
-from acp_nvim.render.tools import Look, draw, float_rows
+from acp_nvim.render.tools import Look, draw, float_rows, words
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions.decisions import Decision, Option
 from acp_nvim.session.tool_calls import ToolCall
@@ -55,13 +55,31 @@ def told(raw: Any, title: str = "Tool", **fields: Any) -> list[str]:
 
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-old\n+new\n*** End Patch"
+DRAWN = ["a.py +1 -1", "- old", "+ new"]
 UNIFIED = "@@ -1,3 +1,3 @@\n alpha\n-beta\n+BETA (edited)\n gamma\n"
 
 SHAPES: list[tuple[str, Any, list[str]]] = [
-    ("codex: a patch", {"input": PATCH + "\n"}, PATCH.split("\n")),
-    ("a patch as a command", {"command": ["apply_patch", PATCH]}, PATCH.split("\n")),
-    ("a patch alone", PATCH, PATCH.split("\n")),
-    ("git's patch", {"diff": "diff --git a/x b/x\n-a\n+b"}, ["diff --git a/x b/x", "-a", "+b"]),
+    ("codex: a patch", {"input": PATCH + "\n"}, DRAWN),
+    ("a patch as a command", {"command": ["apply_patch", PATCH]}, DRAWN),
+    ("a patch alone", PATCH, DRAWN),
+    ("a patch with more", {"input": PATCH + "\nmore"}, [*PATCH.split("\n"), "more"]),
+    ("a patch beside its file", {"path": "/w/a.py", "diff": "@@ -1 +1 @@\n-old\n+new"}, DRAWN),
+    (
+        "a patch of several files",
+        {
+            "patch": "*** Begin Patch\n*** Add File: new\n+one\n*** Delete File: gone\n"
+            "*** Update File: old\n*** Move to: sub/moved\n@@ class A\n-x\n+y\n@@\n z\n+w\n"
+        },
+        [
+            *("new +1 -0 new", "+ one", "gone deleted", "old → sub/moved +2 -1"),
+            *("@@ class A", "- x", "+ y", "⋮", "  z", "+ w"),
+        ],
+    ),
+    (
+        "git's head without hunks",
+        {"diff": "diff --git a/x b/x\n-a\n+b"},
+        ["diff --git a/x b/x", "-a", "+b"],
+    ),
     (
         "codex: changes",
         {
@@ -69,7 +87,12 @@ SHAPES: list[tuple[str, Any, list[str]]] = [
                 "/w/notes.txt": {"type": "update", "unified_diff": UNIFIED, "move_path": "/e"}
             }
         },
-        ["update /w/notes.txt, moved to /e", *UNIFIED.rstrip("\n").split("\n")],
+        ["notes.txt → /e +1 -1", "  alpha", "- beta", "+ BETA (edited)", "  gamma"],
+    ),
+    (
+        "codex: what no diff is",
+        {"changes": {"/w/notes.txt": {"type": "update", "unified_diff": "what?"}}},
+        ["update /w/notes.txt", "what?"],
     ),
     (
         "codex: a new file",
@@ -203,7 +226,8 @@ def test_a_recorded_question_tells_all_of_its_raw_input(call: dict[str, Any]) ->
         command = raw.get("command") or ""
         assert (command[-1] if isinstance(command, list) else command) in text
         for change in (raw.get("changes") or {}).values():
-            assert all(line in text for line in change["unified_diff"].splitlines())
+            lines = [line for line in change["unified_diff"].splitlines() if line[0] != "@"]
+            assert all(f"{line[0]} {line[1:]}" in text for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +271,7 @@ def test_what_differs_from_the_content_is_told() -> None:
     assert told(edit, content=[diff]) == ["a.py +1 -1", "- old", "+ evil"]
     other = {"file_path": "/w/b.py", "old_string": "old", "new_string": "new"}
     assert told(other, content=[diff])[0] == "b.py +1 -1"
-    assert "+evil" in told({"input": PATCH.replace("+new", "+evil")}, content=[diff])
+    assert "+ evil" in told({"input": PATCH.replace("+new", "+evil")}, content=[diff])
     assert told({"command": "ls; rm x"}, content=content("ls")) == ["$ ls; rm x"]
 
 
@@ -375,3 +399,65 @@ def test_a_command_that_stands_only_in_meta_is_shown(
     """The rules judge it, so the user sees it before they say yes."""
     rows = told(raw, kind="execute", meta=meta)
     assert [row for row in rows if row.startswith("$ ")] == shown
+
+
+# -- patches outside of cards ---------------------------------------------------------------------
+
+
+def drawn(limit: int = 8, **fields: Any) -> list[str]:
+    """The rows under the line of a call that does not ask."""
+    entry = ToolEntry(ToolCall("c", title="Tool", **fields))
+    assert words(entry, Look(limit, CWD)) is None
+    return [text.removeprefix("  ") for text, _, _ in draw(entry, Look(limit, CWD))[1:]]
+
+
+def test_a_call_shows_the_patch_that_it_is_given() -> None:
+    assert drawn(raw_input={"input": PATCH}) == DRAWN
+    assert drawn(raw_input={"input": PATCH}, content=content("Done.")) == [*DRAWN, "Done."]
+    new = {"changes": {"/w/n": {"type": "add", "content": "1\n2\n3\n"}}}
+    assert drawn(2, raw_input=new) == ["n +3 -0", "+ 1", "+ 2", "… +1 line"]
+
+
+def test_a_patch_that_the_content_shows_is_not_shown_again() -> None:
+    diff = schema.Diff("/w/a.py", "x\nnew\n", old_text="x\nold\n")
+    assert drawn(raw_input={"input": PATCH}, content=[diff]) == DRAWN
+    fence = content(f"```diff\n{PATCH}\n```")
+    assert drawn(raw_input={"input": PATCH}, content=fence) == DRAWN
+    assert told({"input": PATCH}, content=fence) == []
+
+
+FENCED = "Look:\n```diff\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-old\n+new\n```\nGood?"
+
+
+def test_a_fenced_diff_of_the_content_is_shown_as_a_diff() -> None:
+    assert drawn(content=content(FENCED)) == ["Look:", *DRAWN, "Good?"]
+    assert drawn(2, content=content(FENCED)) == ["Look:", DRAWN[0], "… +3 lines"]
+    for card in both(None, content=content(FENCED)):
+        assert [row.strip() for row in card if row.strip() in DRAWN] == DRAWN
+
+
+def test_a_fenced_diff_without_a_head_is_of_the_file_that_the_call_is_at() -> None:
+    text = content("```diff\n@@ -1 +1 @@\n-old\n+new\n```")
+    at = [schema.ToolCallLocation("/w/a.py")]
+    assert drawn(content=text, locations=at)[:3] == DRAWN
+    assert drawn(content=text)[0] == "```diff"
+
+
+def test_only_a_diff_that_is_closed_and_stands_for_itself_is_one() -> None:
+    for text in (FENCED.replace("\n```\n", "\n"), f"````markdown\n{FENCED}\n````"):
+        assert "```diff" in drawn(99, content=content(text))
+
+
+def test_rows_of_a_patch_lead_to_their_lines() -> None:
+    entry = ToolEntry(
+        ToolCall("c", title="Tool", content=content(FENCED.replace("-1 +1", "-5 +5")))
+    )
+    targets = [target for text, _, target in draw(entry, Look(cwd=CWD)) if "+ new" in text]
+    assert targets == [{"kind": "file", "path": "/w/a.py", "line": 5}]
+
+
+@pytest.mark.parametrize("opening", ["```diff\n", "```diff\n@@\n", "~~~~patch\n-a\n"])
+def test_many_fences_that_do_not_close_cost_little(opening: str) -> None:
+    begin = time.perf_counter()
+    drawn(content=content(opening * 12_000))
+    assert time.perf_counter() - begin < 1

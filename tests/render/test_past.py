@@ -30,7 +30,7 @@ def test_what_grows_here_later_does_not_grow_there() -> None:
     turn(session, "one")
     session.end_turn("end_turn")
     fork.transcript.inherit(past.before(session, Look(8)))
-    fork.remark("info", "forked")
+    fork.notice("info", "forked")
     turn(fork, "two")
     turn(session, "three")
     assert [e.text() for e in session.transcript.entries if isinstance(e, Message)] == [

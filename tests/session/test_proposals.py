@@ -14,11 +14,14 @@ from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
 from acp_nvim.session.questions.proposals import (
     Change,
+    PlacedPatch,
     Proposal,
     amended,
     changes_of,
     overlay,
+    patches_of,
     propose,
+    propose_patches,
 )
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -117,6 +120,124 @@ def test_the_requests_own_diffs_come_first() -> None:
     assert changes_of(call, request) == [Change("/f", "", "asked", 7, True)]
     assert changes_of(call, schema.ToolCallUpdate("c")) == changes_of(call)
     assert changes_of(ToolCall("d")) == []
+
+
+# ---- texts by patches
+
+ENVELOPE = """*** Begin Patch
+*** Update File: a
+@@
+-x
++y
+*** Add File: new
++1
+*** Delete File: old
+*** Update File: from
+*** Move to: to
+@@
+-m
++M
+*** End Patch
+"""
+UNIFIED = "@@ -1 +1 @@\n-x\n+y\n"
+
+
+def patched(call: ToolCall, live: dict[str, str]) -> dict[str, Proposal]:
+    """The proposals of a call in a project of these files."""
+    placed = [PlacedPatch(one, one.path, one.origin) for one in patches_of(call)]
+    paths = {path for one in placed for path in (one.path, one.origin) if path}
+    there = {path: parse(live[path]) if path in live else None for path in paths}
+    return {it.path: it for it in propose_patches(placed, there)}
+
+
+def test_a_patch_makes_the_texts_of_all_its_files() -> None:
+    live = {"a": "w\nx\n", "old": "gone\n", "from": "m\n"}
+    found = patched(ToolCall("c", raw_input={"input": ENVELOPE}), live)
+    assert list(found) == ["a", "new", "old", "to"]
+    assert (found["a"].base, str(found["a"].text)) == (parse("w\nx\n"), "w\ny\n")
+    assert (found["new"].base, str(found["new"].text)) == (None, "1\n")
+    assert (found["old"].gone, found["old"].base) == (True, parse("gone\n"))
+    assert (found["to"].origin, found["to"].base) == ("from", parse("m\n"))
+    assert str(found["to"].text) == "M\n"
+    assert all(it.whole and not it.problem for it in found.values())
+
+
+def test_changes_as_codex_tells_them_are_patches() -> None:
+    changes = {
+        "/a": {"type": "update", "unified_diff": UNIFIED, "move_path": None},
+        "/from": {"type": "update", "unified_diff": UNIFIED, "move_path": "/to"},
+        "/new": {"type": "add", "content": "1\n2"},
+        "/old": {"type": "delete", "content": "gone\n"},
+    }
+    live = {"/a": "x\n", "/from": "x\n", "/old": "gone\n"}
+    found = patched(ToolCall("c", raw_input={"changes": changes}), live)
+    assert {path: str(it.text) for path, it in found.items()} == {
+        "/a": "y\n",
+        "/to": "y\n",
+        "/new": "1\n2",
+        "/old": "",
+    }
+    assert found["/to"].origin == "/from"
+    assert found["/old"].gone
+
+
+def test_more_changes_than_a_card_tells_are_all_proposed() -> None:
+    changes = {f"/{n}": {"type": "update", "unified_diff": UNIFIED} for n in range(99)}
+    assert len(patches_of(ToolCall("c", raw_input={"changes": changes}))) == 99
+
+
+def test_a_fenced_diff_of_the_content_is_a_patch() -> None:
+    text = schema.Content(schema.TextContent(f"Like this:\n```diff\n{UNIFIED}```"))
+    call = ToolCall("c", content=[text], locations=[schema.ToolCallLocation("/a")])
+    assert str(patched(call, {"/a": "x\n"})["/a"].text) == "y\n"
+
+
+def test_a_patch_of_the_request_itself_comes_first() -> None:
+    call = ToolCall("c", raw_input={"changes": {"/a": {"unified_diff": UNIFIED}}})
+    asked = schema.ToolCallUpdate("c", raw_input={"changes": {"/b": {"unified_diff": UNIFIED}}})
+    assert [one.path for one in patches_of(call, asked)] == ["/b"]
+    assert [one.path for one in patches_of(call, schema.ToolCallUpdate("c"))] == ["/a"]
+
+
+def test_a_patch_told_twice_is_applied_once() -> None:
+    patch = f"--- a/a\n+++ b/a\n{UNIFIED}"
+    text = schema.Content(schema.TextContent(f"```diff\n{patch}```"))
+    call = ToolCall("c", raw_input={"patch": patch}, content=[text])
+    assert str(patched(call, {"a": "x\nx\n"})["a"].text) == "y\nx\n"
+
+
+def test_patches_of_one_file_come_one_after_the_other() -> None:
+    text = "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** Update File: a\n@@\n-y\n+z\n"
+    found = patched(ToolCall("c", raw_input=text), {"a": "x\n"})
+    assert [str(it.text) for it in found.values()] == ["z\n"]
+
+
+def test_a_patch_that_does_not_apply_says_why_and_is_shown_by_itself() -> None:
+    live = {"a": "w\n", "old": "gone\n"}
+    found = patched(ToolCall("c", raw_input={"input": ENVELOPE}), live)
+    assert (found["a"].whole, str(found["a"].base), str(found["a"].text)) == (False, "x\n", "y\n")
+    assert found["a"].problem.startswith(
+        "hunk 1 of 1 does not apply: its lines are not in the file"
+    )
+    assert found["to"].problem == "there is no such file"
+    assert found["new"].whole
+    assert found["old"].gone
+
+
+def test_line_ends_of_a_patch_are_those_of_the_file() -> None:
+    crlf = "--- a/a\r\n+++ b/a\r\n@@ -1 +1 @@\r\n-x\r\n+y\r\n"
+    found = patched(ToolCall("c", raw_input={"patch": crlf}), {"a": "x\n"})
+    assert [str(it.text) for it in found.values()] == ["y\n"]
+
+
+@given(texts, texts)
+def test_a_patch_gives_the_text_that_it_was_made_of(live: Text, new: Text) -> None:
+    assume(live != new)
+    found = patched(ToolCall("c", raw_input={"p": unified.patch("f", live, new)}), {"f": str(live)})
+    assert (found["f"].base, found["f"].text) == (live, new)
+
+
+# ---- texts by diffs
 
 
 @given(texts, texts)

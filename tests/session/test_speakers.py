@@ -35,7 +35,7 @@ def tool(transcript: Transcript) -> None:
     transcript.add(ToolEntry(ToolCall("c1")))
 
 
-def remark(transcript: Transcript) -> None:
+def notice(transcript: Transcript) -> None:
     transcript.add(Line("info", "something happened"))
 
 
@@ -46,7 +46,7 @@ def turn(transcript: Transcript) -> None:
 
 
 def shape(transcript: Transcript) -> str:
-    """`u` for the user, `h` a heading, `a` the agent; remarks aside."""
+    """`u` for the user, `h` a heading, `a` the agent; notices aside."""
     letters = {Heading: "h", Line: "", ToolEntry: "a", Past: "p"}
     return "".join(
         ("u" if entry.role == "user" else "a")
@@ -65,14 +65,14 @@ def told(*steps: Step, speaker: str | None = "Agent") -> Transcript:
 
 
 def test_a_remark_does_not_take_the_place_of_the_heading() -> None:
-    transcript = told(user, remark, tool, agent)
+    transcript = told(user, notice, tool, agent)
     assert shape(transcript) == "uhaa"
     assert isinstance(transcript.entries[1], Line)
     assert isinstance(transcript.entries[2], Heading)
 
 
 def test_no_heading_without_a_name() -> None:
-    assert shape(told(user, remark, tool, user, agent, speaker=None)) == "uaua"
+    assert shape(told(user, notice, tool, user, agent, speaker=None)) == "uaua"
 
 
 def test_what_was_said_elsewhere_counts() -> None:
@@ -82,7 +82,7 @@ def test_what_was_said_elsewhere_counts() -> None:
     assert shape(transcript) == "uha"
 
 
-@given(st.lists(st.sampled_from([user, agent, thought, tool, remark, turn])))
+@given(st.lists(st.sampled_from([user, agent, thought, tool, notice, turn])))
 def test_each_change_of_speaker_has_one_heading(steps: list[Step]) -> None:
     drawn = shape(told(*steps))
     assert "ua" not in drawn
@@ -90,39 +90,39 @@ def test_each_change_of_speaker_has_one_heading(steps: list[Step]) -> None:
     assert drawn.count("h") == drawn.count("uh")
 
 
-ASIDES = "aside"
+NOTICES = "notice"
 
 
-@given(st.lists(st.sampled_from(["a", "b", "tool", ASIDES]), max_size=12))
-def test_asides_tear_no_text_and_are_all_told(steps: list[str]) -> None:
-    def talk(*, asides: bool) -> Session:
+@given(st.lists(st.sampled_from(["a", "b", "tool", NOTICES]), max_size=12))
+def test_notices_tear_no_text_and_are_all_told(steps: list[str]) -> None:
+    def talk(*, notices: bool) -> Session:
         session = Session(1, "agent", "/work")
         session.begin_turn(Prompt("question"), "Agent")
         for number, step in enumerate(steps):
             if step == "tool":
                 session.upsert_call(schema.ToolCallUpdate(f"c{number}", title="Read"))
-            elif step != ASIDES:
+            elif step != NOTICES:
                 session.transcript.stream("agent", step, None)
-            elif asides:
-                session.aside("info", f"aside {number}")
+            elif notices:
+                session.notice("info", f"notice {number}")
         session.end_turn("end_turn")
         return session
 
     def words(session: Session) -> list[str]:
         return [e.text() for e in session.transcript.entries if isinstance(e, Message)]
 
-    told = talk(asides=True)
-    assert words(told) == words(talk(asides=False))
+    told = talk(notices=True)
+    assert words(told) == words(talk(notices=False))
     lines = [e.title for e in told.transcript.entries if isinstance(e, Line)]
-    assert lines == [f"aside {at}" for at, step in enumerate(steps) if step == ASIDES]
+    assert lines == [f"notice {at}" for at, step in enumerate(steps) if step == NOTICES]
 
 
-def test_an_aside_is_told_at_once_where_no_text_streams() -> None:
+def test_a_notice_is_told_at_once_where_no_text_streams() -> None:
     session = Session(1, "agent", "/work")
     session.begin_turn(Prompt("question"), "Agent")
-    session.aside("info", "before")
+    session.notice("info", "before")
     assert isinstance(session.transcript.last, Line)
     session.transcript.stream("agent", "text", None)
     session.end_turn("end_turn")
-    session.aside("info", "after")
+    session.notice("info", "after")
     assert isinstance(session.transcript.last, Line)

@@ -120,7 +120,7 @@ ASKS: st.SearchStrategy[Act] = st.builds(
 )
 ANSWERS: st.SearchStrategy[Act] = st.just(lambda chat: chat.answer())
 REMARKS: st.SearchStrategy[Act] = st.just(
-    lambda chat: chat.session.remark("warning", "careful", ["why\nnot"])
+    lambda chat: chat.session.notice("warning", "careful", ["why\nnot"])
 )
 DRAWS: st.SearchStrategy[Act] = st.builds(
     lambda budget: lambda chat: chat.draw(budget), st.sampled_from([1, 2, 7, 300, 100_000])

@@ -96,8 +96,8 @@ async def propose(host: Host, decision_id: str) -> None:
         return
     for proposal in found:
         if not proposal.whole:
-            name = Path(proposal.path).name
-            host.echo("warn", f"{name} lacks what is to be replaced: only that piece is shown")
+            why = proposal.problem or "lacks what is to be replaced: only that piece is shown"
+            host.echo("warn", f"{Path(proposal.path).name}{':' * bool(proposal.problem)} {why}")
     options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
     host.screen.push("propose", decision.id, [table(proposal) for proposal in found], options)
 

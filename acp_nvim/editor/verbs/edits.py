@@ -188,7 +188,7 @@ def comment(host: Host, args: Args) -> None:
     host.comments.add(made)
     conversation = host.conversation(_session(host, args))
     if conversation is not None:
-        conversation.session.aside("info", f"remark on {made.place}: {made.text}")
+        conversation.session.notice("info", f"remark on {made.place}: {made.text}")
     else:
         host.echo("info", f"the remark on {made.place} goes with the next prompt")
 
@@ -247,7 +247,7 @@ async def restore(host: Host, args: Args) -> None:
 
     notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
     if len(notes) > 1:
-        session.aside("warning", notes[0], notes[1:])
+        session.notice("warning", notes[0], notes[1:])
     _say(host, notes)
     if args.get("list"):
         await _show_checkpoints(host, session)

@@ -66,6 +66,8 @@ class Decision:
     tool_call_id: str | None = None
     options: Sequence[Option] = ()
     details: Sequence[str] = ()
+    problems: list[str] = field(default_factory=list)
+    """Why what it would write cannot be written, a line for each file."""
     request: Any = None
     outcome: Outcome | None = None
     by: str = ""

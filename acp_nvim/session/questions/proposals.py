@@ -1,4 +1,5 @@
-"""What a permission would write: the file as its diffs make it, and what the user makes of that.
+"""What a permission would write: the files as its diffs and patches make them, and what the user
+makes of that.
 
 A diff of the protocol may hold the whole file or only the piece that is replaced
 (v1/tool-calls#content); nothing says which, so it is found out by the file's text.
@@ -6,16 +7,20 @@ A diff of the protocol may hold the whole file or only the piece that is replace
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
+from acp_nvim.edits import patch
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.merge import Conflict, Merged, merge
+from acp_nvim.edits.patch import FilePatch, PatchConflict
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
+from acp_nvim.session.questions.requests import texts
+from acp_nvim.session.questions.tool_input import Patch, fenced, patches
 from acp_nvim.session.tool_calls import ToolCall
 
 
@@ -42,6 +47,20 @@ class Proposal(msgspec.Struct, frozen=True):
     base: Text | None
     text: Text
     whole: bool = True
+    gone: bool = False
+    """The file would be deleted."""
+    origin: str | None = None
+    """The file that would be moved or copied here; ``base`` is its text."""
+    problem: str = ""
+    """Why a patch cannot be applied, in one line."""
+
+
+class PlacedPatch(msgspec.Struct, frozen=True):
+    """A patch of one file, with the real paths of the file and of its origin."""
+
+    patch: FilePatch
+    path: str
+    origin: str | None = None
 
 
 def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[Change]:
@@ -62,6 +81,78 @@ def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
         )
         for item in found
     ]
+
+
+def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[FilePatch]:
+    """The patches that a permission is about: in the raw input, else in the content, of the request
+    itself where it has them, else of its tool call.
+    """
+    if asked is not None and asked.raw_input is not UNSET and asked.raw_input is not None:
+        call = msgspec.structs.replace(call, raw_input=asked.raw_input)
+    if asked is not None and asked.content is not UNSET and asked.content:
+        call = msgspec.structs.replace(call, content=asked.content)
+    found: list[FilePatch] = []
+    for part in patches(call.raw_input):
+        files = part.files or () if isinstance(part, Patch) else (part.file,)
+        found += [one for one in files if one is not None]
+    if found:
+        return found  # diffs in the content say the same in other words
+    path = call.locations[0].path if len(call.locations) == 1 else None
+    pieces = (piece for text in texts(call) for piece in fenced(text, path))
+    diffs = (piece.files or () for piece in pieces if isinstance(piece, Patch))
+    return [one for files in diffs for one in files]
+
+
+def propose_patches(
+    placed: Sequence[PlacedPatch], live: Mapping[str, Text | None]
+) -> list[Proposal]:
+    """The files with these patches in, one after the other; ``live`` holds all that they name."""
+    now = dict(live)
+    problems: dict[str, str] = {}
+    origins: dict[str, str] = {}
+    for one in placed:
+        source = one.origin or one.path
+        try:
+            after = patch.apply(_with_ends(one.patch, now[source]), now[source])
+        except PatchConflict as conflict:
+            problems.setdefault(one.path, str(conflict))
+            continue
+        if one.origin is not None:
+            origins[one.path] = one.origin
+            if one.patch.kind == "moved":
+                now[one.origin] = None
+        now[one.path] = after
+    found: list[Proposal] = []
+    for path in dict.fromkeys(one.path for one in placed):
+        if path in problems:
+            its = [one.patch for one in placed if one.path == path]
+            found.append(_hunks_alone(path, its, problems[path]))
+            continue
+        origin, text = origins.get(path), now[path]
+        base = live[origin or path]
+        found.append(Proposal(path, base, text or EMPTY, gone=text is None, origin=origin))
+    return found
+
+
+def _hunks_alone(path: str, its: Iterable[FilePatch], problem: str) -> Proposal:
+    hunks = [hunk for one in its for hunk in one.hunks]
+    old = from_lines(line for hunk in hunks for line in hunk.old)
+    new = from_lines(line for hunk in hunks for line in hunk.new)
+    return Proposal(path, old, new, whole=False, problem=problem)
+
+
+def _with_ends(one: FilePatch, text: Text | None) -> FilePatch:
+    """The patch without the `\\r` of line ends, where the text has none."""
+    rows = [row for hunk in one.hunks for row in hunk.lines]
+    if not any(row.endswith("\r") for row in rows):
+        return one
+    if text is None or any("\r" in line for line in text.lines):
+        return one
+    bare = [
+        msgspec.structs.replace(hunk, lines=tuple(row.removesuffix("\r") for row in hunk.lines))
+        for hunk in one.hunks
+    ]
+    return msgspec.structs.replace(one, hunks=tuple(bare))
 
 
 def propose(

@@ -7,11 +7,16 @@ send. What it does not know it passes on as it is (`Data`): nothing that an agen
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
+import msgspec
+
+from acp_nvim.edits import patch
+from acp_nvim.edits.patch import FilePatch, PatchHunk
+from acp_nvim.edits.text import parse, rows
 from acp_nvim.session.questions.requests import command
 
 MOST: Final = 40
@@ -44,9 +49,16 @@ _BOOKKEEPING: Final = (
     *("parsed_cmd", "available_decisions", "proposed_execpolicy_amendment"),
 )
 """What Codex adds to each question for itself; its command stands beside it."""
+_UPDATES: Final = ("update", "change", "modify", "edit")
+"""What Codex and those after it call the change of a file that stays."""
 _VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")
 """Under `command` an editing tool names what it does to a file: no command of a shell."""
 _PATCH: Final = re.compile(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
+
+
+_DIFF_FENCE: Final = re.compile(r"^(?:`{3,}|~{3,})[ \t]*(?:diff|patch|udiff)[ \t]*$", re.MULTILINE)
+"""The line above a diff in Markdown."""
+_FENCE: Final = re.compile(r"(`{3,}|~{3,})[^`]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +103,23 @@ class Patch:
 
     text: str
     title: str = ""
+    path: str | None = None
+    """The file of a patch that names none."""
+    moved: str | None = None
+    """Where that file is moved to."""
+
+    @property
+    def files(self) -> tuple[FilePatch, ...] | None:
+        """What it does to files; None where that does not tell all of the patch."""
+        if self.moved is None or self.path is None:
+            return patch.files(self.text, self.path)
+        one = FilePatch("moved", self.moved, self.path)
+        if not self.text.strip():
+            return (one,)
+        found = patch.files(self.text, self.path)
+        if found is None or len(found) != 1:
+            return None
+        return (msgspec.structs.replace(one, hunks=found[0].hunks),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +129,8 @@ class Edit:
     path: str
     old: str | None
     new: str
+    file: FilePatch | None = None
+    """The same where a whole file is created or deleted by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +183,71 @@ def commands_of(raw_input: Any) -> list[str]:
     if isinstance(command, str) and command and _TELLING.isdisjoint(raw_input.keys() - {"command"}):
         return [] if command in _VERBS and _names_file(raw_input) else [command]
     return [part.line for part in parts(raw_input) if isinstance(part, Command)]
+
+
+def patches(raw_input: Any) -> Iterator[Patch | Edit]:
+    """The patches in a raw input, and the files that are created and deleted beside them."""
+    if not may_hold_patch(raw_input):
+        return
+    if isinstance(raw_input, dict) and _is_changes(raw_input.get("changes")):
+        found = (part for item in raw_input["changes"].items() for part in _change(item))
+        raw_input = {key: value for key, value in raw_input.items() if key != "changes"}
+        yield from filter(_is_patch, found)  # also those that a card leaves out
+    yield from filter(_is_patch, parts(raw_input))
+
+
+def _is_patch(part: Part) -> TypeGuard[Patch | Edit]:
+    return isinstance(part, Patch) or (isinstance(part, Edit) and part.file is not None)
+
+
+def may_hold_patch(raw: Any, depth: int = DEPTH) -> bool:
+    """Whether it is worth to read it: most raw inputs hold none, and all are drawn often."""
+    if isinstance(raw, str):
+        return bool(_PATCH.match(raw))
+    if not isinstance(raw, dict) or not depth:
+        return False
+    return any(
+        key == "changes"
+        or (isinstance(value, str) and _PATCH.match(value))
+        or (isinstance(value, list) and len(value) == 2 and key in _COMMANDS)
+        or (isinstance(value, dict) and key in _WRAPPERS and may_hold_patch(value, depth - 1))
+        for key, value in islice(raw.items(), MOST)
+    )
+
+
+def may_hold_diff(text: str) -> bool:
+    """Whether a Markdown text has a line that begins a diff, and is not too long to be read."""
+    marked = "```" in text or "~~~" in text
+    return marked and len(text) <= patch.LARGEST and bool(_DIFF_FENCE.search(text))
+
+
+def fenced(text: str, path: str | None = None) -> list[str | Patch]:
+    """Parts of a Markdown text: its diffs, where they can be read, and the text around them.
+    `path` is the file of a diff that names none.
+    """
+    found: list[str | Patch] = []
+    lines = text.split("\n")
+    told = 0
+    for first, last in _fences(lines) if may_hold_diff(text) else ():
+        one = Patch("\n".join((*lines[first + 1 : last], "")), path=path)
+        if _DIFF_FENCE.match(lines[first]) and one.files:
+            found += [*(["\n".join(lines[told:first])] if first > told else []), one]
+            told = last + 1
+    return [*found, "\n".join(lines[told:])] if told < len(lines) else found
+
+
+def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The rows at which fences open and close."""
+    opened, mark = 0, ""
+    for row, line in enumerate(lines):
+        fence = _FENCE.match(line)
+        if fence is None:
+            continue
+        if not mark:
+            opened, mark = row, fence[1]
+        elif fence[1].startswith(mark) and line.strip() == fence[1]:
+            yield opened, row
+            mark = ""
 
 
 def _parts(raw: Any, call_id: str, depth: int) -> Iterator[Part]:
@@ -295,13 +391,17 @@ def _is_plain(value: Any) -> bool:
 
 
 def _write(left: _Table) -> Iterator[Part]:
-    changes = left.get("changes")
-    if isinstance(changes, dict) and _all(changes.values(), lambda it: isinstance(it, dict)):
+    if _is_changes(changes := left.get("changes")):
         yield from _ends(left.pop("changes").items(), len(changes), _change)
     yield from _edits(left)
     for key in [key for key in islice(left, MOST) if isinstance(left[key], str)]:
         if _PATCH.match(left[key]):
-            yield Patch(left.pop(key))
+            text = left.pop(key)
+            yield Patch(text, path=None if patch.has_head(text) else _take_path(left))
+
+
+def _is_changes(value: Any) -> TypeGuard[_Table]:
+    return isinstance(value, dict) and _all(value.values(), lambda it: isinstance(it, dict))
 
 
 def _change(item: tuple[str, _Table]) -> Iterator[Part]:
@@ -310,14 +410,23 @@ def _change(item: tuple[str, _Table]) -> Iterator[Part]:
     verb, moved = change.pop("type", "change"), change.pop("move_path", None)
     title = f"{verb} {path}" + (f", moved to {moved}" if moved else "")
     if isinstance(change.get("unified_diff"), str):
-        yield Patch(change.pop("unified_diff"), title)
+        plain = verb in _UPDATES and isinstance(moved, str | None)
+        yield Patch(change.pop("unified_diff"), title, path if plain else None, moved or None)
     elif isinstance(change.get("content"), str):
-        content = change.pop("content")
-        yield Edit(path, content, "") if verb == "delete" else Edit(path, None, content)
+        yield _whole_file(verb, path, change.pop("content"))
     else:
         yield Note("", title)
     if change:
         yield Data(change)
+
+
+def _whole_file(verb: str, path: str, content: str) -> Edit:
+    text, gone = parse(content), verb == "delete"
+    lines = tuple(f"{'-' if gone else '+'}{line}" for line in rows(text))
+    hunk = PatchHunk(lines, 0, old_eol=text.eol or not gone, new_eol=text.eol or gone)
+    kind: patch.Kind = "deleted" if gone else "created"
+    file = FilePatch(kind, path, hunks=(hunk,) if lines else (), replaces=True)
+    return Edit(path, content, "", file) if gone else Edit(path, None, content, file)
 
 
 def _edits(left: _Table) -> Iterator[Part]:

@@ -156,7 +156,7 @@ local function known(file)
   file.proposal = #file.proposal > 0 and file.proposal or { '' }
   file.proposal_eol = file.proposal_eol ~= false
   file.kind = file.kind or (#file.base == 0 and 'created' or 'modified')
-  file.hunks, file.label = 1, 'proposed'
+  file.hunks, file.label = 1, file.label or 'proposed'
   return file
 end
 
@@ -169,7 +169,8 @@ end
 
 --- Show what a permission would write.
 ---@param id integer|string
----@param files table[] `{path, base, proposal, proposal_eol}`: lines; no base: no such file yet
+---@param files table[] `{path, base, proposal, proposal_eol, kind, label}`: lines; no base: no such
+---   file yet; `kind` 'deleted': it would go; `label`: what to say of it instead of 'proposed'
 ---@param options acp.PermissionOption[]
 function M.open(id, files, options)
   if not require('acp.review.request').awaited() then
