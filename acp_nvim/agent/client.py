@@ -17,10 +17,10 @@ from msgspec import UNSET
 from acp_nvim.agent.elicitations import Elicitations, response
 from acp_nvim.agent.extensions import Extensions, session_of
 from acp_nvim.agent.judging import judge
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer, Handler, TerminalServer
 from acp_nvim.agent.settings import Settings
-from acp_nvim.agent.updating import OnBreach, Updating
+from acp_nvim.agent.updating import ReportLimit, Updating
 from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import (
@@ -97,19 +97,19 @@ class Client(Updating):
         settings: Callable[[], Settings],
         files: FileServer,
         terminals: TerminalServer,
-        oddities: Oddities,
+        warnings: ProtocolWarnings,
         *,
         elicitations: Elicitations | None = None,
         extensions: Extensions | None = None,
         translate: Callable[[msgspec.Raw], list[msgspec.Raw]] = lambda _: [],
         new_child: Callable[[Session, str], Session] | None = None,
-        on_breach: OnBreach = lambda limit, text, session: None,
+        report_limit: ReportLimit = lambda limit, text, session: None,
         on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
     ) -> None:
         """`name` is the agent's in the configuration; ``extensions`` are the user's handlers of
         what the protocol does not know. The others are as `Updating` has them.
         """
-        super().__init__(settings, oddities, translate, new_child, on_breach)
+        super().__init__(settings, warnings, translate, new_child, report_limit)
         self.name = name
         self.elicitations = elicitations or Elicitations(lambda: name)
         self._extensions = extensions or Extensions()
@@ -138,24 +138,24 @@ class Client(Updating):
         if method == "elicitation/complete":
             done = self._decode(method, params)
             if done is not None and not self.elicitations.complete(done):
-                self.oddities.count("elicitation/complete ignored", done.elicitation_id)
+                self.warnings.count("elicitation/complete ignored", done.elicitation_id)
             return
         if self._extensions.knows(method):
             self._extensions.told(method, params, self.name, self._number(params))
         elif not method.startswith("_") and not method.startswith("$/"):
-            self.oddities.count("unknown notification", method)
+            self.warnings.count("unknown notification", method)
 
     def violation(self, violation: Violation) -> None:
         """Count a line that is no proper message; the endpoint has answered it where an answer is
         due.
         """
-        self.oddities.count(violation.kind, violation.detail)
+        self.warnings.count(violation.kind, violation.detail)
         if violation.kind in ("json", "utf8"):
-            self.oddities.keep(violation.raw)
+            self.warnings.keep(violation.raw)
         if violation.kind == "oversize":
             sessions = sorted(self.sessions.values(), key=lambda one: one.status != "running")
             text = f"{self.name} sent {violation.detail}: it was skipped"
-            self._on_breach("message_bytes", text, sessions[0] if sessions else None)
+            self._report_limit("message_bytes", text, sessions[0] if sessions else None)
 
     # -- requests ---------------------------------------------------------------------------------
 
@@ -167,16 +167,16 @@ class Client(Updating):
         if handler is None and self._extensions.knows(method):
             return self._extensions.asked(method, params, self.name, self._number(params), call)
         if handler is None:
-            self.oddities.count("unknown request", method)
+            self.warnings.count("unknown request", method)
             raise RequestError(METHOD_NOT_FOUND, f"method not found: {method}")
         notes: list[str] = []
         try:
             decoded = codec.decode_params(method, params, "client", notes)
         except RemoteProtocolError as error:
-            self.oddities.count("bad params", f"{method}: {error}")
+            self.warnings.count("bad params", f"{method}: {error}")
             raise RequestError(INVALID_PARAMS, str(error)) from error
         for note in notes:
-            self.oddities.count("forgiven", f"{method}: {note}")
+            self.warnings.count("forgiven", f"{method}: {note}")
         return handler(self._addressed(decoded), decoded, call)
 
     def _handlers(self) -> Mapping[str, Handler]:

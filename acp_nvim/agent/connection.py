@@ -12,7 +12,7 @@ from typing import Literal, cast, get_args
 
 import anyio
 
-from acp_nvim.agent import auth, setup
+from acp_nvim.agent import auth, session_params
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import ProgramMissing
@@ -22,13 +22,13 @@ from acp_nvim.agent.client import Client
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.elicitations import Elicitations
 from acp_nvim.agent.extensions import Extensions
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer
+from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.agent.settings import AgentSettings, Settings
-from acp_nvim.agent.setup import Setup
 from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.transport.base import AgentTransport, OpenTransport
-from acp_nvim.agent.updating import OnBreach
+from acp_nvim.agent.updating import ReportLimit
 from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
 from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic import Traffic
@@ -66,9 +66,9 @@ class Surroundings:
     env: Callable[[], Mapping[str, str]]
     extensions: Extensions = field(default_factory=Extensions)
     consent: Consent = field(default_factory=Consent)
-    desk: Callable[[Decision], None] = lambda decision: None
-    child: Callable[[Session, str], Session] | None = None
-    breach: OnBreach = lambda limit, text, session: None
+    ask_unscoped: Callable[[Decision], None] = lambda decision: None
+    new_child: Callable[[Session, str], Session] | None = None
+    report_limit: ReportLimit = lambda limit, text, session: None
 
 
 class Connection:
@@ -82,7 +82,7 @@ class Connection:
         self.error: str | None = None
         self.exit: Exit | None = None
         self.stopping = False
-        self.oddities = Oddities()
+        self.warnings = ProtocolWarnings()
         log = around.settings().log
         self.traffic = Traffic(log.bytes, level(log.level), secrets(around.env(), spec))
         self.auth: schema.AuthStatusResponse | None = None
@@ -95,12 +95,12 @@ class Connection:
             around.settings,
             around.files,
             self.terminals,
-            self.oddities,
-            elicitations=Elicitations(lambda: self.title, around.desk),
+            self.warnings,
+            elicitations=Elicitations(lambda: self.title, around.ask_unscoped),
             extensions=around.extensions,
             translate=self.dialect.odd,
-            new_child=around.child,
-            on_breach=self._breach,
+            new_child=around.new_child,
+            report_limit=self._limit_exceeded,
             on_auth_status=self._auth_status,
         )
         self._transport: AgentTransport | None = None
@@ -130,15 +130,15 @@ class Connection:
         inherited = self._transport.inherited if self._transport is not None else {}
         return {**self._around.env(), **self.spec.env, **inherited}
 
-    def setup(self, cwd: str) -> Setup:
+    def session_params(self, cwd: str) -> SessionParams:
         """What a session in `cwd` is opened with; its secrets stay out of the log from now on."""
         env = {**self._around.env(), **self.spec.env}
         capabilities, said = self.agent.capabilities, self._around.consent.said
-        found = setup.of(self._around.settings(), self.spec, cwd, capabilities, env, said)
+        found = session_params.of(self._around.settings(), self.spec, cwd, capabilities, env, said)
         self.traffic.secrets += [it for it in found.secrets if it not in self.traffic.secrets]
         return found
 
-    def ask(self, session: Session, found: Setup) -> None:
+    def ask(self, session: Session, found: SessionParams) -> None:
         """Ask the user about what a project brings along; nothing waits for it."""
         for project in found.asks:
             self._around.consent.ask(session, project)
@@ -238,7 +238,7 @@ class Connection:
             gate=self._around.gate,
             rest=transport.rest,
             last_words=self._last_words,
-            noted=lambda note: self.oddities.count("forgiven", note),
+            noted=lambda note: self.warnings.count("forgiven", note),
             dialect=self.dialect,
         )
 
@@ -247,7 +247,7 @@ class Connection:
         assert self._transport is not None
         with anyio.move_on_after(EXIT_S):
             self.exit = await self._transport.wait()
-        return self.epitaph() if self.exit else f"{self.name} closed its {self._closed()}"
+        return self.exit_summary() if self.exit else f"{self.name} closed its {self._closed()}"
 
     def _closed(self) -> str:
         """The end of the pipes that ended the conversation."""
@@ -263,7 +263,7 @@ class Connection:
                 await transport.stop()
             return
         self.status = "ready"
-        self.oddities.unread.clear()  # a banner tells nothing of an end
+        self.warnings.unread.clear()  # a banner tells nothing of an end
         self._ready.set()
         self._around.changed(self)
         await self.ask_auth_status()
@@ -300,7 +300,7 @@ class Connection:
         try:
             await self.agent.authenticate(method_id)
         except (RequestError, RemoteProtocolError) as error:
-            self.oddities.count("auth_method failed", f"{method_id}: {error}")
+            self.warnings.count("auth_method failed", f"{method_id}: {error}")
             return False
         return True
 
@@ -312,7 +312,7 @@ class Connection:
         try:
             self.auth = await self.agent.auth_status()
         except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
-            self.oddities.count("auth/status failed", str(error))
+            self.warnings.count("auth/status failed", str(error))
             return
         self._around.changed(self)
 
@@ -322,10 +322,10 @@ class Connection:
         if status.state == "authenticated" and self.status == "auth_required":
             self._around.authenticated(self)
 
-    def _breach(self, limit: str, text: str, session: Session | None) -> None:
+    def _limit_exceeded(self, limit: str, text: str, session: Session | None) -> None:
         """What went over a limit stands in the log as well."""
         self.traffic.add("err", f"acp.nvim: {text} (limits.{limit})\n".encode())
-        self._around.breach(limit, text, session)
+        self._around.report_limit(limit, text, session)
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -339,12 +339,12 @@ class Connection:
         failed = self.status == "starting"
         if self.status != "failed":
             self.status = "failed" if failed else "exited"
-            self.error = None if self.stopping else self.epitaph()
+            self.error = None if self.stopping else self.exit_summary()
         self.terminals.forget()
         self._around.ended(self)
         self._ready.set()
 
-    def epitaph(self) -> str:
+    def exit_summary(self) -> str:
         """How the agent ended, in one line."""
         if self.stopping:
             return f"{self.name} was stopped"
@@ -354,7 +354,7 @@ class Connection:
 
     def last_words(self) -> list[str]:
         """The newest lines of stderr, or of what else it wrote that is no message."""
-        return self.stderr(5) or list(self.oddities.unread)
+        return self.stderr(5) or list(self.warnings.unread)
 
     def stderr(self, lines: int) -> list[str]:
         """The newest lines of stderr."""

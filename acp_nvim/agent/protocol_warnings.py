@@ -8,7 +8,7 @@ from typing import Final
 UNREAD_LINES: Final = 5
 
 
-class Oddities:
+class ProtocolWarnings:
     """Counts by kind, with the newest example of each."""
 
     def __init__(self) -> None:

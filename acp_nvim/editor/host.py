@@ -30,12 +30,12 @@ from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
 from acp_nvim.editor.frames import Frames
-from acp_nvim.editor.limit_reports import Breaches
+from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
 from acp_nvim.editor.screen import Screen
 from acp_nvim.editor.sent import SentPrompts
-from acp_nvim.editor.subagent_registry import Family
-from acp_nvim.editor.unscoped_questions import Desk
+from acp_nvim.editor.subagent_registry import SubagentRegistry
+from acp_nvim.editor.unscoped_questions import UnscopedQuestions
 from acp_nvim.session.entries import Past
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions.decisions import Decision
@@ -55,7 +55,7 @@ class Host:
         self.bridge = bridge
         self.options = Settings()
         self.screen = Screen(self.settings)
-        self.breaches = Breaches(self.screen, self.settings)
+        self.limit_reports = LimitReports(self.screen, self.settings)
         self.terminal_views = TerminalViews(self.terminal)
         self.frames = Frames(bridge, self.collect, self.problem)
         self.screen.wake, self.screen.pulse = self.frames.wake, self.frames.pulse
@@ -76,8 +76,8 @@ class Host:
         )
         self._wire_files()
         self.reaper = Reaper()
-        self.desk = Desk(self.screen.push, self.screen.state)
-        self.family = Family(self.screen, self._number)
+        self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
+        self.subagents = SubagentRegistry(self.screen, self._number)
         self.reviewed: dict[str, dict[str, Any]] = {}
         """Values of forms that wait for the user's last word, by id of the decision."""
         self.asking = Asking(self.screen.push)
@@ -144,8 +144,8 @@ class Host:
             reaper=self.reaper,
             transport=partial(StdioTransport, reaper=self.reaper),
             tasks=self.tasks,
-            gate=self.breaches.gate,
-            breach=self.breaches.tell,
+            gate=self.limit_reports.gate,
+            report_limit=self.limit_reports.tell,
             changed=self.agent_changed,
             ended=self.agent_ended,
             authenticated=self.logged_in,
@@ -153,8 +153,8 @@ class Host:
             env=agent_environment,
             extensions=self.extensions,
             consent=self.consent,
-            desk=self.desk,
-            child=self.family,
+            ask_unscoped=self.unscoped_questions.ask,
+            new_child=self.subagents.child,
         )
 
     # -- options ----------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ class Host:
         current one's.
         """
         key = self.current if n is None else n
-        return None if key is None else self.conversations.get(self.family.root(key))
+        return None if key is None else self.conversations.get(self.subagents.root(key))
 
     def terminal(self, n: int, id: str) -> Terminal | None:
         """Return a terminal of a session, of a child's as well."""
@@ -284,7 +284,8 @@ class Host:
     def decision(self, decision_id: str) -> Decision | None:
         """Find a pending decision, in all sessions and beyond."""
         asked = [session.decisions for session in self.sessions()]
-        found = (decisions.get(decision_id) for decisions in [*asked, self.desk.decisions])
+        asked.append(self.unscoped_questions.decisions)
+        found = (decisions.get(decision_id) for decisions in asked)
         return next((decision for decision in found if decision is not None), None)
 
     # -- what agents do ---------------------------------------------------------------------------
@@ -315,7 +316,7 @@ class Host:
         """An agent reads or writes here (follow-along)."""
         session.event("AcpLocation", path=path, line=line)
 
-    # -- Front ------------------------------------------------------------------------------------
+    # -- ConversationDelegate ----------------------------------------------------------------------
 
     def give_back(self, session: Session, prompt: Prompt) -> None:
         """A prompt that was not taken goes back where it was written, with what was attached."""

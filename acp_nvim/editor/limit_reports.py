@@ -1,4 +1,4 @@
-"""Breaches of the options `limits.*`: each is told once where it can be seen, and counted for
+"""What goes over the options `limits.*`: each is told once where it can be seen, and counted for
 `:Acp info`.
 """
 
@@ -13,7 +13,7 @@ from acp_nvim.render.text import size
 from acp_nvim.session.session import Session
 
 
-class Breaches:
+class LimitReports:
     """What went over a limit since the host was started."""
 
     def __init__(self, screen: Screen, settings: Callable[[], Settings]) -> None:

@@ -12,7 +12,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.subagents import Child
 
 
-class Family:
+class SubagentRegistry:
     """Makes children and finds them by our number."""
 
     def __init__(self, screen: Screen, number: Callable[[], int]) -> None:
@@ -20,7 +20,7 @@ class Family:
         self._screen = screen
         self._number = number
 
-    def __call__(self, parent: Session, session_id: str) -> Session:
+    def child(self, parent: Session, session_id: str) -> Session:
         """The child of that id, new when it is first told of."""
         known = parent.root.children.get(session_id)
         if known is not None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from acp_nvim.agent.client import Client
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import Handler
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.endpoint import IncomingCall
@@ -36,7 +36,7 @@ class Files:
 
 @pytest.fixture
 def client() -> Client:
-    return Client("x", Settings, Files(), Files(), Oddities())
+    return Client("x", Settings, Files(), Files(), ProtocolWarnings())
 
 
 def ask(client: Client, session_id: str) -> Awaitable[Any]:

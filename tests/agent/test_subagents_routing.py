@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from acp_nvim.agent.client import Client
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import Handler
 from acp_nvim.agent.settings import Settings
 from acp_nvim.session.entries import Message, Subagent
@@ -43,7 +43,7 @@ def client() -> Client:
         known = parent.root.children.get(id)
         return known or Child(next(numbers), parent, parent.links[id])
 
-    made = Client("x", Settings, Nothing(), Nothing(), Oddities(), new_child=child)
+    made = Client("x", Settings, Nothing(), Nothing(), ProtocolWarnings(), new_child=child)
     session = Session(1, "x", "/work")
     session.id, session.status = "s1", "running"
     made.adopt("s1", session)
@@ -103,7 +103,7 @@ def test_a_session_that_is_forgotten_takes_its_children_along(client: Client) ->
     client.forget(client.sessions["s1"])
     assert client.sessions == {}
     say(client, "c", "late words")
-    assert len(client.early) == 0
+    assert len(client.pending_updates) == 0
 
 
 def test_a_replay_is_no_event_of_a_child(client: Client) -> None:

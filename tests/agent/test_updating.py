@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.updating import Updating
 from acp_nvim.protocol import schema
@@ -55,8 +55,8 @@ class Told:
         self.heard: list[tuple[str, str]] = []
         self.session.on_call = self.hear
         self.session.on_plain_calls = self.hear_all
-        self.oddities = Oddities()
-        self.updating = Updating(Settings, self.oddities)
+        self.warnings = ProtocolWarnings()
+        self.updating = Updating(Settings, self.warnings)
         self.updating.adopt("s", self.session)
 
     def hear(self, call: ToolCall) -> None:
@@ -100,7 +100,7 @@ def test_together_is_one_by_one(updates: list[Any]) -> None:
     for update in updates:
         single.tell([update])
     assert str(together.seen()) == str(single.seen())
-    assert together.oddities.counts == single.oddities.counts
+    assert together.warnings.counts == single.warnings.counts
     assert dict(together.heard) == dict(single.heard)
 
 
@@ -136,4 +136,4 @@ def test_what_cannot_be_applied_keeps_nothing_else(monkeypatch: pytest.MonkeyPat
     assert [call.id for call in told.session.tool_calls if call.finished] == ["a", "c"]
     assert told.heard == [("a", "completed"), ("c", "completed")]
     assert told.updating.said("s") == "done"
-    assert told.oddities.counts["internal error"] == 1
+    assert told.warnings.counts["internal error"] == 1

@@ -11,7 +11,7 @@ from acp_nvim.agent.settings import Settings
 from acp_nvim.editor import frames as pace
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.frames import FLOOD, Frames
-from acp_nvim.editor.limit_reports import Breaches
+from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.screen import Screen
 from acp_nvim.protocol import schema
 from acp_nvim.render.document import ENTRY
@@ -75,7 +75,7 @@ async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
     neovim, screen = Neovim(), Screen(Settings)
     frames = Frames(cast("Bridge", neovim), screen.collect, lambda problem: None)
     screen.wake, screen.pulse = frames.wake, frames.pulse
-    gate = Breaches(screen, Settings).gate
+    gate = LimitReports(screen, Settings).gate
     session = Session(1, "agent", "/")
     screen.add(session)
     task = asyncio.create_task(frames.run())
@@ -158,7 +158,7 @@ async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
         for number in range(FLOOD // ENTRY + 1):
             update = schema.ToolCallUpdate(f"c{number}", status="completed")
             session.upsert_call(update)
-        await Breaches(screen, Settings).gate()
+        await LimitReports(screen, Settings).gate()
         if not neovim.answer.done():
             neovim.answer.set_result({"us": 10, "errors": []})
     await asyncio.wait_for(neovim.came.wait(), 5)
