@@ -7,13 +7,12 @@ it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Any, Final
 
-import anyio
 import msgspec
 from msgspec import UNSET
 
+from acp_nvim.agent.answering import answer_by, cancel_with, decision_id
 from acp_nvim.agent.elicitations import Elicitations, response
 from acp_nvim.agent.extensions import Extensions, session_of
 from acp_nvim.agent.judging import judge
@@ -30,49 +29,12 @@ from acp_nvim.protocol.errors import (
     RequestError,
 )
 from acp_nvim.protocol.jsonrpc import Violation
-from acp_nvim.session import ids
-from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
 
 MOST_ASKED: Final = 25_000
 """Questions of one session that may wait at the same time."""
-
-
-async def wait(decision: Decision) -> Outcome:
-    """Wait until the decision is resolved, by whomever; a wait that is cancelled resolves it as
-    cancelled.
-    """
-    done = anyio.Event()
-    if decision.outcome is None:
-        decision.waiters.append(lambda _: done.set())
-        try:
-            await done.wait()
-        finally:
-            decision.resolve(CANCELLED, "connection")
-    assert decision.outcome is not None
-    return decision.outcome
-
-
-def _take_back(decision: Decision) -> None:
-    """The agent's `$/cancel_request`: the question is answered all the same, as cancelled."""
-    decision.resolve(CANCELLED, "agent")
-
-
-def _leave(decision: Decision) -> None:
-    """The agent is gone: nobody hears the answer."""
-    decision.resolve(CANCELLED, "connection")
-
-
-def _answer_by(decision: Decision, call: IncomingCall, result: Callable[[Outcome], Any]) -> None:
-    """Answer a request as soon as the decision is resolved, by whomever. An agent may ask any
-    number of questions at once: none of them has a task.
-    """
-    if decision.outcome is not None:
-        call.answer(result(decision.outcome))
-        return
-    call.on_abandon = lambda: _leave(decision)
-    decision.reply = lambda outcome: call.answer(result(outcome))
 
 
 def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
@@ -81,11 +43,6 @@ def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
     return schema.RequestPermissionResponse(
         schema.SelectedPermissionOutcome(option_id=outcome.option.id)
     )
-
-
-def decision_id() -> str:
-    """Return a new id of ours, unique in the host."""
-    return ids.new("d")
 
 
 class Client(Updating):
@@ -230,8 +187,8 @@ class Client(Updating):
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             if option is not None:
                 decision.resolve(Outcome("selected", option), "rule")
-        call.on_cancel = partial(_take_back, decision)
-        _answer_by(decision, call, _permitted)
+        cancel_with(call, decision)
+        answer_by(decision, call, _permitted)
         session.ask(decision, tool_call)
 
     def _too_many(self, session: Session) -> bool:
@@ -252,4 +209,4 @@ class Client(Updating):
         if session is not None and self._too_many(session):
             call.answer(response(CANCELLED))
             return
-        _answer_by(self.elicitations.create(session, params, call), call, response)
+        answer_by(self.elicitations.create(session, params, call), call, response)

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import UNSET
 
+from acp_nvim.agent.answering import cancel_with
 from acp_nvim.agent.wire.calls import IncomingCall, OutgoingCall
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
@@ -86,7 +87,7 @@ class Elicitations:
             session.ask(decision, session.tool_calls.get(tool_call_id) if tool_call_id else None)
         if isinstance(params, schema.ElicitationUrlMode):
             self._opened[params.elicitation_id] = decision
-        call.on_cancel = lambda: _take_back(decision)
+        cancel_with(call, decision)
         return decision
 
     def _named(self, params: schema.CreateElicitationRequest) -> OutgoingCall | None:
@@ -157,10 +158,6 @@ def _fields(params: schema.ElicitationFormMode) -> list[str]:
     form = params.requested_schema
     about = [text for text in (given(form.title), given(form.description)) if text]
     return [*about, *(f"{it.label}: {forms.wanted(it)}" for it in forms.fields(form))]
-
-
-def _take_back(decision: Decision) -> None:
-    decision.resolve(CANCELLED, "agent")
 
 
 def response(outcome: Outcome) -> Any:

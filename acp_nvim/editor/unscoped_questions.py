@@ -33,7 +33,7 @@ class UnscopedQuestions:
         if decision.outcome is not None:
             return
         self.decisions.add(decision)
-        decision.redraw = self._tell
+        decision.drawn_by(self._tell)
         decision.waiters.append(lambda _: self._decided(decision))
         if not decision.behind:
             self._tell()

@@ -335,7 +335,7 @@ class Session(Calls):
         else:
             entry = Question(decision)
             self.transcript.add(entry)
-        decision.redraw = lambda: self._redraw(entry)
+        decision.drawn_by(lambda: self._redraw(entry))
         if decision.outcome is not None:
             return
         decision.waiters.append(lambda outcome: self._decided(decision, entry, outcome))

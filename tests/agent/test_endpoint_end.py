@@ -24,7 +24,7 @@ async def test_the_end_of_the_stream_fails_what_is_open_and_ends_handlers() -> N
     told: list[Any] = []
 
     async def serve(method: str, params: Any, call: IncomingCall) -> Any:
-        call.on_cancel = lambda: ended.append("on_cancel is for an answer, there is none to give")
+        call.when_cancelled(lambda: ended.append("that is for an answer, there is none to give"))
         try:
             await anyio.sleep_forever()
         finally:
