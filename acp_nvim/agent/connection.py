@@ -96,7 +96,9 @@ class Connection:
             around.files,
             self.terminals,
             self.warnings,
-            elicitations=Elicitations(lambda: self.title, around.ask_unscoped),
+            elicitations=Elicitations(
+                lambda: self.title, lambda: self._endpoint, around.ask_unscoped
+            ),
             extensions=around.extensions,
             translate=self.dialect.odd,
             new_child=around.new_child,
@@ -109,6 +111,7 @@ class Connection:
         self._peer.reads_updates = True
         self._ready = anyio.Event()
         self._ended = anyio.Event()
+        self._endpoint: Endpoint | None = None
         self._agent: Agent | None = None
         self._authenticating = anyio.Lock()
         self._configured: bool | None = None
@@ -135,7 +138,7 @@ class Connection:
         env = {**self._around.env(), **self.spec.env}
         capabilities, said = self.agent.capabilities, self._around.consent.said
         found = session_params.of(self._around.settings(), self.spec, cwd, capabilities, env, said)
-        self.traffic.secrets += [it for it in found.secrets if it not in self.traffic.secrets]
+        self.traffic.hide(found.secrets)
         return found
 
     def ask(self, session: Session, found: SessionParams) -> None:
@@ -157,8 +160,7 @@ class Connection:
     def configured(self) -> None:
         """The options have changed: those that can be are in force at once."""
         settings = self._around.settings()
-        self.traffic.level = level(settings.log.level)
-        self.traffic.bound(settings.log.bytes)
+        self.traffic.configure(level(settings.log.level), settings.log.bytes)
         self._peer.bound(settings.limits.message_bytes)
         if self._transport is not None:
             self._transport.configure(settings.timeouts.kill_s)
@@ -213,9 +215,8 @@ class Connection:
         )
         await transport.start()
         self._transport = transport
-        endpoint = self._endpoint(transport)
+        self._endpoint = endpoint = self._endpoint_over(transport)
         self._agent = Agent(endpoint)
-        self.client.elicitations.requests = endpoint
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._handshake)
             if self.stopping:  # by the user, while it was being started
@@ -229,7 +230,7 @@ class Connection:
             tasks.cancel_scope.cancel()
         await transport.stop()
 
-    def _endpoint(self, transport: AgentTransport) -> Endpoint:
+    def _endpoint_over(self, transport: AgentTransport) -> Endpoint:
         return Endpoint(
             transport,
             self.client,

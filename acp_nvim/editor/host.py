@@ -85,7 +85,7 @@ class Host:
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
         self.sent = SentPrompts(self.problem)
         self.index: IndexFile | None = None
-        self.consent = Consent(self.problem)
+        self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))
         self.cwd = str(Path.home())
         """Where the user worked last: agents are started there."""
         self.logins: set[str] = set()
@@ -162,11 +162,11 @@ class Host:
     def configure(self, table: dict[str, Any]) -> None:
         """Take over the options of verb `setup`."""
         self._next = max(self._next, int(table.pop("next_session", 1)))
-        data = (table.get("stdpath") or {}).get("data")
-        if data and self.index is None:
-            self.index = IndexFile(Path(data) / "acp" / "sessions.json", self.problem)
-            self.consent.path = Path(data) / "acp" / "mcp.json"
         self.options = options = decode(table)
+        data = options.stdpath.get("data")
+        index = self._data_file("sessions.json")
+        if index is not None and self.index is None:
+            self.index = IndexFile(index, self.problem)
         for connection in self.agents.connections.values():
             connection.configured()
         files = options.files
@@ -186,6 +186,11 @@ class Host:
     def spec(self, name: str) -> AgentSettings | None:
         """Return how an agent is started. Raises `UnknownAgent` like `agents.spec_of`."""
         return spec_of(self.options, name)
+
+    def _data_file(self, name: str) -> Path | None:
+        """A file of ours in `stdpath('data')`, None before Lua has told where that is."""
+        data = self.options.stdpath.get("data")
+        return Path(data) / "acp" / name if data else None
 
     def cache(self, name: str) -> Path:
         """A directory of ours for files that may go at any time; only the user may look into

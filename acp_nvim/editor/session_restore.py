@@ -55,7 +55,7 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     """
     ids.begin(int(past["run"]))
     if past.get("sent"):
-        host.sent.path = Path(past["sent"])
+        host.sent.keep_in(Path(past["sent"]))
     outliving = host.review.outliving
     host.review.run = str(past.get("instance") or host.review.run)
     state = host.options.stdpath.get("state")
