@@ -5,7 +5,7 @@ replaces it.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -29,7 +29,7 @@ from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.transport.base import AgentTransport, OpenTransport
 from acp_nvim.agent.updating import ReportLimit
-from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
+from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint, FlowControl
 from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.agent.wire.traffic_view import Level
@@ -58,7 +58,7 @@ class Surroundings:
     reaper: Reaper
     transport: OpenTransport
     tasks: Tasks
-    gate: Callable[[], Awaitable[float | None]]
+    flow: FlowControl
     changed: Callable[[Connection], None]
     ended: Callable[[Connection], None]
     authenticated: Callable[[Connection], None]
@@ -236,7 +236,7 @@ class Connection:
             self.client,
             peer=self._peer,
             traffic=self.traffic,
-            gate=self._around.gate,
+            flow=self._around.flow,
             rest=transport.rest,
             last_words=self._last_words,
             noted=lambda note: self.warnings.count("forgiven", note),

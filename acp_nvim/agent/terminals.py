@@ -249,7 +249,7 @@ class AgentTerminals:
     ) -> schema.CreateTerminalResponse:
         if decision is not None:
             await self._permitted(session, command, decision)
-        terminal = Terminal(ids.new("term-"), command.shown, limit, ours=True)
+        terminal = session.terminals.new(ids.new("term-"), command.shown, limit, ours=True)
         try:
             process = await PtyProcess.start(
                 command.argv,

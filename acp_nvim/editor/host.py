@@ -29,11 +29,14 @@ from acp_nvim.editor.asking import Asking
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
+from acp_nvim.editor.flow import Flow
 from acp_nvim.editor.frames import Frames
 from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
+from acp_nvim.editor.pace import Pace
 from acp_nvim.editor.screen import Screen
 from acp_nvim.editor.sent import SentPrompts
+from acp_nvim.editor.session_observer import HostObserver
 from acp_nvim.editor.subagent_registry import SubagentRegistry
 from acp_nvim.editor.unscoped_questions import UnscopedQuestions
 from acp_nvim.session.entries import Past
@@ -54,11 +57,12 @@ class Host:
         """Nothing is started; verbs do that."""
         self.bridge = bridge
         self.options = Settings()
-        self.screen = Screen(self.settings)
-        self.limit_reports = LimitReports(self.screen, self.settings)
+        self.pace = Pace(bridge.loop.time)
+        self.screen = Screen(self.settings, self.pace.wake)
+        self.limit_reports = LimitReports(self.screen)
         self.terminal_views = TerminalViews(self.terminal)
-        self.frames = Frames(bridge, self.collect, self.problem)
-        self.screen.wake, self.screen.pulse = self.frames.wake, self.frames.pulse
+        self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
+        self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
         self.conversations: dict[int, Conversation] = {}
         self.current: int | None = None
         self.problems: list[str] = []
@@ -75,6 +79,7 @@ class Host:
             self.review.edits.seen,
         )
         self._wire_files()
+        self.observer = HostObserver(self.screen, self.pace, self.review)
         self.reaper = Reaper()
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
         self.subagents = SubagentRegistry(self.screen, self._number)
@@ -144,7 +149,7 @@ class Host:
             reaper=self.reaper,
             transport=partial(StdioTransport, reaper=self.reaper),
             tasks=self.tasks,
-            gate=self.limit_reports.gate,
+            flow=self.flow,
             report_limit=self.limit_reports.tell,
             changed=self.agent_changed,
             ended=self.agent_ended,
@@ -210,7 +215,7 @@ class Host:
         """
         self.cwd = cwd
         agent = agent or self.options.agent
-        session = Session(self._number(), agent, cwd, self._directories(cwd))
+        session = Session(self._number(), agent, cwd, self.directories(cwd), self.observer)
         session.title = title
         conversation = self._converse(session, origin)
         self.screen.add(session)
@@ -220,19 +225,16 @@ class Host:
 
     def take_up(self, session: Session, origin: Origin, past: Past | None) -> None:
         """Go on with a session that was open here before this process; its chat shows `past`."""
-        session.directories = self._directories(session.cwd)
         self._next = max(self._next, session.n + 1)
         self._converse(session, origin)
         self.screen.add(session, past)
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
-        session.on_call = partial(self.review.calling.tool_call, session)
-        session.on_plain_calls = partial(self.review.calling.plain_calls, session)
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
         self.conversations[session.n] = conversation
         return conversation
 
-    def _directories(self, cwd: str) -> list[str]:
+    def directories(self, cwd: str) -> list[str]:
         """Option `files.directories` for a session there: absolute, each once."""
         paths = self.options.files.directories
         return list(dict.fromkeys(str(Path(cwd, Path(path).expanduser())) for path in paths))
@@ -335,7 +337,7 @@ class Host:
 
     def turn_comes(self, session: Session) -> None:
         """A prompt waits until the session is open: the files are looked at meanwhile."""
-        self.frames.hold()
+        self.pace.hold()
         self.review.turn_comes(session)
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
@@ -346,7 +348,7 @@ class Host:
         """A prompt has left the queue: remarks go with it, and it comes back from here when the
         host ends.
         """
-        self.frames.release()
+        self.pace.release()
         self.sent.went(prompt)
         self.review.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:

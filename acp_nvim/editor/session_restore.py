@@ -91,7 +91,8 @@ def _revived(host: Host, left: Left) -> Session:
     """A session as it was left, failed unless it was closed."""
     origin = Origin("again", left.id, InitialOptions(left.mode, left.options, named=False))
     shown = Past(left.lines) if any(left.lines) else None
-    session = Session(left.n, left.agent, left.cwd)
+    directories = host.directories(left.cwd)
+    session = Session(left.n, left.agent, left.cwd, directories, host.observer)
     session.id, session.title = left.id, left.title
     session.status = "closed" if left.closed else "failed"
     session.error = left.error

@@ -26,7 +26,6 @@ class SubagentRegistry:
         if known is not None:
             return known
         child = Child(self._number(), parent, parent.links[session_id])
-        child.on_call, child.on_plain_calls = parent.on_call, parent.on_plain_calls
         self._screen.add(child)
         return child
 

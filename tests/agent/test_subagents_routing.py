@@ -109,7 +109,7 @@ def test_a_session_that_is_forgotten_takes_its_children_along(client: Client) ->
 def test_a_replay_is_no_event_of_a_child(client: Client) -> None:
     tell(client, "s1", "subagent_update", sessionId="c")
     child = client.sessions["c"]
-    child.take_events(10**9)
+    child.changes.take_events(10**9)
     client.sessions["s1"].replaying = True
     tell(client, "c", "tool_call", toolCallId="t", title="T", status="completed")
-    assert child.take_events(10**9) == []
+    assert child.changes.take_events(10**9) == []

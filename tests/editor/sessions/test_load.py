@@ -46,7 +46,7 @@ class Asked:
         files = cast("FileServer", SimpleNamespace(read=None, write=None))
         self.client = Client("x", Settings, files, terminals, ProtocolWarnings())
         self.client.adopt("s", self.session)
-        self.screen = Screen(Settings)
+        self.screen = Screen(Settings, lambda urgent=False: None)
         self.screen.add(self.session)
         self.answers: list[Any] = []
         self.calls: list[IncomingCall] = []
