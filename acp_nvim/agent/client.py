@@ -6,7 +6,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -18,8 +18,8 @@ from acp_nvim.agent.extensions import Extensions, session_of
 from acp_nvim.agent.judging import judge
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer, Handler, TerminalServer
+from acp_nvim.agent.session_router import ReportLimit, SessionRouter, decoded
 from acp_nvim.agent.settings import Settings
-from acp_nvim.agent.updating import ReportLimit, Updating
 from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import (
@@ -45,30 +45,32 @@ def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
     )
 
 
-class Client(Updating):
-    """The handler of one connection's endpoint."""
+class Client:
+    """The handler of one connection's endpoint (`wire.handler.Handler`)."""
 
     def __init__(
         self,
         name: str,
         settings: Callable[[], Settings],
+        router: SessionRouter,
         files: FileServer,
         terminals: TerminalServer,
         warnings: ProtocolWarnings,
         *,
         elicitations: Elicitations | None = None,
         extensions: Extensions | None = None,
-        translate: Callable[[msgspec.Raw], list[msgspec.Raw]] = lambda _: [],
-        new_child: Callable[[Session, str], Session] | None = None,
         report_limit: ReportLimit = lambda limit, text, session: None,
         on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
     ) -> None:
         """`name` is the agent's in the configuration; ``extensions`` are the user's handlers of
-        what the protocol does not know. The others are as `Updating` has them.
+        what the protocol does not know.
         """
-        super().__init__(settings, warnings, translate, new_child, report_limit)
         self.name = name
-        self.elicitations = elicitations or Elicitations(lambda: name)
+        self.router = router
+        self.warnings = warnings
+        self._settings = settings
+        self._elicitations = elicitations or Elicitations(lambda: name)
+        self._report_limit = report_limit
         self._extensions = extensions or Extensions()
         self._on_auth_status = on_auth_status
         self._told: set[str] = set()
@@ -76,31 +78,44 @@ class Client(Updating):
         self._terminals = terminals
 
     def forget(self, session: Session) -> None:
-        """Stop routing to a session; what it runs in terminals is ended."""
-        self._terminals.forget(session)
-        super().forget(session)
+        """Stop routing to a session and its subagents; what they run in terminals is ended."""
+        for one in (session, *session.children.values()):
+            self._terminals.forget(one)
+        self.router.forget(session)
 
     # -- notifications ----------------------------------------------------------------------------
 
     def notification(self, method: str, params: msgspec.Raw) -> None:
         """Apply a notification; unknown ones are ignored (v1/extensibility)."""
         if method == "session/update":
-            self.update(params)
+            self.router.update(params)
             return
         if method == "auth/status_update":
-            status = self._decode(method, params)
+            status = decoded(method, params, self.warnings)
             if status is not None:
                 self._on_auth_status(status)
             return
         if method == "elicitation/complete":
-            done = self._decode(method, params)
-            if done is not None and not self.elicitations.complete(done):
+            done = decoded(method, params, self.warnings)
+            if done is not None and not self._elicitations.complete(done):
                 self.warnings.count("elicitation/complete ignored", done.elicitation_id)
             return
         if self._extensions.knows(method):
             self._extensions.told(method, params, self.name, self._number(params))
         elif not method.startswith("_") and not method.startswith("$/"):
             self.warnings.count("unknown notification", method)
+
+    def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
+        """Apply updates that came together in `size` bytes."""
+        self.router.updated(messages, size)
+
+    def said(self, session_id: str) -> str:
+        """What the agent has said in the running turn of a session."""
+        return self.router.said(session_id)
+
+    def failed(self, error: Exception) -> None:
+        """Count a fault of ours in handling what the agent sent."""
+        self.warnings.failed(error)
 
     def violation(self, violation: Violation) -> None:
         """Count a line that is no proper message; the endpoint has answered it where an answer is
@@ -110,7 +125,9 @@ class Client(Updating):
         if violation.kind in ("json", "utf8"):
             self.warnings.keep(violation.raw)
         if violation.kind == "oversize":
-            sessions = sorted(self.sessions.values(), key=lambda one: one.status != "running")
+            sessions = sorted(
+                self.router.sessions.values(), key=lambda one: one.status != "running"
+            )
             text = f"{self.name} sent {violation.detail}: it was skipped"
             self._report_limit("message_bytes", text, sessions[0] if sessions else None)
 
@@ -128,13 +145,13 @@ class Client(Updating):
             raise RequestError(METHOD_NOT_FOUND, f"method not found: {method}")
         notes: list[str] = []
         try:
-            decoded = codec.decode_params(method, params, "client", notes)
+            request = codec.decode_params(method, params, "client", notes)
         except RemoteProtocolError as error:
             self.warnings.count("bad params", f"{method}: {error}")
             raise RequestError(INVALID_PARAMS, str(error)) from error
         for note in notes:
             self.warnings.count("forgiven", f"{method}: {note}")
-        return handler(self._addressed(decoded), decoded, call)
+        return handler(self._addressed(request), request, call)
 
     def _handlers(self) -> Mapping[str, Handler]:
         return {
@@ -153,18 +170,18 @@ class Client(Updating):
         """
         if not isinstance(params, schema.CreateElicitationRequest):
             return self._session(params.session_id)
-        id = self.elicitations.session_id(params)
-        if id is None or (params.session_id is UNSET and id not in self.sessions):
+        id = self._elicitations.session_id(params)
+        if id is None or (params.session_id is UNSET and id not in self.router.sessions):
             return None
         return self._session(id)
 
     def _number(self, params: msgspec.Raw) -> int | None:
         """Our number of the session that an extension's params name."""
-        session = self.sessions.get(session_of(params) or "")
+        session = self.router.sessions.get(session_of(params) or "")
         return session.n if session else None
 
     def _session(self, session_id: str) -> Session:
-        session = self.sessions.get(session_id) or self.asks_early(session_id)
+        session = self.router.sessions.get(session_id) or self.router.asks_early(session_id)
         if session is None:
             raise RequestError(
                 INVALID_PARAMS, f"unknown session: {session_id}", {"sessionId": session_id}
@@ -209,4 +226,4 @@ class Client(Updating):
         if session is not None and self._too_many(session):
             call.answer(response(CANCELLED))
             return
-        answer_by(self.elicitations.create(session, params, call), call, response)
+        answer_by(self._elicitations.create(session, params, call), call, response)

@@ -25,10 +25,10 @@ from acp_nvim.agent.extensions import Extensions
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer
 from acp_nvim.agent.session_params import SessionParams
+from acp_nvim.agent.session_router import ReportLimit, SessionRouter
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.transport.base import AgentTransport, OpenTransport
-from acp_nvim.agent.updating import ReportLimit
 from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint, FlowControl
 from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic import Traffic
@@ -90,9 +90,17 @@ class Connection:
         self.terminals = AgentTerminals(name, around.settings, around.reaper, self._terminal_env)
         self.dialect = Dialect()
         """What the agent speaks, learned as it speaks."""
+        self.router = SessionRouter(
+            around.settings,
+            self.warnings,
+            self.dialect.odd,
+            around.new_child,
+            self._limit_exceeded,
+        )
         self.client = Client(
             name,
             around.settings,
+            self.router,
             around.files,
             self.terminals,
             self.warnings,
@@ -100,8 +108,6 @@ class Connection:
                 lambda: self.title, lambda: self._endpoint, around.ask_unscoped
             ),
             extensions=around.extensions,
-            translate=self.dialect.odd,
-            new_child=around.new_child,
             report_limit=self._limit_exceeded,
             on_auth_status=self._auth_status,
         )

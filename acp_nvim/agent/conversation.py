@@ -112,7 +112,7 @@ class Conversation:
 
     def _fault(self, error: Exception) -> str:
         if self.connection is not None:
-            self.connection.client.failed(error)
+            self.connection.warnings.failed(error)
         return f"internal error: {type(error).__name__}: {error}"
 
     async def _turn(self, prompt: Prompt) -> None:

@@ -23,6 +23,10 @@ class ProtocolWarnings:
         self.counts[kind] += 1
         self.newest[kind] = example[:200]
 
+    def failed(self, error: BaseException) -> None:
+        """Note a fault of ours in handling what the agent sent."""
+        self.count("internal error", f"{type(error).__name__}: {error}")
+
     def keep(self, line: bytes) -> None:
         """Keep a line that is no message, unless it is blank."""
         if text := line.decode(errors="replace").rstrip():

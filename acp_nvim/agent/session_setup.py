@@ -12,10 +12,10 @@ from typing import Any, Literal
 import anyio
 
 from acp_nvim.agent import initial_options
-from acp_nvim.agent.client import Client
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.initial_options import InitialOptions
 from acp_nvim.agent.session_params import SessionParams
+from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.protocol.errors import (
     AUTH_REQUIRED,
     RESOURCE_NOT_FOUND,
@@ -137,7 +137,7 @@ class SessionSetup:
     async def _new(self, connection: Connection) -> Any:
         session = self.session
         agent, directories = connection.agent, session.directories
-        with self._watched("session/new"), connection.client.naming(session) as named:
+        with self._watched("session/new"), connection.router.naming(session) as named:
             result = await agent.new_session(session.cwd, self._params, directories, named)
         self._named(connection, result.session_id)
         return result
@@ -148,13 +148,13 @@ class SessionSetup:
             result = await connection.agent.fork_session(
                 self._origin.id, session.cwd, self._params, session.directories
             )
-        session_id, client = result.session_id, connection.client
-        told = session.replaying = client.tells_the_past(session_id)
-        client.adopt(session_id, session)
+        session_id, router = result.session_id, connection.router
+        told = session.replaying = router.tells_the_past(session_id)
+        router.adopt(session_id, session)
         session.replaying = False
         before = () if told else self._origin.before()
         session.transcript.inherit(before)
-        async with _drawn(client, session_id) if before else nullcontext():
+        async with _drawn(router, session_id) if before else nullcontext():
             self._named(connection, session_id)
         where = "" if told or before else ", which is not shown here"
         session.notice("info", f"forked; the agent knows what was said before{where}")
@@ -164,7 +164,7 @@ class SessionSetup:
         """The replay comes before the answer, so the session is known before the question."""
         session = self.session
         session.replaying = True
-        connection.client.adopt(session_id, session)
+        connection.router.adopt(session_id, session)
         try:
             with self._watched("session/load"):
                 result = await connection.agent.load_session(
@@ -180,7 +180,7 @@ class SessionSetup:
 
     async def _resume(self, connection: Connection, session_id: str) -> Any:
         session = self.session
-        connection.client.adopt(session_id, session)
+        connection.router.adopt(session_id, session)
         try:
             with self._watched("session/resume"):
                 result = await connection.agent.resume_session(
@@ -198,7 +198,7 @@ class SessionSetup:
         if not session_id:
             raise RemoteProtocolError("result.sessionId: empty")
         session.id = session_id
-        connection.client.adopt(session_id, session)
+        connection.router.adopt(session_id, session)
         session.change("id", "title")
         session.event("AcpSession", id=session_id)
 
@@ -226,7 +226,7 @@ class SessionSetup:
 
     async def _reload(self, connection: Connection) -> Any:
         """Load what is on the screen already: the replay is not drawn a second time."""
-        async with _drawn(connection.client, self.session.id):
+        async with _drawn(connection.router, self.session.id):
             return await self._load(connection, self.session.id)
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
@@ -237,18 +237,18 @@ class SessionSetup:
 
 
 @asynccontextmanager
-async def _drawn(client: Client, session_id: str) -> AsyncIterator[None]:
+async def _drawn(router: SessionRouter, session_id: str) -> AsyncIterator[None]:
     """What the agent tells of the past of this session is on the screen already."""
-    client.mute(session_id)
+    router.mute(session_id)
     try:
         yield
         with anyio.move_on_after(REPLAY_S):
             heard = -1
-            while heard != client.muted[session_id]:
-                heard = client.muted[session_id]
+            while heard != router.muted[session_id]:
+                heard = router.muted[session_id]
                 await anyio.sleep(QUIET_S)
     finally:
-        client.unmute(session_id)
+        router.unmute(session_id)
 
 
 def _refusal(error: RequestError | RemoteProtocolError) -> str:

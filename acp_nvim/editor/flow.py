@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from acp_nvim.agent.session_router import ReportLimit
 from acp_nvim.agent.settings import Settings
-from acp_nvim.agent.updating import ReportLimit
 from acp_nvim.editor.pace import Pace
 from acp_nvim.editor.screen import Screen
 from acp_nvim.render.text import size

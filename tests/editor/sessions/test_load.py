@@ -16,6 +16,7 @@ from acp_nvim.agent import client as clients
 from acp_nvim.agent.client import Client
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer, TerminalServer
+from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import AT_ONCE as EVENTS_HANDLED
@@ -44,8 +45,10 @@ class Asked:
         self.session.id, self.session.status = "s", "running"
         terminals = cast("TerminalServer", SimpleNamespace(handlers={}))
         files = cast("FileServer", SimpleNamespace(read=None, write=None))
-        self.client = Client("x", Settings, files, terminals, ProtocolWarnings())
-        self.client.adopt("s", self.session)
+        warnings = ProtocolWarnings()
+        router = SessionRouter(Settings, warnings)
+        self.client = Client("x", Settings, router, files, terminals, warnings)
+        router.adopt("s", self.session)
         self.screen = Screen(Settings, lambda urgent=False: None)
         self.screen.add(self.session)
         self.answers: list[Any] = []

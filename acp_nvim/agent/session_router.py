@@ -1,4 +1,4 @@
-"""Updates: which session they belong to, and what becomes of those that are not as they should be
+"""The sessions of one connection by the agent's ids, and the updates that belong to each
 (v1/session-setup, v1/prompt-turn).
 """
 
@@ -40,8 +40,10 @@ ReportLimit = Callable[[str, str, Session | None], None]
 """Told of what went over an option `limits.*`: the option's last name, what, and whose it was."""
 
 
-class Updating:
-    """The sessions of one connection by the agent's ids, and what is told of them."""
+class SessionRouter:
+    """Applies each `session/update` to the session it names. One that is not as it should be is
+    counted, and takes no other with it.
+    """
 
     def __init__(
         self,
@@ -56,7 +58,7 @@ class Updating:
         session has told of, or finds it.
         """
         self.sessions: dict[str, Session] = {}
-        self.warnings = warnings
+        self._warnings = warnings
         self.pending_updates = PendingUpdates()
         """What came for sessions whose `session/new` has not answered yet."""
         self._nameless: list[Session] = []
@@ -136,21 +138,6 @@ class Updating:
 
     # -- updates ----------------------------------------------------------------------------------
 
-    def failed(self, error: BaseException) -> None:
-        """Count a fault of our own while answering."""
-        self.warnings.count("internal error", f"{type(error).__name__}: {error}")
-
-    def _decode(self, method: str, params: msgspec.Raw) -> Any:
-        notes: list[str] = []
-        try:
-            return codec.decode_params(method, params, "client", notes)
-        except RemoteProtocolError as error:
-            self.warnings.count("bad params", f"{method}: {error}")
-            return None
-        finally:
-            for note in notes:
-                self.warnings.count("forgiven", f"{method}: {note}")
-
     def update(self, params: msgspec.Raw) -> None:
         """Apply one update, however it looks."""
         try:
@@ -162,7 +149,7 @@ class Updating:
 
     def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         """Apply updates that came together in `size` bytes, in their order. An error in one of them
-        is told by `failed`, and is none of the others' business.
+        is counted, and is none of the others' business.
         """
         for session_id, run in groupby(messages, _session_id):
             session = self.sessions.get(session_id)
@@ -194,7 +181,7 @@ class Updating:
                     self._note_unknown(unknown)
                 left = False
             except Exception as error:
-                self.failed(error)
+                self._warnings.failed(error)
 
     def _apply_each(self, session: Session, updates: Iterable[Any]) -> None:
         for update in updates:
@@ -205,21 +192,21 @@ class Updating:
                     self._note(session, update)
                     self._apply(session, update)
             except Exception as error:
-                self.failed(error)
+                self._warnings.failed(error)
 
     def _read_otherwise(self, params: msgspec.Raw) -> Any:
         """An update that is not as it should be; None when that is all there is to do with it."""
         stands_for = self._translate(params)
         for translated in stands_for:
             self.update(translated)
-        return None if stands_for else self._decode("session/update", params)
+        return None if stands_for else decoded("session/update", params, self._warnings)
 
     def _stray(self, session_id: str, updates: Iterable[Any]) -> None:
         """Keep what came for a session whose `session/new` has not answered yet."""
         if session_id in self._gone:
             return
         for update in updates:
-            self.warnings.count("update for a session not known yet", session_id[-8:])
+            self._warnings.count("update for a session not known yet", session_id[-8:])
             size = len(msgspec.json.encode(update))
             self.pending_updates.add(session_id, update, size)
 
@@ -265,12 +252,27 @@ class Updating:
         if kind is schema.ToolCallUpdate and session.tool_calls.get(update.tool_call_id) is None:
             self._note_unknown(update.tool_call_id)
         elif kind is schema.UnknownUpdate:
-            self.warnings.count("unknown update", update.session_update)
+            self._warnings.count("unknown update", update.session_update)
         elif kind is schema.AgentMessageChunk and session.root is session:
-            self.warnings.count("update outside of a turn", "agent_message_chunk")
+            self._warnings.count("update outside of a turn", "agent_message_chunk")
 
     def _note_unknown(self, tool_call_id: str) -> None:
-        self.warnings.count("tool_call_update for an unknown id", tool_call_id)
+        self._warnings.count("tool_call_update for an unknown id", tool_call_id)
+
+
+def decoded(method: str, params: msgspec.Raw, warnings: ProtocolWarnings) -> Any:
+    """Return the params of a notification, None where they cannot be read; what is wrong with them
+    is counted.
+    """
+    notes: list[str] = []
+    try:
+        return codec.decode_params(method, params, "client", notes)
+    except RemoteProtocolError as error:
+        warnings.count("bad params", f"{method}: {error}")
+        return None
+    finally:
+        for note in notes:
+            warnings.count("forgiven", f"{method}: {note}")
 
 
 def _is_call(update: Any) -> bool:

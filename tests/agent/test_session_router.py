@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.agent.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
-from acp_nvim.agent.updating import Updating
 from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session, Unobserved
 from acp_nvim.session.state import take_calls
@@ -56,8 +56,8 @@ class Told(Unobserved):
         self.heard: list[tuple[str, str]] = []
         self._hears_plain_calls = hears_plain_calls
         self.warnings = ProtocolWarnings()
-        self.updating = Updating(Settings, self.warnings)
-        self.updating.adopt("s", self.session)
+        self.router = SessionRouter(Settings, self.warnings)
+        self.router.adopt("s", self.session)
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
         assert session is self.session
@@ -69,7 +69,7 @@ class Told(Unobserved):
 
     def tell(self, updates: list[Any]) -> None:
         messages = [schema.SessionNotification("s", update) for update in updates]
-        self.updating.updated(messages, 100)
+        self.router.updated(messages, 100)
 
     def seen(self) -> Any:
         """All that can be seen of it: the state, the events, the chat."""
@@ -135,5 +135,5 @@ def test_what_cannot_be_applied_keeps_nothing_else(monkeypatch: pytest.MonkeyPat
     told.tell([*calls, schema.AgentMessageChunk(schema.TextContent("done"))])
     assert [call.id for call in told.session.tool_calls if call.finished] == ["a", "c"]
     assert told.heard == [("a", "completed"), ("c", "completed")]
-    assert told.updating.said("s") == "done"
+    assert told.router.said("s") == "done"
     assert told.warnings.counts["internal error"] == 1
