@@ -13,8 +13,8 @@ from typing import Self, TypeAlias
 import anyio
 
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.child.tree import true_within
 from acp_nvim.agent.transport.stdio import StdioTransport
+from acp_nvim.tasks import true_within
 from tests.support.processes import MARK, marked
 
 KILL_S = 0.3

@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec import Raw
 
-from acp_nvim.agent.child.tree import true_within
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Violation
+from acp_nvim.tasks import true_within
 from tests.support.memory import MemoryTransport
 
 Serve = Callable[[str, Any, IncomingCall], Awaitable[Any]]
