@@ -71,7 +71,45 @@ class Unobserved:
 
 
 class Session:
-    """One conversation with one agent; `n` is our number, `id` the agent's."""
+    """One conversation with one agent; `n` is our number, `id` the agent's.
+
+    Its values are set by the modules of this package and by whoever opens the session. Whoever sets
+    one that is shown says so by `change`.
+    """
+
+    id = ""
+    """The agent's id; empty until the session exists there."""
+    brings = ""
+    """The agent's id of the stored session that is being opened here."""
+    status: Status = "starting"
+    title: str | None = None
+    stop_reason: str | None = None
+    error: str | None = None
+    heir: int | None = None
+    """Our number of the session that gets what is written for this one since it is closed."""
+    turn = 0
+    """Number of the last turn that began, from 1."""
+    held = False
+    """The queue waits for the user."""
+    replaying = False
+    """The agent tells what was said and done in the past: nothing of it is an event now."""
+    state_mark = 0
+    """How much text was written when the state changed last."""
+    plan: Sequence[schema.PlanEntry] = ()
+    plan_entry: PlanEntry | None = None
+    modes: schema.SessionModeState | None = None
+    mode: str | None = None
+    models: schema.SessionModelState | None = None
+    options: Sequence[schema.SessionConfigOption] = ()
+    options_set = options_answered = 0
+    """How often an option was set, and which of these times is the newest that was answered."""
+    commands: Sequence[schema.AvailableCommand] = ()
+    usage: schema.UsageUpdate | None = None
+    user: str | None = None
+    """Who speaks as the user here, where that is not the user."""
+    echo = ""
+    """What is left of the running prompt that the agent may repeat."""
+    _announced: tuple[Prompt, Message] | None = None
 
     def __init__(
         self,
@@ -83,13 +121,13 @@ class Session:
     ) -> None:
         """A session that does not exist at the agent yet."""
         self.n = n
+        self.agent = agent
+        self.cwd = cwd
+        self.directories = list(directories)
         self.observer = observer or Unobserved()
         self.changes = Changes()
-        """What is not told to the editor yet."""
-        self.state_mark = 0
-        """How much text was written when the state changed last."""
-        self.replaying = False
-        """The agent tells what was said and done in the past: nothing of it is an event now."""
+        """What the editor has not been told yet."""
+        self.queue: list[Prompt] = []
         self.transcript = Transcript()
         self.tool_calls = ToolCalls()
         self.entries: dict[ToolCall, ToolEntry] = {}
@@ -97,36 +135,11 @@ class Session:
         self.terminals = Terminals(
             cwd, self.transcript, self._terminal_output, self._terminal_status
         )
-        self.agent = agent
-        self.cwd = cwd
-        self.directories = list(directories)
-        self.id = ""
-        """The agent's id; empty until the session exists there."""
-        self.brings = ""
-        """The agent's id of the stored session that is being opened here."""
-        self.status: Status = "starting"
-        self.title: str | None = None
-        self.stop_reason: str | None = None
-        self.error: str | None = None
-        self.heir: int | None = None
-        """Our number of the session that gets what is written for this one since it is closed."""
-        self.turn = 0
-        """Number of the last turn that began, from 1."""
-        self.queue: list[Prompt] = []
-        self._announced: tuple[Prompt, Message] | None = None
-        self.held = False
-        self.plan: Sequence[schema.PlanEntry] = ()
-        self.modes: schema.SessionModeState | None = None
-        self.mode: str | None = None
-        self.models: schema.SessionModelState | None = None
-        self.options: Sequence[schema.SessionConfigOption] = ()
-        self.options_set = self.options_answered = 0
-        """How often an option was set, and which of these times is the newest that was answered."""
-        self.commands: Sequence[schema.AvailableCommand] = ()
-        self.usage: schema.UsageUpdate | None = None
+        self.decisions = Decisions()
+        self.plans: dict[str, PlanDocument | None] = {}
+        """Plans with an id (rfds/plan-operations); None for the one that is `plan`."""
         self.edits: list[dict[str, Any]] = []
         self.checkpoints: list[dict[str, Any]] = []
-        self.decisions = Decisions()
         self.cut: dict[str, int] = {}
         """How many entries of a list were left out, by its name in the state."""
         self.links: dict[str, Subagent] = {}
@@ -134,12 +147,6 @@ class Session:
         self.children: dict[str, Session] = {}
         self.root: Session = self
         """The session that the user talks to; of a subagent the one above all."""
-        self.plan_entry: PlanEntry | None = None
-        self.plans: dict[str, PlanDocument | None] = {}
-        """Plans with an id (rfds/plan-operations); None for the one that is `plan`."""
-        self.user: str | None = None
-        """Who speaks as the user here, where that is not the user."""
-        self.echo = ""
 
     @property
     def key(self) -> str:
