@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -44,7 +45,7 @@ class Conversation:
         self.running: Prompt | None = None
         self.awaits_login = False
         self.used = 0.0
-        """When the user worked with it last, for the order of a list."""
+        """When the user worked with it last, in seconds of a clock that has no date."""
         self._agents = agents
         self._tasks = tasks
         self._delegate = delegate
@@ -54,9 +55,14 @@ class Conversation:
         self._refused = False
         self._coming: Prompt | None = None  # the first of the queue, which is made ready to go
         self._configured = False
-        self.restarts = False  # whether it waits for a restart of its agent
+        self._restarts = False
+        """Whether it waits for a restart of its agent."""
         self.topic = ""
         """The first prompt, for as long as there is no title."""
+
+    def mark_used(self) -> None:
+        """The user works with it now."""
+        self.used = time.monotonic()
 
     # -- prompts ----------------------------------------------------------------------------------
 
@@ -82,7 +88,13 @@ class Conversation:
 
     def will_restart(self) -> None:
         """The agent is to be ended, then `open` follows: what was never sent goes on waiting."""
-        self.restarts = self._busy and not self.is_open
+        self._restarts = self._busy and not self.is_open
+
+    def will_not_restart(self, reason: str) -> None:
+        """The agent was ended, and `open` does not follow after all."""
+        if self._restarts:
+            self._restarts = False
+            self.not_opened(reason, ())
 
     def run_queue(self) -> None:
         """Go on after a cancel."""
@@ -324,7 +336,7 @@ class Conversation:
         except (ConnectionClosed, RemoteProtocolError) as error:
             self.not_opened(connection.error or str(error), connection.last_words())
             return False
-        self._configured = self.restarts = False
+        self._configured = self._restarts = False
         if session.status == "closed":  # by the user, meanwhile
             await self._let_go()
             return False
@@ -358,7 +370,7 @@ class Conversation:
     def not_opened(self, reason: str, details: Sequence[str]) -> None:
         """No session, no turn: say why, and give the first prompt back."""
         session = self.session
-        ended = self.restarts and self.connection is not None and self.connection.stopping
+        ended = self._restarts and self.connection is not None and self.connection.stopping
         if session.status == "closed" or ended:
             return
         if self._setup.is_others:

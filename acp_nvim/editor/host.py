@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from weakref import WeakSet
 
 import anyio
+import msgspec
 
 from acp_nvim.agent.agents import Agents, spec_of
 from acp_nvim.agent.child.reaper import Reaper
@@ -188,6 +188,18 @@ class Host:
         self.screen.configured()
         self.screen.state(["host"], "running")
 
+    def choose_agent(self, name: str) -> None:
+        """Use this agent for new sessions."""
+        self.options = msgspec.structs.replace(self.options, agent=name)
+
+    def extend(self, names: list[str]) -> None:
+        """The user handles these methods of agents' own now."""
+        self.options = msgspec.structs.replace(self.options, extensions=names)
+
+    def work_in(self, cwd: str) -> None:
+        """The user works there."""
+        self.cwd = cwd
+
     def spec(self, name: str) -> AgentSettings | None:
         """Return how an agent is started. Raises `UnknownAgent` like `agents.spec_of`."""
         return spec_of(self.options, name)
@@ -248,7 +260,7 @@ class Host:
         """The session that commands without a number mean."""
         self.current = n
         if n in self.conversations:
-            self.conversations[n].used = time.monotonic()
+            self.conversations[n].mark_used()
         self.screen.state(["current"], n)
 
     def leave(self, n: int) -> None:

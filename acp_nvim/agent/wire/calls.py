@@ -131,6 +131,10 @@ class IncomingCall:
         """
         self._respond(self, result)
 
+    def close(self) -> None:
+        """The answer is on its way: no other one is sent."""
+        self.answered = True
+
     def cancel(self, reason: str) -> None:
         """The peer has sent `$/cancel_request`: call what `when_cancelled` was given, else end the
         handler's task.

@@ -359,7 +359,7 @@ class Endpoint:
         self._answered(call, line)
 
     def _answered(self, call: IncomingCall, line: bytes) -> None:
-        call.answered = True
+        call.close()
         del self._incoming[call.id]
         self._send(line)
 
