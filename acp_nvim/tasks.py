@@ -1,17 +1,23 @@
-"""Tasks of which none can end the host: what goes wrong in one is told, and the others go on."""
+"""Tasks of which none can end the host, and a bounded wait for a condition."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
+import anyio
 from anyio.abc import TaskGroup
+
+POLL_S: Final = 0.005, 0.25
+"""First and longest pause between two looks at something that is ending, in seconds."""
 
 
 class Tasks:
-    """A task group with a floor under it. Cancellation goes through, as everywhere."""
+    """A task group in which an error ends only the task that raised it. Cancellation goes through,
+    as everywhere.
+    """
 
     def __init__(self, group: TaskGroup, failed: Callable[[str, Exception], None]) -> None:
         """`failed` hears of each task that raised: its name and the error."""
@@ -42,3 +48,16 @@ class Tasks:
             await function(*args)
         except Exception as error:
             self._failed(getattr(function, "__qualname__", repr(function)), error)
+
+
+async def true_within(condition: Callable[[], bool], seconds: float) -> bool:
+    """Ask `condition` until it holds or `seconds` are over, ever more rarely. Returns whether it
+    held.
+    """
+    pause, longest = POLL_S
+    with anyio.move_on_after(seconds):
+        while not condition():
+            await anyio.sleep(pause)
+            pause = min(2 * pause, longest)
+        return True
+    return condition()

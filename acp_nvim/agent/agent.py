@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import UNSET
 
 from acp_nvim import __version__
-from acp_nvim.agent.setup import Setup
+from acp_nvim.agent.session_params import SessionParams
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RESOURCE_NOT_FOUND, RemoteProtocolError, RequestError
@@ -87,11 +87,11 @@ class Agent:
     # -- sessions come to be ----------------------------------------------------------------------
 
     async def new_session(
-        self, cwd: str, setup: Setup, directories: Sequence[str], on_response: OnResponse
+        self, cwd: str, params: SessionParams, directories: Sequence[str], on_response: OnResponse
     ) -> schema.NewSessionResponse:
         """Start a session (v1/session-setup); `on_response` hears its id in wire order."""
         request = schema.NewSessionRequest(
-            cwd=cwd, additional_directories=self._gated(directories), **setup.fields()
+            cwd=cwd, additional_directories=self._gated(directories), **params.fields()
         )
         result: schema.NewSessionResponse = await self._endpoint.request(
             "session/new", request, on_response=on_response
@@ -99,27 +99,27 @@ class Agent:
         return result
 
     async def load_session(
-        self, session_id: str, cwd: str, setup: Setup, directories: Sequence[str]
+        self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
     ) -> schema.LoadSessionResponse:
         """Open a stored session with its history; only behind `loadSession` (v1/session-setup)."""
         request = schema.LoadSessionRequest(
             session_id=session_id,
             cwd=cwd,
             additional_directories=self._gated(directories),
-            **setup.fields(),
+            **params.fields(),
         )
         result: schema.LoadSessionResponse = await self._endpoint.request("session/load", request)
         return result
 
     async def resume_session(
-        self, session_id: str, cwd: str, setup: Setup, directories: Sequence[str]
+        self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
     ) -> schema.ResumeSessionResponse:
         """Open a stored session without its history; only behind `sessionCapabilities.resume`."""
         request = schema.ResumeSessionRequest(
             session_id=session_id,
             cwd=cwd,
             additional_directories=self._gated(directories),
-            **setup.fields(),
+            **params.fields(),
         )
         result: schema.ResumeSessionResponse = await self._endpoint.request(
             "session/resume", request
@@ -127,7 +127,7 @@ class Agent:
         return result
 
     async def fork_session(
-        self, session_id: str, cwd: str, setup: Setup, directories: Sequence[str]
+        self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
     ) -> schema.ForkSessionResponse:
         """Start a session that knows what another one does; only behind
         `sessionCapabilities.fork` (rfds/session-fork).
@@ -136,7 +136,7 @@ class Agent:
             session_id=session_id,
             cwd=cwd,
             additional_directories=self._gated(directories),
-            **setup.fields(),
+            **params.fields(),
         )
         result: schema.ForkSessionResponse = await self._endpoint.request("session/fork", request)
         return result

@@ -6,21 +6,20 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
-import anyio
 import msgspec
 from msgspec import UNSET
 
+from acp_nvim.agent.answering import answer_by, cancel_with, decision_id
 from acp_nvim.agent.elicitations import Elicitations, response
 from acp_nvim.agent.extensions import Extensions, session_of
 from acp_nvim.agent.judging import judge
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer, Handler, TerminalServer
+from acp_nvim.agent.session_router import ReportLimit, SessionRouter, decoded
 from acp_nvim.agent.settings import Settings
-from acp_nvim.agent.updating import OnBreach, Updating
 from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import (
@@ -30,49 +29,12 @@ from acp_nvim.protocol.errors import (
     RequestError,
 )
 from acp_nvim.protocol.jsonrpc import Violation
-from acp_nvim.session import ids
-from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
+from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
 
 MOST_ASKED: Final = 25_000
 """Questions of one session that may wait at the same time."""
-
-
-async def wait(decision: Decision) -> Outcome:
-    """Wait until the decision is resolved, by whomever; a wait that is cancelled resolves it as
-    cancelled.
-    """
-    done = anyio.Event()
-    if decision.outcome is None:
-        decision.waiters.append(lambda _: done.set())
-        try:
-            await done.wait()
-        finally:
-            decision.resolve(CANCELLED, "connection")
-    assert decision.outcome is not None
-    return decision.outcome
-
-
-def _take_back(decision: Decision) -> None:
-    """The agent's `$/cancel_request`: the question is answered all the same, as cancelled."""
-    decision.resolve(CANCELLED, "agent")
-
-
-def _leave(decision: Decision) -> None:
-    """The agent is gone: nobody hears the answer."""
-    decision.resolve(CANCELLED, "connection")
-
-
-def _answer_by(decision: Decision, call: IncomingCall, result: Callable[[Outcome], Any]) -> None:
-    """Answer a request as soon as the decision is resolved, by whomever. An agent may ask any
-    number of questions at once: none of them has a task.
-    """
-    if decision.outcome is not None:
-        call.answer(result(decision.outcome))
-        return
-    call.on_abandon = lambda: _leave(decision)
-    decision.reply = lambda outcome: call.answer(result(outcome))
 
 
 def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
@@ -83,35 +45,32 @@ def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
     )
 
 
-def decision_id() -> str:
-    """Return a new id of ours, unique in the host."""
-    return ids.new("d")
-
-
-class Client(Updating):
-    """The handler of one connection's endpoint."""
+class Client:
+    """The handler of one connection's endpoint (`wire.handler.Handler`)."""
 
     def __init__(
         self,
         name: str,
         settings: Callable[[], Settings],
+        router: SessionRouter,
         files: FileServer,
         terminals: TerminalServer,
-        oddities: Oddities,
+        warnings: ProtocolWarnings,
         *,
         elicitations: Elicitations | None = None,
         extensions: Extensions | None = None,
-        translate: Callable[[msgspec.Raw], list[msgspec.Raw]] = lambda _: [],
-        new_child: Callable[[Session, str], Session] | None = None,
-        on_breach: OnBreach = lambda limit, text, session: None,
+        report_limit: ReportLimit = lambda limit, text, session: None,
         on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
     ) -> None:
         """`name` is the agent's in the configuration; ``extensions`` are the user's handlers of
-        what the protocol does not know. The others are as `Updating` has them.
+        what the protocol does not know.
         """
-        super().__init__(settings, oddities, translate, new_child, on_breach)
         self.name = name
-        self.elicitations = elicitations or Elicitations(lambda: name)
+        self.router = router
+        self.warnings = warnings
+        self._settings = settings
+        self._elicitations = elicitations or Elicitations(lambda: name)
+        self._report_limit = report_limit
         self._extensions = extensions or Extensions()
         self._on_auth_status = on_auth_status
         self._told: set[str] = set()
@@ -119,43 +78,58 @@ class Client(Updating):
         self._terminals = terminals
 
     def forget(self, session: Session) -> None:
-        """Stop routing to a session; what it runs in terminals is ended."""
-        self._terminals.forget(session)
-        super().forget(session)
+        """Stop routing to a session and its subagents; what they run in terminals is ended."""
+        for one in (session, *session.children.values()):
+            self._terminals.forget(one)
+        self.router.forget(session)
 
     # -- notifications ----------------------------------------------------------------------------
 
     def notification(self, method: str, params: msgspec.Raw) -> None:
         """Apply a notification; unknown ones are ignored (v1/extensibility)."""
         if method == "session/update":
-            self.update(params)
+            self.router.update(params)
             return
         if method == "auth/status_update":
-            status = self._decode(method, params)
+            status = decoded(method, params, self.warnings)
             if status is not None:
                 self._on_auth_status(status)
             return
         if method == "elicitation/complete":
-            done = self._decode(method, params)
-            if done is not None and not self.elicitations.complete(done):
-                self.oddities.count("elicitation/complete ignored", done.elicitation_id)
+            done = decoded(method, params, self.warnings)
+            if done is not None and not self._elicitations.complete(done):
+                self.warnings.count("elicitation/complete ignored", done.elicitation_id)
             return
         if self._extensions.knows(method):
             self._extensions.told(method, params, self.name, self._number(params))
         elif not method.startswith("_") and not method.startswith("$/"):
-            self.oddities.count("unknown notification", method)
+            self.warnings.count("unknown notification", method)
+
+    def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
+        """Apply updates that came together in `size` bytes."""
+        self.router.updated(messages, size)
+
+    def said(self, session_id: str) -> str:
+        """What the agent has said in the running turn of a session."""
+        return self.router.said(session_id)
+
+    def failed(self, error: Exception) -> None:
+        """Count a fault of ours in handling what the agent sent."""
+        self.warnings.failed(error)
 
     def violation(self, violation: Violation) -> None:
         """Count a line that is no proper message; the endpoint has answered it where an answer is
         due.
         """
-        self.oddities.count(violation.kind, violation.detail)
+        self.warnings.count(violation.kind, violation.detail)
         if violation.kind in ("json", "utf8"):
-            self.oddities.keep(violation.raw)
+            self.warnings.keep(violation.raw)
         if violation.kind == "oversize":
-            sessions = sorted(self.sessions.values(), key=lambda one: one.status != "running")
+            sessions = sorted(
+                self.router.sessions.values(), key=lambda one: one.status != "running"
+            )
             text = f"{self.name} sent {violation.detail}: it was skipped"
-            self._on_breach("message_bytes", text, sessions[0] if sessions else None)
+            self._report_limit("message_bytes", text, sessions[0] if sessions else None)
 
     # -- requests ---------------------------------------------------------------------------------
 
@@ -167,17 +141,17 @@ class Client(Updating):
         if handler is None and self._extensions.knows(method):
             return self._extensions.asked(method, params, self.name, self._number(params), call)
         if handler is None:
-            self.oddities.count("unknown request", method)
+            self.warnings.count("unknown request", method)
             raise RequestError(METHOD_NOT_FOUND, f"method not found: {method}")
         notes: list[str] = []
         try:
-            decoded = codec.decode_params(method, params, "client", notes)
+            request = codec.decode_params(method, params, "client", notes)
         except RemoteProtocolError as error:
-            self.oddities.count("bad params", f"{method}: {error}")
+            self.warnings.count("bad params", f"{method}: {error}")
             raise RequestError(INVALID_PARAMS, str(error)) from error
         for note in notes:
-            self.oddities.count("forgiven", f"{method}: {note}")
-        return handler(self._addressed(decoded), decoded, call)
+            self.warnings.count("forgiven", f"{method}: {note}")
+        return handler(self._addressed(request), request, call)
 
     def _handlers(self) -> Mapping[str, Handler]:
         return {
@@ -196,18 +170,18 @@ class Client(Updating):
         """
         if not isinstance(params, schema.CreateElicitationRequest):
             return self._session(params.session_id)
-        id = self.elicitations.session_id(params)
-        if id is None or (params.session_id is UNSET and id not in self.sessions):
+        id = self._elicitations.session_id(params)
+        if id is None or (params.session_id is UNSET and id not in self.router.sessions):
             return None
         return self._session(id)
 
     def _number(self, params: msgspec.Raw) -> int | None:
         """Our number of the session that an extension's params name."""
-        session = self.sessions.get(session_of(params) or "")
+        session = self.router.sessions.get(session_of(params) or "")
         return session.n if session else None
 
     def _session(self, session_id: str) -> Session:
-        session = self.sessions.get(session_id) or self.asks_early(session_id)
+        session = self.router.sessions.get(session_id) or self.router.asks_early(session_id)
         if session is None:
             raise RequestError(
                 INVALID_PARAMS, f"unknown session: {session_id}", {"sessionId": session_id}
@@ -230,8 +204,8 @@ class Client(Updating):
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             if option is not None:
                 decision.resolve(Outcome("selected", option), "rule")
-        call.on_cancel = partial(_take_back, decision)
-        _answer_by(decision, call, _permitted)
+        cancel_with(call, decision)
+        answer_by(decision, call, _permitted)
         session.ask(decision, tool_call)
 
     def _too_many(self, session: Session) -> bool:
@@ -252,4 +226,4 @@ class Client(Updating):
         if session is not None and self._too_many(session):
             call.answer(response(CANCELLED))
             return
-        _answer_by(self.elicitations.create(session, params, call), call, response)
+        answer_by(self._elicitations.create(session, params, call), call, response)

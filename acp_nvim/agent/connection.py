@@ -5,14 +5,14 @@ replaces it.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast, get_args
 
 import anyio
 
-from acp_nvim.agent import auth, setup
+from acp_nvim.agent import auth, session_params
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import ProgramMissing
@@ -22,14 +22,14 @@ from acp_nvim.agent.client import Client
 from acp_nvim.agent.consent import Consent
 from acp_nvim.agent.elicitations import Elicitations
 from acp_nvim.agent.extensions import Extensions
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer
+from acp_nvim.agent.session_params import SessionParams
+from acp_nvim.agent.session_router import ReportLimit, SessionRouter
 from acp_nvim.agent.settings import AgentSettings, Settings
-from acp_nvim.agent.setup import Setup
 from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.transport.base import AgentTransport, OpenTransport
-from acp_nvim.agent.updating import OnBreach
-from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
+from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint, FlowControl
 from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.agent.wire.traffic_view import Level
@@ -58,7 +58,7 @@ class Surroundings:
     reaper: Reaper
     transport: OpenTransport
     tasks: Tasks
-    gate: Callable[[], Awaitable[float | None]]
+    flow: FlowControl
     changed: Callable[[Connection], None]
     ended: Callable[[Connection], None]
     authenticated: Callable[[Connection], None]
@@ -66,9 +66,9 @@ class Surroundings:
     env: Callable[[], Mapping[str, str]]
     extensions: Extensions = field(default_factory=Extensions)
     consent: Consent = field(default_factory=Consent)
-    desk: Callable[[Decision], None] = lambda decision: None
-    child: Callable[[Session, str], Session] | None = None
-    breach: OnBreach = lambda limit, text, session: None
+    ask_unscoped: Callable[[Decision], None] = lambda decision: None
+    new_child: Callable[[Session, str], Session] | None = None
+    report_limit: ReportLimit = lambda limit, text, session: None
 
 
 class Connection:
@@ -82,7 +82,7 @@ class Connection:
         self.error: str | None = None
         self.exit: Exit | None = None
         self.stopping = False
-        self.oddities = Oddities()
+        self.warnings = ProtocolWarnings()
         log = around.settings().log
         self.traffic = Traffic(log.bytes, level(log.level), secrets(around.env(), spec))
         self.auth: schema.AuthStatusResponse | None = None
@@ -90,17 +90,25 @@ class Connection:
         self.terminals = AgentTerminals(name, around.settings, around.reaper, self._terminal_env)
         self.dialect = Dialect()
         """What the agent speaks, learned as it speaks."""
+        self.router = SessionRouter(
+            around.settings,
+            self.warnings,
+            self.dialect.odd,
+            around.new_child,
+            self._limit_exceeded,
+        )
         self.client = Client(
             name,
             around.settings,
+            self.router,
             around.files,
             self.terminals,
-            self.oddities,
-            elicitations=Elicitations(lambda: self.title, around.desk),
+            self.warnings,
+            elicitations=Elicitations(
+                lambda: self.title, lambda: self._endpoint, around.ask_unscoped
+            ),
             extensions=around.extensions,
-            translate=self.dialect.odd,
-            new_child=around.child,
-            on_breach=self._breach,
+            report_limit=self._limit_exceeded,
             on_auth_status=self._auth_status,
         )
         self._transport: AgentTransport | None = None
@@ -109,6 +117,7 @@ class Connection:
         self._peer.reads_updates = True
         self._ready = anyio.Event()
         self._ended = anyio.Event()
+        self._endpoint: Endpoint | None = None
         self._agent: Agent | None = None
         self._authenticating = anyio.Lock()
         self._configured: bool | None = None
@@ -130,15 +139,15 @@ class Connection:
         inherited = self._transport.inherited if self._transport is not None else {}
         return {**self._around.env(), **self.spec.env, **inherited}
 
-    def setup(self, cwd: str) -> Setup:
+    def session_params(self, cwd: str) -> SessionParams:
         """What a session in `cwd` is opened with; its secrets stay out of the log from now on."""
         env = {**self._around.env(), **self.spec.env}
         capabilities, said = self.agent.capabilities, self._around.consent.said
-        found = setup.of(self._around.settings(), self.spec, cwd, capabilities, env, said)
-        self.traffic.secrets += [it for it in found.secrets if it not in self.traffic.secrets]
+        found = session_params.of(self._around.settings(), self.spec, cwd, capabilities, env, said)
+        self.traffic.hide(found.secrets)
         return found
 
-    def ask(self, session: Session, found: Setup) -> None:
+    def ask(self, session: Session, found: SessionParams) -> None:
         """Ask the user about what a project brings along; nothing waits for it."""
         for project in found.asks:
             self._around.consent.ask(session, project)
@@ -157,8 +166,7 @@ class Connection:
     def configured(self) -> None:
         """The options have changed: those that can be are in force at once."""
         settings = self._around.settings()
-        self.traffic.level = level(settings.log.level)
-        self.traffic.bound(settings.log.bytes)
+        self.traffic.configure(level(settings.log.level), settings.log.bytes)
         self._peer.bound(settings.limits.message_bytes)
         if self._transport is not None:
             self._transport.configure(settings.timeouts.kill_s)
@@ -213,9 +221,8 @@ class Connection:
         )
         await transport.start()
         self._transport = transport
-        endpoint = self._endpoint(transport)
+        self._endpoint = endpoint = self._endpoint_over(transport)
         self._agent = Agent(endpoint)
-        self.client.elicitations.requests = endpoint
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._handshake)
             if self.stopping:  # by the user, while it was being started
@@ -229,16 +236,16 @@ class Connection:
             tasks.cancel_scope.cancel()
         await transport.stop()
 
-    def _endpoint(self, transport: AgentTransport) -> Endpoint:
+    def _endpoint_over(self, transport: AgentTransport) -> Endpoint:
         return Endpoint(
             transport,
             self.client,
             peer=self._peer,
             traffic=self.traffic,
-            gate=self._around.gate,
+            flow=self._around.flow,
             rest=transport.rest,
             last_words=self._last_words,
-            noted=lambda note: self.oddities.count("forgiven", note),
+            noted=lambda note: self.warnings.count("forgiven", note),
             dialect=self.dialect,
         )
 
@@ -247,7 +254,7 @@ class Connection:
         assert self._transport is not None
         with anyio.move_on_after(EXIT_S):
             self.exit = await self._transport.wait()
-        return self.epitaph() if self.exit else f"{self.name} closed its {self._closed()}"
+        return self.exit_summary() if self.exit else f"{self.name} closed its {self._closed()}"
 
     def _closed(self) -> str:
         """The end of the pipes that ended the conversation."""
@@ -263,7 +270,7 @@ class Connection:
                 await transport.stop()
             return
         self.status = "ready"
-        self.oddities.unread.clear()  # a banner tells nothing of an end
+        self.warnings.unread.clear()  # a banner tells nothing of an end
         self._ready.set()
         self._around.changed(self)
         await self.ask_auth_status()
@@ -300,7 +307,7 @@ class Connection:
         try:
             await self.agent.authenticate(method_id)
         except (RequestError, RemoteProtocolError) as error:
-            self.oddities.count("auth_method failed", f"{method_id}: {error}")
+            self.warnings.count("auth_method failed", f"{method_id}: {error}")
             return False
         return True
 
@@ -312,7 +319,7 @@ class Connection:
         try:
             self.auth = await self.agent.auth_status()
         except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
-            self.oddities.count("auth/status failed", str(error))
+            self.warnings.count("auth/status failed", str(error))
             return
         self._around.changed(self)
 
@@ -322,10 +329,10 @@ class Connection:
         if status.state == "authenticated" and self.status == "auth_required":
             self._around.authenticated(self)
 
-    def _breach(self, limit: str, text: str, session: Session | None) -> None:
+    def _limit_exceeded(self, limit: str, text: str, session: Session | None) -> None:
         """What went over a limit stands in the log as well."""
         self.traffic.add("err", f"acp.nvim: {text} (limits.{limit})\n".encode())
-        self._around.breach(limit, text, session)
+        self._around.report_limit(limit, text, session)
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -339,12 +346,12 @@ class Connection:
         failed = self.status == "starting"
         if self.status != "failed":
             self.status = "failed" if failed else "exited"
-            self.error = None if self.stopping else self.epitaph()
+            self.error = None if self.stopping else self.exit_summary()
         self.terminals.forget()
         self._around.ended(self)
         self._ready.set()
 
-    def epitaph(self) -> str:
+    def exit_summary(self) -> str:
         """How the agent ended, in one line."""
         if self.stopping:
             return f"{self.name} was stopped"
@@ -354,7 +361,7 @@ class Connection:
 
     def last_words(self) -> list[str]:
         """The newest lines of stderr, or of what else it wrote that is no message."""
-        return self.stderr(5) or list(self.oddities.unread)
+        return self.stderr(5) or list(self.warnings.unread)
 
     def stderr(self, lines: int) -> list[str]:
         """The newest lines of stderr."""

@@ -45,15 +45,22 @@ class Project:
 
 
 class Consent:
-    """The user's answers: those for good lie in a file, the others are forgotten with us."""
+    """The user's answers. Those that hold for good are in a file, the others are forgotten when the
+    host ends.
+    """
 
-    def __init__(self, failed: Callable[[str], None] = lambda _: None) -> None:
-        """`failed` hears why an answer could not be kept."""
-        self.path: Path | None = None
-        """Where they lie; None as long as that is not known."""
+    def __init__(
+        self,
+        failed: Callable[[str], None] = lambda _: None,
+        path: Callable[[], Path | None] = lambda: None,
+    ) -> None:
+        """`failed` hears why an answer could not be kept; `path` is the file, None before it is
+        known.
+        """
         self._said: dict[str, bool] = {}
         self._asked: set[str] = set()
         self._failed = failed
+        self._path = path
 
     def said(self, project: Project) -> bool | None:
         """What the user has said about it; None when he has not."""
@@ -86,20 +93,20 @@ class Consent:
             )
 
     def _kept(self) -> dict[str, bool]:
+        path = self._path()
         try:
-            data = self.path.read_bytes() if self.path is not None else b"{}"
+            data = path.read_bytes() if path is not None else b"{}"
             return msgspec.json.decode(data, type=dict[str, bool])
         except (OSError, msgspec.DecodeError):
             return {}
 
     def _keep(self, project: Project, allowed: bool) -> None:
         """One answer for a file: that for what it held before says nothing any more."""
-        if self.path is None:
+        path = self._path()
+        if path is None:
             return
         others = {k: v for k, v in self._kept().items() if k.partition(" ")[2] != project.file}
         try:
-            private_files.write(
-                self.path, msgspec.json.encode({**others, project.key: allowed}) + b"\n"
-            )
+            private_files.write(path, msgspec.json.encode({**others, project.key: allowed}) + b"\n")
         except OSError as error:
-            self._failed(f"{self.path}: {error}")
+            self._failed(f"{path}: {error}")

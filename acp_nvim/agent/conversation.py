@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -12,9 +13,9 @@ import anyio.lowlevel
 
 from acp_nvim.agent.agents import Agents, UnknownAgent
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.conversation_delegate import Front
-from acp_nvim.agent.session_setup import NEW, Opening, Origin
-from acp_nvim.agent.setup import trace
+from acp_nvim.agent.conversation_delegate import ConversationDelegate
+from acp_nvim.agent.session_params import trace
+from acp_nvim.agent.session_setup import NEW, Origin, SessionSetup
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError, details
 from acp_nvim.session import queue, subagents
@@ -35,7 +36,7 @@ class Conversation:
         session: Session,
         agents: Agents,
         tasks: Tasks,
-        front: Front,
+        delegate: ConversationDelegate,
         origin: Origin = NEW,
     ) -> None:
         """The session's agent is started by `open` or the first prompt."""
@@ -44,19 +45,24 @@ class Conversation:
         self.running: Prompt | None = None
         self.awaits_login = False
         self.used = 0.0
-        """When the user worked with it last, for the order of a list."""
+        """When the user worked with it last, in seconds of a clock that has no date."""
         self._agents = agents
         self._tasks = tasks
-        self._front = front
+        self._delegate = delegate
         self._busy = self._woken = False
-        self._opening = Opening(session, origin, self._watched)
+        self._setup = SessionSetup(session, origin, self._watched)
         self._answered = False
         self._refused = False
         self._coming: Prompt | None = None  # the first of the queue, which is made ready to go
         self._configured = False
-        self.restarts = False  # whether it waits for a restart of its agent
+        self._restarts = False
+        """Whether it waits for a restart of its agent."""
         self.topic = ""
         """The first prompt, for as long as there is no title."""
+
+    def mark_used(self) -> None:
+        """The user works with it now."""
+        self.used = time.monotonic()
 
     # -- prompts ----------------------------------------------------------------------------------
 
@@ -66,11 +72,11 @@ class Conversation:
         """
         session = self.session
         passed = queue.add(session, prompt)
-        if not (self.running or self._coming or self._opening.replays):
+        if not (self.running or self._coming or self._setup.replays):
             session.announce(prompt)
         self._woken = self._woken or self.running is None or self._answered
         if not self.is_open:
-            self._front.turn_comes(session)
+            self._delegate.turn_comes(session)
         self._wake()
         return passed
 
@@ -82,7 +88,13 @@ class Conversation:
 
     def will_restart(self) -> None:
         """The agent is to be ended, then `open` follows: what was never sent goes on waiting."""
-        self.restarts = self._busy and not self.is_open
+        self._restarts = self._busy and not self.is_open
+
+    def will_not_restart(self, reason: str) -> None:
+        """The agent was ended, and `open` does not follow after all."""
+        if self._restarts:
+            self._restarts = False
+            self.not_opened(reason, ())
 
     def run_queue(self) -> None:
         """Go on after a cancel."""
@@ -112,23 +124,23 @@ class Conversation:
 
     def _fault(self, error: Exception) -> str:
         if self.connection is not None:
-            self.connection.client.failed(error)
+            self.connection.warnings.failed(error)
         return f"internal error: {type(error).__name__}: {error}"
 
     async def _turn(self, prompt: Prompt) -> None:
         """Send one prompt and wait for the end of its turn and of what is to be done then."""
         self._coming = prompt
         try:
-            await self._front.turn_began(self.session, prompt)
+            await self._delegate.turn_began(self.session, prompt)
             try:
                 await self._exchange(prompt)
             finally:
-                await self._front.turn_ended(self.session)
+                await self._delegate.turn_ended(self.session)
         except Exception as error:
             self._coming = None
             queue.claim(self.session, prompt)
             self.session.end_turn(None, self._fault(error))
-            self._front.give_back(self.session, prompt)
+            self._delegate.give_back(self.session, prompt)
 
     async def _exchange(self, prompt: Prompt) -> None:
         connection = self.connection
@@ -138,12 +150,12 @@ class Conversation:
         self._coming = None
         if not queue.claim(session, prompt):
             return  # held or dropped meanwhile
-        self._front.under_way(session, prompt)
+        self._delegate.under_way(session, prompt)
         blocks = prompt.build(connection.agent.prompt_capabilities)
         for remark in prompt.left_out:
             session.notice("warning", remark)
         if not connection.alive or not blocks:
-            self._front.give_back(session, prompt)
+            self._delegate.give_back(session, prompt)
             return
         self.running, self._answered, self._refused = prompt, False, False
         self._woken = False  # whatever was asked for before is under way now
@@ -161,7 +173,7 @@ class Conversation:
     def _meta(self, prompt: Prompt) -> dict[str, Any]:
         """`_meta` of a prompt: its own, and the configured trace (rfds/meta-propagation)."""
         assert self.connection is not None
-        configured = trace(self._front.settings(), self.connection.spec)
+        configured = trace(self._delegate.settings(), self.connection.spec)
         return {**configured, **(prompt.meta or {})}
 
     def _on_response(self, result: Any, error: Exception | None) -> None:
@@ -186,19 +198,19 @@ class Conversation:
         elif isinstance(error, RequestError) and error.code == AUTH_REQUIRED and prompt is not None:
             self._refused = True
             queue.put_back(session, prompt)
-            self._front.waits_again(prompt)
+            self._delegate.waits_again(prompt)
             session.end_turn(None, "the agent asks for a login; the prompt waits for it")
         else:
             session.end_turn(None, str(error), details(error))
             if prompt is not None:
-                self._front.give_back(session, prompt)
+                self._delegate.give_back(session, prompt)
 
     def _died(self) -> None:
         """v1 has no way to go on in a turn whose agent died: say how it ended and give the prompt
         back; what waits behind it waits for the user.
         """
         session, connection = self.session, self.connection
-        reason = connection.epitaph() if connection else "the agent is gone"
+        reason = connection.exit_summary() if connection else "the agent is gone"
         words: list[str] = []
         if connection is None or not connection.stopping:
             reason += "; :Acp restart goes on"
@@ -206,7 +218,7 @@ class Conversation:
         session.end_turn(None, reason, words, "\n".join((reason, *words)))
         queue.hold(session)
         if self.running is not None:
-            self._front.give_back(session, self.running)
+            self._delegate.give_back(session, self.running)
 
     # -- cancel -----------------------------------------------------------------------------------
 
@@ -258,7 +270,7 @@ class Conversation:
 
     async def _watch_cancel(self, turn: int) -> None:
         """Name an agent that does not end the turn, and end the commands that it leaves running."""
-        seconds = self._front.settings().timeouts.cancel_s
+        seconds = self._delegate.settings().timeouts.cancel_s
         await anyio.sleep(seconds)
         if self.session.turn == turn and self.session.status == "cancelling":
             self._warn(f"ended the turn {seconds:g} s after the cancel", "ends its process")
@@ -312,10 +324,10 @@ class Conversation:
             return False
         self.connection = connection
         if not connection.alive:
-            self.not_opened(connection.error or connection.epitaph(), connection.last_words())
+            self.not_opened(connection.error or connection.exit_summary(), connection.last_words())
             return False
         try:
-            await self._opening.run(connection)
+            await self._setup.run(connection)
         except RequestError as error:
             if error.code == AUTH_REQUIRED:
                 return await self._login() and await self._ensure_open()
@@ -324,7 +336,7 @@ class Conversation:
         except (ConnectionClosed, RemoteProtocolError) as error:
             self.not_opened(connection.error or str(error), connection.last_words())
             return False
-        self._configured = self.restarts = False
+        self._configured = self._restarts = False
         if session.status == "closed":  # by the user, meanwhile
             await self._let_go()
             return False
@@ -347,7 +359,7 @@ class Conversation:
         session.error = "the agent asks for a login"
         session.change("error")
         self.awaits_login = True
-        self._front.login_needed(connection, session)
+        self._delegate.login_needed(connection, session)
         return False
 
     def logged_in(self) -> None:
@@ -358,11 +370,11 @@ class Conversation:
     def not_opened(self, reason: str, details: Sequence[str]) -> None:
         """No session, no turn: say why, and give the first prompt back."""
         session = self.session
-        ended = self.restarts and self.connection is not None and self.connection.stopping
+        ended = self._restarts and self.connection is not None and self.connection.stopping
         if session.status == "closed" or ended:
             return
-        if self._opening.is_others:
-            self._front.leave(session.n)
+        if self._setup.is_others:
+            self._delegate.leave(session.n)
         self._woken = False  # what was asked for meanwhile has failed with it
         session.status, session.error = "failed", reason
         session.notice("error", reason, details)
@@ -370,12 +382,12 @@ class Conversation:
         prompt = queue.take(session)
         if prompt is not None:
             queue.hold(session)
-            self._front.give_back(session, prompt)
+            self._delegate.give_back(session, prompt)
 
     def remember(self) -> None:
         """Keep it for the list of sessions."""
         if self.connection is not None and self.session.id:
-            self._front.remember(self.session, self.connection, self.topic)
+            self._delegate.remember(self.session, self.connection, self.topic)
 
     # -- the end ----------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 
 
-class Front(Protocol):
+class ConversationDelegate(Protocol):
     """What a conversation tells the editor's side."""
 
     def give_back(self, session: Session, prompt: Prompt) -> None:

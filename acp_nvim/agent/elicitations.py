@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from msgspec import UNSET
 
+from acp_nvim.agent.answering import cancel_with
 from acp_nvim.agent.wire.calls import IncomingCall, OutgoingCall
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
@@ -47,15 +48,15 @@ class Elicitations:
     def __init__(
         self,
         title: Callable[[], str],
-        unscoped: Callable[[Decision], None] = lambda decision: None,
+        requests: Callable[[], Requests | None] = lambda: None,
+        ask_unscoped: Callable[[Decision], None] = lambda decision: None,
     ) -> None:
-        """``title`` is the agent's name for people; ``unscoped`` shows a question that has no
-        session.
+        """``title`` is the agent's name for people. ``requests`` are those that a question may
+        name, None before the process runs. ``ask_unscoped`` shows a question that has no session.
         """
         self._title = title
-        self._unscoped = unscoped
-        self.requests: Requests | None = None
-        """What questions may name; there once the process runs."""
+        self._requests = requests
+        self._ask_unscoped = ask_unscoped
         self._opened: dict[str, Decision] = {}
 
     def session_id(self, params: schema.CreateElicitationRequest) -> str | None:
@@ -80,31 +81,33 @@ class Elicitations:
             decision.resolve(CANCELLED, "cancel")
         self._tie(decision, params)
         if session is None:
-            self._unscoped(decision)
+            self._ask_unscoped(decision)
         else:
             tool_call_id = given(params.tool_call_id)
             session.ask(decision, session.tool_calls.get(tool_call_id) if tool_call_id else None)
         if isinstance(params, schema.ElicitationUrlMode):
             self._opened[params.elicitation_id] = decision
-        call.on_cancel = lambda: _take_back(decision)
+        cancel_with(call, decision)
         return decision
 
     def _named(self, params: schema.CreateElicitationRequest) -> OutgoingCall | None:
-        if params.request_id is UNSET or self.requests is None:
+        requests = self._requests()
+        if params.request_id is UNSET or requests is None:
             return None
-        return self.requests.asked(params.request_id)
+        return requests.asked(params.request_id)
 
     def _tie(self, decision: Decision, params: schema.CreateElicitationRequest) -> None:
         """A question that names a request of ours ends with it. An id that we never used ties it to
         nothing: the user can answer all the same.
         """
-        if params.request_id is UNSET or self.requests is None:
+        requests = self._requests()
+        if params.request_id is UNSET or requests is None:
             return
         end = partial(decision.resolve, CANCELLED, "request ended")
-        request = self._named(params)
+        request = requests.asked(params.request_id)
         if request is not None:
             request.when_over(end)
-        elif self.requests.is_over(params.request_id):
+        elif requests.is_over(params.request_id):
             end()
 
     def complete(self, params: schema.CompleteElicitationNotification) -> bool:
@@ -157,10 +160,6 @@ def _fields(params: schema.ElicitationFormMode) -> list[str]:
     form = params.requested_schema
     about = [text for text in (given(form.title), given(form.description)) if text]
     return [*about, *(f"{it.label}: {forms.wanted(it)}" for it in forms.fields(form))]
-
-
-def _take_back(decision: Decision) -> None:
-    decision.resolve(CANCELLED, "agent")
 
 
 def response(outcome: Outcome) -> Any:

@@ -17,7 +17,7 @@ from acp_nvim.session.session import Session
 
 
 @dataclass(slots=True, frozen=True)
-class Wishes:
+class InitialOptions:
     """`named`: a user wrote them down, so one that is not on offer is told."""
 
     mode: str | None = None
@@ -25,10 +25,10 @@ class Wishes:
     named: bool = True
 
 
-def chosen(session: Session) -> Wishes:
+def chosen(session: Session) -> InitialOptions:
     """What is in force in a session now."""
     values = {option.id: option.current_value for option in options.available(session)}
-    return Wishes(_mode(session), values, named=False)
+    return InitialOptions(_mode(session), values, named=False)
 
 
 def _mode(session: Session) -> str | None:
@@ -36,19 +36,19 @@ def _mode(session: Session) -> str | None:
     return modes.current_mode_id if modes else None
 
 
-async def apply(agent: Agent, session: Session, wishes: Wishes) -> list[str]:
+async def apply(agent: Agent, session: Session, initial: InitialOptions) -> list[str]:
     """Ask for what differs from what is in force, the mode first.
 
     Returns what could not be had, one line each.
     """
     problems: list[str] = []
-    if wishes.mode is not None and wishes.mode != _mode(session):
-        asked = choices.set_mode(session, agent, wishes.mode)
-        problems += await _had(asked, f"mode {wishes.mode}", wishes.named)
-    for option_id, value in wishes.options.items():
+    if initial.mode is not None and initial.mode != _mode(session):
+        asked = choices.set_mode(session, agent, initial.mode)
+        problems += await _had(asked, f"mode {initial.mode}", initial.named)
+    for option_id, value in initial.options.items():
         if chosen(session).options.get(option_id) != value:
             asked = choices.set_option(session, agent, option_id, value)
-            problems += await _had(asked, f"option {option_id} = {value}", wishes.named)
+            problems += await _had(asked, f"option {option_id} = {value}", initial.named)
     return problems
 
 

@@ -103,7 +103,7 @@ def _add(
         found.left_out.append(f"the MCP server {name} was left out: {mistake}")
         return False
     found.servers.append(server)
-    found.secrets += expand.used
+    found.secrets.extend(expand.used)
     if isinstance(server, schema.McpServerStdio) and not os.path.isabs(server.command):  # noqa: PTH117
         found.doubts.append(f"the MCP server {name}: there is no program {server.command} here")
     return True

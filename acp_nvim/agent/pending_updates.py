@@ -12,7 +12,7 @@ BYTES: Final = 16 << 20
 """What is kept in all; beyond that the ids that were heard of first are forgotten."""
 
 
-class Early:
+class PendingUpdates:
     """Updates by session id, in the order in which they came."""
 
     def __init__(self) -> None:

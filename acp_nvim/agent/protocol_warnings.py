@@ -8,7 +8,7 @@ from typing import Final
 UNREAD_LINES: Final = 5
 
 
-class Oddities:
+class ProtocolWarnings:
     """Counts by kind, with the newest example of each."""
 
     def __init__(self) -> None:
@@ -22,6 +22,10 @@ class Oddities:
         """Note one more of this kind."""
         self.counts[kind] += 1
         self.newest[kind] = example[:200]
+
+    def failed(self, error: BaseException) -> None:
+        """Note a fault of ours in handling what the agent sent."""
+        self.count("internal error", f"{type(error).__name__}: {error}")
 
     def keep(self, line: bytes) -> None:
         """Keep a line that is no message, unless it is blank."""

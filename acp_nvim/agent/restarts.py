@@ -47,9 +47,7 @@ class Restarts:
 
     def _stay(self, name: str) -> None:
         for conversation in self._served(name):
-            if conversation.restarts:
-                conversation.restarts = False
-                conversation.not_opened(f"{name} was stopped", ())
+            conversation.will_not_restart(f"{name} was stopped")
 
     async def stop(self, name: str) -> bool:
         """End an agent's process tree; False when none ran."""

@@ -12,9 +12,10 @@ from typing import Any, Literal
 import anyio
 
 from acp_nvim.agent import initial_options
-from acp_nvim.agent.client import Client
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.setup import Setup
+from acp_nvim.agent.initial_options import InitialOptions
+from acp_nvim.agent.session_params import SessionParams
+from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.protocol.errors import (
     AUTH_REQUIRED,
     RESOURCE_NOT_FOUND,
@@ -43,7 +44,7 @@ class Origin:
 
     way: Way = "new"
     id: str = ""
-    chosen: initial_options.Wishes = field(default_factory=initial_options.Wishes)
+    chosen: InitialOptions = field(default_factory=InitialOptions)
     before: Callable[[], Sequence[Entry]] = tuple
     """What was said in the session that is forked, as far as that is known here."""
 
@@ -55,7 +56,7 @@ Watched = Callable[[str], AbstractContextManager[None]]
 """Around a question to the agent, by its name: the user is told when the answer does not come."""
 
 
-class Opening:
+class SessionSetup:
     """Opens one session, by the way that was asked for, later by the best that the agent offers."""
 
     def __init__(self, session: Session, origin: Origin, watched: Watched) -> None:
@@ -67,7 +68,7 @@ class Opening:
         self._ran = False
         """The same of this process: what was chosen is known here."""
         self._origin = origin
-        self._setup = Setup()
+        self._params = SessionParams()
         self._first_choice = options.in_force(session)
         """What a process of the agent starts the session with."""
 
@@ -89,33 +90,33 @@ class Opening:
         session.status = "starting"
         session.change("status")
         session.transcript.speaker = connection.title
-        wishes = self._wishes(connection)
-        self._setup = connection.setup(session.cwd)
-        for note in self._setup.notes if not self.opened else ():
+        initial = self._initial_options(connection)
+        self._params = connection.session_params(session.cwd)
+        for note in self._params.notes if not self.opened else ():
             session.notice("info", note)
-        for remark in self._setup.remarks:
+        for remark in self._params.remarks:
             session.notice("warning", remark)
         before = options.in_force(session)
         result = await (self._again(connection) if self.opened else self._first(connection))
-        connection.ask(session, self._setup)
+        connection.ask(session, self._params)
         if self._ran:
             options.begin_again(session, result, before, self._first_choice)
         options.take(session, result)
         self.opened = self._ran = True
         self._first_choice = options.in_force(session)
         with self._watched("session/set_mode or session/set_config_option"):
-            problems = await initial_options.apply(connection.agent, session, wishes)
+            problems = await initial_options.apply(connection.agent, session, initial)
         for problem in problems:
             session.notice("warning", problem)
         if session.status == "starting":
             session.status, session.error = "idle", None
         session.change("status", "error")
 
-    def _wishes(self, connection: Connection) -> initial_options.Wishes:
+    def _initial_options(self, connection: Connection) -> InitialOptions:
         """What was chosen in the session counts more than the defaults of the agent."""
         spec, session = connection.spec, self.session
         if not self.opened:
-            return initial_options.Wishes(spec.mode, dict(spec.options), named=True)
+            return InitialOptions(spec.mode, dict(spec.options), named=True)
         return initial_options.chosen(session) if self._ran else self._origin.chosen
 
     # -- the first time ---------------------------------------------------------------------------
@@ -136,8 +137,8 @@ class Opening:
     async def _new(self, connection: Connection) -> Any:
         session = self.session
         agent, directories = connection.agent, session.directories
-        with self._watched("session/new"), connection.client.naming(session) as named:
-            result = await agent.new_session(session.cwd, self._setup, directories, named)
+        with self._watched("session/new"), connection.router.naming(session) as named:
+            result = await agent.new_session(session.cwd, self._params, directories, named)
         self._named(connection, result.session_id)
         return result
 
@@ -145,15 +146,15 @@ class Opening:
         session = self.session
         with self._watched("session/fork"):
             result = await connection.agent.fork_session(
-                self._origin.id, session.cwd, self._setup, session.directories
+                self._origin.id, session.cwd, self._params, session.directories
             )
-        session_id, client = result.session_id, connection.client
-        told = session.replaying = client.tells_the_past(session_id)
-        client.adopt(session_id, session)
+        session_id, router = result.session_id, connection.router
+        told = session.replaying = router.tells_the_past(session_id)
+        router.adopt(session_id, session)
         session.replaying = False
         before = () if told else self._origin.before()
         session.transcript.inherit(before)
-        async with _drawn(client, session_id) if before else nullcontext():
+        async with _drawn(router, session_id) if before else nullcontext():
             self._named(connection, session_id)
         where = "" if told or before else ", which is not shown here"
         session.notice("info", f"forked; the agent knows what was said before{where}")
@@ -163,11 +164,11 @@ class Opening:
         """The replay comes before the answer, so the session is known before the question."""
         session = self.session
         session.replaying = True
-        connection.client.adopt(session_id, session)
+        connection.router.adopt(session_id, session)
         try:
             with self._watched("session/load"):
                 result = await connection.agent.load_session(
-                    session_id, session.cwd, self._setup, session.directories
+                    session_id, session.cwd, self._params, session.directories
                 )
         except BaseException:
             connection.client.forget(session)
@@ -179,11 +180,11 @@ class Opening:
 
     async def _resume(self, connection: Connection, session_id: str) -> Any:
         session = self.session
-        connection.client.adopt(session_id, session)
+        connection.router.adopt(session_id, session)
         try:
             with self._watched("session/resume"):
                 result = await connection.agent.resume_session(
-                    session_id, session.cwd, self._setup, session.directories
+                    session_id, session.cwd, self._params, session.directories
                 )
         except BaseException:
             connection.client.forget(session)
@@ -197,7 +198,7 @@ class Opening:
         if not session_id:
             raise RemoteProtocolError("result.sessionId: empty")
         session.id = session_id
-        connection.client.adopt(session_id, session)
+        connection.router.adopt(session_id, session)
         session.change("id", "title")
         session.event("AcpSession", id=session_id)
 
@@ -225,7 +226,7 @@ class Opening:
 
     async def _reload(self, connection: Connection) -> Any:
         """Load what is on the screen already: the replay is not drawn a second time."""
-        async with _drawn(connection.client, self.session.id):
+        async with _drawn(connection.router, self.session.id):
             return await self._load(connection, self.session.id)
 
     async def _fresh(self, connection: Connection, reason: str) -> Any:
@@ -236,18 +237,18 @@ class Opening:
 
 
 @asynccontextmanager
-async def _drawn(client: Client, session_id: str) -> AsyncIterator[None]:
+async def _drawn(router: SessionRouter, session_id: str) -> AsyncIterator[None]:
     """What the agent tells of the past of this session is on the screen already."""
-    client.mute(session_id)
+    router.mute(session_id)
     try:
         yield
         with anyio.move_on_after(REPLAY_S):
             heard = -1
-            while heard != client.muted[session_id]:
-                heard = client.muted[session_id]
+            while heard != router.muted[session_id]:
+                heard = router.muted[session_id]
                 await anyio.sleep(QUIET_S)
     finally:
-        client.unmute(session_id)
+        router.unmute(session_id)
 
 
 def _refusal(error: RequestError | RemoteProtocolError) -> str:

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 
+from acp_nvim.agent.answering import cancel_with, decision_id, wait
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import AgentStartError
 from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.client import decision_id, wait
 from acp_nvim.agent.commands import Command, command_of
 from acp_nvim.agent.judging import judge
 from acp_nvim.agent.settings import Settings
@@ -34,7 +34,7 @@ from acp_nvim.protocol.errors import (
 from acp_nvim.render.text import one_line
 from acp_nvim.session import ids
 from acp_nvim.session.questions import variables
-from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
+from acp_nvim.session.questions.decisions import Decision, Option, Outcome
 from acp_nvim.session.questions.requests import Command as Told
 from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.questions.rules import Case
@@ -113,7 +113,7 @@ class AgentTerminals:
             raise RequestError(INVALID_PARAMS, "the turn was cancelled", reason)
         decision = self._question(session, command)
         if decision is not None:
-            call.on_cancel = partial(_take_back, decision)
+            cancel_with(call, decision)
         turn = session.root.turn if session.root.status == "running" else None
         return self._create(session, command, limit, decision, turn)
 
@@ -249,7 +249,7 @@ class AgentTerminals:
     ) -> schema.CreateTerminalResponse:
         if decision is not None:
             await self._permitted(session, command, decision)
-        terminal = Terminal(ids.new("term-"), command.shown, limit, ours=True)
+        terminal = session.terminals.new(ids.new("term-"), command.shown, limit, ours=True)
         try:
             process = await PtyProcess.start(
                 command.argv,
@@ -318,10 +318,6 @@ def _is_shown_by(told: Told, wanted: Told, session: Session) -> bool:
         and wanted.cwd == os.path.normpath(os.path.join(session.cwd, here))  # noqa: PTH118
         and (told.env == wanted.env or variables.are_harmless(wanted.env))
     )
-
-
-def _take_back(decision: Decision) -> None:
-    decision.resolve(CANCELLED, "agent")
 
 
 def _ended(terminal: Terminal, end: Exit) -> None:

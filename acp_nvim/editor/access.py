@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 
-from acp_nvim.agent.client import decision_id, wait
+from acp_nvim.agent.answering import decision_id, wait
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option
 from acp_nvim.session.session import Session
 from acp_nvim.workspace.paths import Place

@@ -1,8 +1,7 @@
 """Frames: what changed, told to Neovim in one call at a time.
 
 The call is awaited before the next frame is sent; that is the back-pressure. A frame's size follows
-the time that Neovim took for the last one, so that a key typed meanwhile is answered at once. What
-streams is told each `GAP_S`, which is as often as one can read; what is urgent does not wait.
+the time that Neovim took for the last one, so that a key typed meanwhile is answered at once.
 """
 
 from __future__ import annotations
@@ -12,39 +11,15 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from acp_nvim.editor import garbage
 from acp_nvim.editor.bridge import Bridge, NvimError
+from acp_nvim.editor.pace import Pace
 
-GAP_S, FLOOD_GAP_S, LEAST_GAP_S = 0.033, 0.016, 0.004
-"""Seconds between the starts of two frames: while text trickles; after a frame that took Neovim
-more than `FLOOD_S`; while text waits that did not fit.
-"""
-FLOOD_S = 0.001
-SLACK_S = 0.008
-"""How much longer a pause may last when no text ends it: each time a process wakes costs as much as
-it then does.
-"""
-REST_S = 0.006
-"""How much longer than a pause what comes may stay unread: less than `SLACK_S`, so that reading it
-ends the pause.
-"""
-QUICK = 6
-"""Frames after a rest that follow each other at the least gap: what begins is seen at once. The
-next one is made and sent while Neovim applies the one before.
-"""
-HOLD_S = 0.0025
-"""How long the first frame of a new session may wait for its prompt to be sent: Neovim is busy with
-a new chat as long as an agent with a new session, and where all three of us work at once a prompt
-waits for a processor instead.
-"""
-TARGET_US = 3000
+TARGET_US: Final = 3000
 """Main-loop time of Neovim that a frame aims at."""
 SMALLEST, LARGEST = 16_000, 400_000
 """Characters in a frame."""
-FLOOD = 32_000
-"""Characters that do not wait for the end of a pause."""
 
 
 Op = list[Any]
@@ -57,23 +32,22 @@ class Frames:
     timer.
     """
 
-    def __init__(self, bridge: Bridge, collect: Collect, failed: Callable[[str], None]) -> None:
-        """`collect` is asked for the next frame; `failed` hears what Neovim could not apply."""
+    def __init__(
+        self,
+        bridge: Bridge,
+        pace: Pace,
+        collect: Collect,
+        drained: Callable[[], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        """`collect` is asked for the next frame, and `drained` is called when it has taken what
+        waited (`Flow.drained`); `failed` hears what Neovim could not apply.
+        """
         self._bridge = bridge
+        self._pace = pace
         self._collect = collect
+        self._drained = drained
         self._failed = failed
-        self._wake = asyncio.Event()
-        self._woken = False
-        """As `_wake` is set: asked for each chunk of text, so it has to cost next to nothing."""
-        self._due = asyncio.Event()
-        self._urgent = self._flooded = False
-        self._quick = QUICK
-        self._free = asyncio.Event()
-        self._free.set()
-        self._held: asyncio.TimerHandle | None = None
-        """While `_free` is not set: when it will be."""
-        self._earliest = 0.0
-        """When what waits may be told, by the loop's clock."""
         self._budget = 64_000
         self._unanswered: deque[asyncio.Future[Any]] = deque()
         """Neovim's answers to frames, those that nobody has waited for."""
@@ -82,95 +56,32 @@ class Frames:
         self.sent = 0
         """Frames sent so far."""
 
-    def pulse(self, waiting: int) -> float:
-        """All that has come so far is applied, and so many characters of it wait: `FLOOD` of
-        them ends a pause, and one that is as good as over is over. Returns the seconds until more
-        is needed.
-        """
-        self._flooded = waiting >= FLOOD
-        left = self._earliest - self._bridge.loop.time()
-        if self._woken and (self._flooded or left <= 0):
-            self._due.set()
-        if self._flooded:
-            return 0.0
-        return REST_S + (left if left > 0 else GAP_S)
-
-    def wake(self, urgent: bool = False) -> None:
-        """Something changed; what is `urgent` ends the pause after the last frame."""
-        if not self._woken:
-            self._woken = True
-            self._wake.set()
-        if urgent:
-            self._urgent = True
-            self._due.set()
-
-    def hold(self) -> None:
-        """A prompt is about to be sent: what begins is told after it, `HOLD_S` later at most."""
-        if self._free.is_set():
-            self._free.clear()
-            self._held = asyncio.get_running_loop().call_later(HOLD_S, self._free.set)
-
-    def release(self) -> None:
-        """It is sent, or will not be."""
-        self._free.set()
-        if self._held is not None:
-            self._held.cancel()
-            self._held = None
-
     async def run(self) -> None:
         """Send frames until cancelled."""
-        loop = asyncio.get_running_loop()
+        loop, pace = asyncio.get_running_loop(), self._pace
         while True:
-            rested = loop.time()
-            if not self._woken:
-                garbage.look()
-            await self._wake.wait()
-            if loop.time() - rested > GAP_S:
-                self._quick = QUICK
-                await asyncio.sleep(0)  # what else happens now is told with it
-                await self._free.wait()
-            self._wake.clear()
-            self._woken = self._urgent = self._flooded = False
+            await pace.next_frame()
             started = loop.time()
             ops, more = self._next()
             if ops:
-                await self._answered(but=1 if self._quick else 0)
+                await self._answered(but=1 if pace.quick else 0)
                 self._send(ops, more)
-                if more or not self._quick:
+                if more or not pace.quick:
                     await self._answered()
             if more:
-                self.wake()
-                gap = min(max(2 * self._took, LEAST_GAP_S), GAP_S)
-                await asyncio.sleep(gap - (loop.time() - started))
+                await pace.go_on(started, self._took)
             elif ops:
-                await self._pause(started + self._gap())
-
-    def _gap(self) -> float:
-        if self._quick:
-            self._quick -= 1
-            return LEAST_GAP_S
-        return FLOOD_GAP_S if self._took > FLOOD_S else GAP_S
+                await pace.pause(started, self._took)
 
     def _next(self) -> tuple[list[Op], bool]:
         """Return the next frame. One that cannot be made must not be the last one: it is told."""
         try:
-            return self._collect(self._budget)
+            frame = self._collect(self._budget)
         except Exception as error:
             self._failed(f"frame: {type(error).__name__}: {error}")
             return [], False
-
-    async def _pause(self, until: float) -> None:
-        """Wait until that time of the loop and for the text that comes next, `SLACK_S` at most, or
-        until something urgent comes.
-        """
-        loop = asyncio.get_running_loop()
-        if self._urgent or (self._woken and (self._flooded or loop.time() >= until)):
-            return
-        self._due.clear()
-        self._earliest = until
-        timer = loop.call_at(until + SLACK_S, self._due.set)
-        await self._due.wait()
-        timer.cancel()
+        self._drained()
+        return frame
 
     def _send(self, ops: list[Op], full: bool) -> None:
         """Have Neovim apply a frame; `full`: more of it would not fit."""

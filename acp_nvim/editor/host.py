@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from weakref import WeakSet
 
 import anyio
+import msgspec
 
 from acp_nvim.agent.agents import Agents, spec_of
 from acp_nvim.agent.child.reaper import Reaper
@@ -32,16 +32,19 @@ from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.comments import Comments
 from acp_nvim.editor.environment import agent_environment
 from acp_nvim.editor.extending import in_lua
+from acp_nvim.editor.flow import Flow
 from acp_nvim.editor.frames import Frames
-from acp_nvim.editor.limit_reports import Breaches
+from acp_nvim.editor.limit_reports import LimitReports
 from acp_nvim.editor.live_terminals import TerminalViews
+from acp_nvim.editor.pace import Pace
 from acp_nvim.editor.proposed_edits import ProposedEdits
 from acp_nvim.editor.review_view import ReviewView
 from acp_nvim.editor.screen import Screen
 from acp_nvim.editor.sent import SentPrompts
-from acp_nvim.editor.subagent_registry import Family
+from acp_nvim.editor.session_observer import HostObserver
+from acp_nvim.editor.subagent_registry import SubagentRegistry
 from acp_nvim.editor.tool_call_watch import ToolCallWatch
-from acp_nvim.editor.unscoped_questions import Desk
+from acp_nvim.editor.unscoped_questions import UnscopedQuestions
 from acp_nvim.protocol.text import clean_text
 from acp_nvim.session.entries import Past
 from acp_nvim.session.prompts import Prompt
@@ -62,11 +65,12 @@ class Host:
         """Nothing is started; verbs do that."""
         self.bridge = bridge
         self.options = Settings()
-        self.screen = Screen(self.settings)
-        self.breaches = Breaches(self.screen, self.settings)
+        self.pace = Pace(bridge.loop.time)
+        self.screen = Screen(self.settings, self.pace.wake, self._check_patch)
+        self.limit_reports = LimitReports(self.screen)
         self.terminal_views = TerminalViews(self.terminal)
-        self.frames = Frames(bridge, self.collect, self.problem)
-        self.screen.wake, self.screen.pulse = self.frames.wake, self.frames.pulse
+        self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.tell)
+        self.frames = Frames(bridge, self.pace, self.collect, self.flow.drained, self.problem)
         self.conversations: dict[int, Conversation] = {}
         self.current: int | None = None
         self.problems: list[str] = []
@@ -74,8 +78,8 @@ class Host:
         self.file_options = FileOptions()
         self.comments = Comments(self.screen.push)
         self.reaper = Reaper()
-        self.desk = Desk(self.screen.push, self.screen.state)
-        self.family = Family(self.screen, self._number)
+        self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
+        self.subagents = SubagentRegistry(self.screen, self._number)
         self.reviewed: dict[str, dict[str, Any]] = {}
         """Values of forms that wait for the user's last word, by id of the decision."""
         self.asking = Asking(self.screen.push)
@@ -83,7 +87,7 @@ class Host:
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
         self.sent = SentPrompts(self.problem)
         self.index: IndexFile | None = None
-        self.consent = Consent(self.problem)
+        self.consent = Consent(self.problem, lambda: self._data_file("mcp.json"))
         self.cwd = str(Path.home())
         """Where the user worked last: agents are started there."""
         self.logins: set[str] = set()
@@ -92,6 +96,7 @@ class Host:
         """What the user wanted from an agent, by its name, that goes on after a login."""
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
+        self.observer: HostObserver
         self.tasks: Tasks
         self.agents: Agents
         self.restarts: Restarts
@@ -111,7 +116,8 @@ class Host:
             async with anyio.create_task_group() as group:
                 self.tasks = Tasks(group, self.failed)
                 self.workspace = self._workspace()
-                self.tool_call_watch = ToolCallWatch(self.workspace.tool_calls)
+                watch = ToolCallWatch(self.workspace.tool_calls)
+                self.observer = HostObserver(self.screen, self.pace, watch)
                 self.agents = Agents(self._surroundings(), self.spec)
                 self.restarts = Restarts(self.agents, self.served)
                 self.tasks.start_soon(self.frames.run)
@@ -156,8 +162,8 @@ class Host:
             reaper=self.reaper,
             transport=partial(StdioTransport, reaper=self.reaper),
             tasks=self.tasks,
-            gate=self.breaches.gate,
-            breach=self.breaches.tell,
+            flow=self.flow,
+            report_limit=self.limit_reports.tell,
             changed=self.agent_changed,
             ended=self.agent_ended,
             authenticated=self.logged_in,
@@ -165,8 +171,8 @@ class Host:
             env=agent_environment,
             extensions=self.extensions,
             consent=self.consent,
-            desk=self.desk,
-            child=self.family,
+            ask_unscoped=self.unscoped_questions.ask,
+            new_child=self.subagents.child,
         )
 
     # -- options ----------------------------------------------------------------------------------
@@ -174,11 +180,11 @@ class Host:
     def configure(self, table: dict[str, Any]) -> None:
         """Take over the options of verb `setup`."""
         self._next = max(self._next, int(table.pop("next_session", 1)))
-        data = (table.get("stdpath") or {}).get("data")
-        if data and self.index is None:
-            self.index = IndexFile(Path(data) / "acp" / "sessions.json", self.problem)
-            self.consent.path = Path(data) / "acp" / "mcp.json"
         self.options = options = decode(table)
+        data = options.stdpath.get("data")
+        index = self._data_file("sessions.json")
+        if index is not None and self.index is None:
+            self.index = IndexFile(index, self.problem)
         for connection in self.agents.connections.values():
             connection.configured()
         files = options.files
@@ -195,9 +201,26 @@ class Host:
         self.screen.configured()
         self.screen.state(["host"], "running")
 
+    def choose_agent(self, name: str) -> None:
+        """Use this agent for new sessions."""
+        self.options = msgspec.structs.replace(self.options, agent=name)
+
+    def extend(self, names: list[str]) -> None:
+        """The user handles these methods of agents' own now."""
+        self.options = msgspec.structs.replace(self.options, extensions=names)
+
+    def work_in(self, cwd: str) -> None:
+        """The user works there."""
+        self.cwd = cwd
+
     def spec(self, name: str) -> AgentSettings | None:
         """Return how an agent is started. Raises `UnknownAgent` like `agents.spec_of`."""
         return spec_of(self.options, name)
+
+    def _data_file(self, name: str) -> Path | None:
+        """A file of ours in `stdpath('data')`, None before Lua has told where that is."""
+        data = self.options.stdpath.get("data")
+        return Path(data) / "acp" / name if data else None
 
     def cache(self, name: str) -> Path:
         """A directory of ours for files that may go at any time; only the user may look into
@@ -217,7 +240,7 @@ class Host:
         """
         self.cwd = cwd
         agent = agent or self.options.agent
-        session = Session(self._number(), agent, cwd, self._directories(cwd))
+        session = Session(self._number(), agent, cwd, self.directories(cwd), self.observer)
         session.title = title
         conversation = self._converse(session, origin)
         self.screen.add(session)
@@ -227,19 +250,16 @@ class Host:
 
     def take_up(self, session: Session, origin: Origin, past: Past | None) -> None:
         """Go on with a session that was open here before this process; its chat shows `past`."""
-        session.directories = self._directories(session.cwd)
         self._next = max(self._next, session.n + 1)
         self._converse(session, origin)
         self.screen.add(session, past)
 
     def _converse(self, session: Session, origin: Origin) -> Conversation:
-        session.on_call = partial(self.tool_call_watch.tool_call, session)
-        session.on_plain_calls = partial(self.tool_call_watch.plain_calls, session)
         conversation = Conversation(session, self.agents, self.tasks, self, origin)
         self.conversations[session.n] = conversation
         return conversation
 
-    def _directories(self, cwd: str) -> list[str]:
+    def directories(self, cwd: str) -> list[str]:
         """Option `files.directories` for a session there: absolute, each once."""
         paths = self.options.files.directories
         return list(dict.fromkeys(str(Path(cwd, Path(path).expanduser())) for path in paths))
@@ -253,7 +273,7 @@ class Host:
         """The session that commands without a number mean."""
         self.current = n
         if n in self.conversations:
-            self.conversations[n].used = time.monotonic()
+            self.conversations[n].mark_used()
         self.screen.state(["current"], n)
 
     def leave(self, n: int) -> None:
@@ -281,7 +301,7 @@ class Host:
         current one's.
         """
         key = self.current if n is None else n
-        return None if key is None else self.conversations.get(self.family.root(key))
+        return None if key is None else self.conversations.get(self.subagents.root(key))
 
     def terminal(self, n: int, id: str) -> Terminal | None:
         """Return a terminal of a session, of a child's as well."""
@@ -297,7 +317,8 @@ class Host:
     def decision(self, decision_id: str) -> Decision | None:
         """Find a pending decision, in all sessions and beyond."""
         asked = [session.decisions for session in self.sessions()]
-        found = (decisions.get(decision_id) for decisions in [*asked, self.desk.decisions])
+        asked.append(self.unscoped_questions.decisions)
+        found = (decisions.get(decision_id) for decisions in asked)
         return next((decision for decision in found if decision is not None), None)
 
     # -- what agents do ---------------------------------------------------------------------------
@@ -328,7 +349,7 @@ class Host:
         """An agent reads or writes here (follow-along)."""
         session.event("AcpLocation", path=path, line=line)
 
-    # -- Front ------------------------------------------------------------------------------------
+    # -- ConversationDelegate ----------------------------------------------------------------------
 
     def give_back(self, session: Session, prompt: Prompt) -> None:
         """A prompt that was not taken goes back where it was written, with what was attached."""
@@ -342,7 +363,7 @@ class Host:
 
     def turn_comes(self, session: Session) -> None:
         """A prompt waits until the session is open: the files are looked at meanwhile."""
-        self.frames.hold()
+        self.pace.hold()
         self.workspace.turn_comes(session)
 
     async def turn_began(self, session: Session, prompt: Prompt) -> None:
@@ -353,7 +374,7 @@ class Host:
         """A prompt has left the queue: remarks go with it, and it comes back from here when the
         host ends.
         """
-        self.frames.release()
+        self.pace.release()
         self.sent.went(prompt)
         self.comments.join(prompt, session.n)
         if prompt.text or not prompt.given:

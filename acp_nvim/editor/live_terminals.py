@@ -46,15 +46,17 @@ class TerminalViews:
         terminal = self._find(n, id)
         if terminal is None:
             return False
-        if fresh or (n, id) not in self._views:
-            self._views[n, id] = _View(terminal)
-        self._views[n, id].shown = True
+        view = self._views.get((n, id))
+        if fresh or view is None:
+            view = self._views[n, id] = _View(terminal)
+        view.shown = True
         return True
 
     def hide(self, n: int, id: str) -> None:
         """No window shows it any more; its buffer stays."""
-        if (n, id) in self._views:
-            self._views[n, id].shown = False
+        view = self._views.get((n, id))
+        if view is not None:
+            view.shown = False
 
     def forget(self, n: int, id: str) -> None:
         """Its buffer is gone."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def info(host: Host) -> list[str]:
-    """Agents with versions, capabilities and oddities; sessions; problems of our own."""
+    """Agents with versions, capabilities and warnings; sessions; problems of our own."""
     editor, python = host.options.neovim, platform.python_version()
     lines = [
         f"acp.nvim {__version__}, Neovim {editor}, Python {python}",
@@ -39,7 +39,7 @@ def info(host: Host) -> list[str]:
         lines += [*_agent(connection), ""]
     for conversation in host.conversations.values():
         lines += [*_session(conversation.session), ""]
-    lines += [*host.breaches.lines(), ""]
+    lines += [*host.limit_reports.lines(), ""]
     if host.problems:
         lines += ["problems", *("  " + visible(line).replace("\n", " ") for line in host.problems)]
     if not host.agents.connections and not host.conversations:
@@ -62,9 +62,9 @@ def _agent(connection: Connection) -> list[str]:
         if known[key]
     ]
     lines.append(f"  traffic kept: {size(connection.traffic.size)}")
-    oddities = connection.oddities.lines()
-    lines.append("  protocol violations and oddities: " + ("none" if not oddities else ""))
-    lines += ["    " + line for line in oddities]
+    warnings = connection.warnings.lines()
+    lines.append("  protocol violations and oddities: " + ("none" if not warnings else ""))
+    lines += ["    " + line for line in warnings]
     if not connection.alive and (words := connection.last_words()):
         lines += ["  last words:", *("    " + line for line in words)]
     return [visible(line) for line in lines]
@@ -101,7 +101,7 @@ def permissions(host: Host) -> list[str]:
         for decision in session.decisions:
             rows = float_rows(entry_of(decision, session), decision, session.cwd)
             lines += [f"session {session.n}, {decision.id}", *_texts(rows), ""]
-    for decision in host.desk.decisions:
+    for decision in host.unscoped_questions.decisions:
         lines += [f"no session, {decision.id}", *_texts(card(decision)), ""]
     return lines or ["nothing is pending"]
 

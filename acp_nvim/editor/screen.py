@@ -4,7 +4,6 @@ them.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -20,6 +19,7 @@ from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.entries import Past
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
+from acp_nvim.session.state import take_calls, take_changes
 from acp_nvim.session.tool_calls import ToolCall
 
 Op = list[Any]
@@ -44,24 +44,25 @@ class Wake(Protocol):
 class Screen:
     """Collects frame operations: chats first, then state, then what was pushed, then events."""
 
-    def __init__(self, settings: Callable[[], Settings]) -> None:
-        """`wake` is set by whoever sends the frames."""
-        self.wake: Wake = lambda urgent=False: None
-        self.pulse: Callable[[int], float] = lambda waiting: 0.0
-        """Told by whoever reads from agents that all that came is applied: how much of it waits.
-        Returns the seconds for which no more of it is needed. Set like `wake`.
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        wake: Wake,
+        patch_shown: Callable[[Session, Decision], None] = lambda session, decision: None,
+    ) -> None:
+        """`wake` is told that there is something for the next frame (`Pace.wake`), `patch_shown` of
+        each card that is drawn of a permission with patches.
         """
-        self.patch_shown: Callable[[Session, Decision], None] = lambda session, decision: None
-        """Told of each card that is drawn of a permission with patches. Set like `wake`."""
+        self._patch_shown = patch_shown
         self.sessions: dict[int, Session] = {}
         self.documents: dict[int, Document] = {}
         self._settings = settings
+        self._wake = wake
         self._status: dict[int, tuple[str, int]] = {}
         self._known: set[int] = set()
         self._first: list[Op] = []
         self._state: list[Op] = []
         self._pushed: list[Op] = []
-        self._drawn = asyncio.Event()
 
     # -- what is to be told -----------------------------------------------------------------------
 
@@ -75,25 +76,22 @@ class Screen:
             session.transcript.entries.append(past)
             document.adopt(past)
         self._first.append(["session", session.n])
-        session.on_change = lambda: self._changed(session)
-        session.on_text = self.wake
-        self.wake()
+        self._wake()
 
-    def _changed(self, session: Session) -> None:
-        """The start and the end of a turn or a question are urgent, what streams between is not."""
+    def is_urgent(self, session: Session) -> bool:
+        """Whether a turn or a question has begun or ended since the last frame."""
         known = self._status.get(session.n)
-        changed = known is None or known[0] != session.status or known[1] != len(session.decisions)
-        self.wake(changed)
+        return known is None or known[0] != session.status or known[1] != len(session.decisions)
 
     def state(self, path: list[str | int], value: Any) -> None:
         """Set a value of the snapshot outside of the sessions."""
         self._state.append(["state", path, plain(value)])
-        self.wake()
+        self._wake()
 
     def push(self, *op: Any) -> None:
         """Queue any other operation."""
         self._pushed.append(list(op))
-        self.wake(urgent=True)
+        self._wake(urgent=True)
 
     def event(self, name: str, **data: Any) -> None:
         """Queue a `User` event that belongs to no session."""
@@ -111,7 +109,7 @@ class Screen:
         """Draw a chat again from its first row."""
         if n in self.documents:
             self._first += self.documents[n].redraw(self.sessions[n].transcript)
-            self.wake()
+            self._wake()
 
     # -- frames -----------------------------------------------------------------------------------
 
@@ -122,14 +120,14 @@ class Screen:
         more = False
         for n, session in self.sessions.items():
             transcript, document = session.transcript, self.documents[n]
-            if not transcript.dirty and not session.pending_changes:
+            if not transcript.dirty and not session.changes.pending:
                 continue  # most have nothing to tell
             self._status[n] = _status(session)
             if transcript.dirty:
                 drawn, budget = document.draw(transcript, budget)
                 ops += drawn
                 more = more or bool(transcript.dirty)
-            if session.pending_changes:
+            if session.changes.pending:
                 # What waits may stand right behind the text that is drawn, so that does not do.
                 drawn_before = document.drawn - 1 if transcript.dirty else transcript.written
                 events = self._events(session, drawn_before)
@@ -138,8 +136,6 @@ class Screen:
         ops += self._state + [op for op in tail if op[0] not in EVENTS] + self._pushed
         ops += [op for op in tail if op[0] in EVENTS]
         self._state, self._pushed = [], []
-        self._drawn.set()
-        self._drawn = asyncio.Event()
         return ops, more
 
     def _told(self, session: Session, drawn: int) -> list[Op]:
@@ -149,11 +145,11 @@ class Screen:
         ops: list[Op] = []
         if session.state_mark <= drawn or session.n not in self._known:
             self._known.add(session.n)
-            changes = session.take_changes()
+            changes = take_changes(session)
             ops += [["state", ["sessions", session.n, *p], plain(value)] for p, value in changes]
             ops += self._views(session, {str(path[0]) for path, _ in changes})
-            if session.calls_changed:
-                first, calls = session.take_calls()
+            if session.changes.calls:
+                first, calls = take_calls(session)
                 ops.append(["calls", session.n, _calls(calls), first])
         return ops
 
@@ -162,7 +158,7 @@ class Screen:
         operation.
         """
         ops: list[Op] = []
-        for event in session.take_events(drawn):
+        for event in session.changes.take_events(drawn):
             data = event.data
             if event.name == "AcpToolCall":
                 ops.append(["called", session.n, legible_all(data["calls"])])
@@ -187,7 +183,7 @@ class Screen:
 
     def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
         if shows_patches(session, decision):
-            self.patch_shown(session, decision)
+            self._patch_shown(session, decision)
         entry = entry_of(decision, session)
         cwd = (decision.asker or session).cwd
         asks = card(decision, entry, cwd)
@@ -203,7 +199,12 @@ class Screen:
             "options": snapshot.options(decision),
         }
 
-    # -- back-pressure ----------------------------------------------------------------------------
+    # -- what waits -------------------------------------------------------------------------------
+
+    @property
+    def turn_runs(self) -> bool:
+        """Whether the turn of any session runs."""
+        return any(session.status == "running" for session in self.sessions.values())
 
     @property
     def undrawn(self) -> int:
@@ -213,15 +214,6 @@ class Screen:
             for n, s in self.sessions.items()
             if s.transcript.dirty
         )
-
-    async def gate(self) -> None:
-        """Wait while more than `limits.pending_bytes` wait to be drawn; reading from agents stands
-        behind this.
-        """
-        limit = self._settings().limits.pending_bytes
-        while self.undrawn > limit:
-            self.wake()
-            await self._drawn.wait()
 
 
 def _calls(calls: Iterable[tuple[int, ToolCall]]) -> list[Any]:

@@ -22,9 +22,14 @@ class SentPrompts:
     def __init__(self, problem: Callable[[str], None]) -> None:
         """`problem` hears, once, that nothing can be written."""
         self.path: Path | None = None
+        """Where they are; nothing is noted before `keep_in`."""
         self._problem = problem
         self._failed = False
         self._closed = False
+
+    def keep_in(self, path: Path) -> None:
+        """Note in this file from now on."""
+        self.path = path
 
     def went(self, prompt: Prompt) -> None:
         """The agent gets it now."""

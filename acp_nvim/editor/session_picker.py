@@ -108,7 +108,7 @@ async def _list(host: Host, name: str, lists: list[list[Stored]]) -> None:
 async def _listed(host: Host, name: str) -> list[Stored]:
     connection = await host.agents.get(name)
     if not connection.alive:
-        host.echo("warn", connection.error or connection.epitaph())
+        host.echo("warn", connection.error or connection.exit_summary())
         return []
     if not connection.agent.session_capabilities.list:
         return []
@@ -176,7 +176,7 @@ async def _connection(host: Host, entry: Entry) -> Connection | None:
         return entry.connection if entry.is_open else None
     connection = await host.agents.get(entry.agent)
     if not connection.alive:
-        host.echo("error", connection.error or connection.epitaph())
+        host.echo("error", connection.error or connection.exit_summary())
         return None
     return connection
 
@@ -218,7 +218,7 @@ async def status(host: Host, entry: Entry) -> str:
         with anyio.move_on_after(STATUS_S):
             return one_line(await connection.agent.session_status(_id(entry)), 20)
     except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
-        connection.oddities.count("session/status failed", str(error))
+        connection.warnings.count("session/status failed", str(error))
     return ""
 
 
@@ -308,7 +308,7 @@ async def _delete(host: Host, entry: Entry) -> None:
         try:
             await _close(host, entry)
         except RequestError as error:
-            connection.oddities.count("session/close refused", str(error))
+            connection.warnings.count("session/close refused", str(error))
     await connection.agent.delete_session(_id(entry))
     if host.index is not None:
         host.index.forget(connection.name, _id(entry))

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from acp_nvim.agent.initial_options import Wishes
+from acp_nvim.agent.initial_options import InitialOptions
 from acp_nvim.agent.session_setup import NEW, Origin
 from acp_nvim.editor.comments import understood
 from acp_nvim.editor.host import Host
@@ -55,7 +55,7 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     """
     ids.begin(int(past["run"]))
     if past.get("sent"):
-        host.sent.path = Path(past["sent"])
+        host.sent.keep_in(Path(past["sent"]))
     persistence = host.workspace.persistence
     host.workspace.called(str(past.get("instance") or host.workspace.run))
     state = host.options.stdpath.get("state")
@@ -89,9 +89,10 @@ def _remarks(host: Host, past: Mapping[str, Any]) -> None:
 
 def _revived(host: Host, left: Left) -> Session:
     """A session as it was left, failed unless it was closed."""
-    origin = Origin("again", left.id, Wishes(left.mode, left.options, named=False))
+    origin = Origin("again", left.id, InitialOptions(left.mode, left.options, named=False))
     shown = Past(left.lines) if any(left.lines) else None
-    session = Session(left.n, left.agent, left.cwd)
+    directories = host.directories(left.cwd)
+    session = Session(left.n, left.agent, left.cwd, directories, host.observer)
     session.id, session.title = left.id, left.title
     session.status = "closed" if left.closed else "failed"
     session.error = left.error

@@ -12,7 +12,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.subagents import Child
 
 
-class Family:
+class SubagentRegistry:
     """Makes children and finds them by our number."""
 
     def __init__(self, screen: Screen, number: Callable[[], int]) -> None:
@@ -20,13 +20,12 @@ class Family:
         self._screen = screen
         self._number = number
 
-    def __call__(self, parent: Session, session_id: str) -> Session:
+    def child(self, parent: Session, session_id: str) -> Session:
         """The child of that id, new when it is first told of."""
         known = parent.root.children.get(session_id)
         if known is not None:
             return known
         child = Child(self._number(), parent, parent.links[session_id])
-        child.on_call, child.on_plain_calls = parent.on_call, parent.on_plain_calls
         self._screen.add(child)
         return child
 

@@ -17,7 +17,7 @@ NO_SESSION = 0
 """Stands for the session's number where cards have none."""
 
 
-class Desk:
+class UnscopedQuestions:
     """Shows them as cards and in `state().elicitations`."""
 
     def __init__(
@@ -28,12 +28,12 @@ class Desk:
         self._push = push
         self._state = state
 
-    def __call__(self, decision: Decision) -> None:
+    def ask(self, decision: Decision) -> None:
         """Ask, unless it is answered already."""
         if decision.outcome is not None:
             return
         self.decisions.add(decision)
-        decision.redraw = self._tell
+        decision.drawn_by(self._tell)
         decision.waiters.append(lambda _: self._decided(decision))
         if not decision.behind:
             self._tell()

@@ -35,6 +35,11 @@ class Changes:
         """Tool calls by their index."""
         self.events: deque[Event] = deque()
 
+    @property
+    def pending(self) -> bool:
+        """Whether state or events wait to be told."""
+        return bool(self.names or self.calls or self.events)
+
     def statuses(self, n: int, mark: int) -> list[str]:
         """Return the list to which ids and statuses of tool calls are added, in turns: events
         `AcpToolCall` that follow one another are kept, and told, as one.

@@ -1,20 +1,19 @@
 """A session: what the agent told, what the user asked, what is pending. Pure state; nothing here
 waits.
 
-Ring 1 feeds it (`apply`, `begin_turn`, `ask`, …), the editor ring reads what changed
-(`take_changes`, `transcript.dirty`,
-`take_events`). Everything happens in wire order.
+Ring 1 feeds it (`updates.apply`, `begin_turn`, `ask`, …). The editor ring is told at once that
+something changed (`SessionObserver`) and reads what: `state.take_changes`, `transcript.dirty`,
+`changes.take_events`. Everything happens in wire order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, Protocol
 
 from acp_nvim.protocol import schema
-from acp_nvim.session import lists, options, snapshot
-from acp_nvim.session.calls import Calls
-from acp_nvim.session.changes import Event
+from acp_nvim.session import lists, snapshot
+from acp_nvim.session.changes import Changes, Event
 from acp_nvim.session.entries import (
     Entry,
     Heading,
@@ -29,47 +28,118 @@ from acp_nvim.session.entries import (
 )
 from acp_nvim.session.prompts import Prompt, shown
 from acp_nvim.session.questions.decisions import Decision, Decisions, Outcome
-from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.session.terminals import Terminals
+from acp_nvim.session.tool_calls import FINISHED, ToolCall, ToolCalls
+from acp_nvim.session.transcript import Transcript
 
+CallUpdate = schema.ToolCall | schema.ToolCallUpdate
 Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"]
 
 
-class Session(Calls):
-    """One conversation with one agent; `n` is our number, `id` the agent's."""
+class SessionObserver(Protocol):
+    """Whoever shows sessions and follows their work; told at once, in wire order."""
 
-    def __init__(self, n: int, agent: str, cwd: str, directories: Sequence[str] = ()) -> None:
+    def changed(self, session: Session) -> None:
+        """State, events or the transcript have changed."""
+
+    def streamed(self) -> None:
+        """Text or tool calls came, in some session. Called for each chunk: it has to cost next to
+        nothing.
+        """
+
+    def tool_call(self, session: Session, call: ToolCall) -> None:
+        """A tool call was announced or changed..."""
+
+    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
+        """...those that name no file together, at the end of a run of messages."""
+
+
+class Unobserved:
+    """The observer of sessions that nobody looks at."""
+
+    def changed(self, session: Session) -> None:
+        """Nobody hears it."""
+
+    def streamed(self) -> None:
+        """Nobody hears it."""
+
+    def tool_call(self, session: Session, call: ToolCall) -> None:
+        """Nobody hears it."""
+
+    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
+        """Nobody hears it."""
+
+
+class Session:
+    """One conversation with one agent; `n` is our number, `id` the agent's.
+
+    Its values are set by the modules of this package and by whoever opens the session. Whoever sets
+    one that is shown says so by `change`.
+    """
+
+    id = ""
+    """The agent's id; empty until the session exists there."""
+    brings = ""
+    """The agent's id of the stored session that is being opened here."""
+    status: Status = "starting"
+    title: str | None = None
+    stop_reason: str | None = None
+    error: str | None = None
+    heir: int | None = None
+    """Our number of the session that gets what is written for this one since it is closed."""
+    turn = 0
+    """Number of the last turn that began, from 1."""
+    held = False
+    """The queue waits for the user."""
+    replaying = False
+    """The agent tells what was said and done in the past: nothing of it is an event now."""
+    state_mark = 0
+    """How much text was written when the state changed last."""
+    plan: Sequence[schema.PlanEntry] = ()
+    plan_entry: PlanEntry | None = None
+    modes: schema.SessionModeState | None = None
+    mode: str | None = None
+    models: schema.SessionModelState | None = None
+    options: Sequence[schema.SessionConfigOption] = ()
+    options_set = options_answered = 0
+    """How often an option was set, and which of these times is the newest that was answered."""
+    commands: Sequence[schema.AvailableCommand] = ()
+    usage: schema.UsageUpdate | None = None
+    user: str | None = None
+    """Who speaks as the user here, where that is not the user."""
+    echo = ""
+    """What is left of the running prompt that the agent may repeat."""
+    _announced: tuple[Prompt, Message] | None = None
+
+    def __init__(
+        self,
+        n: int,
+        agent: str,
+        cwd: str,
+        directories: Sequence[str] = (),
+        observer: SessionObserver | None = None,
+    ) -> None:
         """A session that does not exist at the agent yet."""
-        super().__init__(n, cwd)
+        self.n = n
         self.agent = agent
         self.cwd = cwd
         self.directories = list(directories)
-        self.id = ""
-        """The agent's id; empty until the session exists there."""
-        self.brings = ""
-        """The agent's id of the stored session that is being opened here."""
-        self.status: Status = "starting"
-        self.title: str | None = None
-        self.stop_reason: str | None = None
-        self.error: str | None = None
-        self.heir: int | None = None
-        """Our number of the session that gets what is written for this one since it is closed."""
-        self.turn = 0
-        """Number of the last turn that began, from 1."""
+        self.observer = observer or Unobserved()
+        self.changes = Changes()
+        """What the editor has not been told yet."""
         self.queue: list[Prompt] = []
-        self._announced: tuple[Prompt, Message] | None = None
-        self.held = False
-        self.plan: Sequence[schema.PlanEntry] = ()
-        self.modes: schema.SessionModeState | None = None
-        self.mode: str | None = None
-        self.models: schema.SessionModelState | None = None
-        self.options: Sequence[schema.SessionConfigOption] = ()
-        self.options_set = self.options_answered = 0
-        """How often an option was set, and which of these times is the newest that was answered."""
-        self.commands: Sequence[schema.AvailableCommand] = ()
-        self.usage: schema.UsageUpdate | None = None
+        self.transcript = Transcript()
+        self.tool_calls = ToolCalls()
+        self.entries: dict[ToolCall, ToolEntry] = {}
+        """Tool calls in the transcript."""
+        self.terminals = Terminals(
+            cwd, self.transcript, self._terminal_output, self._terminal_status
+        )
+        self.decisions = Decisions()
+        self.plans: dict[str, PlanDocument | None] = {}
+        """Plans with an id (rfds/plan-operations); None for the one that is `plan`."""
         self.edits: list[dict[str, Any]] = []
         self.checkpoints: list[dict[str, Any]] = []
-        self.decisions = Decisions()
         self.cut: dict[str, int] = {}
         """How many entries of a list were left out, by its name in the state."""
         self.links: dict[str, Subagent] = {}
@@ -77,13 +147,6 @@ class Session(Calls):
         self.children: dict[str, Session] = {}
         self.root: Session = self
         """The session that the user talks to; of a subagent the one above all."""
-        self.plan_entry: PlanEntry | None = None
-        self.plans: dict[str, PlanDocument | None] = {}
-        """Plans with an id (rfds/plan-operations); None for the one that is `plan`."""
-        self.user: str | None = None
-        """Who speaks as the user here, where that is not the user."""
-        self.echo = ""
-        self.terminals.watch(self._terminal_output, self._terminal_status)
 
     @property
     def key(self) -> str:
@@ -106,9 +169,9 @@ class Session(Calls):
         return self.status in ("closed", "failed")
 
     @property
-    def subagents(self) -> list[dict[str, Any]]:
-        """Its children as `state()` shows them."""
-        return [snapshot.subagent(link) for link in self.links.values()]
+    def silent(self) -> bool:
+        """Whether what happens is no event."""
+        return self.replaying
 
     # -- what changed -----------------------------------------------------------------------------
 
@@ -124,89 +187,20 @@ class Session(Calls):
         self.checkpoints = listed
         self.change("checkpoints")
 
-    def take_changes(self) -> list[tuple[list[str | int], Any]]:
-        """Return what changed as `(path below the session, value)`; None stands for absent. Tool
-        calls by themselves are told by `take_calls`.
-        """
-        changes: list[tuple[list[str | int], Any]] = []
-        shown = self._in_state()
-        if shown and shown.start != self.cut.get("tool_calls", 0):
-            self.cut["tool_calls"] = shown.start
-            self._changes.names.add("more")
-        names = self._changes.take_names()
-        if "tool_calls" in names:
-            names.remove("tool_calls")
-            changes.append((["tool_calls"], []))
-            self._changes.calls = set(shown)
-        changes += [([name], self._value(name)) for name in names]
-        return changes
+    def change(self, *names: str) -> None:
+        """Note that state of these names is to be told anew."""
+        self.changes.names.update(names)
+        self.state_mark = self.transcript.written
+        self.observer.changed(self)
 
-    def take_calls(self) -> tuple[int, list[tuple[int, ToolCall]]]:
-        """Return how many of the oldest tool calls are no longer in the state, and those in it that
-        changed, with their positions from 1.
-        """
-        shown = self._in_state()
-        changed = sorted(index for index in self._changes.calls if index in shown)
-        self._changes.calls.clear()
-        return shown.start, [(index + 1, self.tool_calls.at(index)) for index in changed]
-
-    def _in_state(self) -> range:
-        """The positions of the tool calls that are in the state, from 0: none of a closed session,
-        else the newest ones.
-        """
-        count = len(self.tool_calls)
-        return range(count if self.status == "closed" else lists.dropped(count), count)
-
-    @property
-    def calls_changed(self) -> bool:
-        """Whether `take_calls` has anything to tell."""
-        return bool(self._changes.calls)
-
-    def take_events(self, drawn: int) -> list[Event]:
-        """Return the events whose text is drawn, in order; the rest of very many waits for the
-        next frame.
-        """
-        return self._changes.take_events(drawn)
-
-    @property
-    def pending_changes(self) -> bool:
-        """Whether state or events wait to be told."""
-        changes = self._changes
-        return bool(changes.names or changes.calls or changes.events)
-
-    def _value(self, name: str) -> Any:
-        match name:
-            case "id":
-                return self.id or None
-            case "queue":
-                return [prompt.label for prompt in self.queue]
-            case "plan":
-                return snapshot.plan(self.plan)
-            case "modes":
-                return snapshot.modes(options.modes(self))
-            case "options":
-                return options.on_wire(options.available(self))
-            case "commands":
-                return snapshot.commands(self.commands)
-            case "terminals":
-                return [terminal.snapshot() for terminal in self.terminals.newest(lists.NEWEST)]
-            case "usage" | "more":
-                return snapshot.usage(self.usage) if name == "usage" else self._more()
-            case "permissions" | "elicitations" | "questions":
-                return self._pending(name)
-            case _:
-                return getattr(self, name)
-
-    def _more(self) -> dict[str, int] | None:
-        """How many of a list are not shown, by its name."""
-        waiting = self.decisions.waiting if self.root is self else {}
-        terminals = max(len(self.terminals) - lists.NEWEST, 0)
-        left = {**self.cut, **waiting, "terminals": terminals}
-        return {name: count for name, count in left.items() if count} or None
-
-    def _pending(self, name: str) -> list[dict[str, Any]]:
-        shown = snapshot.elicitation if name == "elicitations" else snapshot.permission
-        return [shown(decision) for decision in self.decisions.front if decision.listed == name]
+    def event(self, name: str, **data: Any) -> None:
+        """Queue a `User` event behind the text that came before it; none of a replay."""
+        if self.silent:
+            return
+        self.changes.events.append(
+            Event(name, {"session": self.n, **snapshot.compact(**data)}, self.transcript.written)
+        )
+        self.observer.changed(self)
 
     def let_go(self) -> None:
         """It is closed: its chat stays, and what the user decides on."""
@@ -236,7 +230,7 @@ class Session(Calls):
         self.transcript.add(message)
         self.transcript.written += len(words)
         self._announced = prompt, message
-        self.on_change()
+        self.observer.changed(self)
 
     def retract(self) -> None:
         """What was announced goes later, or never."""
@@ -258,7 +252,7 @@ class Session(Calls):
         self.status, self.stop_reason, self.error = "running", None, None
         self.change("status", "stop_reason", "error")
         self.event("AcpTurnStart")
-        self.on_change()
+        self.observer.changed(self)
 
     def _say_rest(self, prompt: Prompt, parts: list[Part]) -> None:
         """Say what the prompt holds beyond what was shown when it was announced."""
@@ -331,7 +325,97 @@ class Session(Calls):
             self.transcript.hold(line)
         else:
             self.transcript.add(line)
-        self.on_change()
+        self.observer.changed(self)
+
+    # -- tool calls -------------------------------------------------------------------------------
+
+    def upsert_call(self, update: CallUpdate) -> ToolCall:
+        """Apply a message about a tool call and show it."""
+        self.upsert_calls((update,))
+        call = self.tool_calls.get(update.tool_call_id)
+        assert call is not None
+        return call
+
+    def upsert_calls(self, updates: Iterable[CallUpdate]) -> list[str]:
+        """Apply a run of messages and show their calls. Returns the ids of updates to calls that
+        nobody had told of.
+
+        An error in the middle leaves the rest in an iterator, and tells of what came before it.
+        """
+        known, entries = self.tool_calls.by_id, self.entries
+        add, dirty = self.transcript.add, self.transcript.dirty
+        numbers, silent = self.changes.calls, self.silent
+        mark = self.state_mark = self.transcript.written
+        statuses: list[str] | None = None
+        plain: dict[ToolCall, None] = {}
+        unknown: list[str] = []
+        last: ToolCall | None = None
+        locations: Sequence[schema.ToolCallLocation]
+        try:
+            for update in updates:
+                call = known.get(update.tool_call_id)
+                anew = update.__class__ is schema.ToolCall
+                if call is None or (anew and call.status in FINISHED):
+                    if call is None and update.__class__ is schema.ToolCallUpdate:
+                        unknown.append(update.tool_call_id)
+                    call = self.tool_calls.add(update)
+                    entry = entries[call] = ToolEntry(call)
+                    add(entry)
+                    before, locations = "pending", ()
+                else:
+                    entry = entries[call]
+                    dirty[entry] = None
+                    before, locations = call.status, call.locations
+                    self.tool_calls.merge(call, update)
+                numbers.add(call.index)
+                status = call.status
+                if entry.told != status:
+                    entry.told = status
+                    if not silent:
+                        if statuses is None:
+                            statuses = self.changes.statuses(self.n, mark)
+                        statuses += (call.id, status)
+                if _is_plain(call) and not update.meta and not entry.terminals:
+                    plain[call] = None
+                else:
+                    self._beside(entry, update, () if before in FINISHED else locations)
+                    statuses = None
+                last = call
+        finally:
+            if last is not None:
+                self.observer.plain_calls(self, plain)
+                self._called(last)
+        return unknown
+
+    def close_calls(self, status: str, most: int | None = None) -> bool:
+        """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-
+        turn), or so many of it; False when nothing is open.
+        """
+        calls = self.tool_calls.open()[:most]
+        self._close(calls, status)
+        return bool(calls)
+
+    def _close(self, calls: Iterable[ToolCall], status: Any) -> None:
+        self.upsert_calls([schema.ToolCallUpdate(call.id, status=status) for call in calls])
+
+    def _beside(
+        self, entry: ToolEntry, update: CallUpdate, before: Sequence[schema.ToolCallLocation]
+    ) -> None:
+        """What a message says of terminals and files. Where the agent works is told in the order of
+        its words, each place once while the call runs; the last one is followed.
+        """
+        call = entry.call
+        self.terminals.apply(entry, update)
+        if entry.terminals and call.finished:
+            self.terminals.close(entry)
+        for at in (update.locations or ())[: lists.ITEMS]:
+            if at not in before[: lists.ITEMS]:
+                self.event("AcpLocation", path=at.path, line=at.line or None)
+        self.observer.tool_call(self, call)
+
+    def _called(self, call: ToolCall) -> None:
+        """A run of messages is applied; this call was the last one."""
+        self.observer.streamed()
 
     # -- decisions --------------------------------------------------------------------------------
 
@@ -339,7 +423,7 @@ class Session(Calls):
         """A child takes over what its parent was told of it (`session/subagents.py`)."""
 
     def _terminal_output(self) -> None:
-        self.on_change()
+        self.observer.changed(self)
 
     def _terminal_status(self) -> None:
         self.change("terminals")
@@ -357,7 +441,7 @@ class Session(Calls):
         else:
             entry = Question(decision)
             self.transcript.add(entry)
-        decision.redraw = lambda: self._redraw(entry)
+        decision.drawn_by(lambda: self._redraw(entry))
         if decision.outcome is not None:
             return
         decision.waiters.append(lambda outcome: self._decided(decision, entry, outcome))
@@ -385,7 +469,7 @@ class Session(Calls):
 
     def _redraw(self, entry: Entry) -> None:
         self.transcript.touch(entry)
-        self.on_change()
+        self.observer.changed(self)
 
     def _decided(self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome) -> None:
         self.transcript.touch(entry)
@@ -393,6 +477,16 @@ class Session(Calls):
         if decision.listed == "permissions":
             option = outcome.option.id if outcome.option else None
             self.event("AcpPermissionDone", id=decision.id, outcome=outcome.kind, option=option)
+
+
+def _is_plain(call: ToolCall) -> bool:
+    """Whether all that is known of a call is words: no file, no command, no diff, no terminal."""
+    if call.locations or call.raw_input:
+        return False
+    for item in call.content:  # noqa: SIM110 - this is asked for each message
+        if item.__class__ is not schema.Content:
+            return False
+    return True
 
 
 _ENDS: dict[str | None, tuple[Literal["info", "warning", "error"], str]] = {

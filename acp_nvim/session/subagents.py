@@ -34,19 +34,20 @@ class Child(Session):
 
     def __init__(self, n: int, parent: Session, link: Subagent) -> None:
         """`link` is where the parent's transcript tells of it."""
-        super().__init__(n, parent.agent, parent.root.cwd, parent.root.directories)
+        root = parent.root
+        super().__init__(n, parent.agent, root.cwd, root.directories, parent.observer)
         self.id = link.id
         self.above = parent
         self.user = "Task"
         self.parent = parent.n
         self.link = link
-        self.root = parent.root
-        self.decisions = parent.root.decisions
+        self.root = root
+        self.decisions = root.decisions
         self.status = "idle"
         self.change("id", "parent")
         self.transcript.add(Heading(f"{link.label} (subagent of session {parent.n})"))
         link.n = n
-        parent.root.children[link.id] = self
+        root.children[link.id] = self
         self.follow()
 
     def follow(self) -> None:
@@ -64,10 +65,6 @@ class Child(Session):
         super().change(*mine)
         if len(mine) < len(names):
             self.root.change(*(name for name in names if name in _ASKED))
-
-    def _pending(self, name: str) -> list[dict[str, Any]]:
-        """Nothing: what it asks stands in the list above."""
-        return []
 
     def event(self, name: str, **data: Any) -> None:
         """The same for events."""
@@ -98,7 +95,7 @@ class Child(Session):
 
     def _told(self) -> None:
         self.above.transcript.touch(self.link)
-        self.above.on_change()
+        self.above.observer.changed(self.above)
 
     def cancel_asked(self) -> None:
         """What it asks is answered as cancelled: it was cancelled by itself."""
@@ -169,13 +166,13 @@ def message(session: Session, update: schema.SessionMessage) -> None:
     if update.content is not UNSET:
         message.parts = [_part(block) for block in update.content or ()]
     message.names = _names(session)
-    session.on_change()
+    session.observer.changed(session)
 
 
 def message_chunk(session: Session, update: schema.SessionMessageChunk) -> None:
     """One more piece of such a message."""
     add_part(_message(session, update.message_id).parts, _part(update.content))
-    session.on_change()
+    session.observer.changed(session)
 
 
 def _message(session: Session, message_id: str) -> SessionMessage:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from acp_nvim.session.output.ansi import Ansi, Newlines, plain
 from acp_nvim.session.output.bounded import Output
@@ -26,10 +26,28 @@ class Launch:
     env: Sequence[tuple[str, str]] = ()
 
 
+class TerminalObserver(Protocol):
+    """Whoever shows terminals; told at once."""
+
+    def written(self, terminal: Terminal) -> None:
+        """The terminal has new output."""
+
+    def status_changed(self, terminal: Terminal) -> None:
+        """It has ended, or runs again."""
+
+
 class Terminal:
     """One terminal; it outlives its process and its release, for display."""
 
-    def __init__(self, id: str, launch: Launch, limit: int, *, ours: bool) -> None:
+    def __init__(
+        self,
+        id: str,
+        launch: Launch,
+        limit: int,
+        *,
+        ours: bool,
+        observer: TerminalObserver | None = None,
+    ) -> None:
         """`limit`: bytes of output kept for the agent; `ours`: we started the process."""
         self.id = id
         self.launch = launch
@@ -42,8 +60,7 @@ class Terminal:
         """For the agent: plain text with newlines as the program wrote them."""
         self.replay = Output(REPLAY)
         """For the buffer: safe sequences kept, lines end in `\\r\\n`."""
-        self.on_output: Callable[[Terminal], None] = lambda _: None
-        self.on_status: Callable[[Terminal], None] = lambda _: None
+        self._observer = observer
         self._tail = Tail()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._ansi = Ansi()
@@ -65,7 +82,7 @@ class Terminal:
         self._take(self._decoder.decode(b"", True))
         self.output.add(self._newlines.end())
         self.running, self.exit_code, self.signal = False, exit_code, signal
-        self.on_status(self)
+        self._status_changed()
 
     def release(self) -> None:
         """The agent will not ask again; what is displayed stays."""
@@ -76,7 +93,7 @@ class Terminal:
         """The agent uses the same id for a new run; what was written before stays above it."""
         if not self.running:
             self.running, self.exit_code, self.signal = True, None, None
-            self.on_status(self)
+            self._status_changed()
 
     def lines(self) -> list[str]:
         """The newest lines, plain."""
@@ -104,6 +121,14 @@ class Terminal:
             "signal": self.signal,
         }
 
+    def move(self, cwd: str) -> None:
+        """It runs there."""
+        self.launch = Launch(self.launch.command, cwd)
+
+    def _status_changed(self) -> None:
+        if self._observer is not None:
+            self._observer.status_changed(self)
+
     def _take(self, text: str) -> None:
         if not text:
             return
@@ -112,4 +137,5 @@ class Terminal:
             self.output.add(self._newlines.feed(plain(safe)))
         self.replay.add(safe)
         self._tail.add(safe)
-        self.on_output(self)
+        if self._observer is not None:
+            self._observer.written(self)

@@ -26,20 +26,21 @@ class Terminals:
     An id that is embedded in a tool call before it is known, or never, is no error.
     """
 
-    def __init__(self, cwd: str, transcript: Transcript) -> None:
+    def __init__(
+        self,
+        cwd: str,
+        transcript: Transcript,
+        on_output: Callable[[], None],
+        on_status: Callable[[], None],
+    ) -> None:
+        """``on_status`` is called when a terminal came, ended or runs again."""
         self.cwd = cwd
-        self.on_output: Callable[[], None] = lambda: None
-        self.on_status: Callable[[], None] = lambda: None
-        """A terminal came, ended or runs again."""
+        self._on_output, self._on_status = on_output, on_status
         self._all: dict[str, Terminal] = {}
         self._shown: dict[str, list[ToolEntry | TerminalEntry]] = {}
         self._transcript = transcript
         self._ended: dict[Terminal, None] = {}
         """The `FRESH` that ended last."""
-
-    def watch(self, on_output: Callable[[], None], on_status: Callable[[], None]) -> None:
-        """Tell these two from now on."""
-        self.on_output, self.on_status = on_output, on_status
 
     def __iter__(self) -> Iterator[Terminal]:
         """Iterate in order, over a copy."""
@@ -56,18 +57,22 @@ class Terminals:
         """Return a terminal, released ones included."""
         return self._all.get(id)
 
+    def new(self, id: str, launch: Launch, limit: int, *, ours: bool) -> Terminal:
+        """Return a terminal that is not shown before `add`; the arguments are those of
+        `Terminal`.
+        """
+        return Terminal(id, launch, limit, ours=ours, observer=self)
+
     def add(self, terminal: Terminal) -> None:
         """Show a terminal from now on: in the tool calls that embed it, else on its own."""
         self._all[terminal.id] = terminal
-        terminal.on_output = self._output
-        terminal.on_status = self._status
         entries = self._shown.setdefault(terminal.id, [])
         if not entries and terminal.ours:
             entry = TerminalEntry(terminal)
             entries.append(entry)
             self._transcript.add(entry)
-        self._output(terminal)
-        self.on_status()
+        self.written(terminal)
+        self._on_status()
 
     def apply(self, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
         """Take over what a message about a tool call says of terminals."""
@@ -108,7 +113,7 @@ class Terminals:
         terminal = self._all.get(id)
         if terminal is None:
             command = command_of(entry.call.raw_input) or entry.call.title or entry.call.id
-            terminal = Terminal(id, Launch(command), 0, ours=False)
+            terminal = self.new(id, Launch(command), 0, ours=False)
             self.add(terminal)
         if not terminal.ours:
             if "terminal_exit" in found and not found.keys() & _OUTPUT and not terminal.line_count:
@@ -121,9 +126,9 @@ class Terminals:
         terminal.restart()
         cwd = value.get("cwd")
         if isinstance(cwd, str) and cwd != self.cwd:
-            terminal.launch = Launch(terminal.launch.command, cwd)
+            terminal.move(cwd)
 
-    def _output(self, terminal: Terminal) -> None:
+    def written(self, terminal: Terminal) -> None:
         """Mark what shows the terminal as to be drawn; frames decide when."""
         for entry in self._shown.get(terminal.id, ()):
             if isinstance(entry, ToolEntry):
@@ -131,9 +136,10 @@ class Terminals:
             elif entry.embedded:
                 continue
             self._transcript.touch(entry)
-        self.on_output()
+        self._on_output()
 
-    def _status(self, terminal: Terminal) -> None:
+    def status_changed(self, terminal: Terminal) -> None:
+        """Shrink what is kept of the terminals that ended before the newest ones."""
         if terminal.running:
             self._ended.pop(terminal, None)
         else:
@@ -142,8 +148,8 @@ class Terminals:
             old = next(iter(self._ended))
             del self._ended[old]
             old.replay.shrink(OLD_REPLAY)
-        self._output(terminal)
-        self.on_status()
+        self.written(terminal)
+        self._on_status()
 
 
 def _output(_: Terminals, terminal: Terminal, value: Mapping[str, Any]) -> None:

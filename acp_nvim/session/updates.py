@@ -60,12 +60,12 @@ def _agent_message(session: Session, update: schema.AgentMessageChunk) -> None:
     else:
         part = _part(content)
     session.transcript.stream("agent", part, update.message_id or None)
-    session.on_text()
+    session.observer.streamed()
 
 
 def _thought(session: Session, update: schema.AgentThoughtChunk) -> None:
     session.transcript.stream("thought", _part(update.content), update.message_id or None)
-    session.on_text()
+    session.observer.streamed()
 
 
 def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
@@ -79,7 +79,7 @@ def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
     role: Role = "user"
     message = session.transcript.stream(role, part, update.message_id or None)
     message.author = session.user
-    session.on_change()
+    session.observer.changed(session)
 
 
 def _tool_call(session: Session, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
@@ -113,7 +113,7 @@ def _plan_update(session: Session, update: schema.PlanUpdate) -> None:
     plan = update.plan
     if isinstance(plan, schema.UnknownPlan):
         session.transcript.add(Unknown(f"plan_update {plan.type}", plan.raw))
-        session.on_change()
+        session.observer.changed(session)
         return
     if isinstance(plan, schema.PlanItems):
         session.plans[plan.plan_id] = None
@@ -189,7 +189,7 @@ def _notice(session: Session, update: schema.Notice) -> None:
     }
     details = (update.description,) if update.description else ()
     session.transcript.add(Line(levels.get(update.severity, "info"), update.title, details))
-    session.on_change()
+    session.observer.changed(session)
     session.event(
         "AcpNotice",
         severity=update.severity,
@@ -215,7 +215,7 @@ def _compaction(session: Session, update: schema.CompactionUpdate) -> None:
         entry.summary = [_part(block) for block in update.summary or ()]
     if update.error is not UNSET:
         entry.error = _error_text(update.error)
-    session.on_change()
+    session.observer.changed(session)
 
 
 def _error_text(error: Any) -> str | None:
@@ -224,7 +224,7 @@ def _error_text(error: Any) -> str | None:
 
 def _compaction_chunk(session: Session, update: schema.CompactionSummaryChunk) -> None:
     add_part(_compaction_of(session, update.compaction_id).summary, _part(update.content))
-    session.on_change()
+    session.observer.changed(session)
 
 
 def _unknown(session: Session, update: Any) -> None:
@@ -232,7 +232,7 @@ def _unknown(session: Session, update: Any) -> None:
         session.transcript.add(Unknown(update.session_update, update.raw))
     else:
         session.transcript.add(Unknown(type(update).__name__, str(update)))
-    session.on_change()
+    session.observer.changed(session)
 
 
 _APPLY: dict[type, Apply] = {

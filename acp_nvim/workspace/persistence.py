@@ -15,10 +15,9 @@ import msgspec
 from anyio import to_thread
 from msgspec import UNSET
 
-from acp_nvim.agent.child.tree import true_within
 from acp_nvim.edits import serialize
 from acp_nvim.edits.records import Reader, Writer, decoded
-from acp_nvim.tasks import Tasks
+from acp_nvim.tasks import Tasks, true_within
 from acp_nvim.workspace import disk
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.file_format import Format

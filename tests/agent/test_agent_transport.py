@@ -135,6 +135,13 @@ class NoFiles:
         raise AssertionError(params)
 
 
+class Unlimited:
+    """There is always room for more."""
+
+    async def room(self) -> None:
+        return None
+
+
 class Life:
     """A connection whose agent is opened by the fixture, and what it told of itself."""
 
@@ -145,16 +152,13 @@ class Life:
         self._reaper = reaper
 
     def connection(self, tasks: Tasks) -> Connection:
-        async def gate() -> None:
-            return None
-
         around = Surroundings(
             settings=Settings,
             files=NoFiles(),
             reaper=self._reaper,
             transport=self._open,
             tasks=tasks,
-            gate=gate,
+            flow=Unlimited(),
             changed=lambda connection: self.told.append(connection.status),
             ended=lambda connection: self.told.append("ended"),
             authenticated=lambda connection: None,

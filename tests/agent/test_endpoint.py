@@ -298,7 +298,7 @@ async def test_a_handler_may_answer_a_cancelled_request_itself(wire: MemoryEndpo
 
     async def serve(method: str, params: Any, call: IncomingCall) -> Any:
         decided["it"] = anyio.Event()
-        call.on_cancel = decided["it"].set
+        call.when_cancelled(decided["it"].set)
         await decided["it"].wait()
         return {"outcome": {"outcome": "cancelled"}}
 

@@ -25,7 +25,7 @@ async def test_the_end_of_the_stream_fails_what_is_open_and_ends_handlers() -> N
     told: list[Any] = []
 
     async def serve(method: str, params: Any, call: IncomingCall) -> Any:
-        call.on_cancel = lambda: ended.append("on_cancel is for an answer, there is none to give")
+        call.when_cancelled(lambda: ended.append("that is for an answer, there is none to give"))
         try:
             await anyio.sleep_forever()
         finally:
@@ -108,20 +108,33 @@ async def test_nothing_is_handled_after_a_handler_closed_the_connection() -> Non
     assert wire.handler.errors == []
 
 
-async def test_while_the_gate_blocks_nothing_is_read() -> None:
-    gate = anyio.Event()
-    asked = anyio.Event()
+class Full:
+    """There is no room before `free` is set."""
 
-    async def wait() -> None:
-        asked.set()
-        await gate.wait()
+    def __init__(self) -> None:
+        self.asked = anyio.Event()
+        self.free = anyio.Event()
 
-    async with Running(MemoryEndpoint(gate=wait)) as wire:
+    async def room(self) -> None:
+        self.asked.set()
+        await self.free.wait()
+
+
+class Calm:
+    """There is room, and nobody looks for half a second."""
+
+    async def room(self) -> float:
+        return 0.5
+
+
+async def test_while_there_is_no_room_nothing_is_read() -> None:
+    flow = Full()
+    async with Running(MemoryEndpoint(flow=flow)) as wire:
         wire.tell("a")
-        await asked.wait()
+        await flow.asked.wait()
         await anyio.wait_all_tasks_blocked()
         assert wire.handler.heard == []
-        gate.set()
+        flow.free.set()
         await eventually(lambda: wire.handler.heard == [("a", {})])
 
 
@@ -129,10 +142,7 @@ async def test_reading_may_rest_while_the_peer_only_tells_and_little() -> None:
     """Not as long as it asks, answers, or says much at a time."""
     rests: list[float] = []
 
-    async def gate() -> float:
-        return 0.5
-
-    async with Running(MemoryEndpoint(gate=gate, rest=rests.append)) as wire:
+    async with Running(MemoryEndpoint(flow=Calm(), rest=rests.append)) as wire:
 
         async def told(method: str, **params: Any) -> None:
             wire.tell(method, **params)

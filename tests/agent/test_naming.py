@@ -9,8 +9,9 @@ import msgspec
 import pytest
 
 from acp_nvim.agent.client import Client
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import Handler
+from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.protocol import schema
@@ -36,7 +37,9 @@ class Files:
 
 @pytest.fixture
 def client() -> Client:
-    return Client("x", Settings, Files(), Files(), Oddities())
+    warnings = ProtocolWarnings()
+    router = SessionRouter(Settings, warnings)
+    return Client("x", Settings, router, Files(), Files(), warnings)
 
 
 def ask(client: Client, session_id: str) -> Awaitable[Any]:
@@ -57,7 +60,7 @@ def answer(session_id: str) -> schema.NewSessionResponse:
 
 
 async def test_one_that_asks_before_the_answer_is_the_one_that_is_opened(client: Client) -> None:
-    with client.naming(Session(1, "x", "/work")) as named:
+    with client.router.naming(Session(1, "x", "/work")) as named:
         assert await read(client, "a") == "1"
         named(answer("a"), None)
     assert await read(client, "a") == "1"
@@ -65,7 +68,7 @@ async def test_one_that_asks_before_the_answer_is_the_one_that_is_opened(client:
 
 async def test_it_is_known_from_its_answer_on(client: Client) -> None:
     one, two = Session(1, "x", "/work"), Session(2, "x", "/work")
-    with client.naming(one) as first, client.naming(two) as second:
+    with client.router.naming(one) as first, client.router.naming(two) as second:
         second(answer("b"), None)
         first(answer("a"), None)
         assert [await read(client, id) for id in "ab"] == ["1", "2"]
@@ -73,15 +76,15 @@ async def test_it_is_known_from_its_answer_on(client: Client) -> None:
 
 async def test_of_two_that_are_opened_neither_is_guessed(client: Client) -> None:
     with (
-        client.naming(Session(1, "x", "/work")),
-        client.naming(Session(2, "x", "/work")),
+        client.router.naming(Session(1, "x", "/work")),
+        client.router.naming(Session(2, "x", "/work")),
         pytest.raises(RequestError, match="unknown session"),
     ):
         await read(client, "a")
 
 
 async def test_an_id_that_was_none_of_its_is_forgotten(client: Client) -> None:
-    with client.naming(Session(1, "x", "/work")) as named:
+    with client.router.naming(Session(1, "x", "/work")) as named:
         assert await read(client, "wrong") == "1"
         named(answer("a"), None)
     with pytest.raises(RequestError, match="unknown session"):
@@ -89,7 +92,7 @@ async def test_an_id_that_was_none_of_its_is_forgotten(client: Client) -> None:
 
 
 async def test_a_refusal_and_a_late_answer_name_nothing(client: Client) -> None:
-    with client.naming(Session(1, "x", "/work")) as named:
+    with client.router.naming(Session(1, "x", "/work")) as named:
         named(None, RequestError(-32603, "no"))
     named(answer("a"), None)
     with pytest.raises(RequestError, match="unknown session"):
@@ -98,10 +101,10 @@ async def test_a_refusal_and_a_late_answer_name_nothing(client: Client) -> None:
 
 async def test_a_session_that_was_closed_is_not_taken_for_the_new_one(client: Client) -> None:
     old = Session(1, "x", "/work")
-    client.adopt("old", old)
+    client.router.adopt("old", old)
     client.forget(old)
     with (
-        client.naming(Session(2, "x", "/work")),
+        client.router.naming(Session(2, "x", "/work")),
         pytest.raises(RequestError, match="unknown session"),
     ):
         await read(client, "old")

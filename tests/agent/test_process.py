@@ -17,8 +17,9 @@ from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import AgentStartError
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
-from acp_nvim.agent.child.tree import CHILD, process_stat, true_within
+from acp_nvim.agent.child.tree import CHILD, process_stat
 from acp_nvim.agent.transport.stdio import StdioTransport
+from acp_nvim.tasks import true_within
 from tests.support.children import FOREVER, KILL_S, QUIET, STUBBORN, Start, read_all, read_line
 from tests.support.processes import MARK, marked
 from tests.support.waiting import eventually

@@ -16,7 +16,8 @@ from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import AgentStartError
 from acp_nvim.agent.child.pty import COLUMNS, ROWS, PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.child.tree import process_stat, true_within
+from acp_nvim.agent.child.tree import process_stat
+from acp_nvim.tasks import true_within
 from tests.support.processes import MARK, marked
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from acp_nvim.agent.client import Client
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import Handler
+from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.session.entries import Message, Subagent
 from acp_nvim.session.session import Session
@@ -43,10 +44,12 @@ def client() -> Client:
         known = parent.root.children.get(id)
         return known or Child(next(numbers), parent, parent.links[id])
 
-    made = Client("x", Settings, Nothing(), Nothing(), Oddities(), new_child=child)
+    warnings = ProtocolWarnings()
+    router = SessionRouter(Settings, warnings, new_child=child)
+    made = Client("x", Settings, router, Nothing(), Nothing(), warnings)
     session = Session(1, "x", "/work")
     session.id, session.status = "s1", "running"
-    made.adopt("s1", session)
+    router.adopt("s1", session)
     return made
 
 
@@ -67,49 +70,49 @@ def words(session: Session) -> list[str]:
 def test_a_child_is_made_once(client: Client) -> None:
     for title in ("One", "Two"):
         tell(client, "s1", "subagent_update", sessionId="c", title=title)
-    child = client.sessions["c"]
-    assert (child.n, child.title, child.root) == (2, "Two", client.sessions["s1"])
-    entries = client.sessions["s1"].transcript.entries
+    child = client.router.sessions["c"]
+    assert (child.n, child.title, child.root) == (2, "Two", client.router.sessions["s1"])
+    entries = client.router.sessions["s1"].transcript.entries
     assert [type(it) for it in entries] == [Subagent]
 
 
 def test_a_child_may_touch_what_its_parent_may(client: Client) -> None:
     tell(client, "s1", "subagent_update", sessionId="c", cwd="/", additionalDirectories=["/etc"])
-    assert client.sessions["c"].roots == ["/work"]
+    assert client.router.sessions["c"].roots == ["/work"]
 
 
 def test_a_past_that_is_not_shown_is_not_shown_of_children_either(client: Client) -> None:
     tell(client, "s1", "subagent_update", sessionId="c")
-    client.mute("s1")
+    client.router.mute("s1")
     say(client, "s1", "old")
     say(client, "c", "old too")
-    client.unmute("s1")
+    client.router.unmute("s1")
     say(client, "c", "new")
-    assert words(client.sessions["s1"]) == []
-    assert words(client.sessions["c"]) == ["new"]
+    assert words(client.router.sessions["s1"]) == []
+    assert words(client.router.sessions["c"]) == ["new"]
 
 
 def test_children_of_children_ask_above_all(client: Client) -> None:
     tell(client, "s1", "subagent_update", sessionId="c")
     tell(client, "c", "subagent_update", sessionId="g")
-    root = client.sessions["s1"]
-    assert client.sessions["g"].root is root
-    assert client.sessions["g"].decisions is root.decisions
+    root = client.router.sessions["s1"]
+    assert client.router.sessions["g"].root is root
+    assert client.router.sessions["g"].decisions is root.decisions
     assert set(root.children) == {"c", "g"}
 
 
 def test_a_session_that_is_forgotten_takes_its_children_along(client: Client) -> None:
     tell(client, "s1", "subagent_update", sessionId="c")
-    client.forget(client.sessions["s1"])
-    assert client.sessions == {}
+    client.forget(client.router.sessions["s1"])
+    assert client.router.sessions == {}
     say(client, "c", "late words")
-    assert len(client.early) == 0
+    assert len(client.router.pending_updates) == 0
 
 
 def test_a_replay_is_no_event_of_a_child(client: Client) -> None:
     tell(client, "s1", "subagent_update", sessionId="c")
-    child = client.sessions["c"]
-    child.take_events(10**9)
-    client.sessions["s1"].replaying = True
+    child = client.router.sessions["c"]
+    child.changes.take_events(10**9)
+    client.router.sessions["s1"].replaying = True
     tell(client, "c", "tool_call", toolCallId="t", title="T", status="completed")
-    assert child.take_events(10**9) == []
+    assert child.changes.take_events(10**9) == []

@@ -11,13 +11,13 @@ import anyio
 import pytest
 from msgspec import UNSET
 
-from acp_nvim.agent.child.tree import true_within
 from acp_nvim.agent.commands import command_of
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.questions.decisions import Outcome
 from acp_nvim.session.questions.questions import permission_decision
 from acp_nvim.session.session import Session
+from acp_nvim.tasks import true_within
 from tests.support.processes import marked
 from tests.support.terminal_agent import TerminalAgent
 

@@ -10,7 +10,6 @@ from typing import Any
 import anyio
 import pytest
 
-from acp_nvim.agent.child.tree import true_within
 from acp_nvim.agent.judging import judge
 from acp_nvim.agent.settings import Settings, decode
 from acp_nvim.protocol import schema
@@ -19,6 +18,7 @@ from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
+from acp_nvim.tasks import true_within
 from tests.support.terminal_agent import TerminalAgent
 from tests.torture import fuzz_rules
 

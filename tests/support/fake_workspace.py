@@ -92,7 +92,9 @@ class FakeWorkspace:
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """The data of the events of that name, of all sessions."""
-        found = [event for session in self.sessions for event in session.take_events(1 << 40)]
+        found = [
+            event for session in self.sessions for event in session.changes.take_events(1 << 40)
+        ]
         return [event.data for event in found if event.name == name]
 
 

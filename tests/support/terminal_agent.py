@@ -24,23 +24,28 @@ from acp_nvim.protocol import schema
 from acp_nvim.render.margin import draw_entry
 from acp_nvim.render.tools import Look, draw
 from acp_nvim.session.entries import TerminalEntry, ToolEntry
-from acp_nvim.session.session import Session
+from acp_nvim.session.session import Session, Unobserved
 from tests.support.processes import MARK, marked
 
 
-class TerminalAgent:
+class TerminalAgent(Unobserved):
     """One session of an agent; requests go the way that they go from the wire."""
 
     def __init__(self, cwd: Path, **options: Any) -> None:
         self.mark = uuid.uuid4().hex
         self.cwd = cwd
         self.settings: Settings = decode({"timeouts": {"kill_s": 0.3}, **options})
-        self.session = Session(1, "agent", str(cwd))
+        self.changes = 0
+        """How often the session has said that it changed."""
+        self.session = Session(1, "agent", str(cwd), observer=self)
         self.env = {"PATH": os.environ["PATH"], "HOME": str(cwd), MARK: self.mark}
         self.reaper = Reaper()
         self.terminals = AgentTerminals(
             "agent", lambda: self.settings, self.reaper, lambda: self.env
         )
+
+    def changed(self, session: Session) -> None:
+        self.changes += 1
 
     async def ask(self, method: str, session: Session | None = None, **params: Any) -> Any:
         """Send a request; RequestError is its refusal."""

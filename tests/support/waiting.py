@@ -13,7 +13,7 @@ from collections.abc import Callable
 from threading import Event
 from typing import TypeVar
 
-from acp_nvim.agent.child.tree import true_within
+from acp_nvim.tasks import true_within
 
 T = TypeVar("T")
 

@@ -17,7 +17,8 @@ import anyio
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import AgentStartError, spawn
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.child.tree import CHILD, ProcessTree, true_within
+from acp_nvim.agent.child.tree import CHILD, ProcessTree
+from acp_nvim.tasks import true_within
 
 AVAILABLE: Final = sys.platform != "win32"
 ROWS: Final = 48
@@ -39,15 +40,22 @@ class PtyProcess:
     """
 
     def __init__(
-        self, device: _Device, transport: asyncio.SubprocessTransport, reaper: Reaper, kill_s: float
+        self,
+        device: _Device,
+        transport: asyncio.SubprocessTransport,
+        *,
+        reaper: Reaper,
+        on_end: Callable[[Exit], None],
+        kill_s: float,
     ) -> None:
+        """Made by `start`; `transport` belongs to a process that `device` has been given to."""
         self.pid: int = transport.get_pid()
         self._device = device
         self._transport = transport
         self._tree = ProcessTree(self.pid)
         self._reaper = reaper
         self._kill_s = kill_s
-        self._on_end: Callable[[Exit], None] = lambda _: None
+        self._on_end = on_end
         self._ending: asyncio.Task[None] | None = None
         self._finishing: asyncio.Task[None] | None = None
         self._finished = anyio.Event()
@@ -84,8 +92,7 @@ class PtyProcess:
         except AgentStartError:
             device.close()
             raise
-        process = cls(device, transport, reaper, kill_s)
-        process._on_end = on_end
+        process = cls(device, transport, reaper=reaper, on_end=on_end, kill_s=kill_s)
         process._watch()
         return process
 
@@ -128,9 +135,7 @@ class PtyProcess:
         # to be gone counts as there.
         if self._device.exit is None or self._tree.alive():
             self._reaper.add(self.pid)
-        self._device.on_exit = self._exited
-        if self._device.exit is not None:
-            self._exited()
+        self._device.when_exited(self._exited)
 
     def _exited(self) -> None:
         self._transport.close()
@@ -184,10 +189,10 @@ class _Device(asyncio.SubprocessProtocol):
 
     def __init__(self, feed: Callable[[bytes], None]) -> None:
         self.exit: Exit | None = None
-        self.on_exit: Callable[[], None] = lambda: None
         self.drained = anyio.Event()
         """Nothing more can come."""
         self._feed = feed
+        self._on_exit: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.BaseTransport | None = None
         self._unsent = bytearray()
@@ -205,7 +210,14 @@ class _Device(asyncio.SubprocessProtocol):
         status = self._transport.get_returncode()
         assert status is not None
         self.exit = Exit.of(status)
-        self.on_exit()
+        if self._on_exit is not None:
+            self._on_exit()
+
+    def when_exited(self, action: Callable[[], None]) -> None:
+        """Call `action` when the process has ended; at once where it has already."""
+        self._on_exit = action
+        if self.exit is not None:
+            action()
 
     def write(self, data: bytes) -> None:
         """Queue `data` for the program."""

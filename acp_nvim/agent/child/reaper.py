@@ -16,7 +16,8 @@ import uuid
 
 import anyio
 
-from acp_nvim.agent.child.tree import CHILD, true_within
+from acp_nvim.agent.child.tree import CHILD
+from acp_nvim.tasks import true_within
 
 log = logging.getLogger(__name__)
 

@@ -13,15 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import anyio
+from acp_nvim.tasks import true_within
 
 CHILD: Final = "ACP_NVIM_CHILD"
 """The environment variable whose value tells whose child a process is."""
 PROC = Path("/proc")
 EXEC_S = 0.1
 """Within so long an exec is done, in seconds; what has no environment then was started without."""
-POLL_S = 0.005, 0.25
-"""First and longest pause between two looks at something that is ending, in seconds."""
 
 
 class ProcessStat(NamedTuple):
@@ -149,17 +147,6 @@ class ProcessTree:
             return False
         table = process_table()
         return not table or any(s.group == self.leader and not s.zombie for s in table)
-
-
-async def true_within(condition: Callable[[], bool], seconds: float) -> bool:
-    """Ask `condition` until it holds or `seconds` are over, ever more rarely; whether it held."""
-    pause, longest = POLL_S
-    with anyio.move_on_after(seconds):
-        while not condition():
-            await anyio.sleep(pause)
-            pause = min(2 * pause, longest)
-        return True
-    return condition()
 
 
 def _send(function: Callable[[int, int], None], target: int, number: int) -> bool:

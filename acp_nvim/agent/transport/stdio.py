@@ -22,8 +22,9 @@ from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.launch import spawn
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
-from acp_nvim.agent.child.tree import CHILD, ProcessTree, true_within
+from acp_nvim.agent.child.tree import CHILD, ProcessTree
 from acp_nvim.agent.transport.stream import AT_ONCE, ByteQueue
+from acp_nvim.tasks import true_within
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 READ_AHEAD = 1 << 20

@@ -101,13 +101,8 @@ class IncomingCall:
         self.cancelled = False
         """The peer has cancelled the request, or the connection has ended."""
         self.reason: str | None = None
-        self.on_cancel: Callable[[], None] | None = None
-        """Set by a handler that answers a cancelled request itself, with a valid result.
-
-        It is called instead of cancelling the handler; not at the end of the connection.
-        """
-        self.on_abandon: Callable[[], None] | None = None
-        """Called at the end of the connection, for a handler that nobody awaits."""
+        self._on_cancel: Callable[[], object] | None = None
+        self._on_abandon: Callable[[], object] | None = None
         self._scope: anyio.CancelScope | None = None
         self.answered = False
         self._respond = respond
@@ -119,22 +114,39 @@ class IncomingCall:
             self._scope = anyio.CancelScope()
         return self._scope
 
+    def when_cancelled(self, action: Callable[[], object]) -> None:
+        """When the peer cancels the request, call `action` instead of cancelling the handler's
+        task: the handler answers by itself, with a valid result. Not called at the end of the
+        connection.
+        """
+        self._on_cancel = action
+
+    def when_abandoned(self, action: Callable[[], object]) -> None:
+        """At the end of the connection, call `action`; for a request that no task serves."""
+        self._on_abandon = action
+
     def answer(self, result: Any) -> None:
         """Answer at once, for a handler that has more to do than the peer needs to wait for. What
         the handler returns or raises then is not sent.
         """
         self._respond(self, result)
 
+    def close(self) -> None:
+        """The answer is on its way: no other one is sent."""
+        self.answered = True
+
     def cancel(self, reason: str) -> None:
-        """The peer's `$/cancel_request`: `on_cancel` where there is one, else the handler ends."""
+        """The peer has sent `$/cancel_request`: call what `when_cancelled` was given, else end the
+        handler's task.
+        """
         if self.cancelled:
             return
         self.cancelled, self.reason = True, reason
-        if self.on_cancel is None:
+        if self._on_cancel is None:
             self.scope.cancel()
             return
         try:
-            self.on_cancel()
+            self._on_cancel()
         except Exception:
             self.scope.cancel()
             raise
@@ -142,8 +154,8 @@ class IncomingCall:
     def abandon(self, reason: str) -> None:
         """The end of the connection: nobody can be answered, the handler ends in any case."""
         self.cancelled, self.reason = True, reason
-        if self.on_abandon is not None:
-            self.on_abandon()
+        if self._on_abandon is not None:
+            self._on_abandon()
         else:
             self.scope.cancel()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import anyio
 import anyio.lowlevel
@@ -37,7 +37,7 @@ from acp_nvim.protocol.jsonrpc import (
 )
 from acp_nvim.render.text import one_line
 
-__all__ = ["ConnectionClosed", "Endpoint", "Handler", "IncomingCall", "OutgoingCall"]
+__all__ = ["ConnectionClosed", "Endpoint", "FlowControl", "Handler", "IncomingCall", "OutgoingCall"]
 
 CANCEL = "$/cancel_request"
 
@@ -55,12 +55,19 @@ may print any amount of it, and read no answer.
 Params: TypeAlias = Struct | dict[str, Any]
 
 
+class FlowControl(Protocol):
+    """Holds reading back while nobody can take what is read (`editor/flow.py`)."""
+
+    async def room(self) -> float | None:
+        """Wait until there is room for more. Returns the seconds for which nobody looks at it."""
+
+
 class Endpoint:
     """One connection to a peer. `run` it in a task; the other methods work while it runs.
 
-    `gate` is awaited before each read: while it blocks nothing is read, and the peer's pipe fills.
-    It returns for how many seconds nobody looks at what is told; while the peer does nothing but
-    tell, and little at a time, `rest` is called with that: each time a process wakes costs more
+    `flow.room` is awaited before each read: while it waits nothing is read, and the peer's pipe
+    fills. It returns for how many seconds nobody looks at what is told; while the peer does nothing
+    but tell, and little at a time, `rest` is called with that: each time a process wakes costs more
     than a short message.
     `last_words` is awaited at the end of the stream for the reason that ConnectionClosed gives;
     it has to be bounded. `noted` gets each remark on what was forgiven in a result. `dialect`
@@ -74,7 +81,7 @@ class Endpoint:
         *,
         peer: Peer | None = None,
         traffic: Traffic | None = None,
-        gate: Callable[[], Awaitable[float | None]] | None = None,
+        flow: FlowControl | None = None,
         rest: Callable[[float], None] | None = None,
         last_words: Callable[[], Awaitable[str]] | None = None,
         noted: Callable[[str], None] = lambda note: None,
@@ -82,7 +89,7 @@ class Endpoint:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.counters = Counters()
-        self._gate = gate
+        self._flow = flow
         self._rest = rest
         self._calm = 0
         """Reads, one after the other, that brought few notifications and nothing else."""
@@ -188,7 +195,7 @@ class Endpoint:
 
     async def _read(self) -> None:
         while True:
-            lull = await self._gate() if self._gate is not None else None
+            lull = await self._flow.room() if self._flow is not None else None
             if lull and self._calm >= CALM and self._rest is not None:
                 self._rest(lull)
             data = await self._transport.receive()
@@ -352,7 +359,7 @@ class Endpoint:
         self._answered(call, line)
 
     def _answered(self, call: IncomingCall, line: bytes) -> None:
-        call.answered = True
+        call.close()
         del self._incoming[call.id]
         self._send(line)
 

@@ -25,7 +25,8 @@ class Handler(Protocol):
 
     def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any] | None:
         """The peer asks; what is returned is awaited for the result (Struct, dict, Raw or None).
-        None where `call.answer` is called sooner or later, and `call.on_abandon` hears the end.
+        None where `call.answer` is called sooner or later, and `call.when_abandoned` hears the
+        end.
 
         May be an `async def`. What a plain function does before it returns happens in wire order.
         RequestError, at once or when awaited, becomes the answer; any other error a -32603 and a

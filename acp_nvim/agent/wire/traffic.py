@@ -33,8 +33,7 @@ Entry: TypeAlias = tuple[float, Direction, bytes]
 
 
 class Traffic:
-    """The log of one connection. `level` says what `lines` shows and may be changed at any time;
-    'off' records nothing.
+    """The log of one connection. `level` says what `lines` shows; 'off' records nothing.
 
     `secrets` are values to be taken out of every redacted line, wherever they stand.
     """
@@ -49,14 +48,19 @@ class Traffic:
         self.level = level
         self.secrets = list(secrets)
         self._clock = clock
-        self._wire, self._err = _Ring(0), _Ring(0)
-        self.bound(limit_bytes)
+        self._wire = _Ring(limit_bytes - limit_bytes // ERR_SHARE)
+        self._err = _Ring(limit_bytes // ERR_SHARE)
         self._cutters = {"in": _Cutter(), "out": _Cutter(), "err": _Cutter()}
 
-    def bound(self, limit_bytes: int) -> None:
-        """Keep so many bytes from now on."""
-        self._err.limit = limit_bytes // ERR_SHARE
-        self._wire.limit = limit_bytes - self._err.limit
+    def configure(self, level: Level, limit_bytes: int) -> None:
+        """Show by this level and keep at most so many bytes from now on."""
+        self.level = level
+        self._wire.bound(limit_bytes - limit_bytes // ERR_SHARE)
+        self._err.bound(limit_bytes // ERR_SHARE)
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Take these values out of redacted lines, too."""
+        self.secrets += [secret for secret in secrets if secret not in self.secrets]
 
     @property
     def size(self) -> int:
@@ -155,6 +159,10 @@ class _Ring:
         self.entries: deque[Entry] = deque()
         self.torn: frozenset[Direction] = frozenset()
         """Directions whose first line here has lost its beginning."""
+
+    def bound(self, limit: int) -> None:
+        """Keep at most so many bytes; what is too much goes with the next entry."""
+        self.limit = limit
 
     def add(self, entry: Entry) -> None:
         when, direction, data = entry

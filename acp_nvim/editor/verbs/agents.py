@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.session_restore import revive
@@ -22,7 +20,7 @@ def setup(host: Host, args: Args) -> None:
 @verb("extensions")
 def extensions(host: Host, args: Args) -> None:
     """Names of agents' own methods that the user handles, after each change."""
-    host.options = msgspec.structs.replace(host.options, extensions=list(args.get("names") or ()))
+    host.extend(list(args.get("names") or ()))
 
 
 @verb("extension_reply")
@@ -42,7 +40,7 @@ def agent(host: Host, args: Args) -> None:
     if problem is not None:
         host.echo("error", problem)
         return
-    host.options = msgspec.structs.replace(host.options, agent=name)
+    host.choose_agent(name)
     host.echo("info", f"new sessions use {name}")
 
 

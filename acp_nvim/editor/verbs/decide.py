@@ -184,6 +184,6 @@ def _oldest(host: Host, n: int | None) -> Decision | None:
     order = [first] if first else []
     order += [c for c in host.conversations.values() if c is not first] if n is None else []
     pending = [d for conversation in order for d in conversation.session.decisions]
-    pending += host.desk.decisions if n is None else ()
+    pending += host.unscoped_questions.decisions if n is None else ()
     found = (d for listed in _ORDER for d in pending if d.listed == listed)
     return next(found, None)

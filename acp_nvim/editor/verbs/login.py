@@ -20,7 +20,7 @@ async def login(host: Host, args: Args) -> None:
     """Log in to an agent by one of its methods; afterwards goes on what waited for it."""
     connection = await host.agents.get(_agent(host, args))
     if not connection.alive:
-        host.echo("error", connection.error or connection.epitaph())
+        host.echo("error", connection.error or connection.exit_summary())
         return
     method = await _method(host, connection, args.get("method"))
     if method is None:

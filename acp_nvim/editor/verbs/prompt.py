@@ -52,9 +52,9 @@ def _meant(host: Host, args: Args) -> Conversation:
 def cancel(host: Host, args: Args) -> None:
     """Cancel the running turn; with `clear` the queue is dropped as well."""
     conversation = host.conversation(args.get("session"))
-    child = host.family.get(args.get("session"))
+    child = host.subagents.get(args.get("session"))
     if child is not None and conversation is not None:
-        host.echo("info", host.family.cancel(child, conversation))
+        host.echo("info", host.subagents.cancel(child, conversation))
         return
     already = conversation is not None and conversation.session.status == "cancelling"
     ending = conversation is not None and conversation.cancel()
@@ -75,7 +75,7 @@ def cancel(host: Host, args: Args) -> None:
 
 def _dismiss(host: Host, conversation: Conversation | None) -> bool:
     """Cancel what is asked outside of a turn, by a login say; False when nothing is."""
-    asked = [host.desk.decisions]
+    asked = [host.unscoped_questions.decisions]
     if conversation is not None:
         asked.append(conversation.session.decisions)
     dismissed = [decisions.cancel_all("cancel") for decisions in asked]

@@ -43,7 +43,7 @@ def typed(host: Host, args: Args) -> None:
 async def sessions(host: Host, args: Args) -> None:
     """Pick a session, then what to do with it."""
     cwd = str(args["cwd"])
-    host.cwd = cwd
+    host.work_in(cwd)
     entries: list[session_picker.Entry] = [*session_picker.opened(host)]
     entries += await session_picker.stored(host, cwd)
     if not entries:

@@ -63,7 +63,7 @@ def terminal_view(host: Host, args: Args) -> None:
     match args["what"]:
         case "shown":
             if host.terminal_views.show(n, id, fresh=bool(args.get("fresh"))):
-                host.screen.wake()
+                host.pace.wake()
         case "hidden":
             host.terminal_views.hide(n, id)
         case _:

@@ -135,7 +135,7 @@ def open_target(host: Host, args: Args) -> None:
     target = args.get("target") or {}
     if conversation is None:
         return
-    session = host.family.get(args.get("session")) or conversation.session
+    session = host.subagents.get(args.get("session")) or conversation.session
     if "decision" in target and "kind" not in target:
         open_decision(host, {"id": target["decision"]})
         return

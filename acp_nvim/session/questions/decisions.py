@@ -77,11 +77,21 @@ class Decision:
     """What the user agreed to open has been done (v1/elicitation#url-mode)."""
     behind: bool = False
     """So many wait before it that it has no card yet."""
-    redraw: Callable[[], None] = lambda: None
-    """Draw the place where it stands again."""
-    reply: Callable[[Outcome], None] | None = None
-    """Answers whoever asked, before all who wait are told."""
     waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
+    _redraw: Callable[[], None] = field(default=lambda: None, init=False)
+    _reply: Callable[[Outcome], None] | None = field(default=None, init=False)
+
+    def drawn_by(self, redraw: Callable[[], None]) -> None:
+        """Take the function that draws the place where the question is shown."""
+        self._redraw = redraw
+
+    def redraw(self) -> None:
+        """Draw that place again."""
+        self._redraw()
+
+    def reply_with(self, reply: Callable[[Outcome], None]) -> None:
+        """Take the function that answers the request, before all who wait are told."""
+        self._reply = reply
 
     def resolve(self, outcome: Outcome, by: str = "user") -> bool:
         """Set the outcome and tell all who wait; False when it was resolved before."""
@@ -97,7 +107,7 @@ class Decision:
         if self.outcome is not None:
             return False
         self.outcome, self.by = outcome, by
-        reply, self.reply = self.reply, None
+        reply, self._reply = self._reply, None
         if reply is not None:
             reply(outcome)
         return True

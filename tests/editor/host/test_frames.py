@@ -8,14 +8,16 @@ from typing import Any, cast
 import pytest
 
 from acp_nvim.agent.settings import Settings
-from acp_nvim.editor import frames as pace
+from acp_nvim.editor import pace
 from acp_nvim.editor.bridge import Bridge
-from acp_nvim.editor.frames import FLOOD, Frames
-from acp_nvim.editor.limit_reports import Breaches
+from acp_nvim.editor.flow import Flow
+from acp_nvim.editor.frames import Collect, Frames
+from acp_nvim.editor.limit_reports import LimitReports
+from acp_nvim.editor.pace import FLOOD, Pace
 from acp_nvim.editor.screen import Screen
 from acp_nvim.protocol import schema
 from acp_nvim.render.document import ENTRY
-from acp_nvim.session.session import Session
+from acp_nvim.session.session import Session, Unobserved
 
 
 class Neovim:
@@ -40,6 +42,42 @@ class Neovim:
         return answer
 
 
+class Waking(Unobserved):
+    """Wakes the frames when text streams."""
+
+    def __init__(self, pace: Pace) -> None:
+        self._pace = pace
+
+    def streamed(self) -> None:
+        self._pace.wake()
+
+
+class Shown:
+    """A session on a screen, and the frames of it."""
+
+    def __init__(self, neovim: Neovim) -> None:
+        self.pace = Pace(neovim.loop.time)
+        screen = Screen(Settings, self.pace.wake)
+        self.flow = Flow(screen, self.pace, Settings, LimitReports(screen).tell)
+        self.session = Session(1, "agent", "/", observer=Waking(self.pace))
+        screen.add(self.session)
+        self._frames = frames(neovim, self.pace, screen.collect, drained=self.flow.drained)
+        self.run = self._frames.run
+
+
+def frames(neovim: Neovim, pace: Pace, collect: Collect, **options: Any) -> Frames:
+    """Frames that go to this Neovim."""
+    options = {"drained": lambda: None, "failed": lambda problem: None, **options}
+    return Frames(cast("Bridge", neovim), pace, collect, **options)
+
+
+def unseen() -> tuple[Screen, Session]:
+    """A session on a screen whose frames a test collects by itself."""
+    screen, session = Screen(Settings, lambda urgent=False: None), Session(1, "a", "/")
+    screen.add(session)
+    return screen, session
+
+
 async def test_a_frame_that_cannot_be_made_is_not_the_last_one() -> None:
     neovim, told = Neovim(), asyncio.Event()
     problems: list[str] = []
@@ -54,12 +92,12 @@ async def test_a_frame_that_cannot_be_made_is_not_the_last_one() -> None:
         problems.append(problem)
         told.set()
 
-    frames = Frames(cast("Bridge", neovim), collect, failed)
-    task = asyncio.create_task(frames.run())
-    frames.wake()
+    pace = Pace(neovim.loop.time)
+    task = asyncio.create_task(frames(neovim, pace, collect, failed=failed).run())
+    pace.wake()
     await asyncio.wait_for(told.wait(), 5)
     ready = True
-    frames.wake()
+    pace.wake()
     await asyncio.wait_for(neovim.came.wait(), 5)
     task.cancel()
     assert problems == ["frame: KeyError: 'line'"]
@@ -69,21 +107,17 @@ async def test_a_frame_that_cannot_be_made_is_not_the_last_one() -> None:
 async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """By the gate that stands before each read; the pause here would never end by itself."""
+    """By what stands before each read; the pause here would never end by itself."""
     monkeypatch.setattr(pace, "GAP_S", 3600.0)
     monkeypatch.setattr(pace, "QUICK", 0)
-    neovim, screen = Neovim(), Screen(Settings)
-    frames = Frames(cast("Bridge", neovim), screen.collect, lambda problem: None)
-    screen.wake, screen.pulse = frames.wake, frames.pulse
-    gate = Breaches(screen, Settings).gate
-    session = Session(1, "agent", "/")
-    screen.add(session)
-    task = asyncio.create_task(frames.run())
+    neovim = Neovim()
+    shown = Shown(neovim)
+    task = asyncio.create_task(shown.run())
     await asyncio.wait_for(neovim.came.wait(), 5)
     neovim.came.clear()
-    session.transcript.stream("agent", "x" * FLOOD, None)
-    session.on_text()
-    await gate()
+    shown.session.transcript.stream("agent", "x" * FLOOD, None)
+    shown.session.observer.streamed()
+    await shown.flow.room()
     await asyncio.wait_for(neovim.came.wait(), 5)
     task.cancel()
 
@@ -108,20 +142,20 @@ async def test_what_begins_is_told_when_the_prompt_is_sent(
             loop.call_soon(send_after, turns - 1)
         else:
             sent = True
-            frames.release()
+            paced.release()
 
-    frames = Frames(cast("Bridge", neovim), collect, lambda problem: None)
-    task = asyncio.create_task(frames.run())
-    frames.hold()
-    frames.hold()
-    frames.wake(urgent=True)
+    paced = Pace(loop.time)
+    task = asyncio.create_task(frames(neovim, paced, collect).run())
+    paced.hold()
+    paced.hold()
+    paced.wake(urgent=True)
     send_after(20)
     await asyncio.wait_for(neovim.came.wait(), 5)
     assert told == [True]
     neovim.came.clear()
     monkeypatch.setattr(pace, "HOLD_S", 0.001)
-    frames.hold()
-    frames.wake()
+    paced.hold()
+    paced.wake()
     await asyncio.wait_for(neovim.came.wait(), 5)
     task.cancel()
 
@@ -129,9 +163,9 @@ async def test_what_begins_is_told_when_the_prompt_is_sent(
 async def test_a_frame_that_took_long_for_once_does_not_hold_up_the_next() -> None:
     """The system had better things to do than Neovim: a pause in proportion would last 20 s."""
     neovim = Neovim(us=10_000_000)
-    frames = Frames(cast("Bridge", neovim), lambda _: ([["text"]], True), lambda problem: None)
-    task = asyncio.create_task(frames.run())
-    frames.wake()
+    pace = Pace(neovim.loop.time)
+    task = asyncio.create_task(frames(neovim, pace, lambda _: ([["text"]], True)).run())
+    pace.wake()
     await asyncio.wait_for(neovim.came.wait(), 5)
     neovim.came.clear()
     await asyncio.wait_for(neovim.came.wait(), 5)
@@ -141,24 +175,21 @@ async def test_a_frame_that_took_long_for_once_does_not_hold_up_the_next() -> No
 async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They are no text, and Neovim has as much to do with them; nor is the gate's word lost that
-    comes while a frame is on its way.
+    """They are no text, and Neovim has as much to do with them; nor is a pulse lost that comes
+    while a frame is on its way.
     """
     monkeypatch.setattr(pace, "GAP_S", 3600.0)
     monkeypatch.setattr(pace, "QUICK", 0)
-    neovim, screen = Neovim(), Screen(Settings)
-    frames = Frames(cast("Bridge", neovim), screen.collect, lambda problem: None)
-    screen.wake, screen.pulse = frames.wake, frames.pulse
-    session = Session(1, "agent", "/")
-    screen.add(session)
-    task = asyncio.create_task(frames.run())
+    neovim = Neovim()
+    shown = Shown(neovim)
+    task = asyncio.create_task(shown.run())
     for neovim.busy in (False, True, False):
         await asyncio.wait_for(neovim.came.wait(), 5)
         neovim.came.clear()
         for number in range(FLOOD // ENTRY + 1):
             update = schema.ToolCallUpdate(f"c{number}", status="completed")
-            session.upsert_call(update)
-        await Breaches(screen, Settings).gate()
+            shown.session.upsert_call(update)
+        await shown.flow.room()
         if not neovim.answer.done():
             neovim.answer.set_result({"us": 10, "errors": []})
     await asyncio.wait_for(neovim.came.wait(), 5)
@@ -167,8 +198,7 @@ async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
 
 def test_a_session_has_its_state_from_its_first_frame_on() -> None:
     """Also while the text that came first fills many frames: nobody meets half a session."""
-    screen, session = Screen(Settings), Session(1, "a", "/")
-    screen.add(session)
+    screen, session = unseen()
     session.transcript.stream("agent", "words \n" * 10_000, None)
     session.change("title")
     ops, more = screen.collect(100)
@@ -179,8 +209,7 @@ def test_a_session_has_its_state_from_its_first_frame_on() -> None:
 
 def test_a_tool_call_is_told_of_when_its_row_is_there() -> None:
     """Not with the frame that ends right before it: state and event would be ahead of the chat."""
-    screen, session = Screen(Settings), Session(1, "a", "/")
-    screen.add(session)
+    screen, session = unseen()
     screen.collect(1000)
     for number in range(9):
         update = schema.ToolCallUpdate(f"c{number}", title=f"call {number}", status="completed")

@@ -14,8 +14,9 @@ import pytest
 
 from acp_nvim.agent import client as clients
 from acp_nvim.agent.client import Client
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.servers import FileServer, TerminalServer
+from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.agent.wire.endpoint import AT_ONCE as EVENTS_HANDLED
@@ -44,9 +45,11 @@ class Asked:
         self.session.id, self.session.status = "s", "running"
         terminals = cast("TerminalServer", SimpleNamespace(handlers={}))
         files = cast("FileServer", SimpleNamespace(read=None, write=None))
-        self.client = Client("x", Settings, files, terminals, Oddities())
-        self.client.adopt("s", self.session)
-        self.screen = Screen(Settings)
+        warnings = ProtocolWarnings()
+        router = SessionRouter(Settings, warnings)
+        self.client = Client("x", Settings, router, files, terminals, warnings)
+        router.adopt("s", self.session)
+        self.screen = Screen(Settings, lambda urgent=False: None)
         self.screen.add(self.session)
         self.answers: list[Any] = []
         self.calls: list[IncomingCall] = []
@@ -315,7 +318,7 @@ def test_the_agent_of_the_benchmark_speaks_the_protocol(tmp_path: Path) -> None:
     """What it sends is read without complaint, so that what it measures is the usual way."""
     for kind in sorted(agent.TURNS):
         asked = Asked()
-        oddities = asked.client.oddities
+        warnings = asked.client.warnings
         for line in agent.TURNS[kind]("s", 3).splitlines():
             message = msgspec.json.decode(line)
             params = msgspec.Raw(msgspec.json.encode(message["params"]))
@@ -324,7 +327,7 @@ def test_the_agent_of_the_benchmark_speaks_the_protocol(tmp_path: Path) -> None:
                 asked.client.request(message["method"], params, call)
             else:
                 asked.client.notification(message["method"], params)
-        assert oddities.lines() == [], kind
+        assert warnings.lines() == [], kind
 
 
 def test_calls_that_change_below_one_another_are_one_operation() -> None:

@@ -1,4 +1,4 @@
-"""What a session is set up with, the same each time it is opened: MCP servers, system prompt,
+"""What a session is opened with, the same each time: MCP servers, system prompt,
 `_meta` (v1/session-setup, rfds/client-system-prompt, v1/extensibility).
 """
 
@@ -20,7 +20,7 @@ TRACE: Final = ("traceparent", "tracestate", "baggage")
 
 
 @dataclass(slots=True, frozen=True)
-class Setup:
+class SessionParams:
     """Fields of `session/new`, `session/load`, `session/resume` and `session/fork`."""
 
     mcp_servers: Sequence[Any] = ()
@@ -51,8 +51,8 @@ def of(
     capabilities: schema.AgentCapabilities,
     env: Mapping[str, str],
     said: Callable[[Project], bool | None],
-) -> Setup:
-    """Return the setup of a session in `cwd` for an agent with those capabilities."""
+) -> SessionParams:
+    """Return the parameters of a session in `cwd` for an agent with those capabilities."""
     found = mcp.servers(
         [*spec.mcp_servers, *settings.mcp_servers],
         cwd,
@@ -67,7 +67,9 @@ def of(
     meta = {**settings.meta, **spec.meta}
     notes = [f"MCP servers of {file}: {', '.join(names)}" for file, names in found.files.items()]
     notes += [f"{project.servers}: left out until you allow them" for project in found.asks]
-    return Setup(found.servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks)
+    return SessionParams(
+        found.servers, prompt, meta or UNSET, remarks, notes, found.secrets, found.asks
+    )
 
 
 def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:

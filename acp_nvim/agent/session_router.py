@@ -1,4 +1,4 @@
-"""Updates: which session they belong to, and what becomes of those that are not as they should be
+"""The sessions of one connection by the agent's ids, and the updates that belong to each
 (v1/session-setup, v1/prompt-turn).
 """
 
@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from acp_nvim.agent.pending_updates import Early
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.pending_updates import PendingUpdates
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.calls import OnResponse
 from acp_nvim.protocol import codec, schema
@@ -36,28 +36,30 @@ PAST = (
 
 _CALLS: Final = frozenset({schema.ToolCall, schema.ToolCallUpdate})
 
-OnBreach = Callable[[str, str, Session | None], None]
+ReportLimit = Callable[[str, str, Session | None], None]
 """Told of what went over an option `limits.*`: the option's last name, what, and whose it was."""
 
 
-class Updating:
-    """The sessions of one connection by the agent's ids, and what is told of them."""
+class SessionRouter:
+    """Applies each `session/update` to the session it names. One that is not as it should be is
+    counted, and takes no other with it.
+    """
 
     def __init__(
         self,
         settings: Callable[[], Settings],
-        oddities: Oddities,
+        warnings: ProtocolWarnings,
         translate: Callable[[msgspec.Raw], list[msgspec.Raw]] = lambda _: [],
         new_child: Callable[[Session, str], Session] | None = None,
-        on_breach: OnBreach = lambda limit, text, session: None,
+        report_limit: ReportLimit = lambda limit, text, session: None,
     ) -> None:
         """No session yet. ``translate`` tells what an update that cannot be read stands for in
         version 1 (`protocol/dialects.py`); ``new_child`` makes the session of a child that a
         session has told of, or finds it.
         """
         self.sessions: dict[str, Session] = {}
-        self.oddities = oddities
-        self.early = Early()
+        self._warnings = warnings
+        self.pending_updates = PendingUpdates()
         """What came for sessions whose `session/new` has not answered yet."""
         self._nameless: list[Session] = []
         self.muted: dict[str, int] = {}
@@ -65,7 +67,7 @@ class Updating:
         self._gone: set[str] = set()
         self._translate = translate
         self._new_child = new_child
-        self._on_breach = on_breach
+        self._report_limit = report_limit
         self._cut: set[tuple[int, int]] = set()
         """Tool calls whose cut has been told, by session and position."""
         self._settings = settings
@@ -76,7 +78,7 @@ class Updating:
         """Route this id to a session from now on, and apply what came for it before."""
         self.sessions[session_id] = session
         self._gone.discard(session_id)
-        for update in self.early.take(session_id):
+        for update in self.pending_updates.take(session_id):
             self._apply(session, update)
 
     @contextmanager
@@ -124,7 +126,7 @@ class Updating:
 
     def tells_the_past(self, session_id: str) -> bool:
         """Whether the agent has told what was said in a session that is not known yet."""
-        return any(isinstance(update, PAST) for update in self.early.get(session_id))
+        return any(isinstance(update, PAST) for update in self.pending_updates.get(session_id))
 
     def mute(self, session_id: str) -> None:
         """Do not apply what tells of the past: messages, tool calls, plan."""
@@ -135,21 +137,6 @@ class Updating:
         self.muted.pop(session_id, None)
 
     # -- updates ----------------------------------------------------------------------------------
-
-    def failed(self, error: BaseException) -> None:
-        """Count a fault of our own while answering."""
-        self.oddities.count("internal error", f"{type(error).__name__}: {error}")
-
-    def _decode(self, method: str, params: msgspec.Raw) -> Any:
-        notes: list[str] = []
-        try:
-            return codec.decode_params(method, params, "client", notes)
-        except RemoteProtocolError as error:
-            self.oddities.count("bad params", f"{method}: {error}")
-            return None
-        finally:
-            for note in notes:
-                self.oddities.count("forgiven", f"{method}: {note}")
 
     def update(self, params: msgspec.Raw) -> None:
         """Apply one update, however it looks."""
@@ -162,7 +149,7 @@ class Updating:
 
     def updated(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         """Apply updates that came together in `size` bytes, in their order. An error in one of them
-        is told by `failed`, and is none of the others' business.
+        is counted, and is none of the others' business.
         """
         for session_id, run in groupby(messages, _session_id):
             session = self.sessions.get(session_id)
@@ -194,7 +181,7 @@ class Updating:
                     self._note_unknown(unknown)
                 left = False
             except Exception as error:
-                self.failed(error)
+                self._warnings.failed(error)
 
     def _apply_each(self, session: Session, updates: Iterable[Any]) -> None:
         for update in updates:
@@ -205,23 +192,23 @@ class Updating:
                     self._note(session, update)
                     self._apply(session, update)
             except Exception as error:
-                self.failed(error)
+                self._warnings.failed(error)
 
     def _read_otherwise(self, params: msgspec.Raw) -> Any:
         """An update that is not as it should be; None when that is all there is to do with it."""
         stands_for = self._translate(params)
         for translated in stands_for:
             self.update(translated)
-        return None if stands_for else self._decode("session/update", params)
+        return None if stands_for else decoded("session/update", params, self._warnings)
 
     def _stray(self, session_id: str, updates: Iterable[Any]) -> None:
         """Keep what came for a session whose `session/new` has not answered yet."""
         if session_id in self._gone:
             return
         for update in updates:
-            self.oddities.count("update for a session not known yet", session_id[-8:])
+            self._warnings.count("update for a session not known yet", session_id[-8:])
             size = len(msgspec.json.encode(update))
-            self.early.add(session_id, update, size)
+            self.pending_updates.add(session_id, update, size)
 
     def _apply(self, session: Session, update: Any) -> None:
         """Apply an update; a child that it tells of is routed from then on (v1/subagents)."""
@@ -245,7 +232,7 @@ class Updating:
             self._cut.add((session.n, call.index))
             title = one_line(call.title or call.id, 60)
             text = f"the output of {title} was cut: {size(brought)}, more than {size(limit)}"
-            self._on_breach("tool_output_bytes", text, session)
+            self._report_limit("tool_output_bytes", text, session)
 
     def _audible(
         self, session: Session, messages: Iterable[schema.SessionNotification]
@@ -265,12 +252,27 @@ class Updating:
         if kind is schema.ToolCallUpdate and session.tool_calls.get(update.tool_call_id) is None:
             self._note_unknown(update.tool_call_id)
         elif kind is schema.UnknownUpdate:
-            self.oddities.count("unknown update", update.session_update)
+            self._warnings.count("unknown update", update.session_update)
         elif kind is schema.AgentMessageChunk and session.root is session:
-            self.oddities.count("update outside of a turn", "agent_message_chunk")
+            self._warnings.count("update outside of a turn", "agent_message_chunk")
 
     def _note_unknown(self, tool_call_id: str) -> None:
-        self.oddities.count("tool_call_update for an unknown id", tool_call_id)
+        self._warnings.count("tool_call_update for an unknown id", tool_call_id)
+
+
+def decoded(method: str, params: msgspec.Raw, warnings: ProtocolWarnings) -> Any:
+    """Return the params of a notification, None where they cannot be read; what is wrong with them
+    is counted.
+    """
+    notes: list[str] = []
+    try:
+        return codec.decode_params(method, params, "client", notes)
+    except RemoteProtocolError as error:
+        warnings.count("bad params", f"{method}: {error}")
+        return None
+    finally:
+        for note in notes:
+            warnings.count("forgiven", f"{method}: {note}")
 
 
 def _is_call(update: Any) -> bool:

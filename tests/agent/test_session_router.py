@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.agent.protocol_warnings import Oddities
+from acp_nvim.agent.protocol_warnings import ProtocolWarnings
+from acp_nvim.agent.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
-from acp_nvim.agent.updating import Updating
 from acp_nvim.protocol import schema
-from acp_nvim.session.session import Session
+from acp_nvim.session.session import Session, Unobserved
+from acp_nvim.session.state import take_calls
 from acp_nvim.session.tool_calls import ToolCall, announced
 
 TEXT = schema.Content(schema.TextContent("words"))
@@ -46,29 +47,29 @@ TOLD = st.one_of(
 )
 
 
-class Told:
-    """A running session, and what its listeners heard of its calls."""
+class Told(Unobserved):
+    """A running session, and what its observer heard of its calls."""
 
-    def __init__(self) -> None:
-        self.session = Session(1, "x", "/work")
+    def __init__(self, *, hears_plain_calls: bool = True) -> None:
+        self.session = Session(1, "x", "/work", observer=self)
         self.session.id, self.session.status = "s", "running"
         self.heard: list[tuple[str, str]] = []
-        self.session.on_call = self.hear
-        self.session.on_plain_calls = self.hear_all
-        self.oddities = Oddities()
-        self.updating = Updating(Settings, self.oddities)
-        self.updating.adopt("s", self.session)
+        self._hears_plain_calls = hears_plain_calls
+        self.warnings = ProtocolWarnings()
+        self.router = SessionRouter(Settings, self.warnings)
+        self.router.adopt("s", self.session)
 
-    def hear(self, call: ToolCall) -> None:
+    def tool_call(self, session: Session, call: ToolCall) -> None:
+        assert session is self.session
         self.heard.append((call.id, call.status))
 
-    def hear_all(self, calls: Iterable[ToolCall]) -> None:
-        for call in calls:
-            self.hear(call)
+    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
+        for call in calls if self._hears_plain_calls else ():
+            self.tool_call(session, call)
 
     def tell(self, updates: list[Any]) -> None:
         messages = [schema.SessionNotification("s", update) for update in updates]
-        self.updating.updated(messages, 100)
+        self.router.updated(messages, 100)
 
     def seen(self) -> Any:
         """All that can be seen of it: the state, the events, the chat."""
@@ -79,11 +80,11 @@ class Told:
         ]
         calls = [msgspec.to_builtins(call) for call in session.tool_calls]
         marks: dict[int, list[Any]] = {}
-        for event in session.take_events(10**9):
+        for event in session.changes.take_events(10**9):
             marks.setdefault(event.mark, []).extend(_flat(event.name, event.data))
         dirty = {session.transcript.entries.index(entry) for entry in session.transcript.dirty}
         terminals = [terminal.snapshot() for terminal in session.terminals]
-        return entries, calls, marks, dirty, terminals, session.state_mark, session.take_calls()
+        return entries, calls, marks, dirty, terminals, session.state_mark, take_calls(session)
 
 
 def _flat(name: str, data: dict[str, Any]) -> list[Any]:
@@ -100,14 +101,13 @@ def test_together_is_one_by_one(updates: list[Any]) -> None:
     for update in updates:
         single.tell([update])
     assert str(together.seen()) == str(single.seen())
-    assert together.oddities.counts == single.oddities.counts
+    assert together.warnings.counts == single.warnings.counts
     assert dict(together.heard) == dict(single.heard)
 
 
 @given(st.lists(TOLD, max_size=12))
 def test_a_call_that_names_a_file_is_heard_of_with_each_message(updates: list[Any]) -> None:
-    together, single = Told(), Told()
-    together.session.on_plain_calls = single.session.on_plain_calls = lambda _: None
+    together, single = Told(hears_plain_calls=False), Told(hears_plain_calls=False)
     together.tell(updates)
     for update in updates:
         single.tell([update])
@@ -135,5 +135,5 @@ def test_what_cannot_be_applied_keeps_nothing_else(monkeypatch: pytest.MonkeyPat
     told.tell([*calls, schema.AgentMessageChunk(schema.TextContent("done"))])
     assert [call.id for call in told.session.tool_calls if call.finished] == ["a", "c"]
     assert told.heard == [("a", "completed"), ("c", "completed")]
-    assert told.updating.said("s") == "done"
-    assert told.oddities.counts["internal error"] == 1
+    assert told.router.said("s") == "done"
+    assert told.warnings.counts["internal error"] == 1

@@ -1,0 +1,49 @@
+"""Agents' requests that the user answers: how a request and its `Decision` end each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import anyio
+
+from acp_nvim.agent.wire.calls import IncomingCall
+from acp_nvim.session import ids
+from acp_nvim.session.questions.decisions import CANCELLED, Decision, Outcome
+
+
+def decision_id() -> str:
+    """Return a new id of ours, unique in the host."""
+    return ids.new("d")
+
+
+def cancel_with(call: IncomingCall, decision: Decision) -> None:
+    """Resolve the decision as cancelled when the agent cancels its request (`$/cancel_request`);
+    the request is still answered, with that outcome.
+    """
+    call.when_cancelled(partial(decision.resolve, CANCELLED, "agent"))
+
+
+def answer_by(decision: Decision, call: IncomingCall, result: Callable[[Outcome], Any]) -> None:
+    """Answer a request with `result(outcome)` as soon as the decision is resolved. It needs no
+    task: an agent may have any number of questions open.
+    """
+    if decision.outcome is not None:
+        call.answer(result(decision.outcome))
+        return
+    call.when_abandoned(partial(decision.resolve, CANCELLED, "connection"))
+    decision.reply_with(lambda outcome: call.answer(result(outcome)))
+
+
+async def wait(decision: Decision) -> Outcome:
+    """Wait until the decision is resolved; a wait that is cancelled resolves it as cancelled."""
+    done = anyio.Event()
+    if decision.outcome is None:
+        decision.waiters.append(lambda _: done.set())
+        try:
+            await done.wait()
+        finally:
+            decision.resolve(CANCELLED, "connection")
+    assert decision.outcome is not None
+    return decision.outcome

@@ -1,0 +1,39 @@
+"""Who is told at once what happens in sessions: the screen, and the files' side of their turns.
+
+A module of its own because it knows both; neither knows the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from acp_nvim.editor.pace import Pace
+from acp_nvim.editor.screen import Screen
+from acp_nvim.editor.tool_call_watch import ToolCallWatch
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
+
+
+class HostObserver:
+    """The `SessionObserver` of all sessions of a host."""
+
+    def __init__(self, screen: Screen, pace: Pace, tool_calls: ToolCallWatch) -> None:
+        self._screen = screen
+        self._pace = pace
+        self._tool_calls = tool_calls
+
+    def changed(self, session: Session) -> None:
+        """The start and the end of a turn or a question are urgent, what streams between is not."""
+        self._pace.wake(self._screen.is_urgent(session))
+
+    def streamed(self) -> None:
+        """Text and tool calls wait for the next frame."""
+        self._pace.wake()
+
+    def tool_call(self, session: Session, call: ToolCall) -> None:
+        """A subagent works in the turn of the session above all."""
+        self._tool_calls.tool_call(session.root, call)
+
+    def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
+        """The same for calls that name no file."""
+        self._tool_calls.plain_calls(session.root, calls)

@@ -1,0 +1,87 @@
+"""What the editor takes of a session for `require('acp').state()`: the values that changed since it
+took them last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from acp_nvim.session import lists, options, snapshot
+from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import ToolCall
+
+
+def take_changes(session: Session) -> list[tuple[list[str | int], Any]]:
+    """Return what changed as `(path below the session, value)`; None stands for absent. Tool calls
+    by themselves are taken by `take_calls`.
+    """
+    told: list[tuple[list[str | int], Any]] = []
+    changes, shown = session.changes, _listed_calls(session)
+    if shown and shown.start != session.cut.get("tool_calls", 0):
+        session.cut["tool_calls"] = shown.start
+        changes.names.add("more")
+    names = changes.take_names()
+    if "tool_calls" in names:
+        names.remove("tool_calls")
+        told.append((["tool_calls"], []))
+        changes.calls.clear()
+        changes.calls.update(shown)
+    return told + [([name], _value(session, name)) for name in names]
+
+
+def take_calls(session: Session) -> tuple[int, list[tuple[int, ToolCall]]]:
+    """Return how many of the oldest tool calls are no longer in the state, and those in it that
+    changed, with their positions from 1.
+    """
+    shown, calls = _listed_calls(session), session.changes.calls
+    changed = sorted(index for index in calls if index in shown)
+    calls.clear()
+    return shown.start, [(index + 1, session.tool_calls.at(index)) for index in changed]
+
+
+def _listed_calls(session: Session) -> range:
+    """The positions of the tool calls that are in the state, from 0: none of a closed session, else
+    the newest ones.
+    """
+    count = len(session.tool_calls)
+    return range(count if session.status == "closed" else lists.dropped(count), count)
+
+
+def _value(session: Session, name: str) -> Any:
+    shown = _SHOWN.get(name)
+    return getattr(session, name) if shown is None else shown(session)
+
+
+def _more(session: Session) -> dict[str, int] | None:
+    """How many of a list are not shown, by its name."""
+    waiting = session.decisions.waiting if session.root is session else {}
+    terminals = max(len(session.terminals) - lists.NEWEST, 0)
+    left = {**session.cut, **waiting, "terminals": terminals}
+    return {name: count for name, count in left.items() if count} or None
+
+
+def _pending(session: Session, name: str) -> list[dict[str, Any]]:
+    """The questions of a list. What a subagent asks is listed by the session above all."""
+    if session.root is not session:
+        return []
+    shown = snapshot.elicitation if name == "elicitations" else snapshot.permission
+    return [shown(decision) for decision in session.decisions.front if decision.listed == name]
+
+
+_SHOWN: Final[dict[str, Callable[[Session], Any]]] = {
+    "id": lambda session: session.id or None,
+    "queue": lambda session: [prompt.label for prompt in session.queue],
+    "plan": lambda session: snapshot.plan(session.plan),
+    "modes": lambda session: snapshot.modes(options.modes(session)),
+    "options": lambda session: options.on_wire(options.available(session)),
+    "commands": lambda session: snapshot.commands(session.commands),
+    "subagents": lambda session: [snapshot.subagent(link) for link in session.links.values()],
+    "terminals": lambda session: [it.snapshot() for it in session.terminals.newest(lists.NEWEST)],
+    "usage": lambda session: snapshot.usage(session.usage),
+    "more": _more,
+    "permissions": lambda session: _pending(session, "permissions"),
+    "elicitations": lambda session: _pending(session, "elicitations"),
+    "questions": lambda session: _pending(session, "questions"),
+}
+"""How a value is made that is not an attribute of the session as it is."""
