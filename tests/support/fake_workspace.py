@@ -42,7 +42,9 @@ class FakeWorkspace:
         for session in self.sessions:
             session.id, session.status = f"s{session.n}", "idle"
         self.asked: list[str] = []
-        """What the user was asked; they agree to all of it."""
+        """What the user was asked before a restore."""
+        self.answer: str | None = "restore them too"
+        """What they answer; None dismisses the question."""
         self.options = FileOptions(outside="deny")
         self.review = Reviewing(
             bridge, lambda *_: None, lambda: self.options, lambda: self.sessions, print
@@ -116,11 +118,11 @@ class FakeWorkspace:
         Without `every` the user's own changes stay.
         """
         own = session or self.sessions[0]
-        return await self.review.rewind.restore(own, n, self._agree, every=every)
+        return await self.review.rewind.restore(own, n, self._answer, every=every)
 
-    async def _agree(self, question: str, _answers: Sequence[str]) -> int:
+    async def _answer(self, question: str, answers: Sequence[str]) -> int | None:
         self.asked.append(question)
-        return 0
+        return None if self.answer is None else answers.index(self.answer)
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """The data of the events of that name, of all sessions."""
