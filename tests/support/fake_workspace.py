@@ -85,6 +85,14 @@ class FakeWorkspace:
         """The user decides all that is pending."""
         await self.review.decide.files(verdict, self.review.edits.ledger.files())
 
+    async def decide_hunk(self, verdict: Verdict, path: str | Path, row: int) -> None:
+        """The user decides the hunk at a 0-based row of the live text."""
+        await self.review.decide.hunk(verdict, str(path), row)
+
+    async def unreject(self) -> None:
+        """The user takes the last reject back."""
+        assert await self.review.decide.unreject() == []
+
     def pending(self) -> dict[str, str]:
         """The kinds of pending edits by path, relative to the directory."""
         found = map(review_view.summary, self.review.edits.ledger.files())
