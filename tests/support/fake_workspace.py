@@ -10,6 +10,7 @@ Example:
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ from typing import Any
 
 import anyio
 
+from acp_nvim.editor import review_view
 from acp_nvim.editor.buffer_events import on_buffer_event
 from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.editor.review_view import ReviewView
@@ -42,6 +44,10 @@ class FakeWorkspace:
         self.sessions = [Session(n, "agent", str(self.work)) for n in range(1, agents + 1)]
         for session in self.sessions:
             session.id, session.status = f"s{session.n}", "idle"
+        self.asked: list[str] = []
+        """What the user was asked before a restore."""
+        self.answer: str | None = "restore them too"
+        """What they answer; None dismisses the question."""
         self.options = FileOptions(outside="deny")
         recorder = Recorder()
         self.review: Workspace[Session] = Workspace(
@@ -74,21 +80,52 @@ class FakeWorkspace:
         """The user decides all that is pending."""
         await self.review.decisions.files(verdict, self.review.edits.ledger.files())
 
-    async def turn(self, session: Session | None = None) -> None:
-        """A prompt and the end of its turn; its checkpoint is what a restore brings back."""
+    async def decide_hunk(self, verdict: Verdict, path: str | Path, row: int) -> None:
+        """The user decides the hunk at a 0-based row of the live text."""
+        await self.review.decisions.hunk(verdict, str(path), row)
+
+    async def unreject(self) -> None:
+        """The user takes the last reject back."""
+        assert await self.review.decisions.unreject() == []
+
+    def pending(self) -> dict[str, str]:
+        """The kinds of pending edits by path, relative to the directory."""
+        found = map(review_view.summary, self.review.edits.ledger.files())
+        return {os.path.relpath(one["path"], self.work): one["kind"] for one in found}
+
+    async def begin(self, session: Session | None = None) -> None:
+        """A prompt, and the look at the files before its turn; a restore brings that back."""
         own = session or self.sessions[0]
         await self.review.turn_began(own, object(), "x")
         turn = self.review.disk.turns.get(own)
         assert turn is not None
         await turn.ready.wait()
+
+    async def end(self, session: Session | None = None) -> None:
+        """The end of its turn, with the look at what is on disk then."""
+        own = session or self.sessions[0]
         await self.review.turn_ended(own)
         if own in [it.session for it in self.review.disk.turns.ready()]:
             await self.review.disk.over(own)
 
-    async def restore(self, n: int | None, session: Session | None = None) -> None:
-        """Bring back the checkpoint `n`, or undo the last restore; the user agrees to all."""
+    async def turn(self, session: Session | None = None) -> None:
+        """A turn in which nothing happens."""
+        await self.begin(session)
+        await self.end(session)
+
+    async def restore(
+        self, n: int | None, session: Session | None = None, *, every: bool = True
+    ) -> list[str]:
+        """Bring back the checkpoint `n`, or undo the last restore; what the user is told.
+
+        Without `every` the user's own changes stay.
+        """
         own = session or self.sessions[0]
-        await self.review.rewind.restore(own, n, _agreed, every=True)
+        return await self.review.rewind.restore(own, n, self._answer, every=every)
+
+    async def _answer(self, question: str, answers: Sequence[str]) -> int | None:
+        self.asked.append(question)
+        return None if self.answer is None else answers.index(self.answer)
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """The data of the events of that name, of all sessions."""
@@ -100,12 +137,6 @@ class FakeWorkspace:
 
 async def _yes(*_: Any) -> bool:
     return True
-
-
-async def _agreed(question: str, answers: Sequence[str]) -> int:
-    """The user says yes to all that is asked."""
-    del question, answers
-    return 0
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ import pytest
 
 from acp_nvim.workspace import atomic_write
 from acp_nvim.workspace.nofollow import Rights, Spot
-from tests.support.full_disk import room_for
+from tests.workspace.full_disk import room_for
 
 OLD, NEW = b"old\n" * 100, b"new\n" * 300
 

@@ -60,7 +60,7 @@ class Project:
         await self.workspace.settle(self.path)
 
     async def unreject(self) -> None:
-        assert await self.workspace.review.decisions.unreject() == []
+        await self.workspace.unreject()
         await self.workspace.settle(self.path)
 
     def shown(self, path: Path | None = None) -> str | None:
@@ -114,7 +114,7 @@ async def test_what_was_restored_is_written_again_after_a_new_prompt(tmp_path: P
         await it.workspace.restore(1)
         assert not created.exists()
         assert it.path.read_text() == OLD
-        assert it.workspace.review.edits.ledger.files() == []
+        assert it.workspace.pending() == {}
         await it.workspace.turn()
         assert await it.write(NEW) == await it.write("a\nb\nc\n", created) == "ok"
         it.holds(NEW)
@@ -127,9 +127,9 @@ async def test_a_restore_that_is_undone_is_what_the_agent_had_written(tmp_path: 
         assert await it.write(NEW) == "ok"
         await it.workspace.restore(1)
         assert it.path.read_text() == OLD
-        assert it.workspace.review.edits.ledger.files() == []
+        assert it.workspace.pending() == {}
         await it.workspace.restore(None)
-        assert len(it.workspace.review.edits.ledger.files()) == 1
+        assert len(it.workspace.pending()) == 1
         await it.workspace.turn()
         another = NEW.replace("agent\n", "another\n")
         assert await it.write(another) == "ok"
@@ -148,11 +148,10 @@ async def test_a_rejected_hunk_is_written_again_beside_what_the_user_typed(
         typed = user.replace("line 6", "typed")
         await it.type(typed)
         assert await it.write(NEW.replace("line 12", "user")) == "ok"
-        decide, ledger = it.workspace.review.decisions, it.workspace.review.edits.ledger
         if scope == "hunk":
-            await decide.hunk("reject", str(it.path), 3)
+            await it.workspace.decide_hunk("reject", it.path, 3)
         else:
-            await decide.files("reject", ledger.files())
+            await it.workspace.decide("reject")
         assert it.path.read_text() == typed
         await it.type(typed.replace("line 1\n", "after\n"))
         assert await it.write(again.replace("line 12", "user")) == "ok"

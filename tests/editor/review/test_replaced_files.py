@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,48 +13,21 @@ from tests.support.editor import Editor
 from tests.support.fake_picker import asked, install_picker
 from tests.support.git import repository
 from tests.support.killed_host import kill_host_once_written
+from tests.support.replaced_files import PLACES, TEXT, make, replaced, tree
 from tests.support.waiting import until
 
-TEXT = "one\ntwo\n"
-PLACES = {
-    "fifo": "mkfifo f.txt",
-    "link": "ln -s other.txt f.txt",
-    "dangling link": "ln -s nowhere f.txt",
-    "link to a folder": "ln -s kept f.txt",
-    "folder": "mkdir f.txt",
-    "deep folder": "mkdir -p f.txt/a/b",
-    "full folder": "mkdir -p f.txt/a; echo x > f.txt/x.txt; echo y > f.txt/a/y.txt",
-}
+Replaced = Callable[[str], dict[str, str]]
 
 
 @pytest.fixture(params=["git", "plain"])
 def project(request: pytest.FixtureRequest, editor: Editor) -> Editor:
     """A file, and another one that stays."""
-    editor.write("f.txt", TEXT)
-    editor.write("other.txt", "other\n")
-    editor.write("kept/k.txt", "kept\n")
+    make(editor.work)
     if request.param == "git":
         repository(editor.work)
     editor.agent("script")
     install_picker(editor)
     return editor
-
-
-def tree(editor: Editor) -> dict[str, str]:
-    """All that is there, by path: contents, targets, kinds. Opens nothing but files."""
-    found: dict[str, str] = {}
-    for path in sorted(editor.work.rglob("*")):
-        name = str(path.relative_to(editor.work))
-        mode = path.lstat().st_mode
-        if name.startswith(".git"):
-            continue
-        if stat.S_ISLNK(mode):
-            found[name] = f"-> {path.readlink()}"
-        elif stat.S_ISREG(mode):
-            found[name] = path.read_text()
-        else:
-            found[name] = "fifo" if stat.S_ISFIFO(mode) else "folder"
-    return found
 
 
 def edits(editor: Editor) -> dict[str, str]:
@@ -68,62 +40,55 @@ def pending(editor: Editor, expected: dict[str, str]) -> None:
     until(lambda: edits(editor) == expected, what=f"{expected} pending")
 
 
-@pytest.fixture(params=["closed", "open"])
-def replaced(request: pytest.FixtureRequest, project: Editor) -> Callable[[str], dict[str, str]]:
-    """Have the agent replace the file, whether a window shows it or not; returns what was there."""
+@pytest.fixture
+def opened(project: Editor) -> Replaced:
+    """Have the agent replace the file that a window shows; returns what was there."""
 
     def replace(what: str) -> dict[str, str]:
-        if request.param == "open":
-            project.open("f.txt")
-        before = tree(project)
+        project.open("f.txt")
+        before = tree(project.work)
         run(project, f"rm f.txt; {PLACES[what]}")
-        expected = {"f.txt": "deleted"}
-        if what == "full folder":
-            expected |= {"f.txt/x.txt": "created", "f.txt/a/y.txt": "created"}
-        pending(project, expected)
+        pending(project, replaced(what))
         return before
 
     return replace
 
 
-Replaced = Callable[[str], dict[str, str]]
-
-
 @pytest.mark.parametrize("what", PLACES)
 def test_a_reject_brings_the_file_back_and_can_be_taken_back(
-    project: Editor, replaced: Replaced, what: str
+    project: Editor, opened: Replaced, what: str
 ) -> None:
-    before = replaced(what)
-    after = tree(project)
+    before = opened(what)
+    after = tree(project.work)
     project.cmd("Acp reject all")
     pending(project, {})
-    assert tree(project) == before
+    assert tree(project.work) == before
     project.cmd("Acp unreject")
     until(lambda: "f.txt" in edits(project))
     if what in ("folder", "deep folder"):
         assert not (project.work / "f.txt").exists()
     else:
-        until(lambda: tree(project) == after)
+        until(lambda: tree(project.work) == after)
     project.cmd("checktime")
     assert not project.rpc.mode()["blocking"]
 
 
 @pytest.mark.parametrize("what", PLACES)
 def test_a_restore_brings_the_file_back_and_can_be_undone(
-    project: Editor, replaced: Replaced, what: str
+    project: Editor, opened: Replaced, what: str
 ) -> None:
-    before = replaced(what)
-    after = tree(project)
+    before = opened(what)
+    after = tree(project.work)
     count = 3 if what == "full folder" else 1
     files = f"{count} file{'s' if count > 1 else ''} changed"
     project.cmd("Acp restore 1")
     project.wait_message(f"restored to before prompt 1: {files}")
-    assert tree(project) == before
+    assert tree(project.work) == before
     pending(project, {})
     project.cmd("Acp restore")
     project.wait_message(f"the restore was undone: {files}")
     if what not in ("folder", "deep folder"):
-        assert {k: v for k, v in tree(project).items() if v != "folder"} == {
+        assert {k: v for k, v in tree(project.work).items() if v != "folder"} == {
             k: v for k, v in after.items() if v != "folder"
         }
     assert asked(project) == []
@@ -175,12 +140,12 @@ def test_a_new_file_in_the_folder_that_the_user_worked_on_stays(project: Editor)
 
 @pytest.mark.parametrize("command", ["reject all", "restore 1"])
 def test_a_file_in_place_of_a_folder_gives_way_to_it(project: Editor, command: str) -> None:
-    before = tree(project)
+    before = tree(project.work)
     run(project, "rm -r kept; echo new > kept")
     pending(project, {"kept/k.txt": "deleted", "kept": "created"})
     project.cmd(f"Acp {command}")
     pending(project, {})
-    assert tree(project) == before
+    assert tree(project.work) == before
 
 
 def test_one_file_of_a_folder_that_is_a_file_now_is_refused(project: Editor) -> None:
@@ -194,14 +159,14 @@ def test_one_file_of_a_folder_that_is_a_file_now_is_refused(project: Editor) -> 
 
 
 def test_a_folder_that_is_a_link_now_comes_back(project: Editor) -> None:
-    before = tree(project)
+    before = tree(project.work)
     outside = project.home / "outside"
     outside.mkdir()
     (outside / "k.txt").write_text("not to be touched\n")
     run(project, f"mv kept moved; ln -s {outside} kept")
     project.cmd("Acp restore 1")
     project.wait_message("restored to before prompt 1: 3 files changed")
-    now = tree(project)
+    now = tree(project.work)
     assert {name: now.get(name) for name in before} == before
     assert (outside / "k.txt").read_text() == "not to be touched\n"
 
@@ -230,15 +195,15 @@ def test_a_link_that_becomes_a_file_is_no_new_file(project: Editor) -> None:
 
 
 def test_a_replaced_file_comes_back_under_the_next_host(project: Editor) -> None:
-    before = tree(project)
+    before = tree(project.work)
     run(project, "rm f.txt; mkfifo f.txt; rm other.txt; ln -s f.txt other.txt")
     pending(project, {"f.txt": "deleted", "other.txt": "deleted"})
-    after = tree(project)
+    after = tree(project.work)
     kill_host_once_written(project)
     project.cmd("Acp restore 1")
     project.wait_message("restored to before prompt 1: 2 files changed")
-    assert tree(project) == before
+    assert tree(project.work) == before
     kill_host_once_written(project, restores=1)
     project.cmd("Acp restore")
     project.wait_message("the restore was undone: 2 files changed")
-    assert tree(project) == after
+    assert tree(project.work) == after

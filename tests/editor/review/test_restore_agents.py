@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,9 +10,9 @@ import pytest
 
 from tests.support.checkpoints import FIRST, LIST, contents, run
 from tests.support.editor import Editor
-from tests.support.fake_picker import asked, install_picker, pick
+from tests.support.fake_picker import install_picker, pick
 from tests.support.git import repository
-from tests.support.killed_host import is_written, kill_host_once_written
+from tests.support.killed_host import kill_host_once_written
 from tests.support.rpc import EditorError
 from tests.support.waiting import until
 
@@ -46,42 +45,6 @@ def changes(editor: Editor) -> None:
     editor.wait("#require('acp').state().sessions[1].edits == 2")
 
 
-def test_files_that_only_the_user_changed_stay(project: Editor) -> None:
-    changes(project)
-    project.write("mine.txt", "mine\n")
-    (project.work / "b.txt").unlink()
-    project.cmd("Acp restore 1")
-    project.wait_message(
-        "restored to before prompt 1: 2 files changed; 2 that only you changed stay"
-    )
-    assert contents(project) == {"a.txt": FIRST, "mine.txt": "mine\n"}
-    project.write("later.txt", "later\n")
-    project.cmd("Acp restore")
-    project.wait_message("the restore was undone: 2 files changed")
-    assert contents(project) == {
-        "a.txt": "one\nTWO\nthree\n",
-        "c.txt": "new\n",
-        "mine.txt": "mine\n",
-        "later.txt": "later\n",
-    }
-    assert asked(project) == []
-
-
-def test_with_a_bang_all_files_are_as_they_were(project: Editor) -> None:
-    changes(project)
-    project.write("mine.txt", "mine\n")
-    project.write("a.txt", "both\n")
-    (project.work / "b.txt").unlink()
-    after = contents(project)
-    project.cmd("Acp restore! 1")
-    project.wait_message("restored to before prompt 1: 4 files changed")
-    assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST}
-    project.cmd("Acp restore")
-    project.wait_message("the restore was undone: 4 files changed")
-    assert contents(project) == after
-    assert asked(project) == []
-
-
 @pytest.mark.parametrize("by", ["a save in the editor", "another program", "unsaved text"])
 def test_a_file_that_both_changed_is_named_before_anything_is_done(
     project: Editor, by: str
@@ -111,99 +74,6 @@ def test_a_file_that_both_changed_is_named_before_anything_is_done(
     until(lambda: contents(project) == {"a.txt": FIRST, "b.txt": FIRST})
     if by != "another program":
         until(lambda: project.lines(path) == FIRST.split("\n")[:-1])
-
-
-def test_what_the_user_changed_before_the_agent_did_is_named(project: Editor) -> None:
-    project.turn("hello")
-    saved(project, "a.txt", "Gomine<Esc>")
-    run(project, "sed -i 's/two/TWO/' a.txt")
-    (question,) = pick(project, "Acp restore 1")
-    assert question["prompt"] == BOTH
-    project.cmd("Acp restore 2")
-    project.wait_message("restored to before prompt 2: 1 file changed")
-    assert contents(project)["a.txt"] == FIRST + "mine\n"
-
-
-def test_what_the_user_changed_between_two_turns_of_the_agent_is_named(project: Editor) -> None:
-    run(project, "sed -i 's/two/TWO/' a.txt")
-    saved(project, "a.txt", "Gomine<Esc>")
-    project.turn(f"replace {project.work / 'a.txt'} three THREE")
-    (question,) = pick(project, "Acp restore 1")
-    assert question["prompt"] == BOTH
-
-
-@pytest.mark.parametrize("command", ["accept all", "reject all"])
-def test_decisions_are_no_changes_of_the_users_own(project: Editor, command: str) -> None:
-    run(project, "sed -i 's/two/TWO/' a.txt")
-    project.wait("#require('acp').state().sessions[1].edits == 1")
-    project.cmd(f"Acp {command}")
-    project.wait("#require('acp').state().sessions[1].edits == 0")
-    run(project, "sed -i 's/three/THREE/' a.txt")
-    project.wait("#require('acp').state().sessions[1].edits == 1")
-    project.cmd("Acp restore 1")
-    project.wait_message("restored to before prompt 1: 1 file changed")
-    assert contents(project)["a.txt"] == FIRST
-    assert asked(project) == []
-
-
-def test_writes_through_the_editor_are_the_agents(project: Editor) -> None:
-    path = project.work / "a.txt"
-    project.open(path)
-    project.turn(f"replace {path} two TWO")
-    project.turn(f"replace {path} three THREE")
-    project.cmd("Acp restore 1")
-    project.wait_message("restored to before prompt 1: 1 file changed")
-    assert contents(project)["a.txt"] == FIRST
-    assert asked(project) == []
-
-
-def test_several_restores_ask_nothing(project: Editor) -> None:
-    for word in ("one", "two", "three"):
-        run(project, f"sed -i 's/{word}/{word.upper()}/' a.txt")
-    for n in (3, 1, 2):
-        project.cmd(f"Acp restore {n}")
-        project.wait_message(f"restored to before prompt {n}: 1 file changed")
-    assert contents(project)["a.txt"] == "ONE\ntwo\nthree\n"
-    assert asked(project) == []
-
-
-def test_undoing_a_restore_names_what_was_changed_since(project: Editor) -> None:
-    changes(project)
-    project.cmd("Acp restore 1")
-    project.wait_message("restored to before prompt 1")
-    project.write("a.txt", FIRST + "since\n")
-    (question,) = pick(project, "Acp restore")
-    assert question["prompt"] == "Since the restore you changed a.txt as well"
-    project.wait_message("nothing was restored")
-    assert contents(project)["a.txt"] == FIRST + "since\n"
-    pick(project, "Acp restore", "restore them too")
-    project.wait_message("the restore was undone: 2 files changed")
-    assert contents(project)["a.txt"] == "one\nTWO\nthree\n"
-
-
-def test_another_sessions_agent_is_an_agent(project: Editor) -> None:
-    project.turn("hello")
-    project.cmd("Acp new")
-    project.wait("require('acp').state().current == 2")
-    run(project, "sed -i 's/two/TWO/' a.txt")
-    project.wait("#require('acp').state().sessions[2].edits == 1")
-    project.cmd("AcpPrompt hello")
-    project.wait("#require('acp').state().sessions[2].checkpoints == 2")
-    project.lua("require('acp.base.host').notify('restore', { session = 1, n = 1 })")
-    project.wait_message("restored to before prompt 1: 1 file changed")
-    assert contents(project)["a.txt"] == FIRST
-
-
-def test_modes_are_told_apart(project: Editor) -> None:
-    run(project, "chmod 755 a.txt")
-    until(lambda: is_written(project))
-    (project.work / "b.txt").chmod(0o755)
-    project.cmd("Acp restore 1")
-    project.wait_message("restored to before prompt 1: 1 file changed")
-    assert [os.access(project.work / name, os.X_OK) for name in ("a.txt", "b.txt")] == [False, True]
-    project.cmd("Acp restore")
-    project.wait_message("the restore was undone: 1 file changed")
-    assert os.access(project.work / "a.txt", os.X_OK)
 
 
 def test_an_ignored_file_that_an_agent_edited_on_disk_comes_back(project: Editor) -> None:

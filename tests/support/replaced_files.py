@@ -1,0 +1,54 @@
+"""A project in which an agent puts something else in place of `f.txt`, by a shell command.
+
+Example:
+
+    make(work)
+    subprocess.run(["sh", "-c", f"rm f.txt; {PLACES['fifo']}"], cwd=work, check=True)
+    assert tree(work)["f.txt"] == "fifo"
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+TEXT = "one\ntwo\n"
+PLACES = {
+    "fifo": "mkfifo f.txt",
+    "link": "ln -s other.txt f.txt",
+    "dangling link": "ln -s nowhere f.txt",
+    "link to a folder": "ln -s kept f.txt",
+    "folder": "mkdir f.txt",
+    "deep folder": "mkdir -p f.txt/a/b",
+    "full folder": "mkdir -p f.txt/a; echo x > f.txt/x.txt; echo y > f.txt/a/y.txt",
+}
+
+
+def make(work: Path) -> None:
+    """`f.txt`, and files that stay."""
+    (work / "kept").mkdir()
+    for name, text in (("f.txt", TEXT), ("other.txt", "other\n"), ("kept/k.txt", "kept\n")):
+        (work / name).write_text(text)
+
+
+def replaced(what: str) -> dict[str, str]:
+    """The kinds of edits that are pending once `PLACES[what]` is there."""
+    more = {"f.txt/x.txt": "created", "f.txt/a/y.txt": "created"}
+    return {"f.txt": "deleted"} | (more if what == "full folder" else {})
+
+
+def tree(work: Path) -> dict[str, str]:
+    """All that is there, by path: contents, targets, kinds. Opens nothing but files."""
+    found: dict[str, str] = {}
+    for path in sorted(work.rglob("*")):
+        name = str(path.relative_to(work))
+        mode = path.lstat().st_mode
+        if name.startswith(".git"):
+            continue
+        if stat.S_ISLNK(mode):
+            found[name] = f"-> {path.readlink()}"
+        elif stat.S_ISREG(mode):
+            found[name] = path.read_text()
+        else:
+            found[name] = "fifo" if stat.S_ISFIFO(mode) else "folder"
+    return found

@@ -1,0 +1,218 @@
+"""A restore brings back what agents changed; the user's changes stay, or are asked about.
+
+`tests/editor/review` has what needs commands, pickers, windows and several hosts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_nvim.edits.text import parse
+from acp_nvim.workspace.decisions import Verdict
+from tests.support.checkpoints import FIRST
+from tests.support.fake_workspace import FakeWorkspace, fake_workspace
+from tests.support.git import repository
+
+BOTH = "Since prompt 1 you changed a.txt as well"
+stores = pytest.mark.parametrize("store", ["git", "plain"])
+
+
+class Project:
+    """Two files, agents that run commands in turns, and a user."""
+
+    def __init__(self, workspace: FakeWorkspace) -> None:
+        self.workspace = workspace
+        self.work = workspace.work
+
+    async def run(self, command: str, session: int = 1) -> None:
+        """A turn in which the agent runs a command."""
+        own = self.workspace.sessions[session - 1]
+        await self.workspace.begin(own)
+        await anyio.run_process(["sh", "-c", command], cwd=self.work)
+        await self.workspace.end(own)
+
+    async def changes(self) -> None:
+        """A turn in which the agent changes one file and makes one."""
+        await self.run("sed -i 's/two/TWO/' a.txt; echo new > c.txt")
+        assert len(self.workspace.pending()) == 2
+
+    async def saved(self, text: str) -> None:
+        """The user makes this of `a.txt` in a window, and saves it."""
+        neovim, path = self.workspace.neovim, str(self.work / "a.txt")
+        neovim.open(path)
+        neovim.refresh(path)
+        neovim.type(path, parse(text))
+        neovim.save(path)
+        await self.workspace.settle(path)
+
+    async def restore(self, n: int | None, *, every: bool = False) -> str:
+        """`:Acp restore`, with a number or without, with a bang or without: what is told."""
+        (told,) = await self.workspace.restore(n, every=every)
+        return told
+
+    def contents(self) -> dict[str, str]:
+        return {path.name: path.read_text() for path in sorted(self.work.glob("*.txt"))}
+
+
+@asynccontextmanager
+async def project(root: Path, store: str, agents: int = 1) -> AsyncIterator[Project]:
+    """In a repository or not."""
+    async with fake_workspace(root, agents) as workspace:
+        for name in ("a.txt", "b.txt"):
+            (workspace.work / name).write_text(FIRST)
+        if store == "git":
+            repository(workspace.work)
+        yield Project(workspace)
+
+
+@stores
+async def test_files_that_only_the_user_changed_stay(tmp_path: Path, store: str) -> None:
+    async with project(tmp_path, store) as it:
+        await it.changes()
+        (it.work / "mine.txt").write_text("mine\n")
+        (it.work / "b.txt").unlink()
+        told = await it.restore(1)
+        assert told == "restored to before prompt 1: 2 files changed; 2 that only you changed stay"
+        assert it.contents() == {"a.txt": FIRST, "mine.txt": "mine\n"}
+        (it.work / "later.txt").write_text("later\n")
+        assert await it.restore(None) == "the restore was undone: 2 files changed"
+        assert it.contents() == {
+            "a.txt": "one\nTWO\nthree\n",
+            "c.txt": "new\n",
+            "mine.txt": "mine\n",
+            "later.txt": "later\n",
+        }
+        assert it.workspace.asked == []
+
+
+@stores
+async def test_with_a_bang_all_files_are_as_they_were(tmp_path: Path, store: str) -> None:
+    async with project(tmp_path, store) as it:
+        await it.changes()
+        (it.work / "mine.txt").write_text("mine\n")
+        (it.work / "a.txt").write_text("both\n")
+        (it.work / "b.txt").unlink()
+        after = it.contents()
+        assert await it.restore(1, every=True) == "restored to before prompt 1: 4 files changed"
+        assert it.contents() == {"a.txt": FIRST, "b.txt": FIRST}
+        assert await it.restore(None) == "the restore was undone: 4 files changed"
+        assert it.contents() == after
+        assert it.workspace.asked == []
+
+
+@stores
+async def test_what_the_user_changed_before_the_agent_did_is_named(
+    tmp_path: Path, store: str
+) -> None:
+    async with project(tmp_path, store) as it:
+        await it.workspace.turn()
+        await it.saved(FIRST + "mine\n")
+        await it.run("sed -i 's/two/TWO/' a.txt")
+        it.workspace.answer = None
+        await it.restore(1)
+        assert it.workspace.asked == [BOTH]
+        assert await it.restore(2) == "restored to before prompt 2: 1 file changed"
+        assert it.contents()["a.txt"] == FIRST + "mine\n"
+
+
+@stores
+async def test_what_the_user_changed_between_two_turns_of_the_agent_is_named(
+    tmp_path: Path, store: str
+) -> None:
+    async with project(tmp_path, store) as it:
+        await it.run("sed -i 's/two/TWO/' a.txt")
+        await it.saved("one\nTWO\nthree\nmine\n")
+        await it.workspace.begin()
+        await it.workspace.read(it.work / "a.txt")
+        await it.workspace.write(it.work / "a.txt", "one\nTWO\nTHREE\nmine\n")
+        await it.workspace.end()
+        await it.restore(1)
+        assert it.workspace.asked == [BOTH]
+
+
+@stores
+@pytest.mark.parametrize("verdict", ["accept", "reject"])
+async def test_decisions_are_no_changes_of_the_users_own(
+    tmp_path: Path, store: str, verdict: Verdict
+) -> None:
+    async with project(tmp_path, store) as it:
+        await it.run("sed -i 's/two/TWO/' a.txt")
+        assert len(it.workspace.pending()) == 1
+        await it.workspace.decide(verdict)
+        assert it.workspace.pending() == {}
+        await it.run("sed -i 's/three/THREE/' a.txt")
+        assert len(it.workspace.pending()) == 1
+        assert await it.restore(1) == "restored to before prompt 1: 1 file changed"
+        assert it.contents()["a.txt"] == FIRST
+        assert it.workspace.asked == []
+
+
+@stores
+async def test_writes_through_the_editor_are_the_agents(tmp_path: Path, store: str) -> None:
+    async with project(tmp_path, store) as it:
+        path = it.work / "a.txt"
+        it.workspace.neovim.open(str(path))
+        text = FIRST
+        for word in ("two", "three"):
+            await it.workspace.begin()
+            await it.workspace.read(path)
+            text = text.replace(word, word.upper())
+            await it.workspace.write(path, text)
+            await it.workspace.end()
+        assert await it.restore(1) == "restored to before prompt 1: 1 file changed"
+        assert it.contents()["a.txt"] == FIRST
+        assert it.workspace.asked == []
+
+
+@stores
+async def test_several_restores_ask_nothing(tmp_path: Path, store: str) -> None:
+    async with project(tmp_path, store) as it:
+        for word in ("one", "two", "three"):
+            await it.run(f"sed -i 's/{word}/{word.upper()}/' a.txt")
+        for n in (3, 1, 2):
+            assert await it.restore(n) == f"restored to before prompt {n}: 1 file changed"
+        assert it.contents()["a.txt"] == "ONE\ntwo\nthree\n"
+        assert it.workspace.asked == []
+
+
+@stores
+async def test_undoing_a_restore_names_what_was_changed_since(tmp_path: Path, store: str) -> None:
+    async with project(tmp_path, store) as it:
+        await it.changes()
+        assert (await it.restore(1)).startswith("restored to before prompt 1")
+        (it.work / "a.txt").write_text(FIRST + "since\n")
+        it.workspace.answer = None
+        assert await it.restore(None) == "nothing was restored"
+        assert it.workspace.asked == ["Since the restore you changed a.txt as well"]
+        assert it.contents()["a.txt"] == FIRST + "since\n"
+        it.workspace.answer = "restore them too"
+        assert await it.restore(None) == "the restore was undone: 2 files changed"
+        assert it.contents()["a.txt"] == "one\nTWO\nthree\n"
+
+
+@stores
+async def test_another_sessions_agent_is_an_agent(tmp_path: Path, store: str) -> None:
+    async with project(tmp_path, store, agents=2) as it:
+        await it.workspace.turn()
+        await it.run("sed -i 's/two/TWO/' a.txt", session=2)
+        await it.workspace.turn(it.workspace.sessions[1])
+        assert await it.restore(1) == "restored to before prompt 1: 1 file changed"
+        assert it.contents()["a.txt"] == FIRST
+
+
+@stores
+async def test_modes_are_told_apart(tmp_path: Path, store: str) -> None:
+    async with project(tmp_path, store) as it:
+        await it.run("chmod 755 a.txt")
+        (it.work / "b.txt").chmod(0o755)
+        told = await it.restore(1)
+        assert told.startswith("restored to before prompt 1: 1 file changed")
+        assert [os.access(it.work / name, os.X_OK) for name in ("a.txt", "b.txt")] == [False, True]
+        assert (await it.restore(None)).startswith("the restore was undone: 1 file changed")
+        assert os.access(it.work / "a.txt", os.X_OK)
