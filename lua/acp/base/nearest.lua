@@ -5,7 +5,7 @@ local M = {}
 ---@param a string
 ---@param b string
 ---@return integer
-function M.distance(a, b)
+local function distance(a, b)
   a, b = a:lower(), b:lower()
   local before, last = {}, {} ---@type integer[], integer[]
   for j = 0, #b do
@@ -33,7 +33,7 @@ end
 function M.find(word, names)
   local best, best_cost = nil, math.huge
   for _, name in ipairs(names) do
-    local cost = M.distance(word, name)
+    local cost = distance(word, name)
     if word ~= '' and vim.startswith(name:lower(), word:lower()) then
       cost = math.min(cost, 0.5)
     end

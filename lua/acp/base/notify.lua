@@ -214,7 +214,7 @@ end
 
 --- One line, only while Neovim has no focus and option `notify` is on.
 ---@param message string
-function M.unfocused(message)
+local function unfocused(message)
   if vim.g.acp_focused == false and require('acp.config').get().notify then
     M.echo('info', message)
   end
@@ -231,14 +231,14 @@ local ends = {
 local function turn_end(data)
   if data.stop_reason ~= 'cancelled' then
     local text = data.error and 'the turn failed' or ends[data.stop_reason] or ends.end_turn
-    M.unfocused(('session %s: %s'):format(data.session or '?', text))
+    unfocused(('session %s: %s'):format(data.session or '?', text))
   end
 end
 
 ---@param data table
 local function decision(data)
   local title = data.title or data.message or 'a decision'
-  M.unfocused(('session %s waits for you: %s'):format(data.session or '?', title))
+  unfocused(('session %s waits for you: %s'):format(data.session or '?', title))
 end
 
 --- Watch ends of turns and decisions. Called once, when the host starts.

@@ -53,20 +53,6 @@ local function find(path, real, known)
   return resolved(real)
 end
 
---- Only the empty file has no byte; its buffer has one empty line all the same. Not asked of
---- `nvim_buf_get_offset`, which goes by what was there before an undo.
-local function has_no_bytes(bufnr)
-  if api.nvim_buf_line_count(bufnr) > 1 or api.nvim_buf_get_lines(bufnr, 0, 1, true)[1] ~= '' then
-    return false
-  end
-  return api.nvim_buf_call(bufnr, fn.wordcount).bytes == 0
-end
-
---- Whether the text of the buffer ends with a newline.
-function M.ends(bufnr)
-  return option(bufnr, 'endofline') and not has_no_bytes(bufnr)
-end
-
 local function snapshot(bufnr, known, stale, absent)
   watch.flush(bufnr, true)
   local tick = api.nvim_buf_get_changedtick(bufnr)

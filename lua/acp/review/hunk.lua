@@ -140,7 +140,7 @@ local decided ---@type acp.DecidedAt|nil where the user decided last
 
 --- Whether the user is still where he decided, in Normal mode. True once for each decision.
 ---@return boolean
-function M.still_there()
+local function still_there()
   local at = decided
   decided = nil
   return at ~= nil
@@ -172,7 +172,7 @@ end
 ---@param path? string nothing is left without one
 ---@param row? integer 0-based
 function M.jumped(path, row)
-  if M.still_there() and path then
+  if still_there() and path then
     M.visit(path, row or 0)
   end
 end

@@ -5,9 +5,7 @@ local api = vim.api
 local tab = require('acp.review.tab')
 local sides = require('acp.review.sides')
 
---- Whether the user looks at the review.
----@return boolean
-function M.current()
+local function current()
   local review = tab.state()
   return review ~= nil and api.nvim_get_current_tabpage() == review.tab
 end
@@ -27,7 +25,7 @@ end
 ---@param row integer 0-based
 ---@return boolean
 function M.visit(path, row)
-  if not M.current() then
+  if not current() then
     return false
   end
   local state = tab.state() --[[@as acp.Review]]

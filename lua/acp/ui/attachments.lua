@@ -29,9 +29,10 @@ function M.list(n)
   return vim.list_slice(pending[n] or {})
 end
 
+--- Attach without a word: again, what came back with a prompt.
 ---@param n integer
 ---@param paths string[] absolute
-local function join(n, paths)
+function M.restore(n, paths)
   local list = M.list(n)
   for _, path in ipairs(paths) do
     if not vim.tbl_contains(list, path) then
@@ -47,16 +48,9 @@ end
 ---@param n integer|nil composer, the current session's by default
 ---@param paths string[] absolute
 function M.add(n, paths)
-  join(n or require('acp.base.state').meant(), paths)
+  M.restore(n or require('acp.base.state').meant(), paths)
   local names = table.concat(vim.tbl_map(M.label, paths), ', ')
   require('acp.base.notify').echo('info', ('with the next prompt: %s'):format(names))
-end
-
---- Attach again what came back with a prompt.
----@param n integer
----@param paths string[] absolute
-function M.restore(n, paths)
-  join(n, paths)
 end
 
 --- Take one path off the next prompt, or all.

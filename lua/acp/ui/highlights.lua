@@ -27,7 +27,6 @@ M.groups = {
   -- tool calls
   AcpToolTitle = 'Function',
   AcpToolKind = 'Type',
-  AcpToolPending = 'DiagnosticHint',
   AcpToolRunning = 'DiagnosticInfo',
   AcpToolCompleted = 'DiagnosticOk',
   AcpToolFailed = 'DiagnosticError',
