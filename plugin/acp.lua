@@ -10,7 +10,6 @@ if vim.fn.has('nvim-0.10') == 0 then
 end
 
 --- A module of ours, with all that hears of what it tells.
----@param name string
 local function module(name)
   require('acp.wiring')
   return require(name)
@@ -46,9 +45,6 @@ vim.api.nvim_create_autocmd({ 'FocusLost', 'FocusGained' }, {
   end,
 })
 
----@param mode string
----@param name string
----@param rhs string
 local function plug(mode, name, rhs)
   vim.api.nvim_set_keymap(
     mode,
@@ -59,8 +55,6 @@ local function plug(mode, name, rhs)
 end
 
 ---@param name string of a module
----@param call string
----@return string
 local function lua(name, call)
   return ('<Cmd>lua require("acp.wiring") require("%s").%s<CR>'):format(name, call)
 end

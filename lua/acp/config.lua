@@ -255,9 +255,7 @@ function M.agent_names()
     names[entry.id or entry.name or ''] = true
   end
   names[''] = nil
-  local list = vim.tbl_keys(names)
-  table.sort(list)
-  return list
+  return require('acp.base.sorted_keys')(names)
 end
 
 --- Entries of `agents_file`; empty when there is none or it cannot be read (health says why).
@@ -268,12 +266,10 @@ function M.registry()
   if not path then
     return {}, nil
   end
-  local file, why = io.open(vim.fn.expand(path), 'r')
-  if not file then
+  local text, why = require('acp.base.read_file')(vim.fn.expand(path))
+  if not text then
     return {}, why
   end
-  local text = file:read('*a')
-  file:close()
   local ok, data = pcall(vim.json.decode, text, { luanil = { object = true, array = true } })
   if not ok or type(data) ~= 'table' then
     return {}, path .. ': not JSON'

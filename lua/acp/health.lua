@@ -36,9 +36,8 @@ end
 --- The packages that the host needs, by the least version of each.
 ---@return table<string, string>
 local function needed()
-  local file = assert(io.open(require('acp.base.python').root() .. '/pyproject.toml'))
-  local list = file:read('*a'):match('\ndependencies = (%b[])')
-  file:close()
+  local file = require('acp.base.python').root() .. '/pyproject.toml'
+  local list = assert(require('acp.base.read_file')(file)):match('\ndependencies = (%b[])')
   local found = {}
   for name, version in list:gmatch('"([%w_-]+)>=([%d.]+)"') do
     found[name] = version
@@ -47,7 +46,6 @@ local function needed()
 end
 
 --- Versions as the interpreter itself sees them.
----@param python string
 ---@param names string[] of packages
 ---@return table|nil versions
 ---@return string|nil problem
@@ -72,8 +70,6 @@ local function probe(python, names)
 end
 
 --- The numbers of a version alone: `1.0rc1` and `0.6.0.dev1` are none to `vim.version`.
----@param version string
----@return string
 local function plain(version)
   return version:match('^%d+%.?%d*%.?%d*')
 end
@@ -81,11 +77,9 @@ end
 --- What there is of the packages, and what has to be done about the rest.
 ---@param versions table<string, string>
 ---@param wanted table<string, string>
----@param advice string[]
 local function packages(versions, wanted, advice)
-  local names, missing = vim.tbl_keys(wanted), {}
-  table.sort(names)
-  for _, name in ipairs(names) do
+  local missing = {}
+  for _, name in ipairs(require('acp.base.sorted_keys')(wanted)) do
     local version = versions[name]
     if not version then
       missing[#missing + 1] = name
@@ -136,7 +130,6 @@ local function ping()
 end
 
 --- The last words of the host, without what only underlines them; nil when there are none.
----@return string[]|nil
 local function last_words()
   local lines = vim.tbl_filter(function(line)
     return not line:match('^[%s~^]*$')
@@ -165,8 +158,6 @@ local function host()
 end
 
 --- Why a program cannot be started.
----@param program string
----@return string
 local function absent(program)
   if not program:find('[/\\]') then
     return program .. ' is not on PATH'
@@ -175,9 +166,7 @@ local function absent(program)
   return program .. (there and ' cannot be run' or ' is not there')
 end
 
----@param name string
 ---@param agent acp.AgentConfig
----@param chosen boolean
 ---@return boolean there its program can be started, as far as one sees
 local function one_agent(name, agent, chosen)
   local label = name .. (chosen and ' (for new sessions)' or '')

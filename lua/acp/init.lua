@@ -3,9 +3,17 @@ require('acp.wiring')
 
 local M = {}
 
+--- In the callback of a timer or of a process hardly anything can be called (|api-fast|): call `fn`
+--- with what was given, as it is now, as soon as Neovim allows it.
+---@param fn fun(...: any)
+local function later(fn, ...)
+  local args = vim.deepcopy(vim.F.pack_len(...))
+  vim.schedule(function()
+    fn(vim.F.unpack_len(args))
+  end)
+end
+
 --- What comes from outside, by RPC, spells nil as |vim.NIL|.
----@param value any
----@return any
 local function given(value)
   if value ~= vim.NIL then
     return value
@@ -23,7 +31,7 @@ end
 ---@param opts? acp.PromptOpts
 function M.prompt(text_or_blocks, opts)
   if vim.in_fast_event() then
-    return require('acp.base.later')(M.prompt, text_or_blocks, opts)
+    return later(M.prompt, text_or_blocks, opts)
   end
   opts = given(opts)
   if type(opts) == 'table' then
@@ -50,7 +58,7 @@ end
 ---@param session? integer
 function M.cancel(session)
   if vim.in_fast_event() then
-    return require('acp.base.later')(M.cancel, session)
+    return later(M.cancel, session)
   end
   session = given(session)
   if not require('acp.base.args').good('cancel', session) then
@@ -65,7 +73,7 @@ end
 ---@param content? table<string, any> an elicitation's form values by name
 function M.answer(id, choice, content)
   if vim.in_fast_event() then
-    return require('acp.base.later')(M.answer, id, choice, content)
+    return later(M.answer, id, choice, content)
   end
   choice, content = given(choice), given(content)
   if not require('acp.base.args').good('answer', id, choice, content) then

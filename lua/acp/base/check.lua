@@ -1,6 +1,8 @@
 --- Validates the options of `setup()`: all mistakes at once, each with the nearest valid name.
 local M = {}
 
+local nearest, sorted_keys = require('acp.base.nearest'), require('acp.base.sorted_keys')
+
 ---@alias acp.Check fun(value: any): string|nil  nil when the value will do, else what it should be
 
 local function is(kind)
@@ -17,14 +19,12 @@ local function one_of(...)
       return nil
     end
     local words = type(value) == 'string' and type(values[1]) == 'string'
-    local near = words and require('acp.base.nearest').find(value, values)
+    local near = words and nearest.find(value, values)
     local hint = near and (", did you mean '%s'?"):format(near) or ''
     return ("one of '%s'%s"):format(table.concat(values, "', '"), hint)
   end
 end
 
----@param low number
----@param whole? boolean
 ---@return acp.Check
 local function number(low, whole)
   return function(value)
@@ -51,15 +51,23 @@ local function list_of(check)
   end
 end
 
----@param check acp.Check
+local function is_map(value)
+  return type(value) == 'table' and not (vim.islist(value) and #value > 0)
+end
+
+---@param check_of fun(name: any): acp.Check|nil, string|nil check, or what the table should be
 ---@return acp.Check
-local function map_of(check)
+local function map_by(check_of)
   return function(value)
-    if type(value) ~= 'table' or (vim.islist(value) and #value > 0) then
+    if not is_map(value) then
       return 'a table of names'
     end
     for name, item in pairs(value) do
-      local should = check(item)
+      local check, instead = check_of(name)
+      local should = check and check(item)
+      if not check then
+        return instead
+      end
       if should then
         return ("a table in which '%s' is %s"):format(name, should)
       end
@@ -67,31 +75,24 @@ local function map_of(check)
   end
 end
 
+---@param check acp.Check
+---@return acp.Check
+local function map_of(check)
+  return map_by(function()
+    return check
+  end)
+end
+
 ---@param fields table<string, acp.Check>
----@param required? string[]
 ---@return acp.Check
 local function record(fields, required)
+  local known = map_by(function(name)
+    local names = sorted_keys(fields)
+    return fields[name], 'without ' .. nearest.message('name', tostring(name), names)
+  end)
   return function(value)
-    if type(value) ~= 'table' or (vim.islist(value) and #value > 0) then
-      return 'a table of names'
-    end
-    for name, item in pairs(value) do
-      local check = fields[name]
-      if not check then
-        local names = vim.tbl_keys(fields)
-        table.sort(names)
-        return 'without ' .. require('acp.base.nearest').message('name', tostring(name), names)
-      end
-      local should = check(item)
-      if should then
-        return ("a table in which '%s' is %s"):format(name, should)
-      end
-    end
-    for _, name in ipairs(required or {}) do
-      if value[name] == nil then
-        return ("a table with '%s'"):format(name)
-      end
-    end
+    return known(value)
+      or (value[required] == nil and ("a table with '%s'"):format(required) or nil)
   end
 end
 
@@ -137,7 +138,7 @@ local agent_fields = {
   mcp_servers = list_of(named),
   system_prompt = either(
     text,
-    record({ text = text, mode = one_of('append', 'override') }, { 'text' })
+    record({ text = text, mode = one_of('append', 'override') }, 'text')
   ),
   meta = map_of(anything),
   protocol = one_of(1, 2),
@@ -154,14 +155,11 @@ local rule_fields = {
 }
 
 --- All that is wrong with a table of names, each under its whole path.
----@param value any
 ---@param fields table<string, acp.Check>
----@param required string[]
----@param path string
 ---@param say fun(message: string)
 ---@return boolean good
 local function each_field(value, fields, required, path, say)
-  if type(value) ~= 'table' or (vim.islist(value) and #value > 0) then
+  if not is_map(value) then
     say(("option '%s' should be a table of names"):format(path))
     return false
   end
@@ -172,9 +170,8 @@ local function each_field(value, fields, required, path, say)
     if not fields[name] then
       local valid = vim.tbl_map(function(one)
         return path .. '.' .. one
-      end, vim.tbl_keys(fields))
-      table.sort(valid)
-      say(require('acp.base.nearest').message('option', at, valid))
+      end, sorted_keys(fields))
+      say(nearest.message('option', at, valid))
       good, strange = false, true
     elseif should then
       say(("option '%s' should be %s"):format(at, should))
@@ -229,8 +226,6 @@ local checks = {
 }
 
 --- Names that may stand at `prefix` ('' or 'files.'), as whole paths.
----@param prefix string
----@return string[]
 local function names_at(prefix)
   local found = { ['agents'] = prefix == '' or nil, ['keymaps'] = prefix == '' or nil }
   for path in pairs(checks) do
@@ -238,14 +233,11 @@ local function names_at(prefix)
       found[prefix .. path:sub(#prefix + 1):match('^[^.]+')] = true
     end
   end
-  local list = vim.tbl_keys(found)
-  table.sort(list)
-  return list
+  return sorted_keys(found)
 end
 
 --- User's agents over the presets, field by field; `false` removes one.
 ---@param base table<string, acp.AgentConfig>
----@param value any
 ---@param further boolean names without a command may stand in `agents_file`
 ---@param say fun(message: string)
 ---@return table<string, acp.AgentConfig>
@@ -271,9 +263,7 @@ end
 
 --- Whether every rule will do. A list with a mistake is ignored as a whole: without one of them
 --- the others might allow more.
----@param list table[]
 ---@param say fun(message: string)
----@return boolean
 local function rules(list, say)
   local good = true
   for i, item in ipairs(list) do
@@ -283,11 +273,7 @@ local function rules(list, say)
   return good
 end
 
----@param base table
----@param given table
----@param prefix string
 ---@param say fun(message: string)
----@return table
 local function level(base, given, prefix, say)
   local result = vim.deepcopy(base)
   for name, value in pairs(given) do
@@ -304,7 +290,7 @@ local function level(base, given, prefix, say)
         result[name] = vim.deepcopy(value)
       end
     elseif type(base[name]) ~= 'table' then
-      say(require('acp.base.nearest').message('option', path, names_at(prefix)))
+      say(nearest.message('option', path, names_at(prefix)))
     elseif type(value) ~= 'table' then
       say(("option '%s' should be a table"):format(path))
     else
@@ -330,9 +316,8 @@ function M.merge(defaults, opts)
   end
   local result = level(defaults, opts, '', say)
   if not result.agents[result.agent] and not result.agents_file then
-    local names = vim.tbl_keys(result.agents)
-    table.sort(names)
-    say(require('acp.base.nearest').message('agent', result.agent, names))
+    local names = sorted_keys(result.agents)
+    say(nearest.message('agent', result.agent, names))
     result.agent = result.agents[defaults.agent] and defaults.agent or names[1]
   end
   table.sort(mistakes)

@@ -23,13 +23,10 @@ end
 --- Names that have a handler, sorted.
 ---@return string[]
 function M.names()
-  local names = vim.tbl_keys(handlers)
-  table.sort(names)
-  return names
+  return require('acp.base.sorted_keys')(handlers)
 end
 
 --- A refusal as the host takes it.
----@param err any
 ---@return { error: acp.ExtensionError }
 local function refusal(err)
   if type(err) ~= 'table' then
@@ -42,9 +39,6 @@ local function refusal(err)
 end
 
 --- An answer as the host takes it. JSON wants an object where Lua has an empty table.
----@param result any
----@param err any
----@return table
 local function answer(result, err)
   if result == nil and err ~= nil then
     return refusal(err)

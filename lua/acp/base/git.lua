@@ -9,7 +9,6 @@ local NULL = vim.fn.has('win32') == 1 and 'NUL' or '/dev/null'
 local folder ---@type string|nil in Neovim's own temporary directory
 
 --- A git directory with nothing in it.
----@return string
 local function own()
   if not folder or vim.fn.isdirectory(folder) == 0 then
     folder = vim.fn.tempname()
@@ -42,8 +41,6 @@ function M.environment()
   return env
 end
 
----@param cwd string
----@param args string[]
 ---@param env table<string, string>
 ---@param on_end fun(output: string|nil)
 local function git(cwd, args, env, on_end)
@@ -63,7 +60,6 @@ end
 --- Where the repository of a directory has what, by the order in which it is asked for.
 local PLACES = { '--show-toplevel', 'index', 'objects', 'info/exclude' }
 
----@param cwd string
 ---@param env table<string, string>
 ---@param on_end fun(top: string|nil, index: string, objects: string, exclude: string)
 local function locate(cwd, env, on_end)

@@ -36,7 +36,6 @@ function M.channel()
   return channel
 end
 
----@param line string
 local function keep(line)
   if line ~= '' then
     stderr[#stderr + 1] = line
@@ -57,9 +56,7 @@ local function on_stderr(_, data)
 end
 
 --- Why a host that has just been started is gone, and the way out first: the line may be cut.
----@param reason string
----@return string
-local function stillborn(reason)
+local function start_failure(reason)
   local python = require('acp.base.python')
   local path, source = python.find()
   local old = reason:match('needs Python [%d.]+, this is (.*)')
@@ -75,26 +72,21 @@ local function stillborn(reason)
 end
 
 --- What the next host will have from this one.
----@return string
 local function kept()
   local files, count = {}, 0
-  for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      count = count + (files[edit.path] and 0 or 1)
-      files[edit.path] = true
-    end
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    count = count + (files[edit.path] and 0 or 1)
+    files[edit.path] = true
   end
   local what = count == 1 and '1 file' or count .. ' files'
   return count > 0 and (', with the pending edits of ' .. what) or ''
 end
 
 --- Why the host ended, and what the user can do.
----@param code integer
----@return string
-local function epitaph(code)
+local function exit_summary(code)
   local reason = stderr[#stderr] or ('exit code %d'):format(code)
   if require('acp.base.state').get().host == 'starting' then
-    return stillborn(reason)
+    return start_failure(reason)
   end
   return ('the acp host ended (%s); the next command starts it again%s'):format(reason, kept())
 end
@@ -106,7 +98,7 @@ local function gone(code)
   if given_up and (code < 128 or code == TERMINATED) then
     keep('its output was no MessagePack, or it was closed')
   end
-  local message = epitaph(code)
+  local message = exit_summary(code)
   require('acp.base.signals').emit('host_gone', message)
   if vim.v.exiting == vim.NIL then
     require('acp.base.notify').echo('error', message)
@@ -144,7 +136,6 @@ function M.left()
 end
 
 --- Arguments of the verb `setup`: every option, and what listeners add.
----@return table
 local function setup_args()
   local args = require('acp.config').for_host()
   require('acp.base.signals').emit('setup', args)
@@ -175,10 +166,7 @@ local function start_classic()
     return nil, ('the remote plugin host did not start: %s'):format(id)
   end
   classic = true
-  vim.api.nvim_create_autocmd('VimLeavePre', {
-    group = vim.api.nvim_create_augroup('acp.host', {}),
-    callback = leave,
-  })
+  require('acp.base.autocmds').group('acp.host')('VimLeavePre', leave)
   return id
 end
 
@@ -255,7 +243,7 @@ local function deliver(verb, args)
   return ok
 end
 
---- Start the process and hand over what waits. Prompts that it does not take: `acp.composer`.
+--- Start the process and hand over what waits; `acp.ui.composer.delivery` has prompts not taken.
 local function launch()
   local verbs = waiting or {}
   local id, reason = M.start()

@@ -11,21 +11,17 @@ local M = {}
 local busy = false
 
 --- The repository this file belongs to.
----@return string
 local function root()
   local here = vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p'))
   return vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(here))))
 end
 
----@return string
 local function venv_python()
   local windows = vim.fn.has('win32') == 1
   return vim.fs.joinpath(root(), '.venv', windows and 'Scripts/python.exe' or 'bin/python')
 end
 
 --- Whether an interpreter runs and is recent enough.
----@param path string
----@return boolean
 local function usable(path)
   local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
   local ok, job = pcall(vim.system, { path, '-c', code }, { cwd = root() })
@@ -33,7 +29,6 @@ local function usable(path)
 end
 
 --- A Python of at least 3.11 to build with; `uv` finds or fetches one by itself.
----@return string|nil
 local function base_python()
   local names = { 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
   if vim.g.python3_host_prog then
@@ -60,7 +55,6 @@ local function make()
 end
 
 --- How the environment is filled. One that uv made holds no pip; ensurepip puts it there.
----@param fresh boolean
 ---@return acp.Step[]
 local function fill(fresh)
   local python, here = venv_python(), root()
@@ -94,8 +88,6 @@ function M.steps()
 end
 
 --- The last line with something on it.
----@param text string|nil
----@return string
 local function last_line(text)
   local lines = vim.split(vim.trim(text or ''), '\n', { trimempty = true })
   return lines[#lines] or ''
@@ -103,14 +95,12 @@ end
 
 ---@param step acp.Step
 ---@param result vim.SystemCompleted
----@return string
 local function failure(step, result)
   local why = last_line(result.stderr ~= '' and result.stderr or result.stdout)
   return ('install: %s failed (%d): %s'):format(step.name, result.code, why)
 end
 
 ---@param steps acp.Step[]
----@param i integer
 ---@param done fun(problem: string|nil)
 local function run_from(steps, i, done)
   local step = steps[i]

@@ -20,16 +20,13 @@ end
 
 --- The host may be gone by the time Neovim ends, or write still.
 M.watch = require('acp.base.once')(function()
-  vim.api.nvim_create_autocmd('VimLeavePre', {
-    group = vim.api.nvim_create_augroup('acp.journal', {}),
-    callback = function()
-      local channel = require('acp.base.host').channel()
-      if channel then
-        pcall(vim.rpcnotify, channel, 'acp', 'leaving', vim.empty_dict())
-      end
-      remove()
-    end,
-  })
+  require('acp.base.autocmds').group('acp.journal')('VimLeavePre', function()
+    local channel = require('acp.base.host').channel()
+    if channel then
+      pcall(vim.rpcnotify, channel, 'acp', 'leaving', vim.empty_dict())
+    end
+    remove()
+  end)
 end)
 
 return M

@@ -2,9 +2,6 @@
 local M = {}
 
 --- Edit distance with transpositions (optimal string alignment), in bytes, case folded.
----@param a string
----@param b string
----@return integer
 local function distance(a, b)
   a, b = a:lower(), b:lower()
   local before, last = {}, {} ---@type integer[], integer[]

@@ -2,12 +2,10 @@
 --- entry of the same name is merged over the one here. Nothing here is looked at before it is used:
 --- an agent that is not installed costs nothing, and says how to install it when it is wanted.
 
----@param package string
 local function npm(package)
   return 'npm install -g ' .. package
 end
 
----@param package string
 local function uv(package)
   return 'uv tool install ' .. package
 end

@@ -34,6 +34,16 @@ function M.session(n)
   return state.sessions[n or state.current]
 end
 
+--- Pending edits of all sessions; these may share a file.
+---@return acp.Edit[]
+function M.edits()
+  local found = {}
+  for _, session in pairs(state.sessions) do
+    vim.list_extend(found, session.edits or {})
+  end
+  return found
+end
+
 --- Number of the current session, nil when there is none.
 ---@return integer?
 function M.current()
@@ -75,21 +85,16 @@ end
 ---@param bufnr integer
 function M.set_buffer(n, key, bufnr)
   M.set({ 'sessions', n, key }, bufnr)
-  vim.api.nvim_create_autocmd('BufWipeout', {
-    group = vim.api.nvim_create_augroup(('acp.state.%s.%d'):format(key, n), {}),
-    buffer = bufnr,
-    callback = function()
-      if (state.sessions[n] or {})[key] == bufnr then
-        M.set({ 'sessions', n, key }, nil)
-        vim.schedule(M.changed) -- it is still there
-      end
-    end,
-  })
+  local on = require('acp.base.autocmds').group(('acp.state.%s.%d'):format(key, n))
+  on('BufWipeout', function()
+    if (state.sessions[n] or {})[key] == bufnr then
+      M.set({ 'sessions', n, key }, nil)
+      vim.schedule(M.changed) -- it is still there
+    end
+  end, { buffer = bufnr })
 end
 
 --- Take the oldest tool calls out of the list of a session.
----@param n integer
----@param list table
 ---@param first integer how many are to be out
 local function forget(n, list, first)
   local out = #list == 0 and first or forgotten[n] or 0
@@ -188,7 +193,7 @@ end
 --- next.
 ---@return integer
 function M.meant()
-  return M.get().current or M.next()
+  return state.current or M.next()
 end
 
 return M

@@ -2,12 +2,13 @@
 --- nearest valid one. None of it starts Python.
 local M = {}
 
----@param args table<string|integer, any>
----@return string[]
-local function sorted(args)
-  local list = vim.tbl_keys(args)
-  table.sort(list)
-  return list
+local sorted_keys = require('acp.base.sorted_keys')
+
+---@param list { id: string }[]|nil
+local function ids(list)
+  return vim.tbl_map(function(one)
+    return one.id
+  end, list or {})
 end
 
 --- The session that commands mean: the current one, of a subagent the one above all.
@@ -31,7 +32,7 @@ function M.agents()
   for name in pairs(require('acp.base.state').get().agents or {}) do
     names[name] = true
   end
-  return sorted(names)
+  return sorted_keys(names)
 end
 
 local chosen ---@type { name: string, options: table }|nil by `:Acp agent`, since these options
@@ -52,27 +53,25 @@ end
 --- Agents that were started.
 ---@return string[]
 function M.started()
-  return sorted(require('acp.base.state').get().agents or {})
+  return sorted_keys(require('acp.base.state').get().agents or {})
 end
 
 --- Ids of all advertised ways to log in.
 ---@return string[]
 function M.auth_methods()
-  local ids = {}
+  local found = {}
   for _, agent in pairs(require('acp.base.state').get().agents or {}) do
     for _, method in ipairs(agent.auth_methods or {}) do
-      ids[method.id] = true
+      found[method.id] = true
     end
   end
-  return sorted(ids)
+  return sorted_keys(found)
 end
 
 ---@return string[]
 function M.modes()
   local session = M.session()
-  return vim.tbl_map(function(mode)
-    return mode.id
-  end, session and session.modes and session.modes.available or {})
+  return ids(session and session.modes and session.modes.available)
 end
 
 --- Config options of the current session, as on the wire.
@@ -82,22 +81,26 @@ function M.config_options()
   return session and session.options or {}
 end
 
+---@param id string
+---@return table|nil
+function M.config_option(id)
+  return vim.iter(M.config_options()):find(function(option)
+    return option.id == id
+  end)
+end
+
 ---@return string[]
 function M.option_ids()
-  return vim.tbl_map(function(option)
-    return option.id
-  end, M.config_options())
+  return ids(M.config_options())
 end
 
 --- The config option that chooses the model, by its category.
 ---@return string id 'model' where no option says so
 function M.model_option()
-  for _, option in ipairs(M.config_options()) do
-    if option.category == 'model' then
-      return option.id
-    end
-  end
-  return 'model'
+  local option = vim.iter(M.config_options()):find(function(one)
+    return one.category == 'model'
+  end)
+  return option and option.id or 'model'
 end
 
 --- Values of a config option, those in groups included; 'true' and 'false' for a boolean one.
@@ -105,15 +108,13 @@ end
 ---@return string[]
 function M.option_values(id)
   local values = {}
-  for _, option in ipairs(M.config_options()) do
-    if option.id == id and option.type == 'boolean' then
-      return { 'true', 'false' }
-    elseif option.id == id then
-      for _, item in ipairs(option.options or {}) do
-        for _, one in ipairs(item.options or { item }) do
-          values[#values + 1] = one.value
-        end
-      end
+  local option = M.config_option(id) or {}
+  if option.type == 'boolean' then
+    return { 'true', 'false' }
+  end
+  for _, item in ipairs(option.options or {}) do
+    for _, one in ipairs(item.options or { item }) do
+      values[#values + 1] = one.value
     end
   end
   return values
@@ -124,10 +125,8 @@ end
 ---@param value string
 ---@return string|boolean
 function M.option_value(id, value)
-  for _, option in ipairs(M.config_options()) do
-    if option.id == id and option.type == 'boolean' then
-      return value == 'true'
-    end
+  if (M.config_option(id) or {}).type == 'boolean' then
+    return value == 'true'
   end
   return value
 end
@@ -155,9 +154,7 @@ local function oldest_of(name)
     return current[name][1]
   end
   local sessions = require('acp.base.state').get().sessions
-  local numbers = vim.tbl_keys(sessions)
-  table.sort(numbers)
-  for _, n in ipairs(numbers) do
+  for _, n in ipairs(sorted_keys(sessions)) do
     local pending = sessions[n][name]
     if pending and pending[1] then
       return pending[1]
@@ -175,9 +172,7 @@ end
 ---@return string[]
 function M.permission_options()
   local permission = M.oldest()
-  return vim.tbl_map(function(option)
-    return option.id
-  end, permission and permission.options or {})
+  return ids(permission and permission.options)
 end
 
 --- Numbers of the current session's checkpoints, the newest first.
@@ -202,12 +197,10 @@ end
 ---@return string[]
 function M.pending_paths()
   local found = {} ---@type table<string, true>
-  for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      found[edit.path] = true
-    end
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    found[edit.path] = true
   end
-  return sorted(found)
+  return sorted_keys(found)
 end
 
 --- Files with pending edits that begin with what was typed, of all sessions; else any files.

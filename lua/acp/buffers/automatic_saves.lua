@@ -1,7 +1,7 @@
---- Who saves: the user, or an autocommand of his.
+--- Who saves: the user, or an autocommand of theirs.
 local M = {}
 
---- Whether it is an autocommand that saves just now, not his word: `TextChanged`, say.
+--- Whether it is an autocommand that saves just now, not their word: `TextChanged`, say.
 ---@return boolean
 function M.saves()
   local between = vim.fn.gettext('%s Autocommands for "%s"'):match('^%%s(.-)"?%%s')

@@ -5,8 +5,8 @@ local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 local save, watch = require('acp.buffers.save'), require('acp.buffers.watch')
-local amid = require('acp.buffers.user_busy')
-local unheard, put = require('acp.buffers.silent_saves'), require('acp.buffers.apply')
+local user_busy = require('acp.buffers.user_busy')
+local silent_saves, put = require('acp.buffers.silent_saves'), require('acp.buffers.apply')
 local nofollow = require('acp.buffers.nofollow')
 local text = require('acp.buffers.text')
 
@@ -87,16 +87,20 @@ local function serving(path, real, known)
   return bufnr
 end
 
+local function refreshed(bufnr, real, known)
+  silent_saves.check(bufnr)
+  local stale, absent = save.refresh(bufnr)
+  watch.attach(bufnr, real)
+  return snapshot(bufnr, known, stale, absent)
+end
+
 --- The text of the file's buffer; no lines when it is still `known_bufnr` at `known_tick`.
 function M.read(path, real, known_bufnr, known_tick)
   local bufnr, none = serving(path, real, known_bufnr)
   if not bufnr then
     return none
   end
-  unheard.check(bufnr)
-  local stale, absent = save.refresh(bufnr)
-  watch.attach(bufnr, real)
-  return snapshot(bufnr, bufnr == known_bufnr and known_tick or nil, stale, absent)
+  return refreshed(bufnr, real, bufnr == known_bufnr and known_tick or nil)
 end
 
 --- The same as it is, not brought up to date.
@@ -105,7 +109,7 @@ function M.peek(path, real)
   if not bufnr then
     return none
   end
-  unheard.check(bufnr)
+  silent_saves.check(bufnr)
   watch.attach(bufnr, real)
   return snapshot(bufnr)
 end
@@ -114,10 +118,7 @@ end
 function M.load(path, real, fileencodings)
   local bufnr, none = serving(path, real, 0)
   if bufnr then
-    unheard.check(bufnr)
-    local stale, absent = save.refresh(bufnr)
-    watch.attach(bufnr, real)
-    return snapshot(bufnr, nil, stale, absent)
+    return refreshed(bufnr, real)
   elseif none[4] then
     return none
   end
@@ -165,9 +166,9 @@ local function edit(bufnr, hunks, want)
     options.readonly = false -- else a change waits a second, for the warning W10
   end
   part_undo(bufnr)
-  local selection = amid.selection(bufnr)
+  local selection = user_busy.selection(bufnr)
   local ok, err = pcall(apply, bufnr, hunks, want)
-  amid.reselect(bufnr, selection)
+  user_busy.reselect(bufnr, selection)
   if readonly then
     options.readonly = true
   end
@@ -209,7 +210,7 @@ local function write(bufnr, tick, hunks, want)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
   end
-  local why_not = amid.busy(bufnr, hunks)
+  local why_not = user_busy.busy(bufnr, hunks)
   if why_not then
     return { 'busy', why_not }
   end

@@ -1,4 +1,4 @@
---- The loaded buffers of files.
+--- Buffers of files: found where one is loaded, made where there is none.
 local M = {}
 
 local api = vim.api
@@ -19,6 +19,16 @@ function M.buffer(path)
       return bufnr
     end
   end
+end
+
+--- The buffer of a file, made where there is none. Below the current directory it is named relative
+--- to that, as |:edit| does: statusline, tabline and |:ls| show the name.
+---@param path string absolute
+---@return integer bufnr
+function M.add(path)
+  local name = vim.fn.fnamemodify(path, ':.')
+  local odd = name:find('^~') or name:find('://', 1, true) -- more than a name
+  return vim.fn.bufadd(odd and path or name)
 end
 
 return M

@@ -12,14 +12,11 @@ local stamp = file_stamp.of
 local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
 local parted = {} ---@type table<integer, string> why buffer and file are two different texts
 
-local group = api.nvim_create_augroup('acp.save', {})
+local on, group = require('acp.base.autocmds').group('acp.save')
 
-api.nvim_create_autocmd('BufWipeout', {
-  group = group,
-  callback = function(args)
-    seen[args.buf], parted[args.buf] = nil, nil
-  end,
-})
+on('BufWipeout', function(args)
+  seen[args.buf], parted[args.buf] = nil, nil
+end)
 
 --- The user has the last word.
 local function saved(bufnr)
@@ -28,15 +25,14 @@ local function saved(bufnr)
   end
 end
 
-api.nvim_create_autocmd('BufWritePost', {
-  group = group,
-  callback = function(args)
-    saved(args.buf)
-  end,
-})
+on('BufWritePost', function(args)
+  saved(args.buf)
+end)
 require('acp.buffers.silent_saves').listen(saved)
 
 --- Neovim's own words of an error, on one line.
+---@param err any
+---@return string
 function M.reason(err)
   local text = tostring(err):gsub('^.-(Vim%b():)', '%1'):gsub('^Vim%b():', '')
   return (text:gsub('\n.*', ''))
@@ -92,14 +88,9 @@ end
 --- that waits for something (a formatter's BufWritePre).
 local function nested(action)
   local result
-  local id = api.nvim_create_autocmd('User', {
-    group = group,
-    pattern = 'nested',
-    nested = true,
-    callback = function()
-      result = { action() }
-    end,
-  })
+  local id = on('User', function()
+    result = { action() }
+  end, { pattern = 'nested', nested = true })
   api.nvim_exec_autocmds('User', { group = group, pattern = 'nested', modeline = false })
   api.nvim_del_autocmd(id)
   return unpack(result, 1, 2)
@@ -109,13 +100,10 @@ end
 local function probe(bufnr, choice)
   local found = false
   M.probing = true
-  local id = api.nvim_create_autocmd('FileChangedShell', {
-    buffer = bufnr,
-    callback = function()
-      found = true
-      vim.v.fcs_choice = choice
-    end,
-  })
+  local id = require('acp.base.autocmds').in_buffer(bufnr, 'FileChangedShell', function()
+    found = true
+    vim.v.fcs_choice = choice
+  end)
   local needed = { user = true, filechangedshell = true }
   local heard = { eventignore = require('acp.base.ignored').but(needed) }
   local called, ok, err = with(vim.go, heard, nested, function()
@@ -179,7 +167,6 @@ end
 --- Neovim takes the buffer for read from its file as that is now, and asks nothing about it (W11,
 --- W12, W13, E13): so it does after a write by a BufWriteCmd, be it one that writes nothing. And
 --- whoever undoes from here on comes to a text that the file has not: it is modified.
----@param bufnr integer
 ---@param modified boolean whether the present text holds unsaved edits
 local function touch(bufnr, modified)
   vim.bo[bufnr].modified = true -- else 'autoread' reads it again
@@ -188,13 +175,9 @@ local function touch(bufnr, modified)
     vim.bo[bufnr].modified = modified
     return
   end
-  local id = api.nvim_create_autocmd('BufWriteCmd', {
-    group = group,
-    buffer = bufnr,
-    callback = function()
-      vim.bo[bufnr].modified = false
-    end,
-  })
+  local id = on('BufWriteCmd', function()
+    vim.bo[bufnr].modified = false
+  end, { buffer = bufnr })
   local ok = with(vim.go, { eventignore = '' }, nested, function()
     return run(bufnr, 'silent keepalt lockmarks write!')
   end)
@@ -217,7 +200,7 @@ end
 function M.adopt(bufnr, modified)
   touch(bufnr, modified)
   parted[bufnr] = nil
-  seen[bufnr] = not modified and file_stamp.at(api.nvim_buf_get_name(bufnr)) or nil
+  seen[bufnr] = not modified and file_stamp.of_buffer(bufnr) or nil
 end
 
 --- The file changed under unsaved edits: nothing is saved over it but by the user.
@@ -238,6 +221,8 @@ function M.is_parted(bufnr)
 end
 
 --- Whether an error says that Neovim allows no such thing right now, but will again.
+---@param err any
+---@return boolean
 function M.is_locked(err)
   local text = tostring(err)
   return (text:find('E565') or text:find('E523') or text:find('E11:')) ~= nil
@@ -258,7 +243,7 @@ function M.load(name, fileencodings)
   assert(not stat or stat.type == 'file', 'is not a regular file') -- a pipe would be waited for
   local bufnr
   local ok, err = with(vim.go, quiet, function()
-    bufnr = require('acp.buffers.add')(name)
+    bufnr = require('acp.buffers.loaded').add(name)
     vim.bo[bufnr].modeline = false
     vim.cmd('silent call bufload(' .. bufnr .. ')')
   end)
@@ -365,16 +350,12 @@ end
 --- Refuse the write, as the last of the BufWritePre autocommands, where one of them or an agent
 --- meanwhile has had the name lead elsewhere.
 local function guard(bufnr, real)
-  return api.nvim_create_autocmd('BufWritePre', {
-    group = group,
-    buffer = bufnr,
-    callback = function()
-      local moved = nofollow.moved(bufnr, real)
-      if moved then
-        error(moved, 0)
-      end
-    end,
-  })
+  return on('BufWritePre', function()
+    local moved = nofollow.moved(bufnr, real)
+    if moved then
+      error(moved, 0)
+    end
+  end, { buffer = bufnr })
 end
 
 --- Make the file with the rights that it had before it was deleted, for the write to fill.

@@ -23,17 +23,6 @@ function M.any(bufnr, event)
   return false
 end
 
----@return string|nil
-local function content(name)
-  local file = io.open(name, 'rb')
-  if not file then
-    return nil
-  end
-  local found = file:read('*a')
-  file:close()
-  return found
-end
-
 --- Whether the text of a buffer's file can be told from its bytes.
 ---@param bufnr integer
 ---@return boolean
@@ -47,7 +36,6 @@ end
 
 --- The bytes that a plain buffer is in its file, but for the end of the last line; nil where there
 --- is a character that its encoding lacks.
----@return string|nil
 local function encoded(bufnr, eol)
   local options = vim.bo[bufnr]
   local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, true), eol)
@@ -75,7 +63,7 @@ function M.rewrote(bufnr)
     return math.abs(stat.size - size) > 3 -- as much as a BOM, or the end of a last line
   end
   local eol = ({ dos = '\r\n', mac = '\r' })[vim.bo[bufnr].fileformat] or '\n'
-  local text, found = encoded(bufnr, eol), content(name)
+  local text, found = encoded(bufnr, eol), require('acp.base.read_file')(name)
   return text ~= nil and found ~= nil and found ~= text and found ~= text .. eol
 end
 

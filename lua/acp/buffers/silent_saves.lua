@@ -30,13 +30,13 @@ function M.note(bufnr)
   end
 end
 
---- Call this for each buffer that has been saved unheard.
+--- Call this for each buffer that has been saved silently.
 ---@param callback fun(bufnr: integer)
 function M.listen(callback)
   listeners[#listeners + 1] = callback
 end
 
---- Whether the buffer has been saved unheard since this was asked last: then all are told.
+--- Whether the buffer has been saved silently since this was asked last: then all are told.
 ---@param bufnr integer
 function M.check(bufnr)
   local last = known[bufnr]
@@ -62,22 +62,14 @@ local function check_all()
   end
 end
 
-local group = api.nvim_create_augroup('acp.unheard', {})
-
----@param events string[]
----@param callback fun(bufnr: integer)
-local function on(events, callback)
-  api.nvim_create_autocmd(events, {
-    group = group,
-    callback = function(args)
-      callback(args.buf)
-    end,
-  })
-end
-
 --- Come after all autocommands that the user has by now, so that what they save is seen at once.
 function M.come_last()
-  api.nvim_clear_autocmds({ group = group })
+  local add = require('acp.base.autocmds').group('acp.silent_saves')
+  local function on(events, callback)
+    add(events, function(args)
+      callback(args.buf)
+    end)
+  end
   on({ 'BufReadPost', 'BufWritePost', 'FileChangedShellPost' }, M.note)
   on({ 'BufUnload' }, function(bufnr)
     known[bufnr] = nil

@@ -3,7 +3,7 @@
 local M = {}
 
 local api = vim.api
-local ns = api.nvim_create_namespace('acp.amid')
+local ns = api.nvim_create_namespace('acp.user_busy')
 
 ---@class acp.Selection
 ---@field mark integer extmark where it was begun

@@ -4,7 +4,7 @@
 local M = {}
 
 local api, uv = vim.api, vim.uv or vim.loop
-local unheard = require('acp.buffers.silent_saves')
+local silent_saves = require('acp.buffers.silent_saves')
 
 ---@class acp.Watched
 ---@field path string real path of the file
@@ -32,7 +32,6 @@ local function tell(verb, args)
   end
 end
 
----@param bufnr integer
 ---@return string|nil real path
 local function path_of(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
@@ -51,8 +50,6 @@ function M.at_work(path)
 end
 
 --- The number of the change that a buffer is at; lower ones come back by undo.
----@param bufnr integer
----@return integer
 local function change_of(bufnr)
   return api.nvim_buf_call(bufnr, vim.fn.changenr)
 end
@@ -201,7 +198,7 @@ function M.release(bufnr)
   end
   if loaded then
     known(watch, bufnr)
-    unheard.note(bufnr)
+    silent_saves.note(bufnr)
   end
 end
 
@@ -231,28 +228,20 @@ local function is_coded(bufnr)
   return vim.v.cmdarg ~= '' or not handlers.is_plain(bufnr) or handlers.rewrote(bufnr)
 end
 
---- A file was saved while nobody is at work on it: with the next prompt it is as the user left it.
----@param path string
----@param coded boolean|nil
-local function tell_idle(path, coded)
+--- A file was saved that the host need not merge: while no agent is at work on it (`idle`), or
+--- another one than the buffer's.
+local function tell_saved(path, coded, idle)
   local stamp = require('acp.buffers.file_stamp').at(path)
-  tell('saved', { path = path, stamp = stamp, coded = coded, idle = true })
+  tell('saved', { path = path, stamp = stamp, coded = coded, idle = idle })
 end
 
 --- A buffer's text, or a part of it, was written to another file.
----@param path string
 local function tell_other(path)
-  if M.at_work(path) then
-    tell('saved', { path = path, stamp = require('acp.buffers.file_stamp').at(path), coded = true })
-  else
-    tell_idle(path, true)
-  end
+  tell_saved(path, true, not M.at_work(path) or nil)
 end
 
 --- Where the save has ended the text ('fixendofline'), 'endofline' says so, as after `:edit`:
 --- agents are told that newline, and do not drop it with their next write.
----@param bufnr integer
----@param ended boolean
 local function end_with_file(bufnr, ended)
   local options = vim.bo[bufnr]
   if ended and not options.endofline then
@@ -276,9 +265,8 @@ local function on_saved(args)
     local options = vim.bo[args.buf]
     saved.layout = { options.fileencoding, options.bomb, options.fileformat }
     saved.coded = is_coded(args.buf) or nil
-    saved.unaware = unaware[args.buf]
-      or args.unheard
-      or require('acp.buffers.automatic_saves').saves()
+    local automatic = args.silent or require('acp.buffers.automatic_saves').saves()
+    saved.unaware = unaware[args.buf] or automatic
     unaware[args.buf] = nil
     saved.stamp = require('acp.buffers.file_stamp').at(path)
     end_with_file(args.buf, saved.eol)
@@ -287,7 +275,7 @@ local function on_saved(args)
     end
     tell('saved', saved)
   elseif not held and own and path then
-    tell_idle(path, is_coded(args.buf) or nil)
+    tell_saved(path, is_coded(args.buf) or nil, true)
     end_with_file(args.buf, saved_eol(args.buf))
   end
   look()
@@ -300,25 +288,19 @@ local function on_read(args)
   end
 end
 
-local group = api.nvim_create_augroup('acp.watch', {})
-api.nvim_create_autocmd('BufWritePost', { group = group, callback = on_saved })
-unheard.listen(function(bufnr)
-  on_saved({ buf = bufnr, match = api.nvim_buf_get_name(bufnr), unheard = true })
+local on = require('acp.base.autocmds').group('acp.watch')
+on('BufWritePost', on_saved)
+silent_saves.listen(function(bufnr)
+  on_saved({ buf = bufnr, match = api.nvim_buf_get_name(bufnr), silent = true })
 end)
-api.nvim_create_autocmd({ 'FileWritePost', 'FileAppendPost' }, {
-  group = group,
-  callback = function(args)
-    local path = uv.fs_realpath(args.match)
-    if path then
-      tell_other(path)
-    end
-  end,
-})
-api.nvim_create_autocmd('BufReadPost', { group = group, callback = on_read })
-api.nvim_create_autocmd({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, {
-  group = group,
-  callback = look,
-})
+on({ 'FileWritePost', 'FileAppendPost' }, function(args)
+  local path = uv.fs_realpath(args.match)
+  if path then
+    tell_other(path)
+  end
+end)
+on('BufReadPost', on_read)
+on({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, look)
 
 --- The files that hold pending edits, all of them.
 ---@param paths string[]
@@ -335,7 +317,7 @@ function M.turns(list)
   roots = vim.tbl_map(function(root)
     return (root:gsub('/+$', '')) .. '/'
   end, list)
-  unheard.come_last()
+  silent_saves.come_last()
 end
 
 --- The host is gone: what it knew of buffers, the next one does not, and no turn runs.

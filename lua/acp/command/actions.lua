@@ -1,8 +1,6 @@
 --- What the keys of our windows run, by window and action (`acp.base.actions` says what each is).
 local M = {}
 
----@param module string
----@param name string
 ---@param ... any arguments that stand before the session's number
 ---@return fun(bufnr: integer, n: integer|nil)
 local function call(module, name, ...)
@@ -14,8 +12,6 @@ local function call(module, name, ...)
   end
 end
 
----@param module string
----@param name string
 ---@return fun(bufnr: integer)
 local function on_buffer(module, name)
   return function(bufnr)
@@ -23,7 +19,6 @@ local function on_buffer(module, name)
   end
 end
 
----@param name string
 local function hunk(name)
   return function()
     require('acp.review.hunk').decide(name, 'hunk')
@@ -31,8 +26,6 @@ local function hunk(name)
 end
 
 --- Steps in the review count: `3]f`.
----@param name string
----@param arg? any
 local function review(name, arg)
   return function()
     local steps = name == 'go' and arg * vim.v.count1 or arg
@@ -76,8 +69,8 @@ M.list = {
   chat = {
     act = call('acp.ui.chat.cursor_target', 'act'),
     compose = call('acp.ui.composer', 'open_insert'),
-    next_turn = call('acp.ui.chat.turns', 'go', 1),
-    previous_turn = call('acp.ui.chat.turns', 'go', -1),
+    next_turn = call('acp.ui.chat.cursor_target', 'go', 1),
+    previous_turn = call('acp.ui.chat.cursor_target', 'go', -1),
     cancel = cancel,
   },
   permission = {

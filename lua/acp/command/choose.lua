@@ -11,13 +11,10 @@ local notify = require('acp.command.subcommands.spec').notify
 
 --- `name: description`, with a mark at the one in force.
 ---@param choice acp.Choice
----@return string
 local function line(choice)
   return (choice.current and '* ' or '  ') .. choice.label
 end
 
----@param prompt string
----@param kind string
 ---@param choices acp.Choice[]
 ---@param then_ fun(value: any)
 local function choose(prompt, kind, choices, then_)
@@ -30,9 +27,6 @@ local function choose(prompt, kind, choices, then_)
   end)
 end
 
----@param name string
----@param description string|nil
----@return string
 local function label(name, description)
   return description and description ~= '' and ('%s: %s'):format(name, description) or name
 end
@@ -45,7 +39,6 @@ function M.use(name)
 end
 
 ---@param command string[]|nil none: embedded, or known to the host alone
----@return boolean
 local function installed(command)
   return not command or vim.fn.executable(vim.fn.expand(command[1] or '')) == 1
 end
@@ -84,7 +77,6 @@ function M.mode()
 end
 
 --- Values of a config option as choices; those in groups carry the group's name.
----@param option table
 ---@return acp.Choice[]
 local function values(option)
   if option.type == 'boolean' then
@@ -107,20 +99,10 @@ local function values(option)
   return choices
 end
 
----@param id string
----@return table|nil
-local function find_option(id)
-  for _, option in ipairs(require('acp.base.valid_names').config_options()) do
-    if option.id == id then
-      return option
-    end
-  end
-end
-
 --- A value of one config option of the current session.
 ---@param id string
 function M.value(id)
-  local option = find_option(id)
+  local option = require('acp.base.valid_names').config_option(id)
   choose(option and option.name or id, id, option and values(option) or {}, function(value)
     notify('option', { id = id, value = value })
   end)
@@ -138,7 +120,6 @@ function M.option()
 end
 
 --- The agent that a login is for: the one that waits for it, else the current session's.
----@return string|nil
 local function login_agent()
   local state = require('acp.base.state').get()
   for name, agent in pairs(state.agents) do

@@ -4,8 +4,6 @@ local M = {}
 local valid_names = require('acp.base.valid_names')
 
 --- Words of a command line before the one under the cursor, the command itself left out.
----@param line string
----@return string[]
 local function before(line)
   -- A space that a backslash quotes is part of its word.
   local text = line:gsub('^.-Acp!?%s+', '', 1):gsub('\\ ', '\1')

@@ -2,7 +2,6 @@
 local M = {}
 
 ---@param permissions acp.Permission[]
----@param kind string
 ---@return string|nil optionId
 local function option_of_kind(options, kind)
   for _, option in ipairs(options) do
@@ -13,7 +12,6 @@ local function option_of_kind(options, kind)
 end
 
 ---@param options acp.PermissionOption[]
----@return string
 local function names(options)
   local list = vim.tbl_map(function(option)
     return option.id
@@ -22,7 +20,6 @@ local function names(options)
 end
 
 --- The pending decision with this id: its options, as state or card know them.
----@param id integer|string
 ---@return acp.PermissionOption[]
 local function options_of(id)
   for _, session in pairs(require('acp.base.state').get().sessions) do
@@ -37,8 +34,6 @@ local function options_of(id)
   return require('acp.ui.question').options(id) or {}
 end
 
----@param id integer|string
----@param choice string
 local function answer(id, choice)
   local args = { id = id, choice = choice }
   local proposal = package.loaded['acp.review.proposal']
@@ -48,9 +43,7 @@ local function answer(id, choice)
   require('acp.base.host').notify('answer', args)
 end
 
----@param id integer|string
 ---@param options acp.PermissionOption[]
----@param kind string
 local function answer_kind(id, options, kind)
   if #options == 0 then -- it is over, or waits behind others: the host knows
     require('acp.base.host').notify('answer', { id = id, kind = kind })

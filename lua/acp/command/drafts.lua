@@ -22,7 +22,6 @@ local ended = false -- Neovim ends: that the host goes too changes nothing any m
 local first_change, last_change = 0, 0
 local told ---@type string|nil the last problem
 
----@param why string
 local function problem(why)
   if why ~= told then
     told = why
@@ -31,8 +30,6 @@ local function problem(why)
 end
 
 --- Where a composer's session works, or would.
----@param n integer|nil
----@return string
 local function place(n)
   local session = n and require('acp.base.state').get().sessions[n]
   local cwd = session and session.cwd or require('acp.ui.composer.places').cwd()
@@ -146,7 +143,6 @@ end
 local flush ---@type fun()
 
 ---@param list acp.FileJob[]
----@param after fun()
 local function start(list, after)
   local done, finish = account()
   require('acp.base.draft_file').start(
@@ -228,17 +224,15 @@ local function look()
 end
 
 local watch = require('acp.base.once')(function()
-  local group = vim.api.nvim_create_augroup('acp.drafts', {})
-  vim.api.nvim_create_autocmd('VimLeavePre', { group = group, callback = leave })
-  vim.api.nvim_create_autocmd('User', { group = group, pattern = 'AcpState', callback = look })
+  local on = require('acp.base.autocmds').group('acp.drafts')
+  on('VimLeavePre', leave)
+  on('User', look, { pattern = 'AcpState' })
 end)
 
----@return number
 local function now()
   return vim.uv.hrtime() / 1e6
 end
 
----@param ms number
 local function later(ms)
   waits = true
   vim.defer_fn(function()
@@ -291,7 +285,6 @@ local function by_use(found)
 end
 
 --- Earlier prompts for the composer, and for the file until this Neovim ends.
----@param cwd string
 ---@param list acp.KeptPrompt[] the first is the one that is found first
 local function to_history(cwd, list)
   for i = #list, 1, -1 do
@@ -303,10 +296,6 @@ local function to_history(cwd, list)
   end
 end
 
----@param count integer
----@param one string
----@param many string
----@return string
 local function counted(count, one, many)
   return count == 1 and one or ('%d %s'):format(count, many)
 end
@@ -315,8 +304,6 @@ end
 ---@param back boolean whether a draft is in the composer
 ---@param old integer drafts in the history
 ---@param waiting integer prompts
----@param remarks integer
----@return string|nil
 local function summary(back, old, waiting, remarks)
   local parts = {}
   if back then
@@ -336,7 +323,6 @@ local function summary(back, old, waiting, remarks)
   return #parts > 0 and table.concat(parts, '; ') or nil
 end
 
----@param cwd string
 ---@param n integer composer
 ---@return boolean back whether a draft is in the composer
 local function take(cwd, n)

@@ -13,7 +13,6 @@ local function range_of(opts)
   return { bufnr = vim.api.nvim_get_current_buf(), first = opts.line1, last = opts.line2 }
 end
 
----@param opts table
 local function prompt(opts)
   local range = range_of(opts)
   local new = opts.bang or nil
@@ -38,8 +37,6 @@ function M.prompt(opts)
 end
 
 --- Whether a session has something that a cancel ends.
----@param n integer|nil
----@return boolean
 local function at_work(n)
   local state = require('acp.base.state').get()
   local session = state.sessions[n or state.current] or {}

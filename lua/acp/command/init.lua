@@ -3,7 +3,6 @@ local M = {}
 
 local guard = require('acp.command.guard')
 
----@param message string
 local function fail(message)
   require('acp.base.notify').error(message)
 end
@@ -11,9 +10,6 @@ end
 --- One argument that was typed as several words, an option's id say: whole where such a one is
 --- valid.
 ---@param sub acp.Subcommand
----@param args string[]
----@param rest string
----@return string[]
 local function whole(sub, args, rest)
   local several = #args > 1 and sub.max == 1 and sub.values
   rest = vim.trim(rest)
@@ -22,8 +18,6 @@ end
 
 --- The first argument that is not among those that are valid in its place.
 ---@param sub acp.Subcommand
----@param name string
----@param args string[]
 ---@return string|nil mistake
 local function check(sub, name, args)
   local max = sub.max or 0
@@ -46,8 +40,6 @@ end
 
 --- A word of the command line as it is meant: backslashes before spaces and backslashes taken
 --- out.
----@param opts table
----@return string[]
 local function words(opts)
   return opts.fargs or vim.split(vim.trim(opts.args), '%s+', { trimempty = true })
 end
@@ -72,7 +64,6 @@ local function menu()
   end)
 end
 
----@param opts table
 local function run(opts)
   local args = words(opts)
   local name = table.remove(args, 1)

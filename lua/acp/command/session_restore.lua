@@ -1,5 +1,5 @@
---- The host is gone, its sessions are not: the user's words come back to him, whoever waits for the
---- end of something hears of it, and the next host takes the sessions up where they stand.
+--- The host is gone, its sessions are not: the user's words come back, whoever waits for the end of
+--- something hears of it, and the next host takes the sessions up where they stand.
 local M = {}
 
 ---@class acp.Left what the next host must know of a session, of a closed one its edits only
@@ -35,10 +35,8 @@ function M.under_way(n, text, paths, ranges)
   under_way[n] = text and { text = text, paths = paths or {}, ranges = ranges or {} } or nil
 end
 
---- The user's words go back to where he wrote them: first what was being answered, then what
+--- The user's words go back to where they wrote them: first what was being answered, then what
 --- waited.
----@param n integer
----@param session table
 local function give_back(n, session)
   local give = require('acp.ui.composer').give_back
   for i = #(session.queue or {}), 1, -1 do
@@ -53,9 +51,6 @@ local function give_back(n, session)
 end
 
 --- What is over now, as it would have been told.
----@param n integer
----@param session table
----@param message string
 ---@return any[][] events
 local function ends(n, session, message)
   local list = {}
@@ -94,7 +89,6 @@ function M.host_gone(message)
 end
 
 --- Values in force of the options of a session, by id.
----@param session table
 ---@return table<string, string|boolean>
 local function chosen(session)
   local values = vim.empty_dict()
@@ -104,8 +98,6 @@ local function chosen(session)
   return values
 end
 
----@param n integer
----@param session table
 ---@return acp.Left
 local function record(n, session)
   local bufnr = require('acp.ui.chat.buffers').bufnr(n)

@@ -20,8 +20,6 @@ local ECHO_MS = 1500
 
 local bases = {} ---@type table<integer, acp.Base> by buffer
 
----@param bufnr integer
----@return string[]
 local function text(bufnr)
   return api.nvim_buf_get_lines(bufnr, 0, -1, false)
 end
@@ -48,10 +46,8 @@ function M.flush(bufnr)
     return
   end
   base.told, base.sent, base.held = lines, lines, nil
-  require('acp.base.host').notify(
-    'base_written',
-    { path = base.path, lines = lines, eol = base.eol }
-  )
+  local args = { path = base.path, lines = lines, eol = base.eol }
+  require('acp.base.host').notify('base_written', args)
   vim.defer_fn(function()
     if base.sent == lines then
       confirmed(base)
@@ -59,8 +55,8 @@ function M.flush(bufnr)
   end, ECHO_MS)
 end
 
---- Changed by a command, `do` or `dp`: told at once. While the user types there it is told when he
---- has done.
+--- Changed by a command, `do` or `dp`: told at once. While the user types there it is told when
+--- they have done.
 ---@param base acp.Base
 local function changed(base)
   if base.applying or base.scheduled then
@@ -88,17 +84,15 @@ local function watch(base)
       changed(base)
     end,
   })
-  local on = function(events, callback)
-    api.nvim_create_autocmd(events, { buffer = bufnr, callback = callback })
-  end
-  on({ 'BufWriteCmd', 'InsertLeave', 'BufLeave' }, function()
+  local on = require('acp.base.autocmds').in_buffer
+  on(bufnr, { 'BufWriteCmd', 'InsertLeave', 'BufLeave' }, function()
     M.flush(bufnr)
   end)
-  on('BufWipeout', function()
+  on(bufnr, 'BufWipeout', function()
     bases[bufnr] = nil
   end)
   -- A name with a scheme and no file behind it is not for language servers.
-  on('LspAttach', function(args)
+  on(bufnr, 'LspAttach', function(args)
     vim.schedule(function()
       if api.nvim_buf_is_loaded(bufnr) then
         vim.lsp.buf_detach_client(bufnr, args.data.client_id)
@@ -108,8 +102,6 @@ local function watch(base)
 end
 
 --- Replace a buffer's text by hunks, so that marks and view stay in the rest.
----@param bufnr integer
----@param lines string[]
 local function replace(bufnr, lines)
   local old = table.concat(text(bufnr), '\n') .. '\n'
   local hunks = diff(old, table.concat(lines, '\n') .. '\n', { result_type = 'indices' })
@@ -134,7 +126,6 @@ function M.put(base, lines, eol)
   vim.bo[base.bufnr].modified = false
 end
 
----@param path string
 ---@return acp.Base|nil
 local function of(path)
   for bufnr, base in pairs(bases) do

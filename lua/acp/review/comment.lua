@@ -1,10 +1,11 @@
 --- Remarks on hunks: shown where they were made until they go to the agent with the next prompt.
 --- They are kept here until then, whatever becomes of the host, and for the next Neovim
---- (|acp.drafts|).
+--- (`acp.command.drafts`).
 local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.comments')
+local loaded = require('acp.buffers.loaded').buffer
 
 ---@class acp.Remark arguments of the verb `comment`
 ---@field id integer
@@ -36,14 +37,12 @@ local made = 0
 ---@return integer bufnr
 ---@return integer row
 local function place(here)
-  local bufnr = require('acp.buffers.loaded').buffer(here.path) or here.bufnr
+  local bufnr = loaded(here.path) or here.bufnr
   return bufnr, math.min(here.line, api.nvim_buf_line_count(bufnr)) - 1
 end
 
 --- Show a remark at the end of a line.
 ---@param one acp.Waiting
----@param bufnr integer
----@param row integer
 local function show(one, bufnr, row)
   require('acp.ui.highlights').define()
   one.bufnr = bufnr
@@ -136,7 +135,7 @@ end
 --- Show the remarks on files that have been opened meanwhile.
 local function show_missing()
   for _, one in ipairs(waiting) do
-    local bufnr = not one.mark and require('acp.buffers.loaded').buffer(one.remark.path)
+    local bufnr = not one.mark and loaded(one.remark.path)
     if bufnr then
       show(one, bufnr, math.min(one.remark.line, api.nvim_buf_line_count(bufnr)) - 1)
     end
@@ -144,10 +143,8 @@ local function show_missing()
 end
 
 local watch = require('acp.base.once')(function()
-  api.nvim_create_autocmd('BufReadPost', {
-    group = api.nvim_create_augroup('acp.comment', {}),
-    callback = vim.schedule_wrap(show_missing),
-  })
+  local on = require('acp.base.autocmds').group('acp.comment')
+  on('BufReadPost', vim.schedule_wrap(show_missing))
 end)
 
 --- Remarks of an earlier Neovim wait again.

@@ -35,8 +35,6 @@ local looks = {
   removed = { sign = 'AcpSignRemove', text = '▁' },
 }
 
----@param old string[]
----@param new string[]
 local function same_lines(old, new)
   if #old ~= #new then
     return false
@@ -66,8 +64,6 @@ function M.row(hunk, count)
 end
 
 ---@param hunk acp.Hunk
----@param count integer
----@return integer|nil
 local function end_row(hunk, count)
   local last = math.min(hunk.last, count) - 1
   return last > M.row(hunk, count) and last or nil
@@ -92,10 +88,8 @@ local function options(entry, place)
   return opts
 end
 
----@param bufnr integer
 ---@param entry acp.Entry
 ---@param virtual acp.Chunk[][] removed lines
----@param place integer[]
 local function mark(bufnr, entry, virtual, place)
   local opts = options(entry, place)
   if #virtual > 0 and not entry.bare then
@@ -122,7 +116,6 @@ function M.place(bufnr, entry, place)
   mark(bufnr, entry, entry.bare and {} or require('acp.review.virtual').plain(hunk.removed), place)
 end
 
----@param bufnr integer
 ---@param entry acp.Entry
 local function drop_words(bufnr, entry)
   for _, id in ipairs(entry.words or {}) do
@@ -197,9 +190,7 @@ function M.compare(bufnr, before, hunks, bare)
   return result
 end
 
----@param bufnr integer
 ---@param entry acp.Entry
----@param row integer
 ---@param words acp.Words
 local function draw_words(bufnr, entry, row, words)
   entry.words = {}
@@ -217,9 +208,7 @@ local function draw_words(bufnr, entry, row, words)
 end
 
 --- Colour the lines of a hunk, below what else colours them.
----@param bufnr integer
 ---@param entry acp.Entry
----@param place integer[]
 local function wash(bufnr, entry, place)
   local group = looks[entry.hunk.kind].line
   entry.wash = group

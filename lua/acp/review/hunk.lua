@@ -6,9 +6,7 @@ local api = vim.api
 
 --- Index in `list` of the row `count` steps from `row`; outside of 1..#list past the ends.
 ---@param list integer[] ascending
----@param row integer
 ---@param count integer not 0
----@return integer
 local function index(list, row, count)
   local before, at = 0, 0
   for i, first in ipairs(list) do
@@ -28,10 +26,10 @@ local function go(row)
 end
 
 --- Show a file in the current window, as the user asked; in another where this one takes no files.
----@param path string
 ---@return integer bufnr
 local function edit(path)
-  local bufnr = require('acp.buffers.loaded').buffer(path) or require('acp.buffers.add')(path)
+  local files = require('acp.buffers.loaded')
+  local bufnr = files.buffer(path) or files.add(path)
   if bufnr == api.nvim_get_current_buf() then
     return bufnr
   end
@@ -63,9 +61,7 @@ end
 
 --- The path that comes `step` files after `here` in `paths`, going round.
 ---@param paths string[] sorted
----@param here string|nil
 ---@param step 1|-1
----@return string
 local function neighbour(paths, here, step)
   local list = vim.list_extend({}, paths)
   if not vim.list_contains(list, here) then
@@ -82,7 +78,6 @@ end
 
 --- To the first hunk of the next file, or the last one of the file before.
 ---@param step 1|-1
----@param paths string[]
 local function cross(step, paths)
   local inline = require('acp.review.inline')
   local bufnr = api.nvim_get_current_buf()
@@ -138,8 +133,7 @@ end
 
 local decided ---@type acp.DecidedAt|nil where the user decided last
 
---- Whether the user is still where he decided, in Normal mode. True once for each decision.
----@return boolean
+--- Whether the user is still where they decided, in Normal mode. True once for each decision.
 local function still_there()
   local at = decided
   decided = nil
@@ -149,7 +143,7 @@ local function still_there()
     and at.buf == api.nvim_get_current_buf()
 end
 
---- The user decides here: what comes next is shown to him, as long as he stays.
+--- The user decides here: what comes next is shown to them, as long as they stay.
 function M.remember()
   decided = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
 end
@@ -168,7 +162,7 @@ function M.decide(verb, scope)
   require('acp.base.host').notify(verb, args)
 end
 
---- After a decision by the user's key: on to the next hunk, if he is still where he decided.
+--- After a decision by the user's key: on to the next hunk, if they are still where they decided.
 ---@param path? string nothing is left without one
 ---@param row? integer 0-based
 function M.jumped(path, row)

@@ -9,13 +9,10 @@ local request = require('acp.review.request')
 
 local requested = {} ---@type table<string, true> asked for while the review was open
 
----@param value any
 local function absent(value)
   return value == nil or value == vim.NIL
 end
 
----@param action string
----@return string
 local function key(action)
   for _, one in ipairs(require('acp.ui.keymaps').list('review')) do
     if one.action == action then
@@ -26,8 +23,6 @@ local function key(action)
 end
 
 ---@param file acp.ReviewFile
----@param count integer
----@return string
 local function hint(file, count)
   local words = file.conflict and { ':w resolves' } or { 'do reject', 'dp accept' }
   local next_file, help = key('next_file'), key('help')
@@ -103,9 +98,7 @@ function M.open(files)
 end
 
 --- The base that lies under a text with these hunks.
----@param bufnr integer
 ---@param hunks acp.Hunk[]
----@return string[]
 local function beneath(bufnr, hunks)
   local result, row = {}, 0
   for _, hunk in ipairs(hunks) do
@@ -143,7 +136,6 @@ function M.file()
   return review.files[win == review.list and api.nvim_win_get_cursor(win)[1] or review.at]
 end
 
----@param bufnr integer
 local function save(bufnr)
   local outcome, why = require('acp.buffers.save').check(bufnr, true)
   if not outcome then

@@ -31,8 +31,6 @@ local by_buffer = {} ---@type table<integer, acp.InlineFile>
 local notes_ns = api.nvim_create_namespace('acp.hunks.notes')
 
 --- Rows that some window shows of the buffer, as `{first, last}`, inclusive.
----@param bufnr integer
----@return integer[][]
 local function visible(bufnr)
   return vim.tbl_map(function(win)
     return { vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1 }
@@ -40,9 +38,6 @@ local function visible(bufnr)
 end
 
 --- Draw what the window's rows show in full. It changes extmarks, so it runs between redraws.
----@param bufnr integer
----@param from integer
----@param to integer
 local function refine(bufnr, from, to)
   local file = by_buffer[bufnr]
   if not file or not api.nvim_buf_is_loaded(bufnr) then
@@ -73,8 +68,6 @@ end
 
 --- Whether hunks between these rows wait to be drawn in full.
 ---@param file acp.InlineFile
----@param from integer
----@param to integer
 local function coarse(file, from, to)
   for _, entry in ipairs(file.entries) do
     if entry.id and not entry.fine and entry.hunk.first <= to and entry.hunk.last >= from then
@@ -86,8 +79,6 @@ end
 
 ---@param file acp.InlineFile
 ---@param entries acp.Entry[] those to be drawn
----@param i integer
----@param round integer
 local function slice(file, entries, i, round)
   if file.round ~= round or by_buffer[file.bufnr] ~= file then
     return
@@ -108,8 +99,6 @@ local function slice(file, entries, i, round)
 end
 
 ---@param hunk acp.Hunk
----@param windows integer[][]
----@return boolean
 local function on_screen(hunk, windows)
   for _, rows in ipairs(windows) do
     if hunk.first <= rows[2] + 1 and hunk.last >= rows[1] then
@@ -121,7 +110,6 @@ end
 
 --- Those on the screen first.
 ---@param entries acp.Entry[]
----@param bufnr integer
 ---@return acp.Entry[] now
 ---@return acp.Entry[] later
 local function parted(entries, bufnr)
@@ -150,7 +138,6 @@ local function note(file)
   end
 end
 
----@param bufnr integer
 local function wipe(bufnr)
   for _, name in ipairs({ '', '.words', '.lines', '.notes' }) do
     api.nvim_buf_clear_namespace(bufnr, api.nvim_create_namespace('acp.hunks' .. name), 0, -1)
@@ -195,7 +182,6 @@ end
 
 --- Show a file's hunks in its buffer.
 ---@param file acp.InlineFile
----@param bufnr integer
 local function show(file, bufnr)
   if file.bufnr ~= bufnr then
     leave(file)
@@ -206,7 +192,6 @@ local function show(file, bufnr)
   draw_file(file)
 end
 
----@param path string
 local function clear(path)
   local file = files[path]
   if file then
@@ -250,9 +235,6 @@ local function on_unload(args)
   end
 end
 
----@param bufnr integer
----@param top integer
----@param bottom integer
 local function on_win(_, _, bufnr, top, bottom)
   local file = by_buffer[bufnr]
   if file and not plain(file) and coarse(file, top, bottom) then
@@ -265,23 +247,17 @@ end
 local watch = require('acp.base.once')(function()
   require('acp.ui.highlights').define()
   require('acp.review.top').watch()
-  local group = api.nvim_create_augroup('acp.review.inline', {})
-  local on = function(events, callback)
-    api.nvim_create_autocmd(events, { group = group, callback = callback })
-  end
+  local on = require('acp.base.autocmds').group('acp.review.inline')
   on({ 'BufReadPost', 'BufWinEnter' }, on_read)
   on({ 'BufUnload', 'BufWipeout' }, on_unload)
   api.nvim_set_decoration_provider(draw.ns, { on_win = on_win })
 end)
 
----@param value any
 local function absent(value)
   return value == nil or value == vim.NIL
 end
 
 --- The review shows the other side of the same hunks.
----@param path string
----@param bufnr integer|nil
 ---@param hunks acp.Hunk[]
 local function pass_on(path, bufnr, hunks)
   if bufnr then
@@ -349,16 +325,12 @@ function M.paths()
   for path, file in pairs(files) do
     seen[path] = #file.hunks > 0 and file.meta.kind ~= 'deleted' or nil
   end
-  for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      if edit.kind ~= 'deleted' and (edit.hunks > 0 or edit.conflict or edit.note) then
-        seen[edit.path] = true
-      end
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    if edit.kind ~= 'deleted' and (edit.hunks > 0 or edit.conflict or edit.note) then
+      seen[edit.path] = true
     end
   end
-  local list = vim.tbl_keys(seen)
-  table.sort(list)
-  return list
+  return require('acp.base.sorted_keys')(seen)
 end
 
 --- The file whose hunks a buffer shows.

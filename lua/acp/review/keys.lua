@@ -1,4 +1,4 @@
---- Keys of ours in buffers of the user: set while they have a meaning there, and what he had on
+--- Keys of ours in buffers of the user: set while they have a meaning there, and what they had on
 --- the same keys put back afterwards.
 local M = {}
 
@@ -9,9 +9,6 @@ local M = {}
 
 local kept = {} ---@type table<integer, table<string, acp.KeptKey[]>> buffer -> window's kind
 
----@param bufnr integer
----@param mode string
----@param key string
 ---@return table|nil map nil where the buffer itself maps nothing
 local function own(bufnr, mode, key)
   local map = vim.api.nvim_buf_call(bufnr, function()
@@ -20,15 +17,11 @@ local function own(bufnr, mode, key)
   return map.buffer == 1 and map or nil
 end
 
----@param map table|nil
----@return boolean
 local function ours(map)
   return map ~= nil and (map.desc or ''):match('^acp: ') ~= nil
 end
 
 --- Whether our keys are set: `:bdelete` takes all mappings of a buffer away, `:edit` none.
----@param window string
----@param bufnr integer
 local function present(window, bufnr)
   for _, key in ipairs(require('acp.ui.keymaps').list(window)) do
     if not own(bufnr, key.modes[1], key.key) then
@@ -60,7 +53,7 @@ function M.attach(window, bufnr)
   require('acp.ui.keymaps').attach(window, bufnr)
 end
 
---- Take them away, and put back what was there. A key that the user has mapped since stays his.
+--- Take them away, and put back what was there. A key that the user has mapped since stays theirs.
 ---@param window string
 ---@param bufnr integer
 function M.detach(window, bufnr)

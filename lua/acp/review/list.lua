@@ -28,7 +28,6 @@ end
 local signs = { created = 'A', deleted = 'D', modified = 'M' }
 
 ---@param file acp.ReviewFile
----@param current boolean
 ---@return string line
 ---@return acp.Span[] spans
 local function row(file, current)

@@ -3,48 +3,22 @@
 local M = {}
 
 local api = vim.api
+local set, literal = require('acp.ui.win').set, require('acp.ui.win').literal
 
 --- What diff mode and our own windows set; a window that is given back has the user's values.
-local RESET = {
-  'diff',
-  'scrollbind',
-  'cursorbind',
-  'foldmethod',
-  'foldlevel',
-  'foldenable',
-  'foldcolumn',
-  'wrap',
-  'winbar',
-  'winfixbuf',
-  'winfixwidth',
-  'winfixheight',
-  'winhighlight',
-}
+local RESET = vim.split(
+  'diff scrollbind cursorbind foldmethod foldlevel foldenable foldcolumn wrap winbar winfixbuf '
+    .. 'winfixwidth winfixheight winhighlight',
+  ' '
+)
 
 --- What a window of ours that the tab was opened from may have passed on.
-local LOOKS = {
-  'number',
-  'relativenumber',
-  'signcolumn',
-  'statuscolumn',
-  'colorcolumn',
-  'list',
-  'spell',
-  'linebreak',
-  'breakindent',
-  'cursorline',
-  'conceallevel',
-}
+local LOOKS = vim.split(
+  'number relativenumber signcolumn statuscolumn colorcolumn list spell linebreak breakindent '
+    .. 'cursorline conceallevel',
+  ' '
+)
 
----@param win integer
----@param name string
----@param value any
-local function set(win, name, value)
-  api.nvim_set_option_value(name, value, { scope = 'local', win = win })
-end
-
----@param win integer
----@param names string[]
 local function reset(win, names)
   for _, name in ipairs(names) do
     set(win, name, api.nvim_get_option_value(name, { scope = 'global' }))
@@ -59,20 +33,16 @@ function M.plain(win)
 end
 
 --- Into diff mode.
----@param win integer
-function M.arm(win)
-  local diffopt = vim.opt.diffopt:get()
-  if not vim.list_contains(diffopt, 'followwrap') then
+local function arm(win)
+  if not vim.list_contains(vim.opt.diffopt:get(), 'followwrap') then
     set(win, 'wrap', false)
   end
-  local column = vim.o.diffopt:match('foldcolumn:(%d+)')
-  set(win, 'foldcolumn', column or '2')
+  set(win, 'foldcolumn', vim.o.diffopt:match('foldcolumn:(%d+)') or '2')
   set(win, 'foldmethod', 'diff')
   set(win, 'foldlevel', 0)
-  set(win, 'foldenable', true)
-  set(win, 'scrollbind', true)
-  set(win, 'cursorbind', true)
-  set(win, 'diff', true)
+  for _, name in ipairs({ 'foldenable', 'scrollbind', 'cursorbind', 'diff' }) do
+    set(win, name, true)
+  end
 end
 
 --- Show a window from its top, apart from the other: that has one empty line, and with the cursor
@@ -109,13 +79,7 @@ function M.show(win, bufnr)
       error(why, 0)
     end
   end
-  M.arm(win)
-end
-
----@param text string
----@return string
-local function literal(text)
-  return (text:gsub('%%', '%%%%'))
+  arm(win)
 end
 
 --- A winbar of a title on the left and hints on the right. What is too long loses the end of the
@@ -134,7 +98,7 @@ function M.bar(win, title, hint, before)
   end
 end
 
---- Leave a window to the user: whatever he came to show in it.
+--- Leave a window to the user: whatever they came to show in it.
 ---@param win integer
 function M.release(win)
   vim.w[win].acp_review = nil

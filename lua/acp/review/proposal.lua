@@ -19,7 +19,6 @@ local tab = require('acp.review.tab')
 local open ---@type acp.Proposed|nil
 
 ---@param file acp.Proposal
----@return string[]
 local function text(file)
   local bufnr = file.bufnr
   if not bufnr or not api.nvim_buf_is_loaded(bufnr) then
@@ -28,7 +27,7 @@ local function text(file)
   return api.nvim_buf_get_lines(bufnr, 0, -1, false)
 end
 
---- What the user made of the proposals, by path; nil where he left them as they were.
+--- What the user made of the proposals, by path; nil where they left them as they were.
 ---@return table<string, string>|nil
 local function amended()
   local found = {}
@@ -56,26 +55,21 @@ local function right(file)
     file.bufnr = sides.scratch(name, file.proposal, sides.filetype(file), true)
     local bufnr = file.bufnr
     -- `:w` says that the text is as it should be; it is sent with the answer.
-    api.nvim_create_autocmd('BufWriteCmd', {
-      buffer = bufnr,
-      callback = function()
-        vim.bo[bufnr].modified = false
-        require('acp.base.notify').echo('info', 'sent with the answer, :Acp allow or the key of g?')
-      end,
-    })
+    require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
+      vim.bo[bufnr].modified = false
+      require('acp.base.notify').echo('info', 'sent with the answer, :Acp allow or the key of g?')
+    end)
   end
   return file.bufnr, 'may be edited'
 end
 
 --- Option of the first kind that there is.
----@param kind string
 ---@return string|nil id
 local function option(kind)
-  for _, one in ipairs(open and open.options or {}) do
-    if one.kind == kind then
-      return one.id
-    end
-  end
+  local found = vim.iter(open and open.options or {}):find(function(one)
+    return one.kind == kind
+  end)
+  return found and found.id
 end
 
 --- Answer a permission that is open here; `choice` is an option's id. What was edited goes along.
@@ -130,7 +124,7 @@ function M.shown()
 end
 
 --- What the verbs `allow` and `deny` are told of the permission that is open here: its `id` while
---- the user looks at it, which then is the one he means, and whose texts he amended.
+--- the user looks at it, which then is the one they mean, and whose texts they amended.
 ---@return { id?: integer|string, proposal?: integer|string, amended?: table<string, string> }
 function M.told()
   local texts = amended()
@@ -138,18 +132,13 @@ function M.told()
 end
 
 local watch = require('acp.base.once')(function()
-  api.nvim_create_autocmd('User', {
-    group = api.nvim_create_augroup('acp.proposal', {}),
-    pattern = 'AcpPermissionDone',
-    callback = function(args)
-      if open and args.data and args.data.id == open.id then
-        tab.close()
-      end
-    end,
-  })
+  require('acp.base.autocmds').group('acp.proposal')('User', function(args)
+    if open and args.data and args.data.id == open.id then
+      tab.close()
+    end
+  end, { pattern = 'AcpPermissionDone' })
 end)
 
----@param file table
 ---@return acp.Proposal
 local function known(file)
   file.base = type(file.base) == 'table' and file.base or {}

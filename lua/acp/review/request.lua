@@ -6,7 +6,7 @@ local api = vim.api
 local asked ---@type { win: integer, buf: integer }|nil
 local wanted ---@type string|nil path to begin with
 
---- The user has asked for the review: where he is now, for the answer takes a moment.
+--- The user has asked for the review: where they are now, for the answer takes a moment.
 ---@param path? string
 function M.expect(path)
   asked = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
@@ -25,7 +25,7 @@ function M.path()
   return wanted
 end
 
---- Whether what the user asked for may open now; where he went on meanwhile he is told instead.
+--- Whether what the user asked for may open now; a user who went on meanwhile is told instead.
 ---@return boolean
 function M.awaited()
   local here = asked

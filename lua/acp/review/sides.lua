@@ -20,9 +20,8 @@ local api = vim.api
 
 local made = {} ---@type table<integer, true> scratch buffers of ours
 
----@param path string
 ---@return integer session whose pending edit it is; 0 where none is known
-function M.session(path)
+local function session_of(path)
   local state = require('acp.base.state').get()
   for n, session in pairs(state.sessions) do
     for _, edit in ipairs(session.edits or {}) do
@@ -75,18 +74,22 @@ end
 
 ---@param file acp.ReviewFile
 ---@return integer bufnr
+local function page(kind, file, lines)
+  local name = ('acp://%s/%d//%s'):format(kind, session_of(file.path), file.path)
+  return M.scratch(name, lines, M.filetype(file))
+end
+
+---@param file acp.ReviewFile
+---@return integer bufnr
 ---@return string title
 function M.left(file)
-  local n = M.session(file.path)
   if file.conflict and file.theirs then
-    local name = ('acp://theirs/%d//%s'):format(n, file.path)
-    return M.scratch(name, file.theirs, M.filetype(file)), "the agent's, on disk"
+    return page('theirs', file, file.theirs), "the agent's, on disk"
+  elseif file.kind == 'deleted' then
+    return page('was', file, file.base), 'accepted'
   end
-  if file.kind == 'deleted' then
-    local name = ('acp://was/%d//%s'):format(n, file.path)
-    return M.scratch(name, file.base, M.filetype(file)), 'accepted'
-  end
-  return require('acp.review.base').ensure(n, file, M.filetype(file)), 'accepted'
+  return require('acp.review.base').ensure(session_of(file.path), file, M.filetype(file)),
+    'accepted'
 end
 
 ---@param file acp.ReviewFile
@@ -94,17 +97,15 @@ end
 ---@return string title
 function M.right(file)
   if file.kind == 'deleted' then
-    local name = ('acp://deleted/%d//%s'):format(M.session(file.path), file.path)
-    return M.scratch(name, {}, M.filetype(file)), 'deleted by the agent'
+    return page('deleted', file, {}), 'deleted by the agent'
   end
   local barred = require('acp.buffers.nofollow').barred(file.path)
   if barred then
-    local name = ('acp://gone/%d//%s'):format(M.session(file.path), file.path)
-    return M.scratch(name, {}, M.filetype(file)), barred
+    return page('gone', file, {}), barred
   end
   local bufnr = require('acp.buffers.loaded').buffer(file.path)
   if not bufnr then
-    bufnr = require('acp.buffers.add')(file.path)
+    bufnr = require('acp.buffers.loaded').add(file.path)
     vim.bo[bufnr].buflisted = true
   end
   local title = file.conflict and 'yours, not saved' or file.kind == 'created' and 'new' or ''
@@ -117,17 +118,13 @@ function M.refresh(file)
   if file.label then
     return
   end
-  local found
-  for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      found = edit.path == file.path and edit or found
-    end
+  local found = {} ---@type acp.Edit|table
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    found = edit.path == file.path and edit or found
   end
-  file.pending = found ~= nil
-  file.hunks = found and found.hunks or 0
-  file.added, file.removed = found and found.added or 0, found and found.removed or 0
-  file.conflict = found and found.conflict or false
-  file.note = found and found.note
+  file.pending = next(found) ~= nil
+  file.hunks, file.added, file.removed = found.hunks or 0, found.added or 0, found.removed or 0
+  file.conflict, file.note = found.conflict or false, found.note
 end
 
 --- Paths that are pending and not among files.
@@ -138,12 +135,10 @@ function M.unlisted(files)
   for _, file in ipairs(files) do
     seen[file.path] = true
   end
-  for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      if not seen[edit.path] then
-        seen[edit.path] = true
-        found[#found + 1] = edit.path
-      end
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    if not seen[edit.path] then
+      seen[edit.path] = true
+      found[#found + 1] = edit.path
     end
   end
   return found

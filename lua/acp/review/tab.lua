@@ -45,29 +45,22 @@ local function sync()
   local here = state and api.nvim_get_current_tabpage() == state.tab and state.shown or nil
   local there = here and api.nvim_get_current_win() == state.live and here or nil
   local keys, inline = require('acp.review.keys'), require('acp.review.inline')
-  if keyed ~= there then
-    if keyed then
-      keys.detach('review', keyed)
-    end
-    keyed = there
-    if keyed then
-      keys.attach('review', keyed)
-    end
+  if keyed and keyed ~= there then
+    keys.detach('review', keyed)
   end
-  if bared ~= here then
-    if bared then
-      inline.bare(bared, false)
-    end
-    bared = here
-    if bared then
-      inline.bare(bared, true)
-    end
+  if there and keyed ~= there then
+    keys.attach('review', there)
   end
+  if bared and bared ~= here then
+    inline.bare(bared, false)
+  end
+  if here and bared ~= here then
+    inline.bare(here, true)
+  end
+  keyed, bared = there, here
 end
 
 ---@param state acp.Review
----@param left string
----@param right string
 local function bars(state, left, right)
   local file = state.files[state.at]
   local path = vim.fn.fnamemodify(file.path, ':~:.')
@@ -85,7 +78,6 @@ end
 
 --- With `move` the list's cursor goes to the file that is shown.
 ---@param state acp.Review
----@param move? boolean
 local function draw_list(state, move)
   if state.list and api.nvim_win_is_valid(state.list) then
     require('acp.review.list').draw(api.nvim_win_get_buf(state.list), state.files, state.at)
@@ -163,11 +155,6 @@ end
 
 -- Opening and closing -----------------------------------------------------------------------------
 
----@param open boolean
-local function announce(open)
-  require('acp.base.events').fire('AcpReview', { open = open })
-end
-
 --- Windows that the user split off ours leave diff mode with them.
 ---@param state acp.Review
 local function plain_others(state)
@@ -194,9 +181,8 @@ local function close_windows(state, keep)
   plain_others(state)
 end
 
---- End the review. `keep` stays as a window of the user's: he has closed the others.
+--- End the review. `keep` stays as a window of the user's: they have closed the others.
 ---@param state acp.Review
----@param keep? integer
 local function finish(state, keep)
   if review ~= state then
     return
@@ -212,7 +198,7 @@ local function finish(state, keep)
   state.source.closed()
   require('acp.review.base').wipe()
   sides.wipe()
-  announce(false)
+  require('acp.base.events').fire('AcpReview', { open = false })
 end
 
 ---@param args { match: string }
@@ -232,7 +218,7 @@ local function on_closed(args)
   end)
 end
 
---- The user shows something else on the live side: then the window is his.
+--- The user shows something else on the live side: then the window is theirs.
 local function on_buffer()
   local state = review
   if not state or api.nvim_get_current_win() ~= state.live then
@@ -258,18 +244,13 @@ local function open_list(state)
     win = -1,
     height = list_height(state.files),
   })
-  require('acp.ui.window').adopt(
-    state.list,
-    { winfixheight = true, cursorline = true, wrap = false }
-  )
+  local options = { winfixheight = true, cursorline = true, wrap = false }
+  require('acp.ui.window').adopt(state.list, options)
   draw_list(state)
 end
 
 local function watch()
-  local group = api.nvim_create_augroup('acp.review.tab', {})
-  local on = function(events, callback, pattern)
-    api.nvim_create_autocmd(events, { group = group, pattern = pattern, callback = callback })
-  end
+  local on = require('acp.base.autocmds').group('acp.review.tab')
   on('WinClosed', on_closed)
   on('BufWinEnter', on_buffer)
   on('WinEnter', sync)
@@ -278,7 +259,7 @@ local function watch()
       open_list(review)
     end
   end)
-  on('User', refresh, 'AcpState')
+  on('User', refresh, { pattern = 'AcpState' })
 end
 
 ---@param files acp.ReviewFile[]
@@ -303,7 +284,7 @@ local function open_tab(files, source)
   }
   watch()
   open_list(review)
-  announce(true)
+  require('acp.base.events').fire('AcpReview', { open = true })
 end
 
 --- Index of a path among files, 1 where it is not among them.
@@ -311,12 +292,10 @@ end
 ---@param path string|nil
 ---@return integer
 function M.position(files, path)
-  for i, file in ipairs(files) do
-    if file.path == path then
-      return i
-    end
-  end
-  return 1
+  local i = vim.iter(ipairs(files)):find(function(_, file)
+    return file.path == path
+  end)
+  return i or 1
 end
 
 --- Show files in the review's tab page, opened where it is not.

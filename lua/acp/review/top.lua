@@ -5,8 +5,6 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('acp.hunks')
 
 --- How many virtual lines stand above line 1.
----@param bufnr integer
----@return integer
 local function above(bufnr)
   local marks = vim.api.nvim_buf_get_extmarks(bufnr, ns, 0, { 0, 0 }, { details = true })
   for _, mark in ipairs(marks) do
@@ -18,8 +16,6 @@ local function above(bufnr)
   return 0
 end
 
----@param win integer
----@param lines integer
 local function fill(win, lines)
   vim.api.nvim_win_call(win, function()
     local view = vim.fn.winsaveview()
@@ -56,14 +52,11 @@ end
 
 --- Follow the windows from now on.
 function M.watch()
-  local group = vim.api.nvim_create_augroup('acp.review.top', {})
-  vim.api.nvim_create_autocmd('WinScrolled', { group = group, callback = on_scroll })
-  vim.api.nvim_create_autocmd('BufWinEnter', {
-    group = group,
-    callback = function(args)
-      M.reveal(args.buf)
-    end,
-  })
+  local on = require('acp.base.autocmds').group('acp.review.top')
+  on('WinScrolled', on_scroll)
+  on('BufWinEnter', function(args)
+    M.reveal(args.buf)
+  end)
 end
 
 return M

@@ -13,12 +13,10 @@ local LINE, WORD, MORE = 'AcpHunkRemove', 'AcpHunkRemoveWord', 'AcpMuted'
 ---@alias acp.Chunk { [1]: string, [2]: string|string[] }
 
 --- Blanks that make a line as wide as any window; virtual lines end at the window's edge.
----@return string
 local function padding()
   return (' '):rep(vim.o.columns)
 end
 
----@param lines string[]
 ---@return acp.Chunk[]|nil
 local function more(lines)
   local hidden = #lines - M.MAX_LINES
@@ -40,8 +38,6 @@ function M.plain(lines)
 end
 
 --- Paints of a line: `{col, end_col, group}`; later ones lie over earlier ones.
----@param lines string[]
----@param lang string
 ---@return table<integer, any[][]> by line, from 1
 local function syntax(lines, lang)
   local paints = {}
@@ -64,8 +60,6 @@ local function syntax(lines, lang)
 end
 
 --- The language that the buffer is highlighted by, nil where tree-sitter does not do it.
----@param bufnr integer
----@return string|nil
 local function language(bufnr)
   if not vim.treesitter.highlighter.active[bufnr] then
     return nil
@@ -74,9 +68,6 @@ local function language(bufnr)
 end
 
 --- A line cut where its colours change.
----@param line string
----@param paints any[][]
----@param words integer[][]
 ---@return acp.Chunk[]
 local function chunks(line, paints, words)
   local edges = { [0] = true, [#line] = true }
@@ -85,8 +76,7 @@ local function chunks(line, paints, words)
       edges[math.min(span[1], #line)], edges[math.min(span[2], #line)] = true, true
     end
   end
-  local cuts = vim.tbl_keys(edges)
-  table.sort(cuts)
+  local cuts = require('acp.base.sorted_keys')(edges)
   local result = {}
   for i = 1, #cuts - 1 do
     local from, to = cuts[i], cuts[i + 1]

@@ -17,16 +17,12 @@ local COMMON = 0.5
 ---@field [1] integer line of the old side, from 1
 ---@field [2] integer line of the new side, from 1
 
----@param lines string[]
----@return string
 local function joined(lines)
   return #lines > 0 and table.concat(lines, '\n') .. '\n' or ''
 end
 
 --- Which old line became which new one: Neovim's linematch says, which is affordable in hunks of
 --- this size.
----@param old string[]
----@param new string[]
 ---@return acp.Pair[]
 local function pairs_of(old, new)
   if #old == 1 and #new == 1 then
@@ -48,8 +44,6 @@ local function pairs_of(old, new)
 end
 
 --- Words, runs of blanks, and every other character by itself; UTF-8 sequences stay whole.
----@param line string
----@return string[]
 local function tokens(line)
   local list, at = {}, 1
   while at <= #line do
@@ -63,8 +57,6 @@ local function tokens(line)
 end
 
 --- Byte columns at which each token begins, and the one after the last.
----@param list string[]
----@return integer[]
 local function columns(list)
   local starts, col = { 0 }, 0
   for i, token in ipairs(list) do
@@ -74,10 +66,6 @@ local function columns(list)
   return starts
 end
 
----@param starts integer[]
----@param first integer
----@param count integer
----@param spans integer[][]
 ---@return integer bytes
 local function add(starts, first, count, spans)
   if count == 0 then

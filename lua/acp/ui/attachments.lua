@@ -10,7 +10,6 @@ function M.label(path)
   return vim.fn.fnamemodify(path, ':~:.')
 end
 
----@param n integer
 local function changed(n)
   require('acp.base.signals').emit('attached', n)
   require('acp.base.signals').emit('draft_changed')
@@ -90,7 +89,6 @@ end
 
 --- Text of the buffer that shows a file, when it has changes that the file has not.
 ---@param path string absolute
----@return string|nil
 local function unsaved(path)
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(bufnr)

@@ -7,11 +7,9 @@ local FRAME = 2 -- rows of a border
 ---@param win integer|nil
 ---@return boolean
 function M.wanted(win)
-  return win ~= nil and vim.api.nvim_win_get_config(win).relative ~= ''
+  return win ~= nil and require('acp.ui.win').floats(win)
 end
 
----@param win integer
----@param rows integer
 local function grow(win, rows)
   if vim.api.nvim_win_is_valid(win) then
     vim.api.nvim_win_set_height(win, math.max(vim.api.nvim_win_get_height(win) + rows, 1))
@@ -35,7 +33,7 @@ function M.open(bufnr, upper, height, enter)
     col = above.col,
     width = above.width,
     height = height,
-    border = require('acp.ui.border')(),
+    border = require('acp.ui.win').border(),
     zindex = above.zindex + 1, -- the upper one may have been opened anew, as high as before
   })
   grow(upper, -given)

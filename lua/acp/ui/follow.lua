@@ -28,28 +28,21 @@ local begun = false -- option `follow` has had its one effect
 
 -- The label ---------------------------------------------------------------------------------------
 
----@param win integer
----@return string
 local function winbar(win)
   return api.nvim_get_option_value('winbar', { scope = 'local', win = win })
 end
 
----@param win integer
----@param value string
 local function set_winbar(win, value)
-  api.nvim_set_option_value('winbar', value, { scope = 'local', win = win })
+  require('acp.ui.win').set(win, 'winbar', value)
 end
 
 --- A window's own winbar: what is left when our label is taken out of it.
----@param value string
----@return string
 local function without_label(value)
   return (value:gsub('%%#AcpFollow%a*#.-%%%*', ''))
 end
 
 --- Neovim keeps a window's options by buffer, and splits copy them: the label turns up again in
 --- windows that follow nothing.
----@param win integer
 local function strip(win)
   local value = winbar(win)
   local own = without_label(value)
@@ -65,7 +58,6 @@ end
 
 -- Where the user is -------------------------------------------------------------------------------
 
----@param win integer
 ---@return { buf: integer, lnum: integer, col: integer, topline: integer }
 local function place(win)
   local cursor = api.nvim_win_get_cursor(win)
@@ -86,8 +78,6 @@ end
 
 --- The cursor or the view of the followed window moved. The agent's edits move them as well, and so
 --- do we; only what a key of the user's did counts.
----@param win integer
----@param edited? boolean
 local function moved(win, edited)
   if not followed or win ~= followed.win or followed.applying or not typed then
     return
@@ -132,10 +122,7 @@ end
 
 local watch = require('acp.base.once')(function()
   require('acp.ui.highlights').define()
-  local group = api.nvim_create_augroup('acp.follow', {})
-  local on = function(events, callback)
-    api.nvim_create_autocmd(events, { group = group, callback = callback })
-  end
+  local on = require('acp.base.autocmds').group('acp.follow')
   on({ 'CursorMoved', 'TextChanged', 'InsertEnter', 'WinScrolled', 'WinClosed' }, on_event)
   on({ 'BufWinEnter', 'WinNew' }, on_buffer)
   vim.on_key(function(_, keys)
@@ -149,8 +136,6 @@ end)
 
 -- Following ---------------------------------------------------------------------------------------
 
----@param path string
----@return boolean
 local function readable(path)
   local stat = vim.uv.fs_stat(path)
   if stat then
@@ -160,8 +145,6 @@ local function readable(path)
 end
 
 --- Light the line for a moment.
----@param bufnr integer
----@param line integer
 local function flash(bufnr, line)
   local id = api.nvim_buf_set_extmark(bufnr, ns, line - 1, 0, {
     line_hl_group = 'AcpFlash',
@@ -175,7 +158,6 @@ local function flash(bufnr, line)
 end
 
 --- Put the line on the window's screen, in the middle when it is not there yet.
----@param line integer
 local function reveal(line)
   api.nvim_win_set_cursor(0, { line, 0 })
   vim.cmd('silent! .foldopen!')
@@ -190,8 +172,8 @@ end
 ---@param state acp.Followed
 ---@param location acp.Location
 local function edit(state, location)
-  local bufnr = require('acp.buffers.loaded').buffer(location.path)
-    or require('acp.buffers.add')(location.path)
+  local files = require('acp.buffers.loaded')
+  local bufnr = files.buffer(location.path) or files.add(location.path)
   if bufnr ~= api.nvim_get_current_buf() or (location.line or 0) ~= vim.fn.line('.') then
     vim.cmd("mark '")
   end
@@ -218,7 +200,6 @@ end
 
 local apply
 
----@param ms integer
 local function later(ms)
   if timer then
     return
@@ -227,12 +208,6 @@ local function later(ms)
     timer = nil
     apply()
   end, ms)
-end
-
---- Whether Neovim refuses other buffers just now, in the command-line window or an <expr> mapping.
----@param why string
-local function refused(why)
-  return why:find('E565') or why:find('E11:') or why:find('E523')
 end
 
 function apply()
@@ -250,7 +225,7 @@ function apply()
   end)
   state.applying = false
   state.at = place(state.win)
-  if not ok and refused(tostring(why)) then
+  if not ok and require('acp.buffers.save').is_locked(why) then
     waiting = waiting or location
     later(SETTLE_MS)
   elseif not ok then
@@ -284,19 +259,17 @@ function M.stop()
   end
 end
 
----@param win integer
 ---@return string|nil why not
 local function unfit(win)
   if vim.w[win].acp or vim.w[win].acp_review then
     return 'a window of acp cannot follow'
-  elseif api.nvim_win_get_config(win).relative ~= '' then
+  elseif require('acp.ui.win').floats(win) then
     return 'a floating window cannot follow'
   elseif vim.wo[win].winfixbuf or vim.bo[api.nvim_win_get_buf(win)].buftype ~= '' then
     return 'this window is no place for files'
   end
 end
 
----@param win integer
 local function start(win)
   M.stop()
   watch()
@@ -347,9 +320,8 @@ function M.begin()
     return
   end
   begun = true
-  local before = vim.fn.win_getid(vim.fn.winnr('#'))
-  for _, win in ipairs({ api.nvim_get_current_win(), before }) do
-    if win ~= 0 and not unfit(win) then
+  for _, win in ipairs({ api.nvim_get_current_win(), require('acp.ui.win').previous() }) do
+    if not unfit(win) then
       start(win)
       return
     end

@@ -12,14 +12,10 @@ local HEAD, HELP = '━━ ', '│ '
 ---@field lines string[]
 ---@field cursor integer 0-based row of the first value
 
----@param id string
----@return string
 local function name_of(id)
   return 'acp://form/' .. id
 end
 
----@param id string
----@return integer|nil
 local function buffer_of(id)
   local bufnr = require('acp.ui.scratch').find(name_of(id))
   return bufnr and vim.bo[bufnr].buftype == 'acwrite' and bufnr or nil
@@ -32,7 +28,6 @@ function M.current()
   return vim.bo.filetype == 'acpform' and name:match('^acp://form/(.+)$') or nil
 end
 
----@param bufnr integer
 local function paint(bufnr)
   vim.api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)
   for row, line in ipairs(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)) do
@@ -45,52 +40,32 @@ local function paint(bufnr)
 end
 
 --- What was said about the last version of the text holds no more.
----@param bufnr integer
 local function forget(bufnr)
   vim.api.nvim_buf_clear_namespace(bufnr, ns_review, 0, -1)
   vim.diagnostic.reset(ns, bufnr)
 end
 
----@param id string
----@param bufnr integer
 local function watch(id, bufnr)
-  vim.api.nvim_create_autocmd('BufWriteCmd', {
-    buffer = bufnr,
-    callback = function()
-      if require('acp.buffers.automatic_saves').saves() then
-        return
-      end
-      require('acp.base.host').notify('form_write', {
-        id = id,
-        lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false),
-      })
+  local on = require('acp.base.autocmds').in_buffer
+  on(bufnr, 'BufWriteCmd', function()
+    if not require('acp.buffers.automatic_saves').saves() then
+      local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+      require('acp.base.host').notify('form_write', { id = id, lines = lines })
       vim.bo[bufnr].modified = false
-    end,
-  })
-  vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
-    buffer = bufnr,
-    callback = function()
-      forget(bufnr)
-      paint(bufnr)
-    end,
-  })
+    end
+  end)
+  on(bufnr, { 'TextChanged', 'TextChangedI' }, function()
+    forget(bufnr)
+    paint(bufnr)
+  end)
 end
 
----@param id string
 ---@param form acp.Form
 ---@return integer bufnr
 local function create(id, form)
   require('acp.ui.highlights').define()
   local bufnr = require('acp.ui.scratch').claim(name_of(id))
-  require('acp.ui.scratch').set_options(bufnr, {
-    buftype = 'acwrite',
-    modifiable = true, -- whatever that of files is
-    bufhidden = 'hide',
-    buflisted = false,
-    swapfile = false,
-    modeline = false,
-    filetype = 'acpform',
-  })
+  require('acp.ui.scratch').set_writable(bufnr, 'acpform')
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, form.lines)
   vim.bo[bufnr].modified = false
   paint(bufnr)
@@ -105,15 +80,10 @@ end
 function M.open(id, form)
   local known = buffer_of(id)
   local bufnr = known or create(id, form)
-  local window = require('acp.ui.window')
   local enter = require('acp.ui.report').waiting()
-  local win = window.showing(bufnr)
-  if not win then
-    local size = math.min(#form.lines + 1, math.floor(vim.o.lines * 0.6))
-    win = window.open_beside(bufnr, { layout = 'bottom', size = size, enter = enter })
-  elseif enter then
-    window.focus(win)
-  end
+  local size = math.min(#form.lines + 1, math.floor(vim.o.lines * 0.6))
+  local where = { layout = 'bottom', size = size, enter = enter }
+  local win = require('acp.ui.window').show(bufnr, where)
   if win and not known then
     vim.api.nvim_win_set_cursor(win, { form.cursor + 1, 0 })
   end
@@ -130,23 +100,13 @@ function M.problems(id, problems)
   forget(bufnr)
   -- Our windows have no sign column, and an empty field nothing to underline.
   vim.diagnostic.config({ virtual_text = true }, ns)
-  vim.diagnostic.set(
-    ns,
-    bufnr,
-    vim.tbl_map(function(problem)
-      return {
-        lnum = problem[1],
-        col = 0,
-        message = problem[2],
-        severity = vim.diagnostic.severity.ERROR,
-        source = 'acp',
-      }
-    end, problems)
-  )
+  local list = vim.tbl_map(function(problem)
+    local severity = vim.diagnostic.severity.ERROR
+    return { lnum = problem[1], col = 0, message = problem[2], severity = severity, source = 'acp' }
+  end, problems)
+  vim.diagnostic.set(ns, bufnr, list)
 end
 
----@param bufnr integer
----@param lines string[]
 local function show_review(bufnr, lines)
   forget(bufnr)
   local shown = { { { 'Would be sent:', 'AcpTitle' } } }
@@ -199,7 +159,6 @@ function M.closed(id, outcome, by)
   require('acp.base.notify').echo('warn', why)
 end
 
----@param line string
 ---@return string|nil bracket
 ---@return string|nil indent
 ---@return string|nil mark
@@ -210,7 +169,6 @@ local function box(line)
 end
 
 ---@param row integer 1-based
----@param ticked boolean
 local function tick(row, ticked)
   local open, indent, _, rest = box(vim.fn.getline(row))
   local close = open == '(' and ')' or ']'

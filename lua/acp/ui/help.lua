@@ -41,15 +41,12 @@ local function rows_of(keys)
 end
 
 --- Digits that follow one another are said by the first and the last.
----@param keys string[]
----@return string
 local function said(keys)
   local text = table.concat(keys, ' ')
   local digits = #keys > 2 and ('1 2 3 4 5 6 7 8 9'):find(text, 1, true)
   return digits and keys[1] .. '…' .. keys[#keys] or text
 end
 
----@param title string
 ---@param keys acp.Key[]
 ---@return string[] lines
 ---@return acp.Span[] spans
@@ -68,7 +65,6 @@ local function page(title, keys)
   return lines, spans
 end
 
----@param window string
 ---@param words? table<string, string>
 ---@return string[] lines
 ---@return acp.Span[] spans
@@ -91,7 +87,6 @@ local function pages(window, words)
   return lines, spans
 end
 
----@param lines string[]
 ---@return vim.api.keyset.win_config
 local function placement(lines)
   local width = 20
@@ -107,7 +102,7 @@ local function placement(lines)
     width = width,
     height = height,
     style = 'minimal',
-    border = require('acp.ui.border')(),
+    border = require('acp.ui.win').border(),
     title = ' keys ',
     zindex = 60,
   }

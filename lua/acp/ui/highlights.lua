@@ -77,10 +77,7 @@ M.define = require('acp.base.once')(function()
     end
   end
   set()
-  vim.api.nvim_create_autocmd('ColorScheme', {
-    group = vim.api.nvim_create_augroup('acp.highlights', {}),
-    callback = set,
-  })
+  require('acp.base.autocmds').group('acp.highlights')('ColorScheme', set)
 end)
 
 return M

@@ -2,44 +2,17 @@
 local M = {}
 
 --- What one wants to know first stands first; what is not named here follows, by what it does.
-local ORDER = {
-  'send',
-  'apply',
-  'finish',
-  'complete',
-  'act',
-  'choose',
-  'compose',
-  'allow_once',
-  'allow_always',
-  'reject_once',
-  'reject_always',
-  'review',
-  'open',
-  'changes',
-  'restore',
-  'restore_all',
-  'undo',
-  'obtain',
-  'put',
-  'accept_hunk',
-  'reject_hunk',
-  'next_hunk',
-  'previous_hunk',
-  'accept_file',
-  'reject_file',
-  'next_file',
-  'previous_file',
-  'next_turn',
-  'previous_turn',
-  'earlier',
-  'later',
-  'cancel',
-}
+local ORDER = [[
+  send apply finish complete act choose compose allow_once allow_always reject_once
+  reject_always review open changes restore restore_all undo obtain put accept_hunk
+  reject_hunk next_hunk previous_hunk accept_file reject_file next_file previous_file
+  next_turn previous_turn earlier later cancel
+]]
 local LAST = { close = 2000, help = 3000 } ---@type table<string, integer>
-local rank = {} ---@type table<string, integer>
-for i, action in ipairs(ORDER) do
-  rank[action] = i
+local rank, count = {}, 0 ---@type table<string, integer>, integer
+for action in ORDER:gmatch('%S+') do
+  count = count + 1
+  rank[action] = count
 end
 
 --- Place of an action among the others.

@@ -14,7 +14,6 @@ local signals = require('acp.base.signals')
 local listed, source = {}, nil ---@type table<string, acp.Key[]>, table|nil by window; of which
 
 ---@param keymaps table|false option `keymaps`
----@param window string
 ---@return acp.Key[]
 local function sorted(keymaps, window)
   local keys = {}
@@ -73,8 +72,6 @@ end
 local attached = {} ---@type table<integer, table<string, acp.Attached>>
 
 --- `vim.keymap.set()` in a buffer, for half of what that takes: a new chat has many keys.
----@param bufnr integer
----@param modes string[]
 ---@param key acp.Key
 ---@param options vim.api.keyset.keymap
 local function set_key(bufnr, modes, key, options)
@@ -87,7 +84,6 @@ end
 --- In the chat a permission's key is one only while the cursor is on a pending permission; else
 --- it does what it always does, counts, operators and registers included.
 ---@param key acp.Key
----@param bufnr integer
 ---@param on_card fun(): any whether the cursor is on one
 local function map_on_card(key, bufnr, on_card)
   local function run()

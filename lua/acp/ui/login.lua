@@ -9,7 +9,6 @@ local M = {}
 ---@field cwd string
 
 --- Run a program in the terminal of buffer `bufnr`.
----@param bufnr integer
 ---@param login acp.Login
 ---@param on_exit fun(code: integer)
 ---@return boolean started

@@ -11,7 +11,6 @@ local active ---@type acp.Question|nil
 local watching = false
 
 --- Whether a dialog may come up without taking keys that were meant for something else.
----@return boolean
 local function free()
   -- nt: a terminal's window, where the user does not type into it.
   return vim.api.nvim_get_mode().mode:match('^nt?$') ~= nil and vim.fn.getcmdwintype() == ''
@@ -36,8 +35,7 @@ end
 --- Some pickers never call back when they are closed. In an ordinary window nothing is open any
 --- more.
 local function abandon_closed()
-  local float = vim.api.nvim_win_get_config(0).relative ~= ''
-  if active and free() and not float then
+  if active and free() and not require('acp.ui.win').floats(0) then
     local old = active
     active = nil
     old.drop()
@@ -79,9 +77,6 @@ local function ask(question)
 end
 
 --- An answer goes to the host once, whatever a picker calls.
----@param verb string
----@param id integer|string
----@param name string
 ---@return fun(value: any)
 local function answer_once(verb, id, name)
   local answered = false
@@ -94,7 +89,6 @@ local function answer_once(verb, id, name)
 end
 
 ---@param item string|{ label: string }
----@return string
 local function label(item)
   return require('acp.base.notify').one_line(
     type(item) == 'table' and item.label or item --[[@as string]]
@@ -102,11 +96,8 @@ local function label(item)
 end
 
 --- Ask by |vim.ui.select()|. Where a picker gives the item alone, its place is looked up.
----@param prompt string
----@param kind string
 ---@param items (string|{ label: string })[]
 ---@param on_index fun(index: integer|nil)
----@param done fun()
 local function select(prompt, kind, items, on_index, done)
   local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
   vim.ui.select(items, opts, function(item, index)

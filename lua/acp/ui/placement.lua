@@ -19,7 +19,6 @@ function M.opened(win)
 end
 
 ---@param layout acp.Layout
----@return boolean
 local function at_side(layout)
   return layout == 'left' or layout == 'right'
 end
@@ -27,7 +26,6 @@ end
 --- Whether one more at that side would leave too little for each: Neovim would make some of them
 --- one column wide.
 ---@param layout acp.Layout
----@return boolean
 local function crowded(layout)
   local way = at_side(layout) and 'row' or 'col'
   local windows = vim.fn.winlayout()
@@ -37,14 +35,11 @@ end
 
 --- Windows of ours in this tab page whose buffer's name begins so, the one opened first before the
 --- others; no floats.
----@param prefix string
----@return integer[]
 local function ours(prefix)
   local found = vim.tbl_filter(function(win)
     local name = api.nvim_buf_get_name(api.nvim_win_get_buf(win))
-    local split = api.nvim_win_get_config(win).relative == ''
-    return vim.w[win].acp and split and vim.startswith(name, prefix)
-  end, api.nvim_tabpage_list_wins(0))
+    return vim.w[win].acp and vim.startswith(name, prefix)
+  end, require('acp.ui.win').splits(0))
   table.sort(found, function(a, b)
     return (order[a] or 0) < (order[b] or 0)
   end)
@@ -54,7 +49,6 @@ end
 --- Whether the user's own windows would be left with too little beside one more.
 ---@param windows integer[] ours that stand there
 ---@param width integer|nil of the new one
----@return boolean
 local function squeezed(windows, width)
   local columns, left = {}, vim.o.columns - (width or 0)
   for _, win in ipairs(windows) do

@@ -11,18 +11,15 @@ local plans = {} ---@type table<integer, acp.PlanPage>
 local EMPTY = { 'no plan yet' }
 local LEAST, MOST = 3, 12
 
----@param n integer
----@return string
 local function name_of(n)
   return 'acp://plan/' .. n
 end
 
 --- Make a window of ours high enough for the plan as it wraps there; it never shrinks by itself.
 --- Below a chat that floats it has the rows that the chat could give.
----@param bufnr integer
 local function fit(bufnr)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    if vim.w[win].acp and vim.api.nvim_win_get_config(win).relative == '' then
+    if vim.w[win].acp and not require('acp.ui.win').floats(win) then
       local bar = vim.fn.getwininfo(win)[1].winbar -- a user's own, over all windows
       local height = math.min(vim.api.nvim_win_text_height(win, {}).all, MOST) + bar
       vim.api.nvim_win_set_height(win, math.max(height, vim.api.nvim_win_get_height(win)))
@@ -30,8 +27,6 @@ local function fit(bufnr)
   end
 end
 
----@param n integer
----@param bufnr integer
 local function draw(n, bufnr)
   local plan = plans[n]
   if not plan or #plan.lines == 0 then
@@ -70,7 +65,6 @@ function M.ensure(n)
   return bufnr
 end
 
----@param n integer
 ---@return acp.OpenOpts
 local function place(n)
   local chat = require('acp.ui.window').showing(require('acp.ui.chat.buffers').bufnr(n))

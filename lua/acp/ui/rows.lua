@@ -4,6 +4,7 @@
 local M = {}
 
 local api = vim.api
+local floats, splits = require('acp.ui.win').floats, require('acp.ui.win').splits
 
 ---@class acp.Rows
 ---@field windows string those of the tab page, floats left out
@@ -13,7 +14,6 @@ local pages = {} ---@type table<integer, acp.Rows> by tab page
 
 --- What stands in the same column as `win`, above and below, `win` included.
 ---@param part any[] as `winlayout()` has it
----@param win integer
 ---@return any[]|nil parts
 local function column(part, win)
   for _, inner in ipairs(part[1] ~= 'leaf' and part[2] or {}) do
@@ -28,20 +28,10 @@ local function column(part, win)
 end
 
 --- Whether the rows that `win` gives up have somewhere to go.
----@param win integer
----@return boolean
 local function has_taker(win)
   return vim.iter(column(vim.fn.winlayout(), win) or {}):any(function(part)
     return part[1] ~= 'leaf' or not vim.wo[part[2]].winfixheight
   end)
-end
-
----@param tab integer
----@return integer[]
-local function splits(tab)
-  return vim.tbl_filter(function(win)
-    return api.nvim_win_get_config(win).relative == ''
-  end, api.nvim_tabpage_list_wins(tab))
 end
 
 --- Sizes have changed. Where the windows are the same the user, or the screen, has said how high
@@ -65,29 +55,25 @@ local function on_resized()
 end
 
 --- A window goes: the same windows as before, with one between, are others too.
----@param win integer
 local function on_closed(win)
   local page = pages[api.nvim_win_get_tabpage(win)]
-  if page and api.nvim_win_get_config(win).relative == '' then
+  if page and not floats(win) then
     page.windows = ''
   end
 end
 
 local watch = require('acp.base.once')(function()
-  local group = api.nvim_create_augroup('acp.rows', {})
-  api.nvim_create_autocmd('WinResized', { group = group, callback = on_resized })
-  api.nvim_create_autocmd('WinClosed', {
-    group = group,
-    callback = function(args)
-      on_closed(tonumber(args.match) --[[@as integer]])
-    end,
-  })
+  local on = require('acp.base.autocmds').group('acp.rows')
+  on('WinResized', on_resized)
+  on('WinClosed', function(args)
+    on_closed(tonumber(args.match) --[[@as integer]])
+  end)
 end)
 
 --- Keep the rows that `win`, which has just been opened, has now.
 ---@param win integer
 function M.keep(win)
-  if api.nvim_win_get_config(win).relative == '' then
+  if not floats(win) then
     local tab = api.nvim_win_get_tabpage(win)
     pages[tab] = pages[tab] or { windows = '', wanted = {} }
     pages[tab].windows = table.concat(splits(tab), ' ')

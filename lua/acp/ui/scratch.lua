@@ -9,11 +9,9 @@ M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘—→↳]\%( \[.\]\)\?\)\s\+]]
 ---@return integer|nil bufnr
 function M.find(name)
   -- bufnr() takes a pattern; the list is exact.
-  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.api.nvim_buf_get_name(bufnr) == name then
-      return bufnr
-    end
-  end
+  return vim.iter(vim.api.nvim_list_bufs()):find(function(bufnr)
+    return vim.api.nvim_buf_get_name(bufnr) == name
+  end)
 end
 
 ---@param bufnr integer
@@ -22,6 +20,23 @@ function M.set_options(bufnr, options)
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { buf = bufnr })
   end
+end
+
+--- Options of a buffer of ours that the user writes into; a filetype comes last.
+---@param bufnr integer
+---@param filetype string
+---@param more? table<string, any>
+function M.set_writable(bufnr, filetype, more)
+  M.set_options(bufnr, {
+    buftype = 'acwrite',
+    modifiable = true, -- whatever that of files is
+    bufhidden = 'hide',
+    buflisted = false,
+    swapfile = false,
+    modeline = false,
+  })
+  M.set_options(bufnr, more or {})
+  vim.bo[bufnr].filetype = filetype
 end
 
 --- An empty buffer of this name that is no file's. One that is there is taken over: a session file
@@ -71,7 +86,7 @@ end
 ---@param bufnr integer
 ---@param fill fun()
 function M.on_read(bufnr, fill)
-  vim.api.nvim_create_autocmd('BufReadCmd', { buffer = bufnr, callback = fill })
+  require('acp.base.autocmds').in_buffer(bufnr, 'BufReadCmd', fill)
 end
 
 --- Replace all lines and highlights of a buffer that is not modifiable.
@@ -101,10 +116,8 @@ function M.paint(bufnr, spans, ns)
   end
 end
 
---- Rows [first, last) became `lines`: where the user is in it he goes on seeing the same.
+--- Rows [first, last) became `lines`: a user who is in it goes on seeing the same.
 ---@param view vim.fn.winsaveview.ret
----@param last integer
----@param shift integer
 local function stay(view, last, shift)
   for _, at in ipairs({ 'lnum', 'topline' }) do
     if view[at] > last then

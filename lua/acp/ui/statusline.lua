@@ -2,8 +2,6 @@
 local M = {}
 
 --- 12345 -> '12k'.
----@param count number
----@return string
 local function short(count)
   if count >= 1e6 then
     return ('%.1fM'):format(count / 1e6)
@@ -34,29 +32,16 @@ function M.asked(session)
   return count
 end
 
---- Decisions that wait, of all sessions.
----@param sessions table<integer, acp.Session>
+--- Pending hunks, each file counted once.
+---@param edits acp.Edit[]
 ---@return integer
-local function pending(sessions)
-  local count = 0
-  for _, session in pairs(sessions) do
-    count = count + M.asked(session)
-  end
-  return count
-end
-
---- Pending hunks of all files; sessions may share a file.
----@param sessions table<integer, acp.Session>
----@return integer
-function M.hunks(sessions)
+function M.hunks(edits)
   local seen, count = {}, 0
-  for _, session in pairs(sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      if not seen[edit.path] then
-        seen[edit.path] = true
-        -- A deletion, a renaming and a conflict are one thing to decide, whatever their hunks.
-        count = count + math.max(edit.hunks, 1)
-      end
+  for _, edit in ipairs(edits) do
+    if not seen[edit.path] then
+      seen[edit.path] = true
+      -- A deletion, a renaming and a conflict are one thing to decide, whatever their hunks.
+      count = count + math.max(edit.hunks, 1)
     end
   end
   return count
@@ -74,11 +59,14 @@ function M.text()
   if #(session.queue or {}) > 0 then
     parts[#parts + 1] = '+' .. #session.queue
   end
-  local count = pending(state.sessions) + #(state.elicitations or {})
+  local count = #(state.elicitations or {})
+  for _, one in pairs(state.sessions) do
+    count = count + M.asked(one)
+  end
   if count > 0 then
     parts[#parts + 1] = count .. '?'
   end
-  local edits = M.hunks(state.sessions)
+  local edits = M.hunks(require('acp.base.state').edits())
   if edits > 0 then
     parts[#parts + 1] = edits .. '±'
   end

@@ -1,6 +1,8 @@
 --- Windows the plugin opens. Views only: closing one ends nothing; none but our own is ever
---- taken. A window of ours has `w:acp` set and 'winfixbuf' on, unless it is alone (`lone.lua`).
+--- taken. A window of ours has `w:acp` set and 'winfixbuf' on, unless it is alone (`sole_window`).
 local M = {}
+
+local set = require('acp.ui.win').set
 
 ---@alias acp.Layout 'right'|'left'|'top'|'bottom'|'float'
 
@@ -21,15 +23,10 @@ local MIN_COLUMNS, MIN_LINES = 20, 3
 --- while it closes others (E1159, E814).
 local REFUSED = { 'E565', 'E11:', 'E1159', 'E814', 'textlock' }
 
----@param why string
----@return boolean
 local function refused_for_now(why)
-  for _, code in ipairs(REFUSED) do
-    if why:find(code, 1, true) then
-      return true
-    end
-  end
-  return false
+  return vim.iter(REFUSED):any(function(code)
+    return why:find(code, 1, true) ~= nil
+  end)
 end
 
 --- Call `fn`; where Neovim refuses windows just now, again as soon as it may be possible.
@@ -43,23 +40,16 @@ function M.when_free(fn)
   if not refused_for_now(tostring(result)) then
     error(result, 0)
   end
-  local group = vim.api.nvim_create_augroup('acp.window.' .. tostring(fn), {})
+  local on, group = require('acp.base.autocmds').group('acp.window.' .. tostring(fn))
   local cmdwin = vim.fn.getcmdwintype() ~= ''
-  vim.api.nvim_create_autocmd(cmdwin and 'CmdwinLeave' or { 'SafeState', 'ModeChanged' }, {
-    group = group,
-    callback = function()
-      pcall(vim.api.nvim_del_augroup_by_id, group)
-      vim.schedule(function()
-        M.when_free(fn)
-      end)
-    end,
-  })
+  on(cmdwin and 'CmdwinLeave' or { 'SafeState', 'ModeChanged' }, function()
+    pcall(vim.api.nvim_del_augroup_by_id, group)
+    vim.schedule(function()
+      M.when_free(fn)
+    end)
+  end)
 end
 
----@param size number
----@param whole integer
----@param least integer
----@return integer
 local function cells(size, whole, least)
   local wanted = size < 1 and math.floor(whole * size) or math.floor(size)
   return math.max(math.min(wanted, whole - least - 1), least)
@@ -77,7 +67,7 @@ local function placement(opts)
       col = vim.o.columns - width - 2,
       width = width,
       height = math.max(vim.o.lines - vim.o.cmdheight - 4, MIN_LINES),
-      border = require('acp.ui.border')(),
+      border = require('acp.ui.win').border(),
       zindex = 40,
     }
   end
@@ -119,9 +109,9 @@ local PLAIN = {
 function M.adopt(win, options)
   vim.w[win].acp = true
   for name, value in pairs(vim.tbl_extend('force', PLAIN, options or {})) do
-    vim.api.nvim_set_option_value(name, value, { scope = 'local', win = win })
+    set(win, name, value)
   end
-  vim.api.nvim_set_option_value('winfixbuf', true, { scope = 'local', win = win })
+  set(win, 'winfixbuf', true)
   require('acp.ui.sole_window').watch()
   require('acp.ui.float_exit').watch()
 end
@@ -132,7 +122,6 @@ end
 
 local shares, columns = {}, 0 ---@type table<integer, acp.Share>, integer
 
----@param win integer
 local function note_share(win)
   local width = vim.api.nvim_win_get_width(win)
   if not shares[win] or shares[win].width ~= width then
@@ -163,19 +152,16 @@ local function keep_shares()
 end
 
 --- A window at a side keeps its part of the screen when that changes.
----@param win integer
 local function keep_share(win)
   if columns == 0 then
-    local group = vim.api.nvim_create_augroup('acp.window', {})
-    vim.api.nvim_create_autocmd('WinResized', { group = group, callback = note_shares })
-    vim.api.nvim_create_autocmd('VimResized', { group = group, callback = keep_shares })
+    local on = require('acp.base.autocmds').group('acp.window')
+    on('WinResized', note_shares)
+    on('VimResized', keep_shares)
   end
   columns = vim.o.columns
   note_share(win)
 end
 
----@param win integer
----@param bufnr integer
 ---@param opts acp.OpenOpts
 local function dress(win, bufnr, opts)
   local side = opts.side or vim.list_contains({ 'left', 'right' }, opts.layout or 'right')
@@ -193,8 +179,6 @@ end
 local ENTERING = 'BufEnter,BufLeave,WinEnter,WinLeave'
 
 --- Show `bufnr` in a window where the user is not. Neovim would tell that it is entered.
----@param win integer
----@param bufnr integer
 local function show_aside(win, bufnr)
   local ignored = vim.o.eventignore
   vim.o.eventignore = (ignored == '' and '' or ignored .. ',') .. ENTERING
@@ -212,7 +196,7 @@ end
 ---@return integer win
 function M.replace(win, bufnr, opts)
   local before = vim.api.nvim_win_get_buf(win)
-  vim.api.nvim_set_option_value('winfixbuf', false, { scope = 'local', win = win })
+  set(win, 'winfixbuf', false)
   show_aside(win, bufnr)
   dress(win, bufnr, opts)
   if opts.enter then
@@ -224,9 +208,7 @@ function M.replace(win, bufnr, opts)
   return win
 end
 
----@param bufnr integer
 ---@param opts acp.OpenOpts
----@return integer|nil
 local function open(bufnr, opts)
   local layout = opts.layout or 'right'
   local room = require('acp.ui.placement')
@@ -292,11 +274,25 @@ function M.showing(bufnr, anywhere)
   end
 end
 
---- The last window cannot be closed: it gets the user's last buffer, or an empty one.
----@param win integer
+--- Show `bufnr` where a window of this tab page does, and go there with `opts.enter`; else beside
+--- everything.
 ---@param bufnr integer
+---@param opts acp.OpenOpts
+---@return integer|nil winid
+---@return boolean opened
+function M.show(bufnr, opts)
+  local win = M.showing(bufnr)
+  if not win then
+    return M.open_beside(bufnr, opts), true
+  elseif opts.enter then
+    M.focus(win)
+  end
+  return win, false
+end
+
+--- The last window cannot be closed: it gets the user's last buffer, or an empty one.
 local function leave(win, bufnr)
-  vim.api.nvim_set_option_value('winfixbuf', false, { scope = 'local', win = win })
+  set(win, 'winfixbuf', false)
   vim.w[win].acp = nil
   local other = vim.fn.bufnr('#')
   if other < 1 or other == bufnr or not vim.bo[other].buflisted then

@@ -31,7 +31,6 @@ list.permissions = {
 }
 
 --- A path that is none, where there are files that could be meant.
----@param typed string|nil
 ---@param path string|nil the same, absolute
 ---@return string|nil mistake
 local function no_file(typed, path)

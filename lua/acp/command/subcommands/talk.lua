@@ -68,7 +68,6 @@ list.sessions = {
 }
 
 --- Paths that can be read, and those that cannot.
----@param args string[]
 ---@return string[] paths
 ---@return string[] missing
 local function readable(args)

@@ -1,4 +1,4 @@
---- What stands under the cursor in a chat.
+--- What stands under the cursor in a chat, and where the cursor goes by turns.
 local M = {}
 
 local api = vim.api
@@ -31,7 +31,6 @@ end
 
 --- Scroll until all of the lines can be seen, or where they are too many the first on top.
 ---@param first integer the cursor's
----@param last integer
 local function show(first, last)
   if vim.fn.line('w$') >= last then
     return
@@ -70,6 +69,22 @@ function M.act()
   else
     require('acp.ui.report').expect()
     require('acp.base.host').notify('open', { session = chat.n, target = found })
+  end
+end
+
+--- Jump to the next (1) or previous (-1) turn of the chat that the current window shows.
+---@param direction 1|-1
+function M.go(direction)
+  local _, chat = target()
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local rows = vim.iter(chat and require('acp.ui.chat.marks').rows(chat, 'turn') or {})
+  local further = rows:filter(function(at)
+    return (at - row) * direction > 0
+  end)
+  local best = direction > 0 and further:next() or direction < 0 and further:last()
+  if best then
+    vim.cmd("normal! m'")
+    api.nvim_win_set_cursor(0, { best + 1, 0 })
   end
 end
 

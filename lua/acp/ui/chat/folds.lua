@@ -34,7 +34,6 @@ function M.splice(chat, first, last, count)
 end
 
 ---@param chat acp.Chat
----@param id string
 ---@return acp.Fold?
 local function find(chat, id)
   for i = #chat.folds, 1, -1 do
@@ -64,7 +63,6 @@ local function run(win, commands)
   end
 end
 
----@param win integer
 local function fill(win)
   local last = vim.fn.line('$', win)
   if vim.fn.line('.', win) < last then

@@ -5,7 +5,7 @@ local M = {}
 local api = vim.api
 
 local FOLD = '▸ ' -- begins a head that says nothing of what is below it
-local CUT = '…' -- ends what is cut, by `acp.notify`
+local CUT = '…' -- ends what is cut, by `acp.base.notify`
 local LOOKED_AT = 4 -- lines, for one that is not blank
 local MOST = 500 -- bytes that a screen may be wide, and folds that are remembered
 
@@ -14,7 +14,6 @@ local known, count = {}, 0 ---@type table<string, { [1]: string, [2]: string? }[
 
 --- How a thought begins, without the marks that agents put around a title.
 ---@param first integer line of the head
----@return string
 local function beginning(first)
   for _, line in ipairs(api.nvim_buf_get_lines(0, first, first + LOOKED_AT, false)) do
     local text = vim.trim(line:sub(1, MOST)):gsub('^#+%s+', ''):gsub('%*%*', '')
@@ -26,7 +25,6 @@ local function beginning(first)
 end
 
 --- A line as pieces with a group each.
----@param row integer
 ---@param text string the beginning of the line
 ---@return { [1]: string, [2]: string? }[]
 local function pieces(row, text)
@@ -46,9 +44,6 @@ local function pieces(row, text)
   return chunks
 end
 
----@param first integer
----@param head string
----@param more string
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[]
 local function drawn(first, head, more, width)

@@ -24,11 +24,6 @@ local groups = setmetatable({}, {
 --- Bytes at both ends of a span that nobody wants to read: they are seen in the cursor's line.
 local MARKUP = { AcpStrong = 2, AcpEmphasis = 1 }
 
----@param bufnr integer
----@param row integer
----@param first integer
----@param last integer
----@param bytes integer
 local function conceal(bufnr, row, first, last, bytes)
   for _, col in ipairs({ first, last - bytes }) do
     local options = { end_col = col + bytes, conceal = '', ephemeral = true, strict = false }
@@ -38,8 +33,6 @@ end
 
 ---@param _ 'line'
 ---@param _ integer window
----@param bufnr integer
----@param row integer
 local function line(_, _, bufnr, row)
   local look = drawn[row + 1]
   if not look then
@@ -56,7 +49,6 @@ local function line(_, _, bufnr, row)
   end
 end
 
----@param win integer
 ---@return integer cells
 local function measured(win)
   local info = vim.fn.getwininfo(win)[1]
@@ -90,10 +82,6 @@ function M.forget(chat)
 end
 
 ---@param rows table<integer, any> by row, from 1
----@param first integer
----@param last integer
----@param shift integer
----@param total integer
 local function splice(rows, first, last, shift, total)
   if shift ~= 0 and last < total then
     table.move(rows, last + 1, total, last + 1 + shift)
@@ -148,8 +136,6 @@ function M.look(bufnr, row)
 end
 
 --- What a target's data says: a number is a tool call, from 0.
----@param data table|integer
----@return table
 local function meaning(data)
   return type(data) == 'number' and { kind = 'tool', call = data } or data --[[@as table]]
 end

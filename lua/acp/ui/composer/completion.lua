@@ -25,15 +25,11 @@ local function at_cursor(line, row)
   return nil, -3
 end
 
----@param bufnr integer
----@return integer|nil
 local function session_of(bufnr)
   return tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
 end
 
 --- What an agent says of a command, line by line with nothing unseen in it.
----@param text string|nil
----@return string
 local function legible(text)
   local lines = vim.split(text or '', '\r?\n')
   return table.concat(vim.tbl_map(require('acp.base.notify').one_line, lines), '\n')
@@ -42,7 +38,6 @@ end
 --- The agent's commands that fit, with description and what they take. A name that nobody can type
 --- is none.
 ---@param base string with its `/`
----@param n integer|nil
 ---@return table[] items
 local function commands(base, n)
   local one_line, cut = require('acp.base.notify').one_line, require('acp.base.notify').cut

@@ -20,8 +20,6 @@ local LISTERS = {
   { 'find', '.', '-name', '.git', '-prune', '-o', '-type', 'f', '-print' },
 }
 
----@param output string
----@return string[]
 local function parse(output)
   local paths = {}
   for line in output:gmatch('[^\r\n]+') do
@@ -35,7 +33,6 @@ local function parse(output)
 end
 
 ---@param list acp.FileList
----@param paths string[]
 local function finish(list, paths)
   list.paths, list.at, list.busy = paths, vim.uv.now(), false
   local waiting = list.waiting
@@ -46,9 +43,7 @@ local function finish(list, paths)
 end
 
 --- Try the listers in turn; the first that ends well is believed.
----@param cwd string
 ---@param list acp.FileList
----@param i integer
 local function try(cwd, list, i)
   local argv = LISTERS[i]
   if not argv then

@@ -23,7 +23,6 @@ function M.any()
   return #list > 0
 end
 
----@param cwd string
 ---@param prompt acp.KeptPrompt
 ---@return acp.HeldPrompt
 local function record(cwd, prompt)
@@ -38,7 +37,6 @@ end
 
 --- What the verbs `prompt` and `queue` take for one of them.
 ---@param prompt acp.HeldPrompt
----@return table
 local function args_of(prompt)
   local context = require('acp.ui.composer.context')
   local chips = vim.tbl_map(context.fixed_chip, prompt.ranges or {})
@@ -48,7 +46,6 @@ local function args_of(prompt)
 end
 
 --- The session in a directory that can take them: the current one where it can.
----@param cwd string
 ---@return integer|nil n
 local function session_in(cwd)
   local state = require('acp.base.state').get()

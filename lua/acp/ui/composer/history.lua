@@ -28,8 +28,6 @@ end
 
 --- Text of a step: what was written there, else the entry itself.
 ---@param walk acp.Walk
----@param at integer
----@return string
 local function text_at(walk, at)
   return walk.written[at] or (at == 0 and '' or sent[#sent - at + 1])
 end

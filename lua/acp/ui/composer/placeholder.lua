@@ -2,8 +2,6 @@
 local M = {}
 
 --- The session is named by its number, that of its chat, where it is not the only one.
----@param n integer
----@return string
 local function which(n)
   local open = 0
   for _, session in pairs(require('acp.base.state').get().sessions) do

@@ -11,21 +11,18 @@ local M = {}
 local function work_window()
   local win = vim.api.nvim_get_current_win()
   if vim.w[win].acp then
-    local last = vim.fn.win_getid(vim.fn.winnr('#'))
-    win = last ~= 0 and not vim.w[last].acp and last or win
+    local last = require('acp.ui.win').previous()
+    win = last and not vim.w[last].acp and last or win
   end
   return win
 end
 
----@param bufnr integer
----@return string
 local function name_of(bufnr)
   local path = require('acp.ui.composer.places').path(bufnr)
   return path ~= '' and path or ('buffer ' .. bufnr)
 end
 
 ---@param item vim.Diagnostic
----@return string
 local function diagnostic_line(item)
   local severity = vim.diagnostic.severity[item.severity]
   local where = ('%s:%d:%d'):format(name_of(item.bufnr), item.lnum + 1, item.col + 1)
@@ -33,10 +30,7 @@ local function diagnostic_line(item)
 end
 
 --- Tree-sitter nodes that are a function, by a part of their type's name.
----@param bufnr integer
 ---@param row integer 0-based
----@param col integer
----@return string|nil
 local function enclosing_function(bufnr, row, col)
   local ok, node = pcall(vim.treesitter.get_node, { bufnr = bufnr, pos = { row, col } })
   while ok and node do
@@ -112,11 +106,8 @@ function resolve.diff()
     local path = vim.api.nvim_buf_is_loaded(bufnr) and require('acp.ui.composer.places').path(bufnr)
       or ''
     if path ~= '' and vim.bo[bufnr].modified then
-      local file = require('acp.buffers.nofollow').readable(bufnr) and io.open(path, 'rb') or nil
-      local before = file and file:read('*a') or ''
-      if file then
-        file:close()
-      end
+      local readable = require('acp.buffers.nofollow').readable(bufnr)
+      local before = readable and require('acp.base.read_file')(path) or ''
       local after = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
       local diff = vim.diff(before, after, { ctxlen = 3 })
       if diff ~= '' then
@@ -146,9 +137,7 @@ M.about = {
 --- Names of all variables, sorted.
 ---@return string[]
 function M.names()
-  local names = vim.tbl_keys(resolve)
-  table.sort(names)
-  return names
+  return require('acp.base.sorted_keys')(resolve)
 end
 
 --- The variables that a text names, each once, in the text's order; those that stand for nothing

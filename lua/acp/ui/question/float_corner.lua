@@ -1,5 +1,5 @@
 --- Where the float of decisions stands: in a corner of the screen that hides nothing of where the
---- user is, top right first. It stays there until he comes that way.
+--- user is, top right first. It stays there until they come that way.
 local M = {}
 
 local ORDER = { 'NE', 'SE', 'NW', 'SW' }
@@ -13,7 +13,6 @@ local corner = ORDER[1]
 ---@field left integer
 ---@field right integer
 
----@return boolean
 local function tabline()
   local shown = vim.o.showtabline
   return shown == 2 or shown == 1 and #vim.api.nvim_list_tabpages() > 1
@@ -21,12 +20,10 @@ end
 
 --- Whether a window at the top has a bar; what that says stays in view.
 ---@param top integer its row
----@return boolean
 local function bar(top)
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  for _, win in ipairs(require('acp.ui.win').splits(0)) do
     local info = vim.fn.getwininfo(win)[1]
-    local floats = vim.api.nvim_win_get_config(win).relative ~= ''
-    if info.winbar == 1 and info.winrow == top and not floats then
+    if info.winbar == 1 and info.winrow == top then
       return true
     end
   end
@@ -43,7 +40,6 @@ end
 
 --- What is not to be hidden: a composer as a whole, elsewhere the cursor's row up to the cursor.
 --- Nil while the user is in the float itself.
----@param win integer|nil
 ---@return acp.Rect|nil
 local function kept_clear(win)
   local here = vim.api.nvim_get_current_win()
@@ -68,10 +64,7 @@ local function kept_clear(win)
 end
 
 --- Lines that a float of this width may have there.
----@param where string
----@param width integer
 ---@param clear acp.Rect|nil
----@return integer
 local function room(where, width, clear)
   local first, last = rows()
   local right = where:sub(2) == 'E'

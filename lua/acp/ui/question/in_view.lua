@@ -27,7 +27,6 @@ local function subject(cards)
 end
 
 --- Decisions whose cards a window shows as a whole.
----@param win integer
 ---@return table<string, true> by id
 local function shown(win)
   local chat = require('acp.ui.chat.buffers').of(api.nvim_win_get_buf(win))
@@ -41,14 +40,13 @@ end
 
 ---@param found table<integer|string, any>
 ---@param cards acp.Card[]
----@return boolean
 local function all(found, cards)
   return vim.iter(cards):all(function(card)
     return found[card.id] ~= nil
   end)
 end
 
---- Whether all of them are before the user where he is (`'here'`: in the chat, a form or a review),
+--- Whether all of them are in view where the user is (`'here'`: in the chat, a form or a review),
 --- or in chats of this tab page (`'beside'`), each from its first row to its last.
 ---@param cards acp.Card[]
 ---@return 'here'|'beside'|nil

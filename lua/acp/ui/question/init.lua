@@ -1,10 +1,12 @@
 --- The float of pending decisions, oldest first, those that no agent waits for last: top right, in
 --- whatever tab page is current, with or without a chat window. It is one line where a chat beside
---- shows all of them, and hidden where the user has them before him. It never takes the focus;
+--- shows all of them, and hidden where the user has them in view. It never takes the focus;
 --- `:Acp permissions` or <C-w>w goes there.
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.permission')
+local legend = require('acp.ui.question.legend')
+local scratch, wrap = require('acp.ui.scratch'), require('acp.ui.wrap')
 
 --- After a card under the user's cursor was answered elsewhere another moves there: keys wait
 --- this long.
@@ -43,7 +45,6 @@ local extent = { width = 1, rows = 1, head = 1, title = 1, first = 1 }
 local placed ---@type vim.api.keyset.win_config|nil
 local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } what it was cut for
 
----@return boolean
 local function visible()
   return win ~= nil and vim.api.nvim_win_is_valid(win)
 end
@@ -82,14 +83,12 @@ end
 ---@param id integer|string
 ---@return acp.PermissionOption[]|nil
 function M.options(id)
-  for _, card in ipairs(cards) do
-    if card.id == id then
-      return card.options
-    end
-  end
+  local card = vim.iter(cards):find(function(one)
+    return one.id == id
+  end)
+  return card and card.options
 end
 
----@return integer
 local function sessions()
   local seen = {}
   for _, card in ipairs(cards) do
@@ -99,7 +98,6 @@ local function sessions()
 end
 
 --- How many wait behind those that have cards.
----@return integer
 local function behind()
   local count = 0
   for _, more in pairs(waiting) do
@@ -109,14 +107,12 @@ local function behind()
 end
 
 --- What stands below the last card.
----@return string
 local function rest()
   return ('… and %d more'):format(behind())
 end
 
 --- All cards under one another, a blank line between; with several sessions each says whose it
 --- is. None takes more than `limit` screen rows: what is longer loses its middle.
----@param limit? integer
 ---@return string[] lines
 ---@return acp.Span[] spans
 local function page(limit)
@@ -149,11 +145,10 @@ local function page(limit)
   return lines, spans
 end
 
----@return integer
 local function buffer()
   if not bufnr or not vim.api.nvim_buf_is_valid(bufnr) then
     bufnr = vim.api.nvim_create_buf(false, true)
-    require('acp.ui.scratch').set_options(bufnr, {
+    scratch.set_options(bufnr, {
       bufhidden = 'hide',
       modeline = false,
       modifiable = false,
@@ -165,7 +160,6 @@ local function buffer()
   return bufnr
 end
 
----@return string
 local function title()
   local count = #cards + behind()
   return count == 1 and ' question ' or (' %d questions '):format(count)
@@ -173,9 +167,7 @@ end
 
 --- What one can do, and how much there is that is not seen.
 ---@param more integer rows
----@return string
 local function footer(more)
-  local legend = require('acp.ui.question.legend')
   return M.is_current() and legend.inside(cards) or legend.outside(cards, more)
 end
 
@@ -191,19 +183,17 @@ local function most()
 end
 
 --- Note how much the lines would take, as wide as the widest of them and what stands below them.
----@param lines string[]
 local function measure(lines)
   local function widen(width)
     extent.width = math.max(math.min(width, WIDTH, vim.o.columns - 4), 1)
-    extent.rows = require('acp.ui.wrap').least(lines, extent.width)
+    extent.rows = wrap.least(lines, extent.width)
     local asks = (cards[1].head or 0) + #(cards[1].options or {}) + rows[1].first + extent.title - 1
-    extent.first = require('acp.ui.wrap').least(vim.list_slice(lines, 1, asks), extent.width)
+    extent.first = wrap.least(vim.list_slice(lines, 1, asks), extent.width)
   end
   local width = vim.fn.strdisplaywidth(footer(0)) + 2
   extent.title = sessions() > 1 and 2 or 1
   extent.head = math.max(vim.fn.strdisplaywidth(lines[extent.title]), width)
-  width =
-    math.max(width, vim.fn.strdisplaywidth(require('acp.ui.question.legend').inside(cards)) + 2)
+  width = math.max(width, vim.fn.strdisplaywidth(legend.inside(cards)) + 2)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
@@ -221,7 +211,7 @@ local function placement()
   local width = seen and math.min(extent.head, extent.width) or extent.width
   local here = visible() and win or nil
   local config = require('acp.ui.question.float_corner').place(width, height, here)
-  config.border = require('acp.ui.border')()
+  config.border = require('acp.ui.win').border()
   config.title = title()
   config.footer = footer(seen and 0 or extent.rows - config.height)
   config.footer_pos = 'right'
@@ -251,7 +241,6 @@ end
 
 --- Where the cursor stood goes on standing: the same card, the same line of it.
 ---@param before acp.CardRow|nil
----@param offset integer
 local function keep_place(before, offset)
   if not before or not M.is_current() then
     return
@@ -274,16 +263,16 @@ end
 ---@param limit? integer rows of a card
 local function fill(limit)
   local lines, spans = page(limit)
-  require('acp.ui.scratch').fill(buffer(), lines, spans, ns)
+  scratch.fill(buffer(), lines, spans, ns)
   for _ = 1, limit and 4 or 0 do
     local last = math.min(rows[1].last, vim.api.nvim_buf_line_count(buffer()) - 1)
-    local taken = require('acp.ui.wrap').there(win --[[@as integer]], last)
+    local taken = wrap.there(win --[[@as integer]], last)
     if taken <= placed.height or limit <= 4 then
       return
     end
     limit = math.max(limit - (taken - placed.height), 4)
     lines, spans = page(limit)
-    require('acp.ui.scratch').fill(buffer(), lines, spans, ns)
+    scratch.fill(buffer(), lines, spans, ns)
   end
 end
 
@@ -343,7 +332,7 @@ local function draw()
   end
   local before, offset = cursor_in_card()
   local lines, spans = page()
-  require('acp.ui.scratch').fill(buffer(), lines, spans, ns)
+  scratch.fill(buffer(), lines, spans, ns)
   fitted = {}
   measure(lines)
   if visible() then
@@ -352,7 +341,7 @@ local function draw()
     open()
   end
   -- As wide as it is now the text may take more rows than it would at least.
-  local taken = placed.width == extent.width and require('acp.ui.wrap').there(win) or extent.rows
+  local taken = placed.width == extent.width and wrap.there(win) or extent.rows
   if taken ~= extent.rows then
     extent.rows = taken
     place()
@@ -392,22 +381,13 @@ local function on_window(args)
 end
 
 local function register()
-  local group = vim.api.nvim_create_augroup('acp.permission', {})
-  vim.api.nvim_create_autocmd({ 'WinClosed', 'TabEnter', 'VimResized' }, {
-    group = group,
-    callback = on_window,
-  })
-  vim.api.nvim_create_autocmd(
-    { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' },
-    {
-      group = group,
-      callback = vim.schedule_wrap(dodge),
-    }
-  )
+  local on = require('acp.base.autocmds').group('acp.permission')
+  on({ 'WinClosed', 'TabEnter', 'VimResized' }, on_window)
+  local moves = { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' }
+  on(moves, vim.schedule_wrap(dodge))
   require('acp.ui.highlights').define()
 end
 
----@param n integer
 ---@return table<integer|string, integer> order of each known card of session n
 local function known(n)
   local order = {}
@@ -422,7 +402,6 @@ end
 --- The order in which a bare `:Acp allow` takes them.
 ---@param a acp.Card
 ---@param b acp.Card
----@return boolean
 local function comes_first(a, b)
   local a_waits, b_waits = a.subject ~= 'consent', b.subject ~= 'consent'
   if a_waits ~= b_waits then
@@ -471,7 +450,7 @@ function M.set_more(n, more)
   end
   if shown then
     local last = vim.api.nvim_buf_line_count(buffer()) - 1
-    require('acp.ui.scratch').replace(buffer(), last, last + 1, { rest() })
+    scratch.replace(buffer(), last, last + 1, { rest() })
   end
   dodge()
 end
