@@ -33,7 +33,7 @@ end, {
   bang = true,
   desc = 'Agent Client Protocol',
   complete = function(lead, line, pos)
-    return module('acp.command.completion').command(lead, line, pos)
+    return module('acp.command').complete(lead, line, pos)
   end,
 })
 
@@ -46,12 +46,8 @@ vim.api.nvim_create_autocmd({ 'FocusLost', 'FocusGained' }, {
 })
 
 local function plug(mode, name, rhs)
-  vim.api.nvim_set_keymap(
-    mode,
-    '<Plug>(acp-' .. name .. ')',
-    rhs,
-    { noremap = true, silent = true }
-  )
+  local options = { noremap = true, silent = true }
+  vim.api.nvim_set_keymap(mode, '<Plug>(acp-' .. name .. ')', rhs, options)
 end
 
 ---@param name string of a module

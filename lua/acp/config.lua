@@ -126,17 +126,9 @@ M.defaults = {
       ['<C-c>'] = 'cancel',
       ['g?'] = 'help',
     },
-    -- In the permission float, and in the chat while the cursor is on a pending permission.
+    -- In the permission float, and in the chat while the cursor is on a pending permission; 1 to 9
+    -- choose an option by its number.
     permission = {
-      ['1'] = 'option_1',
-      ['2'] = 'option_2',
-      ['3'] = 'option_3',
-      ['4'] = 'option_4',
-      ['5'] = 'option_5',
-      ['6'] = 'option_6',
-      ['7'] = 'option_7',
-      ['8'] = 'option_8',
-      ['9'] = 'option_9',
       ['y'] = 'allow_once',
       ['Y'] = 'allow_always',
       ['n'] = 'reject_once',
@@ -205,6 +197,10 @@ M.defaults = {
   },
   timeouts = { cancel_s = 3, kill_s = 2 },
 }
+
+for i = 1, 9 do
+  M.defaults.keymaps.permission[tostring(i)] = 'option_' .. i
+end
 
 --- Options whose default is nil.
 M.optional = { 'agents_file', 'python' }

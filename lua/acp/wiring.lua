@@ -2,6 +2,21 @@
 --- commands, <Plug> maps, `require('acp')`, and the host's frames.
 local on = require('acp.base.signals').on
 
+--- Signal -> module and function, loaded when it is first given.
+for name, call in pairs({
+  host_gone = { 'acp.command.session_restore', 'host_gone' },
+  chat_replaced = { 'acp.ui.composer_swap', 'changed' },
+  draft_changed = { 'acp.command.drafts', 'changed' },
+  draft_goes = { 'acp.command.drafts', 'soon' },
+  composer_opens = { 'acp.command.drafts', 'recall' },
+  attached = { 'acp.ui.composer', 'decorate' },
+  prompt_comes_back = { 'acp.ui.composer', 'give_back' },
+}) do
+  on(name, function(...)
+    return require(call[1])[call[2]](...)
+  end)
+end
+
 on('key_pressed', function(window, action, bufnr, n)
   require('acp.command.actions').list[window][action](bufnr, n)
 end)
@@ -13,34 +28,6 @@ end)
 
 on('host_starts', function(args)
   args.past = require('acp.command.session_restore').left()
-end)
-
-on('host_gone', function(message)
-  require('acp.command.session_restore').host_gone(message)
-end)
-
-on('chat_replaced', function(old, new)
-  require('acp.ui.composer_swap').changed(old, new)
-end)
-
-on('draft_changed', function()
-  require('acp.command.drafts').changed()
-end)
-
-on('draft_goes', function()
-  require('acp.command.drafts').soon()
-end)
-
-on('composer_opens', function(n)
-  return require('acp.command.drafts').recall(n)
-end)
-
-on('attached', function(n)
-  require('acp.ui.composer').decorate(n)
-end)
-
-on('prompt_comes_back', function(n, text)
-  require('acp.ui.composer').give_back(n, text)
 end)
 
 on('hunks_told', function(path, bufnr, hunks)

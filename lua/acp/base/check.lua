@@ -19,8 +19,7 @@ local function one_of(...)
       return nil
     end
     local words = type(value) == 'string' and type(values[1]) == 'string'
-    local near = words and nearest.find(value, values)
-    local hint = near and (", did you mean '%s'?"):format(near) or ''
+    local hint = words and nearest.hint(value, values) or ''
     return ("one of '%s'%s"):format(table.concat(values, "', '"), hint)
   end
 end

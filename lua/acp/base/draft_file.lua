@@ -1,6 +1,6 @@
---- The files of `acp.command.drafts`, in `stdpath('state')/acp/drafts`: one for each workspace and
---- Neovim, readable by the user alone. A name is `{workspace}.{pid}.{start}.{machine}.json`; that of a
---- file taken over from a Neovim that has ended has a number before `.json`.
+--- The files of `acp.command.drafts`, readable by the user alone: one for each workspace and Neovim
+--- in `stdpath('state')/acp/drafts`, named `{workspace}.{pid}.{start}.{machine}.json`. That of a file
+--- taken over from a Neovim that has ended has a number before `.json`.
 local M = {}
 
 local uv, read_file = vim.uv, require('acp.base.read_file')
@@ -134,6 +134,7 @@ end
 ---@class acp.FileJob
 ---@field path string
 ---@field text? string nil: the file is removed
+---@field err? string why it was not done
 
 --- Write a file beside the one that is there, then put it in its place.
 ---@param job acp.FileJob
@@ -164,30 +165,29 @@ end
 
 ---@param jobs acp.FileJob[]
 ---@param call fun(name: string, ...: any): string|nil, any
----@param done fun(job: acp.FileJob, err: string|nil)
-local function work(jobs, call, done)
+---@return acp.FileJob[] jobs with the errors
+local function work(jobs, call)
   for _, job in ipairs(jobs) do
-    done(job, (job.text and write or remove)(job, call))
+    job.err = (job.text and write or remove)(job, call)
   end
+  return jobs
 end
 
---- Do these, one after the other, without keeping Neovim waiting. The functions are called where
---- little may be called (|api-fast|).
+--- Do these, one after the other, without keeping Neovim waiting. `finished` is called where little
+--- may be called (|api-fast|).
 ---@param jobs acp.FileJob[]
----@param done fun(job: acp.FileJob, err: string|nil)
----@param finished fun()
-function M.start(jobs, done, finished)
+---@param finished fun(jobs: acp.FileJob[])
+function M.start(jobs, finished)
   coroutine.wrap(function()
-    work(jobs, await, done)
-    finished()
+    finished(work(jobs, await))
   end)()
 end
 
 --- The same at once.
 ---@param jobs acp.FileJob[]
----@param done fun(job: acp.FileJob, err: string|nil)
-function M.run(jobs, done)
-  work(jobs, at_once, done)
+---@return acp.FileJob[]
+function M.run(jobs)
+  return work(jobs, at_once)
 end
 
 --- Numbers of the prompts that a host has sent, and did not get back.

@@ -27,7 +27,7 @@ end
 ---@param word string
 ---@param names string[]
 ---@return string|nil
-function M.find(word, names)
+local function find(word, names)
   local best, best_cost = nil, math.huge
   for _, name in ipairs(names) do
     local cost = distance(word, name)
@@ -41,15 +41,22 @@ function M.find(word, names)
   return best
 end
 
+--- `, did you mean 'chat'?`, or nothing where no name is near.
+---@param word string
+---@param names string[]
+---@return string
+function M.hint(word, names)
+  local name = find(word, names)
+  return name and (", did you mean '%s'?"):format(name) or ''
+end
+
 --- One line of error: `unknown subcommand 'chta', did you mean 'chat'?`
 ---@param what string
 ---@param word string
 ---@param names string[]
 ---@return string
 function M.message(what, word, names)
-  local name = M.find(word, names)
-  local hint = name and (", did you mean '%s'?"):format(name) or ''
-  return ("unknown %s '%s'%s"):format(what, word, hint)
+  return ("unknown %s '%s'%s"):format(what, word, M.hint(word, names))
 end
 
 return M

@@ -4,11 +4,10 @@ local M = {}
 ---@param permissions acp.Permission[]
 ---@return string|nil optionId
 local function option_of_kind(options, kind)
-  for _, option in ipairs(options) do
-    if option.kind == kind then
-      return option.id
-    end
-  end
+  local found = vim.iter(options):find(function(option)
+    return option.kind == kind
+  end)
+  return found and found.id
 end
 
 ---@param options acp.PermissionOption[]
@@ -23,11 +22,10 @@ end
 ---@return acp.PermissionOption[]
 local function options_of(id)
   for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, list in ipairs({ session.permissions or {}, session.questions or {} }) do
-      for _, one in ipairs(list) do
-        if one.id == id then
-          return one.options
-        end
+    local list = vim.list_extend({}, session.permissions or {})
+    for _, one in ipairs(vim.list_extend(list, session.questions or {})) do
+      if one.id == id then
+        return one.options
       end
     end
   end
@@ -53,9 +51,8 @@ local function answer_kind(id, options, kind)
   if choice then
     answer(id, choice)
   else
-    require('acp.base.notify').error(
-      ('no option of kind %s; options: %s'):format(kind, names(options))
-    )
+    local message = 'no option of kind %s; options: %s'
+    require('acp.base.notify').error(message:format(kind, names(options)))
   end
 end
 

@@ -7,6 +7,8 @@
 --- Neovim was killed before it could say so here.
 local M = {}
 
+local draft_file = require('acp.base.draft_file')
+
 local VERSION = 1
 local PAUSE_MS, LONGEST_MS = 300, 2000
 
@@ -71,19 +73,11 @@ end
 
 ---@return table<string, string> path -> text
 local function texts()
-  local file = require('acp.base.draft_file')
   local found = {}
   for cwd, kept in pairs(collect()) do
-    found[file.path(cwd)] = vim.json.encode({
-      version = VERSION,
-      cwd = cwd,
-      sent = vim.fs.basename(file.sent_path()),
-      current = require('acp.base.state').current(),
-      drafts = kept.drafts,
-      queue = kept.queue,
-      earlier = kept.earlier,
-      remarks = kept.remarks,
-    })
+    kept.version, kept.sent = VERSION, vim.fs.basename(draft_file.sent_path())
+    kept.current = require('acp.base.state').current()
+    found[draft_file.path(cwd)] = vim.json.encode(kept)
   end
   return found
 end
@@ -105,57 +99,34 @@ local function jobs()
   return list
 end
 
---- Notes what is done; returns what hears of each job, and what is called after all of them.
----@return fun(job: acp.FileJob, err: string|nil) done
----@return fun() finish
-local function account()
-  local results = {}
-  local function done(job, err)
-    results[#results + 1] = { job = job, err = err }
-  end
-  local function finish()
-    local why
-    for _, one in ipairs(results) do
-      if not one.err then
-        on_disk[one.job.path] = one.job.text
-      end
-      why = why or one.err
+--- What these jobs wrote or removed is on disk now.
+---@param done acp.FileJob[]
+local function note(done)
+  local why
+  for _, job in ipairs(done) do
+    if not job.err then
+      on_disk[job.path] = job.text
     end
-    if why then
-      problem(why)
-    else
-      told = nil
-    end
+    why = why or job.err
   end
-  return done, finish
+  if why then
+    problem(why)
+  else
+    told = nil
+  end
 end
 
 --- Files taken over go once this Neovim's own have what was in them.
----@param list acp.FileJob[]
-local function with_leftover(list)
-  for _, path in ipairs(leftover) do
-    list[#list + 1] = { path = path }
-  end
+---@return acp.FileJob[]
+local function leftover_jobs()
+  local list = vim.tbl_map(function(path)
+    return { path = path }
+  end, leftover)
   leftover = {}
   return list
 end
 
-local flush ---@type fun()
-
----@param list acp.FileJob[]
-local function start(list, after)
-  local done, finish = account()
-  require('acp.base.draft_file').start(
-    list,
-    done,
-    vim.schedule_wrap(function()
-      finish()
-      after()
-    end)
-  )
-end
-
-flush = function()
+local function flush()
   if ended then
     return
   elseif busy then
@@ -168,18 +139,22 @@ flush = function()
   end
   busy = true
   if next(on_disk) == nil then
-    require('acp.base.draft_file').prepare()
+    draft_file.prepare()
   end
-  start(list, function()
-    busy = false
-    if not told and #leftover > 0 then
-      start(with_leftover({}), function() end)
-    end
-    if again then
-      again = false
-      flush()
-    end
-  end)
+  draft_file.start(
+    list,
+    vim.schedule_wrap(function(done)
+      note(done)
+      busy = false
+      if not told and #leftover > 0 then
+        draft_file.start(leftover_jobs(), vim.schedule_wrap(note))
+      end
+      if again then
+        again = false
+        flush()
+      end
+    end)
+  )
 end
 
 --- Neovim ends, whatever is under way.
@@ -188,20 +163,18 @@ local function leave()
   vim.wait(1000, function()
     return not busy
   end, 5)
-  local done, finish = account()
   earlier = {} -- the user has had them
   local list = jobs()
   if #list > 0 and next(on_disk) == nil then
-    require('acp.base.draft_file').prepare()
+    draft_file.prepare()
   end
-  require('acp.base.draft_file').run(list, done)
-  finish()
+  note(draft_file.run(list))
   if not told then
-    require('acp.base.draft_file').run(with_leftover({}), function() end)
+    draft_file.run(leftover_jobs())
   end
   if next(on_disk) == nil then
-    vim.uv.fs_unlink(require('acp.base.draft_file').sent_path())
-    local directory = require('acp.base.draft_file').directory()
+    vim.uv.fs_unlink(draft_file.sent_path())
+    local directory = draft_file.directory()
     vim.uv.fs_rmdir(directory) -- does nothing where others have theirs
     vim.uv.fs_rmdir(vim.fs.dirname(directory))
   end
@@ -326,7 +299,7 @@ end
 ---@param n integer composer
 ---@return boolean back whether a draft is in the composer
 local function take(cwd, n)
-  local found, paths, problems = require('acp.base.draft_file').take(cwd)
+  local found, paths, problems = draft_file.take(cwd)
   local drafts, queue, old, remarks = by_use(found), {}, {}, {}
   for _, kept in ipairs(found) do
     vim.list_extend(remarks, kept.remarks)

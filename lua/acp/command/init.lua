@@ -1,7 +1,7 @@
 --- `:Acp {subcommand}`. What is wrong with it is one line that names the nearest valid thing.
 local M = {}
 
-local guard = require('acp.command.guard')
+local guard, valid_names = require('acp.command.guard'), require('acp.base.valid_names')
 
 local function fail(message)
   require('acp.base.notify').error(message)
@@ -99,6 +99,41 @@ end
 ---@param opts table as Neovim gives them to a command
 function M.run(opts)
   guard(run, opts)
+end
+
+--- Words of a command line before the one under the cursor, the command itself left out.
+---@return string[]
+local function words_before(line)
+  -- A space that a backslash quotes is part of its word.
+  local text = line:gsub('^.-Acp!?%s+', '', 1):gsub('\\ ', '\1')
+  local found = {}
+  for word in text:gmatch('%S+%s') do
+    found[#found + 1] = (vim.trim(word):gsub('\1', ' '))
+  end
+  return found
+end
+
+--- Completion of `:Acp`, as |command-completion-customlist|: from tables and caches, nothing waits.
+---@param lead string
+---@param line string
+---@param pos integer
+---@return string[]
+function M.complete(lead, line, pos)
+  local subcommands = require('acp.command.subcommands')
+  local before = words_before(line:sub(1, pos))
+  local name = table.remove(before, 1)
+  if not name then
+    return valid_names.matching(subcommands.names(), lead)
+  end
+  local sub = subcommands.list[name] or subcommands.list[name:match('^(.+)!$')]
+  local max = sub and sub.max or 0
+  if not sub or not sub.values or (max >= 0 and #before >= max) then
+    return {}
+  end
+  local plain = lead:gsub('\\ ', ' ')
+  return vim.tbl_map(function(value)
+    return (value:gsub('([ \\])', '\\%1'))
+  end, valid_names.matching(sub.values(before, plain), plain))
 end
 
 return M

@@ -127,25 +127,12 @@ function M.here()
   return { path = path, line = line, bufnr = bufnr }
 end
 
----@class acp.DecidedAt
----@field win integer
----@field buf integer
-
-local decided ---@type acp.DecidedAt|nil where the user decided last
-
---- Whether the user is still where they decided, in Normal mode. True once for each decision.
-local function still_there()
-  local at = decided
-  decided = nil
-  return at ~= nil
-    and api.nvim_get_mode().mode == 'n'
-    and at.win == api.nvim_get_current_win()
-    and at.buf == api.nvim_get_current_buf()
-end
+local place = require('acp.ui.win').place
+local decided ---@type { win: integer, buf: integer }|nil where the user decided last
 
 --- The user decides here: what comes next is shown to them, as long as they stay.
 function M.remember()
-  decided = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
+  decided = place()
 end
 
 --- Accept or reject the hunk under the cursor, the file's hunks or all.
@@ -166,7 +153,9 @@ end
 ---@param path? string nothing is left without one
 ---@param row? integer 0-based
 function M.jumped(path, row)
-  if still_there() and path then
+  local there = api.nvim_get_mode().mode == 'n' and vim.deep_equal(decided, place())
+  decided = nil
+  if there and path then
     M.visit(path, row or 0)
   end
 end

@@ -14,12 +14,10 @@ local function absent(value)
 end
 
 local function key(action)
-  for _, one in ipairs(require('acp.ui.keymaps').list('review')) do
-    if one.action == action then
-      return one.key
-    end
-  end
-  return ''
+  local found = vim.iter(require('acp.ui.keymaps').list('review')):find(function(one)
+    return one.action == action
+  end)
+  return found and found.key or ''
 end
 
 ---@param file acp.ReviewFile

@@ -176,7 +176,7 @@ local function leave(file)
   by_buffer[bufnr] = nil
   if api.nvim_buf_is_loaded(bufnr) then
     wipe(bufnr)
-    require('acp.review.keys').detach('edits', bufnr)
+    require('acp.ui.keymaps').detach('edits', bufnr)
   end
 end
 
@@ -187,7 +187,7 @@ local function show(file, bufnr)
     leave(file)
     file.bufnr, by_buffer[bufnr] = bufnr, file
     wipe(bufnr) -- `:edit` unloads a buffer, yet keeps its marks
-    require('acp.review.keys').attach('edits', bufnr)
+    require('acp.ui.keymaps').attach_over('edits', bufnr)
   end
   draw_file(file)
 end
@@ -223,15 +223,12 @@ local function on_read(args)
   show(file, args.buf)
 end
 
----@param args { buf: integer, event: string }
+---@param args { buf: integer }
 local function on_unload(args)
   local file = by_buffer[args.buf]
   if file then
     by_buffer[args.buf] = nil
     file.bufnr, file.entries, file.count = nil, {}, nil
-  end
-  if args.event == 'BufWipeout' then
-    require('acp.review.keys').forget(args.buf)
   end
 end
 
@@ -249,7 +246,7 @@ local watch = require('acp.base.once')(function()
   require('acp.review.top').watch()
   local on = require('acp.base.autocmds').group('acp.review.inline')
   on({ 'BufReadPost', 'BufWinEnter' }, on_read)
-  on({ 'BufUnload', 'BufWipeout' }, on_unload)
+  on('BufUnload', on_unload)
   api.nvim_set_decoration_provider(draw.ns, { on_win = on_win })
 end)
 

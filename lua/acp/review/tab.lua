@@ -44,12 +44,12 @@ local function sync()
   local state = review
   local here = state and api.nvim_get_current_tabpage() == state.tab and state.shown or nil
   local there = here and api.nvim_get_current_win() == state.live and here or nil
-  local keys, inline = require('acp.review.keys'), require('acp.review.inline')
+  local keys, inline = require('acp.ui.keymaps'), require('acp.review.inline')
   if keyed and keyed ~= there then
     keys.detach('review', keyed)
   end
   if there and keyed ~= there then
-    keys.attach('review', there)
+    keys.attach_over('review', there)
   end
   if bared and bared ~= here then
     inline.bare(bared, false)

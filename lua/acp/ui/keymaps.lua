@@ -67,6 +67,7 @@ end
 ---@field n? integer session
 ---@field on_card? fun(): any
 ---@field keys { mode: string, key: string, desc: string }[]
+---@field kept? { mode: string, key: string, map: table }[] the user's own on the same keys
 
 --- What was set, by buffer and window's kind.
 local attached = {} ---@type table<integer, table<string, acp.Attached>>
@@ -140,21 +141,63 @@ function M.attach(window, bufnr, n, on_card)
   end
 end
 
---- Take the keys of a window's kind away from a buffer, where they are still ours.
+--- The mapping that a buffer itself has; the global ones do not count.
+---@param key { mode: string, key: string }
+---@return table|nil map as |maparg()| gives it
+local function own(bufnr, key)
+  local map = vim.api.nvim_buf_call(bufnr, function()
+    return vim.fn.maparg(key.key, key.mode, false, true)
+  end)
+  return map.buffer == 1 and map or nil
+end
+
+--- The same in a buffer of the user's: what they have on these keys comes back by `detach`.
+---@param window string
+---@param bufnr integer
+function M.attach_over(window, bufnr)
+  local it = (attached[bufnr] or {})[window]
+  if it and it.keys[1] and not own(bufnr, it.keys[1]) then
+    attached[bufnr][window] = nil -- `:bdelete` has taken all mappings
+  end
+  M.detach(window, bufnr)
+  local kept = {}
+  for _, key in ipairs(M.list(window)) do
+    for _, mode in ipairs(key.modes) do
+      local map = own(bufnr, { mode = mode, key = key.key })
+      if map and not (map.desc or ''):match('^acp: ') then
+        kept[#kept + 1] = { mode = mode, key = key.key, map = map }
+      end
+    end
+  end
+  M.attach(window, bufnr)
+  attached[bufnr][window].kept = kept
+end
+
+--- Take the keys of a window's kind away from a buffer, where they are still ours, and put back
+--- what the user had there. A key that they have mapped since stays theirs.
 ---@param window string
 ---@param bufnr integer
 function M.detach(window, bufnr)
   local it = (attached[bufnr] or {})[window]
-  for _, key in ipairs(it and it.keys or {}) do
-    local map = vim.api.nvim_buf_call(bufnr, function()
-      return vim.fn.maparg(key.key, key.mode, false, true)
-    end)
-    if map.buffer == 1 and map.desc == key.desc then
+  if not it then
+    return
+  end
+  attached[bufnr][window] = nil
+  if it.kept and not vim.api.nvim_buf_is_loaded(bufnr) then
+    return
+  end
+  for _, key in ipairs(it.keys) do
+    local map = own(bufnr, key)
+    if map and map.desc == key.desc then
       vim.keymap.del(key.mode, key.key, { buffer = bufnr })
     end
   end
-  if it then
-    attached[bufnr][window] = nil
+  for _, old in ipairs(it.kept or {}) do
+    if not own(bufnr, old) then
+      vim.api.nvim_buf_call(bufnr, function()
+        vim.fn.mapset(old.mode, false, old.map)
+      end)
+    end
   end
 end
 
@@ -165,7 +208,8 @@ function M.refresh()
       attached[bufnr] = nil
     else
       for window, it in pairs(windows_of) do
-        M.attach(window, bufnr, it.n, it.on_card)
+        local attach = it.kept and M.attach_over or M.attach
+        attach(window, bufnr, it.n, it.on_card)
       end
     end
   end

@@ -33,6 +33,12 @@ function M.previous()
   return win ~= 0 and win or nil
 end
 
+--- Where the user is: to be compared with where they are later.
+---@return { win: integer, buf: integer }
+function M.place()
+  return { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
+end
+
 --- The border of our floats: the user's 'winborder' where Neovim has it, else rounded.
 ---@return string
 function M.border()

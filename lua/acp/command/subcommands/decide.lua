@@ -1,8 +1,7 @@
 --- Subcommands: decisions and pending edits.
 local spec = require('acp.command.subcommands.spec')
 
-local notify, first, known, absolute, shown =
-  spec.notify, spec.first, spec.known, spec.absolute, spec.shown
+local notify, known, shown = spec.notify, spec.known, spec.shown
 local when_running, when_kept = spec.when_running, spec.when_kept
 
 ---@type table<string, acp.Subcommand>
@@ -48,7 +47,7 @@ list.review = {
   max = 1,
   values = known('pending_files'),
   run = when_kept('no pending edits', function(args)
-    local path = absolute(args[1])
+    local path = spec.absolute(args[1])
     local mistake = no_file(args[1], path)
     if mistake then
       require('acp.base.notify').error(mistake)
@@ -61,7 +60,7 @@ list.review = {
 for _, verb in ipairs({ 'accept', 'reject' }) do
   list[verb] = {
     max = 1,
-    values = first({ 'hunk', 'file', 'all' }),
+    values = spec.first({ 'hunk', 'file', 'all' }),
     strict = true,
     run = when_kept('no pending edits', function(args)
       require('acp.review.hunk').decide(verb, args[1] or 'hunk')
@@ -106,9 +105,8 @@ list.restore = {
     local n = args[1] and tonumber(args[1])
     if args[1] and (not n or n < 1 or n % 1 ~= 0) then
       local message = ("restore takes the number of a prompt, not '%s'"):format(args[1])
-      local nearest =
-        require('acp.base.nearest').find(args[1], require('acp.base.valid_names').checkpoints())
-      local hint = nearest and (", did you mean '%s'?"):format(nearest) or ''
+      local numbers = require('acp.base.valid_names').checkpoints()
+      local hint = require('acp.base.nearest').hint(args[1], numbers)
       require('acp.base.notify').error(message .. hint)
       return
     end
