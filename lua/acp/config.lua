@@ -205,7 +205,7 @@ end
 --- Options whose default is nil.
 M.optional = { 'agents_file', 'python' }
 
---- What the last `setup()` got wrong, one line each.
+--- Mistakes in the last `setup()`, one line each.
 ---@type string[]
 M.mistakes = {}
 

@@ -74,7 +74,7 @@ local function plain(version)
   return version:match('^%d+%.?%d*%.?%d*')
 end
 
---- What there is of the packages, and what has to be done about the rest.
+--- Report the packages that are there, too old or missing.
 ---@param versions table<string, string>
 ---@param wanted table<string, string>
 local function packages(versions, wanted, advice)

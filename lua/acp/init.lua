@@ -1,4 +1,4 @@
---- What other plugins and a user's own configuration may call. Loads nothing else until used.
+--- The public functions of the plugin. Loads nothing else until one is used.
 require('acp.wiring')
 
 local M = {}
@@ -13,7 +13,7 @@ local function later(fn, ...)
   end)
 end
 
---- What comes from outside, by RPC, spells nil as |vim.NIL|.
+--- A caller by RPC passes |vim.NIL| for nil.
 local function given(value)
   if value ~= vim.NIL then
     return value

@@ -1,4 +1,4 @@
---- Who hears what lower rooms tell (`acp.base.signals`). Loaded by every way into the plugin:
+--- Listeners of the signals (`acp.base.signals`). Loaded by every way into the plugin:
 --- commands, <Plug> maps, `require('acp')`, and the host's frames.
 local on = require('acp.base.signals').on
 

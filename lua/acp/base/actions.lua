@@ -1,5 +1,5 @@
---- What the keys of our windows can do: window -> the name that option `keymaps` has for it -> what
---- people read. What is run is in `acp.command.actions`.
+--- Actions of the keys of our windows: window -> name in option `keymaps` -> description. Their
+--- functions are in `acp.command.actions`.
 ---@type table<string, table<string, string>>
 local M = {
   composer = {

@@ -29,7 +29,7 @@ local function begun(n)
   return state.session(n) ~= nil or n == state.next()
 end
 
---- What an option of `prompt()` is, in words, and how that is told.
+--- Options of `prompt()`: the expected kind in words, and its check.
 ---@type table<string, { [1]: string, [2]: fun(value: any): boolean }>
 local options = {
   session = { 'a number', is('number') },
@@ -68,7 +68,7 @@ local function options_of_prompt(opts)
   end
 end
 
---- What is wrong with the arguments of `prompt()`.
+--- A mistake in the arguments of `prompt()`.
 ---@param words any
 ---@param opts any
 ---@return string|nil mistake
@@ -83,7 +83,7 @@ function M.prompt(words, opts)
   return options_of_prompt(opts or {})
 end
 
---- What is wrong with the argument of `cancel()`.
+--- A mistake in the argument of `cancel()`.
 ---@param session any
 ---@return string|nil mistake
 function M.cancel(session)
@@ -94,7 +94,7 @@ function M.cancel(session)
   end
 end
 
---- What is wrong with the arguments of `answer()`.
+--- A mistake in the arguments of `answer()`.
 ---@param id any
 ---@param choice any
 ---@param content any

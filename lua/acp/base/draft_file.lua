@@ -1,6 +1,6 @@
 --- The files of `acp.command.drafts`, readable by the user alone: one for each workspace and Neovim
---- in `stdpath('state')/acp/drafts`, named `{workspace}.{pid}.{start}.{machine}.json`. That of a file
---- taken over from a Neovim that has ended has a number before `.json`.
+--- in `stdpath('state')/acp/drafts`, named `{workspace}.{pid}.{start}.{machine}.json`. That of a
+--- file taken over from a Neovim that has ended has a number before `.json`.
 local M = {}
 
 local uv, read_file = vim.uv, require('acp.base.read_file')
@@ -16,7 +16,7 @@ local ELSEWHERE_S = 14 * DAY_S
 
 local machine = uv.os_gethostname():gsub('[^%w_-]', '_')
 
---- What Linux tells of a process: its state, and when it was started. Nil on other systems.
+--- The state of a process, and when it was started; nil where there is no /proc.
 ---@return string|nil state
 ---@return string|nil start
 local function process(pid)

@@ -4,7 +4,7 @@ local M = {}
 --- As long as Neovim's end may take; a guard ends what is left.
 local LEAVE_MS = 1000
 
---- What Neovim says of a process that it has ended.
+--- The exit code of a process that Neovim has ended.
 local TERMINATED = 143
 
 --- How long a host may take to start before that is said.
@@ -71,7 +71,7 @@ local function start_failure(reason)
   return ('the acp host did not start, see :checkhealth acp (%s)'):format(reason)
 end
 
---- What the next host will have from this one.
+--- The pending edits that the next host takes over, in words.
 local function kept()
   local files, count = {}, 0
   for _, edit in ipairs(require('acp.base.state').edits()) do

@@ -68,7 +68,7 @@ local function fill(fresh)
   return fresh and { install } or { ensure, install }
 end
 
---- What is to be done, in order. An environment that works is repaired, not thrown away.
+--- The steps in order. An environment that works is repaired, not thrown away.
 ---@return acp.Step[] steps
 ---@return string|nil problem
 function M.steps()

@@ -2,7 +2,7 @@
 --- it outlives Neovim (`acp_nvim/workspace/journal.py`).
 local M = {}
 
---- What it is called by: when this was, and whose it is (`acp_nvim/workspace/runs.py`).
+--- Its name: the time, the machine and the process (`acp_nvim/workspace/runs.py`).
 M.name = ('%s-%s-%d'):format(
   os.date('%Y%m%d-%H%M%S'),
   (vim.uv.os_gethostname():gsub('[^%w-]', '_')),

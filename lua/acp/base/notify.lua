@@ -75,8 +75,8 @@ local function space()
   return math.max(vim.v.echospace - 1, 10)
 end
 
---- What keeps Neovim from waiting for a key after a long message. 0.10 can't be told not to wait,
---- but doesn't where there is room.
+--- The option that keeps Neovim from waiting for a key after a long message. 0.10 has none, but
+--- does not wait where there is room.
 ---@return string option
 ---@return string|integer value
 local function patience(message)

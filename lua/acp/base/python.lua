@@ -57,7 +57,7 @@ function M.broken()
   return vim.uv.fs_stat(M.root() .. '/.venv') ~= nil and vim.uv.fs_stat(M.in_venv()) == nil
 end
 
---- What to do when the interpreter cannot be used: `:Acp install` builds the `.venv`, which counts
+--- Advice where the interpreter cannot be used: `:Acp install` builds the `.venv`, which counts
 --- less than the option.
 ---@return string
 function M.way_out()

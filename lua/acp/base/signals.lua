@@ -1,5 +1,5 @@
---- What lower rooms tell and higher ones hear: so the arrows between rooms run one way only.
---- `acp.wiring` says who hears what. Each name has one listener at most.
+--- Signals of lower rooms to higher ones, so that a room requires only lower ones. `acp.wiring`
+--- sets the listeners, one for each name.
 ---
 --- key_pressed (window, action, bufnr, n)   a key of one of our windows
 --- setup (args)                             the host is told the options: listeners add theirs

@@ -156,7 +156,7 @@ function M.changed()
   end, math.ceil(wait))
 end
 
---- What a session was at is at an end.
+--- End the tool calls and terminals of a session.
 ---@param session acp.Session
 local function cut(session)
   for _, call in ipairs(session.tool_calls or {}) do

@@ -181,7 +181,7 @@ local function moved(hunks, lnum)
   return lnum + shift
 end
 
---- What windows show, and where they are in it.
+--- First lines and cursors of windows.
 local function views(windows)
   return vim.tbl_map(function(win)
     return { win = win, top = fn.getwininfo(win)[1].topline, at = api.nvim_win_get_cursor(win) }

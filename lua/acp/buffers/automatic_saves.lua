@@ -1,4 +1,4 @@
---- Who saves: the user, or an autocommand of theirs.
+--- Tells saves by the user from saves by their autocommands.
 local M = {}
 
 --- Whether it is an autocommand that saves just now, not their word: `TextChanged`, say.

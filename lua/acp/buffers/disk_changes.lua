@@ -82,7 +82,7 @@ local function settle(args)
   if not own or watch.held(bufnr) or not now or not stamps[bufnr] then
     return
   end
-  local known = save.is_parted(bufnr)
+  local known = save.in_conflict(bufnr)
   if now ~= stamps[bufnr] then
     look(bufnr)
   end
@@ -92,7 +92,7 @@ local function settle(args)
   vim.wait(PATIENCE_MS, function()
     return not looking[path]
   end, 5)
-  if save.is_parted(bufnr) and not known then
+  if save.in_conflict(bufnr) and not known then
     watch.unaware(bufnr)
     local what = vim.fs.basename(name) .. ': the agent changed the same lines on disk meanwhile'
     require('acp.base.notify').echo('warn', what .. '; :Acp review shows its text')
@@ -134,7 +134,7 @@ end
 --- The file of a buffer with other unsaved edits changed: nothing is touched, nothing is asked.
 function M.part(bufnr)
   if api.nvim_buf_is_loaded(bufnr) then
-    save.part(bufnr)
+    save.mark_conflict(bufnr)
     stamp_again(bufnr)
   end
 end
@@ -195,7 +195,7 @@ local function changed(args, real)
   local is_file = stat ~= nil and stat.type == 'file' and not nofollow.moved(args.buf, real)
   vim.v.fcs_choice = clean and is_file and vim.v.fcs_reason ~= 'deleted' and 'reload' or ''
   if not clean then
-    save.part(args.buf, true)
+    save.mark_conflict(args.buf, true)
     look(args.buf)
   end
 end
@@ -232,7 +232,7 @@ require('acp.buffers.silent_saves').listen(stamp_again)
 --- same it may be one of the same text, of which Neovim need not warn whoever saves edits.
 local function leave()
   for bufnr, known in pairs(stamps) do
-    local ours = api.nvim_buf_is_loaded(bufnr) and not save.is_parted(bufnr)
+    local ours = api.nvim_buf_is_loaded(bufnr) and not save.in_conflict(bufnr)
     local now = ours and file_stamp.of_buffer(bufnr)
     if now and now ~= known then
       look(bufnr)

@@ -1,4 +1,5 @@
---- What tells a file from what it was: time, size and number, as the host has it (`stamp_of`).
+--- The signature of a file, which changes with it: time, size and number, as the host has it
+--- (`stamp_of`).
 local M = {}
 
 ---@param stat table of `fs_stat`

@@ -80,7 +80,7 @@ local function serving(path, real, known)
     return nil, closed(moved, true)
   end
   local bufnr = find(path, real, known)
-  moved = bufnr and nofollow.parted(bufnr, real)
+  moved = bufnr and nofollow.name_moved(bufnr, real)
   if not bufnr or moved then
     return nil, closed(moved, moved ~= nil)
   end

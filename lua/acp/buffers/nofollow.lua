@@ -50,7 +50,7 @@ end
 ---@param bufnr integer
 ---@param real string
 ---@return string|nil
-function M.parted(bufnr, real)
+function M.name_moved(bufnr, real)
   local name = api.nvim_buf_get_name(bufnr)
   if name ~= real and not is_same(name, real) then
     return ("its buffer's name %s leads elsewhere now"):format(vim.fs.basename(name))
@@ -70,7 +70,7 @@ end
 ---@param real string
 ---@return string|nil
 function M.moved(bufnr, real)
-  return M.why(real) or M.parted(bufnr, real)
+  return M.why(real) or M.name_moved(bufnr, real)
 end
 
 --- Whether the file of a buffer can be read by its name: it is a file, and no part of its name has

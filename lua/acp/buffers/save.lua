@@ -10,18 +10,18 @@ local spare, file_stamp = require('acp.buffers.spare'), require('acp.buffers.fil
 local stamp = file_stamp.of
 
 local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
-local parted = {} ---@type table<integer, string> why buffer and file are two different texts
+local conflicts = {} ---@type table<integer, string> why buffer and file are two different texts
 
 local on, group = require('acp.base.autocmds').group('acp.save')
 
 on('BufWipeout', function(args)
-  seen[args.buf], parted[args.buf] = nil, nil
+  seen[args.buf], conflicts[args.buf] = nil, nil
 end)
 
 --- The user has the last word.
 local function saved(bufnr)
   if not vim.bo[bufnr].modified then
-    parted[bufnr] = nil
+    conflicts[bufnr] = nil
   end
 end
 
@@ -71,8 +71,8 @@ local function run(bufnr, command)
   end)
 end
 
---- What `:file` says of the buffer, in the user's language: whether it is older than its file, and
---- whether it was renamed to a file that it has not read.
+--- The flags that `:file` shows of the buffer, in the user's language: whether it is older than its
+--- file, and whether it was renamed to a file that it has not read.
 local function origin(bufnr)
   local output = api.nvim_buf_call(bufnr, function()
     return api.nvim_exec2('file', { output = true }).output
@@ -122,7 +122,7 @@ local function reload(bufnr, now)
   if new then
     run(bufnr, 'silent keepalt keepjumps edit!')
   elseif renamed then
-    parted[bufnr] = 'the buffer was renamed to a file that it has not read'
+    conflicts[bufnr] = 'the buffer was renamed to a file that it has not read'
   else
     local old = seen[bufnr]
     probe(bufnr, 'reload')
@@ -153,7 +153,7 @@ function M.refresh(bufnr)
   if now == seen[bufnr] then
     return false, absent
   end
-  parted[bufnr] = nil
+  conflicts[bufnr] = nil
   if now then
     local ok, err = pcall(reload, bufnr, now)
     if not ok and M.is_locked(err) then
@@ -199,25 +199,25 @@ end
 ---@param modified boolean whether it holds unsaved edits
 function M.adopt(bufnr, modified)
   touch(bufnr, modified)
-  parted[bufnr] = nil
+  conflicts[bufnr] = nil
   seen[bufnr] = not modified and file_stamp.of_buffer(bufnr) or nil
 end
 
 --- The file changed under unsaved edits: nothing is saved over it but by the user.
 ---@param bufnr integer
 ---@param found? boolean Neovim is finding it changed just now
-function M.part(bufnr, found)
+function M.mark_conflict(bufnr, found)
   if not found then
     touch(bufnr, vim.bo[bufnr].modified)
   end
-  parted[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
+  conflicts[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
 end
 
 --- Whether buffer and file are two different texts.
 ---@param bufnr integer
 ---@return boolean
-function M.is_parted(bufnr)
-  return parted[bufnr] ~= nil
+function M.in_conflict(bufnr)
+  return conflicts[bufnr] ~= nil
 end
 
 --- Whether an error says that Neovim allows no such thing right now, but will again.
@@ -290,13 +290,13 @@ end
 local function check_dirty(bufnr)
   local new, renamed = origin(bufnr)
   if new or renamed or probe(bufnr, '') then
-    parted[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
+    conflicts[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
   end
 end
 
 local function check_disk(bufnr, stat, synced)
   if vim.bo[bufnr].modified then
-    if stat and not parted[bufnr] then
+    if stat and not conflicts[bufnr] then
       local ok, err = pcall(check_dirty, bufnr)
       if not ok then
         return M.is_locked(err) and 'busy' or 'failed', M.reason(err)
@@ -305,8 +305,8 @@ local function check_disk(bufnr, stat, synced)
   elseif not synced and (stat and stamp(stat) or nil) ~= seen[bufnr] then
     return 'moved'
   end
-  if parted[bufnr] and stat then
-    return 'conflict', parted[bufnr]
+  if conflicts[bufnr] and stat then
+    return 'conflict', conflicts[bufnr]
   end
 end
 
@@ -409,7 +409,7 @@ local function write(bufnr, autocmds, real)
   return ok, err, edited
 end
 
---- What became of the write; the file is put back where it failed. Returns whether it is done, and
+--- The outcome of a write; the file is put back where it failed. Returns whether it is done, and
 --- why not.
 local function outcome_of(bufnr, ok, err, real, kept)
   local moved = nofollow.moved(bufnr, real)
@@ -456,7 +456,7 @@ function M.write(bufnr, autocmds, rights)
     edited = true
     reread(bufnr)
   end
-  seen[bufnr], parted[bufnr] = nil, nil -- asked anew: its stamp may be of a later change
+  seen[bufnr], conflicts[bufnr] = nil, nil -- asked anew: its stamp may be of a later change
   local now = file_stamp.at(name)
   local filtered = rewritten or vim.bo[bufnr].endoffile or (by_others and now ~= stamped)
   return true, nil, edited, not filtered and now or nil

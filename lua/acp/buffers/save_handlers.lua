@@ -1,5 +1,5 @@
---- What autocommands of the user make of a save: one may write the file in place of Neovim, or run
---- a formatter on it afterwards.
+--- Autocommands of the user that take part in a save: one may write the file in place of Neovim, or
+--- run a formatter on it afterwards.
 local M = {}
 
 local api, fn = vim.api, vim.fn

@@ -22,7 +22,7 @@ local function count(bufnr)
   return api.nvim_eval(('undotree(%d).save_last'):format(bufnr))
 end
 
---- What has been written of the buffer until now is known.
+--- Count the writes of the buffer until now.
 ---@param bufnr integer
 function M.note(bufnr)
   if is_file(bufnr) then

@@ -1,5 +1,4 @@
---- What a buffer's text is beyond its lines: whether it has any byte, and whether its last line is
---- ended.
+--- A buffer's text beyond its lines: whether it has any byte, and whether its last line is ended.
 local M = {}
 
 --- Only the empty file has no byte; its buffer has one empty line all the same. Not asked of

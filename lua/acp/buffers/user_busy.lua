@@ -1,5 +1,5 @@
---- What the user is in the middle of in a buffer that an agent's edit is about to change: a command
---- that goes by line numbers is let finish first, a selection keeps its text.
+--- Care for a user at work in a buffer that an agent's edit is about to change: a command that goes
+--- by line numbers is let finish first, a selection keeps its text.
 local M = {}
 
 local api = vim.api

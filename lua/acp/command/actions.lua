@@ -1,4 +1,4 @@
---- What the keys of our windows run, by window and action (`acp.base.actions` says what each is).
+--- Functions of the keys of our windows, by window and action (described in `acp.base.actions`).
 local M = {}
 
 --- A function of a module, with these arguments and after them the session's number.

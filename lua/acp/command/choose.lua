@@ -1,4 +1,4 @@
---- What a subcommand without its argument offers: agents, modes, models, options, ways to log in.
+--- Choices for a subcommand without its argument: agents, modes, models, options, ways to log in.
 --- Names come from the caches; only the choice goes to the host.
 local M = {}
 

@@ -1,4 +1,4 @@
---- What the user wrote and no agent has got yet, kept on disk: texts in composers, prompts that
+--- Texts of the user that no agent has got yet, kept on disk: drafts in composers, prompts that
 --- wait, comments. They are written when typing pauses, come back in the next Neovim that is used
 --- in the same directory, and are gone when they are sent.
 ---
@@ -82,7 +82,7 @@ local function texts()
   return found
 end
 
---- What is to be done so that the disk has what it should.
+--- Files to write and to remove.
 ---@return acp.FileJob[]
 local function jobs()
   local wanted, list = texts(), {}
@@ -99,7 +99,7 @@ local function jobs()
   return list
 end
 
---- What these jobs wrote or removed is on disk now.
+--- Note the results of jobs.
 ---@param done acp.FileJob[]
 local function note(done)
   local why
@@ -273,7 +273,7 @@ local function counted(count, one, many)
   return count == 1 and one or ('%d %s'):format(count, many)
 end
 
---- What came back, in one line.
+--- A line about drafts, prompts and comments that came back.
 ---@param back boolean whether a draft is in the composer
 ---@param old integer drafts in the history
 ---@param waiting integer prompts

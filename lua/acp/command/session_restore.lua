@@ -50,7 +50,7 @@ local function give_back(n, session)
   require('acp.base.state').set({ 'sessions', n, 'queue' }, {})
 end
 
---- What is over now, as it would have been told.
+--- Events for permissions and turns that ended with the host.
 ---@return any[][] events
 local function ends(n, session, message)
   local list = {}
@@ -134,7 +134,7 @@ end
 ---@field died? number
 ---@field sent string where the host notes which prompts it has sent
 
---- What the host that starts now must know of those before it.
+--- The state of earlier hosts, for the one that starts now.
 ---@return acp.Before
 function M.left()
   runs = runs + 1

@@ -22,12 +22,12 @@ local LINE, WORD = 90, 95
 ---@class acp.Entry
 ---@field hunk acp.Hunk
 ---@field id? integer extmark, nil until it is placed
----@field fine? boolean its words and colours are drawn
+---@field refined? boolean its words and colours are drawn
 ---@field text? string[] the lines of which the words were drawn
 ---@field words? integer[] extmarks
----@field wash? integer extmark that colours its lines in place of a line highlight
+---@field tint? integer extmark that colours its lines in place of a line highlight
 ---@field below? boolean its lines were removed after the last one
----@field bare? boolean nothing of it is to be seen
+---@field hidden? boolean nothing of it is shown
 
 local looks = {
   added = { line = 'AcpHunkAdd', sign = 'AcpSignAdd', text = '┃' },
@@ -78,9 +78,9 @@ local function options(entry, place)
   if place[2] > place[1] then
     opts.end_row, opts.end_col = place[2], 0
   end
-  if not entry.bare then
+  if not entry.hidden then
     local look = looks[entry.hunk.kind]
-    opts.line_hl_group = not entry.wash and look.line or nil
+    opts.line_hl_group = not entry.tint and look.line or nil
     if require('acp.config').get().review.signs then
       opts.sign_text, opts.sign_hl_group = look.text, look.sign
     end
@@ -92,7 +92,7 @@ end
 ---@param virtual acp.Chunk[][] removed lines
 local function mark(bufnr, entry, virtual, place)
   local opts = options(entry, place)
-  if #virtual > 0 and not entry.bare then
+  if #virtual > 0 and not entry.hidden then
     opts.virt_lines = virtual
     opts.virt_lines_above = not entry.below
     if vim.fn.has('nvim-0.11') == 1 then
@@ -113,7 +113,12 @@ function M.place(bufnr, entry, place)
     place = { row, end_row(hunk, count) or row }
     entry.below = hunk.first >= count
   end
-  mark(bufnr, entry, entry.bare and {} or require('acp.review.virtual').plain(hunk.removed), place)
+  mark(
+    bufnr,
+    entry,
+    entry.hidden and {} or require('acp.review.virtual').plain(hunk.removed),
+    place
+  )
 end
 
 ---@param entry acp.Entry
@@ -121,10 +126,10 @@ local function drop_words(bufnr, entry)
   for _, id in ipairs(entry.words or {}) do
     api.nvim_buf_del_extmark(bufnr, words_ns, id)
   end
-  if entry.wash then
-    api.nvim_buf_del_extmark(bufnr, lines_ns, entry.wash)
+  if entry.tint then
+    api.nvim_buf_del_extmark(bufnr, lines_ns, entry.tint)
   end
-  entry.words, entry.wash = nil, nil
+  entry.words, entry.tint = nil, nil
 end
 
 --- Take a hunk's marks away.
@@ -157,9 +162,9 @@ end
 ---@param bufnr integer
 ---@param before acp.Entry[]
 ---@param hunks acp.Hunk[]
----@param bare boolean nothing is to be seen of them
+---@param hidden boolean nothing of them is shown
 ---@return acp.Entry[]
-function M.compare(bufnr, before, hunks, bare)
+function M.compare(bufnr, before, hunks, hidden)
   local count = api.nvim_buf_line_count(bufnr)
   local at = M.positions(bufnr)
   local by_row = {}
@@ -176,12 +181,12 @@ function M.compare(bufnr, before, hunks, bare)
     local row = M.row(hunk, count)
     local old = by_row[row]
     local last = old and at[old.id][2]
-    local there = old and old.bare == bare and last == (end_row(hunk, count) or row)
+    local there = old and old.hidden == hidden and last == (end_row(hunk, count) or row)
     if old and there and same(old.hunk, hunk) then
       old.hunk, by_row[row] = hunk, nil
       result[i] = old
     else
-      result[i] = { hunk = hunk, bare = bare }
+      result[i] = { hunk = hunk, hidden = hidden }
     end
   end
   for _, entry in pairs(by_row) do
@@ -209,9 +214,9 @@ end
 
 --- Colour the lines of a hunk, below what else colours them.
 ---@param entry acp.Entry
-local function wash(bufnr, entry, place)
+local function tint(bufnr, entry, place)
   local group = looks[entry.hunk.kind].line
-  entry.wash = group
+  entry.tint = group
     and api.nvim_buf_set_extmark(bufnr, lines_ns, place[1], 0, {
       end_row = place[2] + 1,
       end_col = 0,
@@ -226,10 +231,10 @@ end
 ---@param bufnr integer
 ---@param entry acp.Entry
 ---@param place integer[]
----@param bare boolean
-function M.toggle(bufnr, entry, place, bare)
+---@param hidden boolean
+function M.toggle(bufnr, entry, place, hidden)
   drop_words(bufnr, entry)
-  entry.bare, entry.fine = bare, nil
+  entry.hidden, entry.refined = hidden, nil
   M.place(bufnr, entry, place)
 end
 
@@ -243,16 +248,16 @@ function M.refine(bufnr, entry, place)
   if hunk.kind == 'changed' then
     text = api.nvim_buf_get_lines(bufnr, place[1], place[2] + 1, false)
   end
-  if entry.fine and same_lines(entry.text, text) then
+  if entry.refined and same_lines(entry.text, text) then
     return
   end
   drop_words(bufnr, entry)
   local old, new = require('acp.review.words').hunk(hunk.removed, text)
-  wash(bufnr, entry, place)
+  tint(bufnr, entry, place)
   local removed = require('acp.review.virtual').coloured(bufnr, hunk.removed, old)
   mark(bufnr, entry, removed, place)
   draw_words(bufnr, entry, place[1], new)
-  entry.fine, entry.text = true, text
+  entry.refined, entry.text = true, text
 end
 
 return M

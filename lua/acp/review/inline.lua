@@ -23,7 +23,7 @@ local SLICE_NS = 5e6
 ---@field bufnr? integer where it is shown
 ---@field count? integer lines of the buffer that the rows belonged to
 ---@field entries acp.Entry[]
----@field bare? boolean only where hunks are is kept: diff mode shows them
+---@field hidden? boolean only positions of hunks are kept: diff mode shows them
 ---@field round integer grows with each drawing: what an older one has left to do is void
 
 local files = {} ---@type table<string, acp.InlineFile>
@@ -53,13 +53,13 @@ local function refine(bufnr, from, to)
 end
 
 ---@param file acp.InlineFile
-local function plain(file)
-  return file.bare or not require('acp.config').get().review.inline
+local function is_hidden(file)
+  return file.hidden or not require('acp.config').get().review.inline
 end
 
 ---@param file acp.InlineFile
 local function refine_visible(file)
-  if not plain(file) then
+  if not is_hidden(file) then
     for _, rows in ipairs(visible(file.bufnr)) do
       refine(file.bufnr, rows[1], rows[2] + 1)
     end
@@ -68,9 +68,9 @@ end
 
 --- Whether hunks between these rows wait to be drawn in full.
 ---@param file acp.InlineFile
-local function coarse(file, from, to)
+local function has_unrefined(file, from, to)
   for _, entry in ipairs(file.entries) do
-    if entry.id and not entry.fine and entry.hunk.first <= to and entry.hunk.last >= from then
+    if entry.id and not entry.refined and entry.hunk.first <= to and entry.hunk.last >= from then
       return true
     end
   end
@@ -112,7 +112,7 @@ end
 ---@param entries acp.Entry[]
 ---@return acp.Entry[] now
 ---@return acp.Entry[] later
-local function parted(entries, bufnr)
+local function by_visibility(entries, bufnr)
   if #entries <= AT_ONCE then
     return entries, {}
   end
@@ -129,7 +129,7 @@ local function note(file)
   api.nvim_buf_clear_namespace(file.bufnr, notes_ns, 0, -1)
   local text = file.meta.conflict and 'conflict with the text on disk, :Acp review shows both'
     or file.meta.note
-  if text and not plain(file) then
+  if text and not is_hidden(file) then
     local group = file.meta.conflict and 'AcpConflict' or 'AcpMuted'
     api.nvim_buf_set_extmark(file.bufnr, notes_ns, 0, 0, {
       virt_text = { { (' %s '):format(text), group } },
@@ -149,11 +149,11 @@ local function draw_file(file)
   local bufnr = file.bufnr --[[@as integer]]
   file.round = file.round + 1
   file.count = api.nvim_buf_line_count(bufnr)
-  file.entries = draw.compare(bufnr, file.entries, file.hunks, plain(file))
+  file.entries = draw.compare(bufnr, file.entries, file.hunks, is_hidden(file))
   local missing = vim.tbl_filter(function(entry)
     return not entry.id
   end, file.entries)
-  local now, later = parted(missing, bufnr)
+  local now, later = by_visibility(missing, bufnr)
   for _, entry in ipairs(now) do
     draw.place(bufnr, entry)
   end
@@ -234,7 +234,7 @@ end
 
 local function on_win(_, _, bufnr, top, bottom)
   local file = by_buffer[bufnr]
-  if file and not plain(file) and coarse(file, top, bottom) then
+  if file and not is_hidden(file) and has_unrefined(file, top, bottom) then
     vim.schedule(function()
       refine(bufnr, top, bottom)
     end)
@@ -288,17 +288,17 @@ end
 --- Show nothing of a buffer's hunks while it is in diff mode, whose lines would not stand side by
 --- side with virtual ones between them; or show them again.
 ---@param bufnr integer
----@param bare boolean
-function M.bare(bufnr, bare)
+---@param hidden boolean
+function M.hide(bufnr, hidden)
   local file = by_buffer[bufnr]
-  if file and api.nvim_buf_is_loaded(bufnr) and (file.bare or false) ~= bare then
-    file.bare = bare
+  if file and api.nvim_buf_is_loaded(bufnr) and (file.hidden or false) ~= hidden then
+    file.hidden = hidden
     local at = draw.positions(bufnr)
     for _, entry in ipairs(file.entries) do
       if entry.id and at[entry.id] then
-        draw.toggle(bufnr, entry, at[entry.id], plain(file))
+        draw.toggle(bufnr, entry, at[entry.id], is_hidden(file))
       else
-        entry.bare = plain(file)
+        entry.hidden = is_hidden(file)
       end
     end
     refine_visible(file)

@@ -5,14 +5,14 @@ local M = {}
 local api = vim.api
 local set, literal = require('acp.ui.win').set, require('acp.ui.win').literal
 
---- What diff mode and our own windows set; a window that is given back has the user's values.
+--- Options that diff mode and our own windows set; a window that is given back has the user's.
 local RESET = vim.split(
   'diff scrollbind cursorbind foldmethod foldlevel foldenable foldcolumn wrap winbar winfixbuf '
     .. 'winfixwidth winfixheight winhighlight',
   ' '
 )
 
---- What a window of ours that the tab was opened from may have passed on.
+--- Options that a new tab page may have inherited from a window of ours.
 local LOOKS = vim.split(
   'number relativenumber signcolumn statuscolumn colorcolumn list spell linebreak breakindent '
     .. 'cursorline conceallevel',

@@ -27,7 +27,7 @@ local function text(file)
   return api.nvim_buf_get_lines(bufnr, 0, -1, false)
 end
 
---- What the user made of the proposals, by path; nil where they left them as they were.
+--- Proposals that the user has edited, by path; nil where there are none.
 ---@return table<string, string>|nil
 local function amended()
   local found = {}
@@ -108,7 +108,7 @@ local source = {
   end,
 }
 
---- What the user made of a permission's proposals, for an answer that is given elsewhere.
+--- The edited proposals of a permission, for an answer that is given elsewhere.
 ---@param id integer|string
 ---@return table<string, string>|nil
 function M.amended(id)
@@ -123,7 +123,7 @@ function M.shown()
   return here and api.nvim_get_current_tabpage() == review.tab and open.id or nil
 end
 
---- What the verbs `allow` and `deny` are told of the permission that is open here: its `id` while
+--- Arguments of the verbs `allow` and `deny` for the permission that is open here: its `id` while
 --- the user looks at it, which then is the one they mean, and whose texts they amended.
 ---@return { id?: integer|string, proposal?: integer|string, amended?: table<string, string> }
 function M.told()

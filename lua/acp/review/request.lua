@@ -25,7 +25,7 @@ function M.path()
   return wanted
 end
 
---- Whether what the user asked for may open now; a user who went on meanwhile is told instead.
+--- Whether the review may open now; a user who went on meanwhile is told that it is ready.
 ---@return boolean
 function M.awaited()
   local here = asked

@@ -1,4 +1,4 @@
---- What stands on either side of a file's review, and what it says over it.
+--- The buffers on both sides of a file's review, and their titles.
 local M = {}
 
 local api = vim.api

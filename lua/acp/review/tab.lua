@@ -36,7 +36,7 @@ local review ---@type acp.Review|nil
 -- Keys and titles ---------------------------------------------------------------------------------
 
 local keyed ---@type integer|nil live buffer that has the review's keys
-local bared ---@type integer|nil live buffer whose own marks are hidden
+local unmarked ---@type integer|nil live buffer whose own marks are hidden
 
 --- In the live window its buffer has the review's keys, while the user is there; in the tab page it
 --- has no marks of ours, because diff mode shows the same.
@@ -51,13 +51,13 @@ local function sync()
   if there and keyed ~= there then
     keys.attach_over('review', there)
   end
-  if bared and bared ~= here then
-    inline.bare(bared, false)
+  if unmarked and unmarked ~= here then
+    inline.hide(unmarked, false)
   end
-  if here and bared ~= here then
-    inline.bare(here, true)
+  if here and unmarked ~= here then
+    inline.hide(here, true)
   end
-  keyed, bared = there, here
+  keyed, unmarked = there, here
 end
 
 ---@param state acp.Review

@@ -1,4 +1,4 @@
---- What changed inside lines: which removed line belongs to which new one, and the words in which
+--- Changes inside lines: which removed line belongs to which new one, and the words in which
 --- they differ. For hunks of a size that a person reads word by word; others have none.
 local M = {}
 

@@ -21,7 +21,7 @@ function M.composers()
   return vim.tbl_keys(pending)
 end
 
---- What waits for the next prompt of composer `n`.
+--- Attachments of the next prompt of composer `n`.
 ---@param n integer
 ---@return string[] paths
 function M.list(n)
@@ -79,7 +79,7 @@ function M.manage()
   end)
 end
 
---- What the host made of the clipboard's image goes with the next prompt of composer `n`.
+--- Have the host attach the image of the clipboard.
 function M.from_clipboard()
   require('acp.base.host').notify(
     'attach',

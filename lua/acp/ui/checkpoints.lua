@@ -49,7 +49,7 @@ function M.undo(bufnr)
   ask('restore', bufnr, { list = true })
 end
 
---- What changed since each, as of now.
+--- Compare with the present files again.
 ---@param bufnr integer
 function M.refresh(bufnr)
   ask('checkpoints', bufnr, {})

@@ -328,7 +328,7 @@ function M.begin()
   end
 end
 
---- What the followed window does: `'following'`, `'paused'`, or nil where none follows.
+--- The state of the followed window: `'following'`, `'paused'`, or nil where none follows.
 ---@return 'following'|'paused'|nil
 ---@return integer|nil win
 function M.status()

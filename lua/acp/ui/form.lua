@@ -5,7 +5,7 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('acp.form')
 local ns_review = vim.api.nvim_create_namespace('acp.form.review')
 
---- What starts the head of a field and a line of help, as `session/form_page.py` has it.
+--- Beginnings of a field's head and of a line of help, as `session/form_page.py` has it.
 local HEAD, HELP = '━━ ', '│ '
 
 ---@class acp.Form
@@ -39,7 +39,7 @@ local function paint(bufnr)
   end
 end
 
---- What was said about the last version of the text holds no more.
+--- Remove the notes on an earlier version of the text.
 local function forget(bufnr)
   vim.api.nvim_buf_clear_namespace(bufnr, ns_review, 0, -1)
   vim.diagnostic.reset(ns, bufnr)

@@ -1,7 +1,7 @@
 --- Keys and their actions for people: in which order, and how a key is spelled.
 local M = {}
 
---- What one wants to know first stands first; what is not named here follows, by what it does.
+--- The most important actions first; all others follow, sorted by their descriptions.
 local ORDER = [[
   send apply finish complete act choose compose allow_once allow_always reject_once
   reject_always review open changes restore restore_all undo obtain put accept_hunk

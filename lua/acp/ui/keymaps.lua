@@ -42,7 +42,7 @@ function M.list(window)
   return listed[window]
 end
 
---- What keys of a window do, in a few words, for the line above it: `<C-s> applies · g? keys`.
+--- The keys of a window with short descriptions, for its winbar: `<C-s> applies · g? keys`.
 ---@param window string
 ---@param words table<string, string> by action
 ---@return string
@@ -69,7 +69,7 @@ end
 ---@field keys { mode: string, key: string, desc: string }[]
 ---@field kept? { mode: string, key: string, map: table }[] the user's own on the same keys
 
---- What was set, by buffer and window's kind.
+--- The keys that were set, by buffer and kind of window.
 local attached = {} ---@type table<integer, table<string, acp.Attached>>
 
 --- `vim.keymap.set()` in a buffer, for half of what that takes: a new chat has many keys.

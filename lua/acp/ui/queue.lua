@@ -48,7 +48,7 @@ local function has_own(n)
   return session ~= nil and #(session.queue or {}) > 0
 end
 
---- What waits in session `n`; before there is one, what waited when an earlier Neovim ended.
+--- The queue of session `n`; before there is one, the prompts held since an earlier Neovim.
 ---@return string[] texts
 local function waiting(n)
   return has_own(n) and require('acp.base.state').session(n).queue
@@ -140,7 +140,7 @@ local function ensure(n)
   return bufnr
 end
 
---- What stands above the window: how, and by which keys as they are.
+--- The winbar: the format, and the keys.
 local function hint()
   local words = require('acp.ui.keymaps').words('queue', { apply = 'applies', help = 'keys' })
   words = words ~= '' and require('acp.ui.win').literal(words) or ':w applies'

@@ -34,7 +34,7 @@ function M.waiting()
   return here ~= nil and vim.api.nvim_get_mode().mode == 'n' and vim.deep_equal(here, place())
 end
 
---- What each buffer shows, for `:edit`.
+--- The text of each buffer, for `:edit`.
 local shown = {} ---@type table<integer, { lines: string[], spans?: acp.Span[] }>
 
 local function fill(bufnr)
@@ -44,11 +44,10 @@ end
 --- Filetypes of lists that have keys of their own.
 local KEYS = { acpcheckpoints = 'checkpoints' }
 
---- What their keys do, in the line above them.
+--- Words for their keys, in the line above them.
 local WORDS =
   { changes = 'what changed', restore = 'restore', undo = 'undo the restore', help = 'keys' }
 
---- What stands above a list of checkpoints.
 local function hint(bufnr)
   local n = vim.api.nvim_buf_get_name(bufnr):match('(%d+)$')
   local keys = require('acp.ui.win').literal(require('acp.ui.keymaps').words('checkpoints', WORDS))

@@ -12,7 +12,7 @@ local floats, splits = require('acp.ui.win').floats, require('acp.ui.win').split
 
 local pages = {} ---@type table<integer, acp.Rows> by tab page
 
---- What stands in the same column as `win`, above and below, `win` included.
+--- The parts of the column that `win` is in, `win` included.
 ---@param part any[] as `winlayout()` has it
 ---@return any[]|nil parts
 local function column(part, win)

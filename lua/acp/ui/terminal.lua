@@ -96,7 +96,7 @@ local function create(n, id, ours)
   return terminal
 end
 
---- What stands above the window: the command, and the keys as they are.
+--- The winbar: the command, and the keys.
 ---@param terminal acp.TerminalBuffer
 local function bar(terminal, ours)
   local session = require('acp.base.state').get().sessions[terminal.n] or {}

@@ -1,4 +1,4 @@
---- What is asked and said of windows everywhere: floats or splits, options for one alone.
+--- Helpers for windows: floats and splits, options of one window, borders.
 local M = {}
 
 local api = vim.api

@@ -1,4 +1,4 @@
---- What a subcommand of `:Acp` is, and what many of them share.
+--- The type of subcommands of `:Acp`, and helpers that many of them share.
 local M = {}
 
 ---@class acp.Subcommand

@@ -87,7 +87,7 @@ local function fitting(parts, room)
   return ''
 end
 
---- What waits for the user stands out.
+--- The winbar; questions are highlighted.
 ---@param width integer cells
 local function text(n, width)
   local session = require('acp.base.state').session(n)

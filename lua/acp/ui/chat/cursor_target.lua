@@ -1,4 +1,4 @@
---- What stands under the cursor in a chat, and where the cursor goes by turns.
+--- Actions on the row under the cursor in a chat, and jumps between turns.
 local M = {}
 
 local api = vim.api

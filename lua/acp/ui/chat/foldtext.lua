@@ -1,5 +1,5 @@
---- What a closed fold of a chat shows in its one line: its head, cut where the window ends, and of
---- a thought how it begins.
+--- The line of a closed fold in a chat: its head, cut where the window ends, and the beginning of a
+--- thought.
 local M = {}
 
 local api = vim.api

@@ -1,4 +1,4 @@
---- What is laid over the rows of a chat: how they look, and targets that say what <CR> does there.
+--- Highlights of the rows of a chat, and their targets, which say what <CR> does there.
 --- Both are kept here by row. A mark of Neovim's for each would cost a frame more than all else in
 --- it; so rows get their looks when they are drawn, and those that nobody sees cost nothing.
 local M = {}
@@ -135,7 +135,7 @@ function M.look(bufnr, row)
   return chats[bufnr] and chats[bufnr].looks[row + 1] or {}
 end
 
---- What a target's data says: a number is a tool call, from 0.
+--- A target as a table: a number stands for a tool call, counted from 0.
 local function meaning(data)
   return type(data) == 'number' and { kind = 'tool', call = data } or data --[[@as table]]
 end

@@ -5,7 +5,7 @@ local M = {}
 local MOST = 200
 local HINT, ABOUT = 20, 50 -- cells of the menu: what a command takes, and what it does
 
---- What is being completed at the cursor: `/` only as the first word of the prompt's first line.
+--- The kind of word at the cursor: `/` only as the first word of the prompt's first line.
 ---@param line string up to the cursor
 ---@param row integer 1-based
 ---@return 'command'|'mention'|nil kind
@@ -29,7 +29,7 @@ local function session_of(bufnr)
   return tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
 end
 
---- What an agent says of a command, line by line with nothing unseen in it.
+--- An agent's description of a command, unprintable characters spelled out.
 local function legible(text)
   local lines = vim.split(text or '', '\r?\n')
   return table.concat(vim.tbl_map(require('acp.base.notify').one_line, lines), '\n')

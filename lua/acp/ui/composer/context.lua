@@ -1,4 +1,4 @@
---- What a prompt carries along: directory, lines of a buffer, mentioned files, named variables.
+--- The context of a prompt: directory, lines of a buffer, mentioned files, named variables.
 local M = {}
 
 local places = require('acp.ui.composer.places')

@@ -8,9 +8,9 @@ local M = {}
 
 local KNOWN = 200
 
---- What was sent and the host has not said it has, oldest first.
+--- Prompts that were sent and not confirmed by the host yet, oldest first.
 local unconfirmed = {} ---@type acp.Delivered[]
---- What the host has taken, the last of it, oldest first.
+--- The last prompts that the host has confirmed, oldest first.
 local taken = {} ---@type acp.Delivered[]
 local numbers = 0
 
@@ -36,7 +36,7 @@ function M.taken(id)
   require('acp.base.signals').emit('draft_goes')
 end
 
---- What is known of a prompt in the queue of session `n`; the host tells its words only.
+--- Our record of a prompt in the queue of session `n`; the host tells its words only.
 ---@param used table<integer, true> by number
 ---@return acp.KeptPrompt|nil
 local function known(n, text, used)

@@ -96,7 +96,7 @@ function M.when_ready(cwd, fn)
   end
 end
 
---- What is known now, relative to `cwd`, sorted.
+--- The present list, relative to `cwd`, sorted.
 ---@param cwd string
 ---@return string[] paths
 ---@return boolean ready whether there is a list at all

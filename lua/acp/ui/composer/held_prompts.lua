@@ -35,7 +35,7 @@ local function record(cwd, prompt)
   }
 end
 
---- What the verbs `prompt` and `queue` take for one of them.
+--- Arguments of the verbs `prompt` and `queue` for one of them.
 ---@param prompt acp.HeldPrompt
 local function args_of(prompt)
   local context = require('acp.ui.composer.context')

@@ -47,7 +47,7 @@ local function blank(lines)
   return table.concat(lines):match('^%s*$') ~= nil
 end
 
---- What stands under the text: the attached lines; and in an empty composer how to send.
+--- Draw the attachments below the text, and in an empty composer how to send.
 ---@param n integer
 function M.decorate(n)
   local it = composers[n]
@@ -200,7 +200,7 @@ function M.ensure(n)
   return bufnr
 end
 
---- What the verb `prompt` says about the session: this one, or a new one where it does not exist
+--- The session as the verb `prompt` names it: this one, or a new one where it does not exist
 --- yet.
 local function target(n)
   local sessions = state.get().sessions
@@ -284,7 +284,7 @@ local function text_of(n)
   return table.concat(there and lines_of(it.bufnr) or drafts[n] or {}, '\n')
 end
 
---- What is written in composers and waits there, with what goes along.
+--- The drafts in all composers, with their attachments.
 ---@return acp.KeptPrompt[]
 function M.contents()
   local found, order = {}, vim.list_extend(vim.tbl_keys(composers), attachments.composers())

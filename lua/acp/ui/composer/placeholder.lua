@@ -1,4 +1,4 @@
---- What an empty composer shows: whom the prompt is for, and the key that sends.
+--- The text of an empty composer: the agent that the prompt is for, and the key that sends.
 local M = {}
 
 --- The session is named by its number, that of its chat, where it is not the only one.

@@ -98,7 +98,7 @@ function resolve.buffers()
   return table.concat(lines, '\n')
 end
 
---- What buffers have that their files have not: a unified diff each. What git knows of the files
+--- Unsaved changes of buffers, as a unified diff each. The diff of git for the files
 --- the host adds when it sends.
 function resolve.diff()
   local found = {}
@@ -121,7 +121,7 @@ end
 --- Variables that the host knows more of.
 local late = { diff = true }
 
---- What each stands for.
+--- A description of each.
 ---@type table<string, string>
 M.about = {
   this = "the cursor's file and line",

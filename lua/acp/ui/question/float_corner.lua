@@ -38,7 +38,7 @@ local function rows()
   return bar(top) and top + 1 or top, vim.o.lines - vim.o.cmdheight - 1
 end
 
---- What is not to be hidden: a composer as a whole, elsewhere the cursor's row up to the cursor.
+--- The cells to keep in view: all of a composer, elsewhere the cursor's row up to the cursor.
 --- Nil while the user is in the float itself.
 ---@return acp.Rect|nil
 local function kept_clear(win)

@@ -5,7 +5,7 @@ local api = vim.api
 
 local reviewed ---@type fun(): integer|string|nil
 
---- Who shows a decision in the current window otherwise than by its card says so here.
+--- The review registers here: it shows a decision otherwise than by a card.
 ---@param shows fun(): integer|string|nil the decision's id
 function M.shown_by(shows)
   reviewed = shows

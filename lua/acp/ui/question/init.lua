@@ -106,7 +106,7 @@ local function behind()
   return count
 end
 
---- What stands below the last card.
+--- The line below the last card.
 local function rest()
   return ('… and %d more'):format(behind())
 end
@@ -165,7 +165,7 @@ local function title()
   return count == 1 and ' question ' or (' %d questions '):format(count)
 end
 
---- What one can do, and how much there is that is not seen.
+--- The keys or commands that apply, and the number of hidden lines.
 ---@param more integer rows
 local function footer(more)
   return M.is_current() and legend.inside(cards) or legend.outside(cards, more)

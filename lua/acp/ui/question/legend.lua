@@ -1,4 +1,4 @@
---- What stands below the float of decisions: what one can do.
+--- The footer of the float of decisions: keys or commands.
 local M = {}
 
 --- For who is in it.
