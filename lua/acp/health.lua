@@ -196,8 +196,8 @@ end
 ---@param all table<string, acp.AgentConfig>
 ---@return string[] names
 local function by_use(all)
-  local defaults, chosen =
-    require('acp.config').defaults.agents, require('acp.base.valid_names').agent()
+  local defaults = require('acp.config').defaults.agents
+  local chosen = require('acp.base.valid_names').agent()
   local names, rank = vim.tbl_keys(all), {} ---@type table<string, integer>
   for _, name in ipairs(names) do
     local program = vim.fn.expand((all[name].command or {})[1] or '')
@@ -214,11 +214,9 @@ end
 local function agents()
   health.start('acp: agents')
   local config = require('acp.config').get()
-  local names = by_use(config.agents)
-  local missing = {}
-  for _, name in ipairs(names) do
-    missing[name] =
-      not one_agent(name, config.agents[name], name == require('acp.base.valid_names').agent())
+  local missing, chosen = {}, require('acp.base.valid_names').agent()
+  for _, name in ipairs(by_use(config.agents)) do
+    missing[name] = not one_agent(name, config.agents[name], name == chosen)
   end
   local entries, problem = require('acp.config').registry()
   if problem then

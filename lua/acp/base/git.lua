@@ -29,13 +29,12 @@ function M.environment()
       env[name] = value
     end
   end
-  local folders = vim.split(env.PATH or '', windows and ';' or ':', { plain = true })
-  env.PATH = table.concat(
-    vim.tbl_filter(function(path)
-      return vim.startswith(path, '/') or windows and path:match('^%a:[/\\]') ~= nil
-    end, folders),
-    windows and ';' or ':'
-  )
+  local separator = windows and ';' or ':'
+  local folders = vim.split(env.PATH or '', separator, { plain = true })
+  folders = vim.tbl_filter(function(path)
+    return vim.startswith(path, '/') or windows and path:match('^%a:[/\\]') ~= nil
+  end, folders)
+  env.PATH = table.concat(folders, separator)
   env.GIT_OPTIONAL_LOCKS, env.GIT_TERMINAL_PROMPT = '0', '0'
   env.GIT_NO_LAZY_FETCH, env.GIT_ALLOW_PROTOCOL = '1', ''
   return env
@@ -47,12 +46,10 @@ local function git(cwd, args, env, on_end)
   local argv = { 'git', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=' .. NULL }
   vim.list_extend(argv, args)
   local opts = { cwd = cwd, text = true, timeout = TIMEOUT_MS, env = env, clear_env = true }
-  local ok = pcall(vim.system, argv, opts, function(result)
-    vim.schedule(function()
-      on_end(result.code == 0 and result.stdout or nil)
-    end)
+  local ended = vim.schedule_wrap(function(result)
+    on_end(result.code == 0 and result.stdout or nil)
   end)
-  if not ok then
+  if not pcall(vim.system, argv, opts, ended) then
     on_end(nil)
   end
 end

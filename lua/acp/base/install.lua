@@ -109,20 +109,15 @@ local function run_from(steps, i, done)
     return
   end
   require('acp.base.notify').echo('info', ('install: %s (%d of %d)'):format(step.name, i, #steps))
-  local ok, why = pcall(
-    vim.system,
-    step.argv,
-    { cwd = root(), env = step.env, text = true },
-    function(result)
-      vim.schedule(function()
-        if result.code == 0 then
-          run_from(steps, i + 1, done)
-        else
-          done(failure(step, result))
-        end
-      end)
+  local opts = { cwd = root(), env = step.env, text = true }
+  local ended = vim.schedule_wrap(function(result)
+    if result.code == 0 then
+      run_from(steps, i + 1, done)
+    else
+      done(failure(step, result))
     end
-  )
+  end)
+  local ok, why = pcall(vim.system, step.argv, opts, ended)
   if not ok then
     done(('install: %s: %s'):format(step.name, why))
   end

@@ -50,10 +50,8 @@ local function cancel(opts)
   if dropped and not (running and at_work(opts.session)) then
     require('acp.base.notify').echo('info', 'the queue is empty now')
   elseif running then
-    require('acp.base.host').notify(
-      'cancel',
-      { session = opts.session, clear = opts.bang or false }
-    )
+    local args = { session = opts.session, clear = opts.bang or false }
+    require('acp.base.host').notify('cancel', args)
   else
     require('acp.base.notify').echo('info', 'nothing to cancel')
   end

@@ -113,12 +113,8 @@ function M.place(bufnr, entry, place)
     place = { row, end_row(hunk, count) or row }
     entry.below = hunk.first >= count
   end
-  mark(
-    bufnr,
-    entry,
-    entry.hidden and {} or require('acp.review.virtual').plain(hunk.removed),
-    place
-  )
+  local removed = entry.hidden and {} or require('acp.review.virtual').plain(hunk.removed)
+  mark(bufnr, entry, removed, place)
 end
 
 ---@param entry acp.Entry
@@ -201,13 +197,9 @@ local function draw_words(bufnr, entry, row, words)
   entry.words = {}
   for i, spans in pairs(words) do
     for _, span in ipairs(spans) do
-      entry.words[#entry.words + 1] = api.nvim_buf_set_extmark(
-        bufnr,
-        words_ns,
-        row + i - 1,
-        span[1],
-        { end_col = span[2], hl_group = 'AcpHunkWord', priority = WORD, strict = false }
-      )
+      local opts = { end_col = span[2], hl_group = 'AcpHunkWord', priority = WORD, strict = false }
+      local id = api.nvim_buf_set_extmark(bufnr, words_ns, row + i - 1, span[1], opts)
+      table.insert(entry.words, id)
     end
   end
 end

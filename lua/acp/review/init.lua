@@ -135,10 +135,10 @@ function M.file()
 end
 
 local function save(bufnr)
-  local outcome, why = require('acp.buffers.save').check(bufnr, true)
+  local files = require('acp.buffers.save')
+  local outcome, why = files.check(bufnr, true)
   if not outcome then
-    local ok, err =
-      require('acp.buffers.save').write(bufnr, require('acp.config').get().files.autocmds)
+    local ok, err = files.write(bufnr, require('acp.config').get().files.autocmds)
     outcome, why = not ok and 'failed' or nil, err
   end
   if outcome then

@@ -81,10 +81,8 @@ end
 
 --- Have the host attach the image of the clipboard.
 function M.from_clipboard()
-  require('acp.base.host').notify(
-    'attach',
-    { clipboard = true, composer = require('acp.base.state').meant() }
-  )
+  local n = require('acp.base.state').meant()
+  require('acp.base.host').notify('attach', { clipboard = true, composer = n })
 end
 
 --- Text of the buffer that shows a file, when it has changes that the file has not.

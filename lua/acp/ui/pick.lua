@@ -90,9 +90,8 @@ end
 
 ---@param item string|{ label: string }
 local function label(item)
-  return require('acp.base.notify').one_line(
-    type(item) == 'table' and item.label or item --[[@as string]]
-  )
+  local text = type(item) == 'table' and item.label or item --[[@as string]]
+  return require('acp.base.notify').one_line(text)
 end
 
 --- Ask by |vim.ui.select()|. Where a picker gives the item alone, its place is looked up.

@@ -81,9 +81,8 @@ end
 local function apply(n, bufnr)
   local texts = texts_of(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false))
   drop_sent(texts, shown[bufnr] or {}, queue_of(n))
-  local held, session =
-    require('acp.ui.composer.held_prompts'), require('acp.base.state').session(n)
-  if not has_own(n) and (held.any() or not session) then
+  local held = require('acp.ui.composer.held_prompts')
+  if not has_own(n) and (held.any() or not require('acp.base.state').session(n)) then
     held.set(texts)
   else
     require('acp.base.host').notify('queue', { session = n, action = 'set', texts = texts })

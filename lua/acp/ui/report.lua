@@ -3,22 +3,11 @@ local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.show')
 
----@class acp.Asked
----@field win integer
----@field buf integer
----@field cursor integer[]
-
 --- Where the user was when they last asked for something that is shown.
-local asked ---@type acp.Asked|nil
+local asked ---@type { at: table, cursor: integer[] }|nil
 
----@return acp.Asked
 local function place()
-  local win = vim.api.nvim_get_current_win()
-  return {
-    win = win,
-    buf = vim.api.nvim_win_get_buf(win),
-    cursor = vim.api.nvim_win_get_cursor(win),
-  }
+  return { at = require('acp.ui.win').place(), cursor = vim.api.nvim_win_get_cursor(0) }
 end
 
 --- The user has asked: what comes may take the focus, unless they do something else meanwhile.

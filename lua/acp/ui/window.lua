@@ -217,8 +217,8 @@ local function open(bufnr, opts)
     above, taken = room.for_one(opts.like, layout, placement(opts).width)
   end
   if above then
-    opts =
-      vim.tbl_extend('force', opts, { layout = 'bottom', under = above, size = 0.5, side = true })
+    local there = { layout = 'bottom', under = above, size = 0.5, side = true }
+    opts = vim.tbl_extend('force', opts, there)
   end
   if taken then
     return M.replace(taken, bufnr, opts)

@@ -8,14 +8,10 @@ local when_running, when_kept = spec.when_running, spec.when_kept
 local list = {}
 
 for _, verb in ipairs({ 'allow', 'deny' }) do
-  list[verb] = {
-    max = 1,
-    values = known('permission_options'),
-    strict = true,
-    run = when_running('no pending permission', function(args)
-      require('acp.command.decide').command(verb, args[1])
-    end),
-  }
+  local run = when_running('no pending permission', function(args)
+    require('acp.command.decide').command(verb, args[1])
+  end)
+  list[verb] = spec.one_of('permission_options', nil, run)
 end
 
 list.permissions = {

@@ -18,6 +18,15 @@ function M.notify(verb, args)
   require('acp.base.host').notify(verb, empty and vim.empty_dict() or args)
 end
 
+--- A subcommand of one argument, which is among the names of this list of `acp.base.valid_names`.
+---@param names string
+---@param noun string|nil what it names, for an error
+---@param run fun(args: string[], opts: table)
+---@return acp.Subcommand
+function M.one_of(names, noun, run)
+  return { max = 1, nouns = { noun }, values = M.known(names), strict = true, run = run }
+end
+
 ---@param list string[]
 ---@return fun(args: string[]): string[]
 function M.first(list)

@@ -2,6 +2,9 @@
 --- waits.
 local M = {}
 
+local notify, valid_names = require('acp.base.notify'), require('acp.base.valid_names')
+local places = require('acp.ui.composer.places')
+
 local MOST = 200
 local HINT, ABOUT = 20, 50 -- cells of the menu: what a command takes, and what it does
 
@@ -32,7 +35,7 @@ end
 --- An agent's description of a command, unprintable characters spelled out.
 local function legible(text)
   local lines = vim.split(text or '', '\r?\n')
-  return table.concat(vim.tbl_map(require('acp.base.notify').one_line, lines), '\n')
+  return table.concat(vim.tbl_map(notify.one_line, lines), '\n')
 end
 
 --- The agent's commands that fit, with description and what they take. A name that nobody can type
@@ -40,7 +43,7 @@ end
 ---@param base string with its `/`
 ---@return table[] items
 local function commands(base, n)
-  local one_line, cut = require('acp.base.notify').one_line, require('acp.base.notify').cut
+  local one_line, cut = notify.one_line, notify.cut
   local session = require('acp.base.state').get().sessions[n or -1]
   local items, names = {}, {}
   for _, command in ipairs(session and session.commands or {}) do
@@ -59,33 +62,30 @@ local function commands(base, n)
   end
   return vim.tbl_map(function(name)
     return items[name]
-  end, require('acp.base.valid_names').matching(names, base:sub(2)))
+  end, valid_names.matching(names, base:sub(2)))
 end
 
 ---@param base string with its `@` or `{`
 ---@return table[] items
 local function variables(base)
   local mark = base:sub(1, 1) == '{' and '{' or '@{'
-  local about = require('acp.ui.composer.variables').about
+  if not vim.startswith(mark, base:sub(1, #mark)) then
+    return {}
+  end
+  local variables_of = require('acp.ui.composer.variables')
   local names = vim.tbl_map(function(name)
     return mark .. name .. '}'
-  end, require('acp.ui.composer.variables').names())
-  return vim.tbl_map(
-    function(name)
-      return { word = name, menu = about[name:match('%l+')] }
-    end,
-    vim.startswith(mark, base:sub(1, #mark))
-        and require('acp.base.valid_names').matching(names, base)
-      or {}
-  )
+  end, variables_of.names())
+  return vim.tbl_map(function(name)
+    return { word = name, menu = variables_of.about[name:match('%l+')] }
+  end, valid_names.matching(names, base))
 end
 
 ---@param base string with its `@`
 ---@return table[] items
 ---@return boolean ready
 local function files(base)
-  local paths, ready =
-    require('acp.ui.composer.files').list(require('acp.ui.composer.places').cwd())
+  local paths, ready = require('acp.ui.composer.files').list(places.cwd())
   local lead = base:sub(2)
   local found = lead == '' and paths or vim.fn.matchfuzzy(paths, lead, { limit = MOST })
   return vim.tbl_map(function(path)
@@ -97,7 +97,7 @@ end
 --- The list was still being made: offer it once it is there, if the user waits at the same place.
 local function when_listed()
   local bufnr, tick = vim.api.nvim_get_current_buf(), vim.b.changedtick
-  require('acp.ui.composer.files').when_ready(require('acp.ui.composer.places').cwd(), function()
+  require('acp.ui.composer.files').when_ready(places.cwd(), function()
     local here = vim.api.nvim_get_current_buf() == bufnr and vim.b.changedtick == tick
     if here and vim.api.nvim_get_mode().mode:match('^i') and vim.fn.pumvisible() == 0 then
       vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)

@@ -52,16 +52,14 @@ local function try(cwd, list, i)
   end
   local env = require('acp.base.git').environment()
   local opts = { cwd = cwd, text = true, timeout = 10000, env = env, clear_env = true }
-  local ok = pcall(vim.system, argv, opts, function(result)
-    vim.schedule(function()
-      if result.code == 0 then
-        finish(list, parse(result.stdout or ''))
-      else
-        try(cwd, list, i + 1)
-      end
-    end)
+  local ended = vim.schedule_wrap(function(result)
+    if result.code == 0 then
+      finish(list, parse(result.stdout or ''))
+    else
+      try(cwd, list, i + 1)
+    end
   end)
-  if not ok then
+  if not pcall(vim.system, argv, opts, ended) then
     try(cwd, list, i + 1)
   end
 end
