@@ -1,7 +1,5 @@
 -- Commands and <Plug> maps. Nothing of lua/acp/ is loaded before one of them is used.
-if vim.g.loaded_acp then
-  return
-end
+if vim.g.loaded_acp then return end
 vim.g.loaded_acp = 1
 
 if vim.fn.has('nvim-0.10') == 0 then
@@ -17,32 +15,30 @@ end
 
 local command = vim.api.nvim_create_user_command
 
-command('AcpPrompt', function(opts)
-  module('acp.command.everyday').prompt(opts)
-end, { nargs = '*', range = true, bang = true, desc = 'Prompt the agent, or open the composer' })
+command(
+  'AcpPrompt',
+  function(opts) module('acp.command.everyday').prompt(opts) end,
+  { nargs = '*', range = true, bang = true, desc = 'Prompt the agent, or open the composer' }
+)
 
-command('AcpCancel', function(opts)
-  module('acp.command.everyday').cancel(opts)
-end, { bang = true, desc = 'Cancel the running turn (!: and empty the queue)' })
+command(
+  'AcpCancel',
+  function(opts) module('acp.command.everyday').cancel(opts) end,
+  { bang = true, desc = 'Cancel the running turn (!: and empty the queue)' }
+)
 
-command('Acp', function(opts)
-  module('acp.command').run(opts)
-end, {
+command('Acp', function(opts) module('acp.command').run(opts) end, {
   nargs = '*',
   range = true,
   bang = true,
   desc = 'Agent Client Protocol',
-  complete = function(lead, line, pos)
-    return module('acp.command').complete(lead, line, pos)
-  end,
+  complete = function(lead, line, pos) return module('acp.command').complete(lead, line, pos) end,
 })
 
 -- For option `notify`: the focus may be lost before anything else is loaded.
 vim.api.nvim_create_autocmd({ 'FocusLost', 'FocusGained' }, {
   group = vim.api.nvim_create_augroup('acp.focus', {}),
-  callback = function(args)
-    vim.g.acp_focused = args.event == 'FocusGained'
-  end,
+  callback = function(args) vim.g.acp_focused = args.event == 'FocusGained' end,
 })
 
 local function plug(mode, name, rhs)

@@ -220,9 +220,7 @@ end
 
 --- Tell the user of all mistakes at once; before the first screen that would end in a prompt.
 local function report()
-  local function tell()
-    require('acp.base.signals').emit('options_wrong', M.mistakes)
-  end
+  local function tell() require('acp.base.signals').emit('options_wrong', M.mistakes) end
   if #M.mistakes == 0 then
     return
   elseif vim.v.vim_did_enter == 1 then
@@ -259,25 +257,17 @@ end
 ---@return string|nil error
 function M.registry()
   local path = M.get().agents_file
-  if not path then
-    return {}, nil
-  end
+  if not path then return {}, nil end
   local text, why = require('acp.base.read_file')(vim.fn.expand(path))
-  if not text then
-    return {}, why
-  end
+  if not text then return {}, why end
   local ok, data = pcall(vim.json.decode, text, { luanil = { object = true, array = true } })
-  if not ok or type(data) ~= 'table' then
-    return {}, path .. ': not JSON'
-  end
+  if not ok or type(data) ~= 'table' then return {}, path .. ': not JSON' end
   return vim.islist(data.agents) and data.agents or {}, nil
 end
 
 --- `value` as msgpack must carry it: an empty table where names belong is an empty map.
 ---@param value table<string, any>|nil
-local function map(value)
-  return (value == nil or next(value) == nil) and vim.empty_dict() or value
-end
+local function map(value) return next(value or {}) == nil and vim.empty_dict() or value end
 
 --- Arguments of the verb `setup`: every option but the keys, where Neovim keeps its files,
 --- and the number that the next session gets.

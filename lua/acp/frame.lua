@@ -53,9 +53,7 @@ local functions = {}
 
 local function resolve(name)
   local op = M.ops[name]
-  if not op then
-    error('acp: unknown frame operation ' .. tostring(name))
-  end
+  if not op then error('acp: unknown frame operation ' .. tostring(name)) end
   functions[name] = require(op[1])[op[2]]
   return functions[name]
 end
@@ -85,13 +83,9 @@ function M.apply(ops)
     local name = op[1]
     changed = changed or name == 'state' or name == 'calls'
     local ok, err = pcall(functions[name] or resolve(name), unpack(op, 2))
-    if not ok then
-      errors[#errors + 1] = ('%s: %s'):format(name, err)
-    end
+    if not ok then errors[#errors + 1] = ('%s: %s'):format(name, err) end
   end
-  if changed then
-    require('acp.base.state').changed()
-  end
+  if changed then require('acp.base.state').changed() end
   return { us = math.floor((vim.uv.hrtime() - started) / 1000), errors = errors }
 end
 

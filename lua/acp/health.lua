@@ -54,9 +54,7 @@ local function probe(python, names)
   -- As the host is started: in the current directory a `json.py` of the project would be imported.
   local opts = { text = true, cwd = require('acp.base.python').root() }
   local ok, job = pcall(vim.system, argv, opts)
-  if not ok then
-    return nil, tostring(job)
-  end
+  if not ok then return nil, tostring(job) end
   local result = job:wait(M.patience_ms)
   if not result or result.signal == 9 then -- nil: something of it holds its output
     return nil, 'it does not end'
@@ -70,9 +68,7 @@ local function probe(python, names)
 end
 
 --- The numbers of a version alone: `1.0rc1` and `0.6.0.dev1` are none to `vim.version`.
-local function plain(version)
-  return version:match('^%d+%.?%d*%.?%d*')
-end
+local function plain(version) return version:match('^%d+%.?%d*%.?%d*') end
 
 --- Report the packages that are there, too old or missing.
 ---@param versions table<string, string>
@@ -131,9 +127,10 @@ end
 
 --- The last words of the host, without what only underlines them; nil when there are none.
 local function last_words()
-  local lines = vim.tbl_filter(function(line)
-    return not line:match('^[%s~^]*$')
-  end, require('acp.base.host').stderr())
+  local lines = vim.tbl_filter(
+    function(line) return not line:match('^[%s~^]*$') end,
+    require('acp.base.host').stderr()
+  )
   return #lines > 0 and vim.list_slice(lines, math.max(#lines - 4, 1)) or nil
 end
 
@@ -159,9 +156,7 @@ end
 
 --- Why a program cannot be started.
 local function absent(program)
-  if not program:find('[/\\]') then
-    return program .. ' is not on PATH'
-  end
+  if not program:find('[/\\]') then return program .. ' is not on PATH' end
   local there = vim.uv.fs_stat(program) ~= nil
   return program .. (there and ' cannot be run' or ' is not there')
 end
@@ -205,9 +200,7 @@ local function by_use(all)
     local preset = vim.deep_equal(all[name], defaults[name])
     rank[name] = name == chosen and 0 or there and 1 or preset and 3 or 2
   end
-  table.sort(names, function(a, b)
-    return rank[a] == rank[b] and a < b or rank[a] < rank[b]
-  end)
+  table.sort(names, function(a, b) return rank[a] == rank[b] and a < b or rank[a] < rank[b] end)
   return names
 end
 
@@ -237,9 +230,7 @@ local function options()
   for _, mistake in ipairs(mistakes) do
     health.error(mistake)
   end
-  if #mistakes == 0 then
-    health.ok('no mistakes')
-  end
+  if #mistakes == 0 then health.ok('no mistakes') end
 end
 
 --- Called by |:checkhealth|.

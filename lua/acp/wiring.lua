@@ -12,29 +12,24 @@ for name, call in pairs({
   attached = { 'acp.ui.composer', 'decorate' },
   prompt_comes_back = { 'acp.ui.composer', 'give_back' },
 }) do
-  on(name, function(...)
-    return require(call[1])[call[2]](...)
-  end)
+  on(name, function(...) return require(call[1])[call[2]](...) end)
 end
 
-on('key_pressed', function(window, action, bufnr, n)
-  require('acp.command.actions').list[window][action](bufnr, n)
-end)
+on(
+  'key_pressed',
+  function(window, action, ...) require('acp.command.actions').list[window][action](...) end
+)
 
 on('setup', function(args)
   local extensions = package.loaded['acp.base.extensions']
   args.extensions = extensions and extensions.names() or {}
 end)
 
-on('host_starts', function(args)
-  args.past = require('acp.command.session_restore').left()
-end)
+on('host_starts', function(args) args.past = require('acp.command.session_restore').left() end)
 
 on('hunks_told', function(path, bufnr, hunks)
   local review = package.loaded['acp.review']
-  if review then
-    review.told(path, bufnr, hunks)
-  end
+  if review then review.told(path, bufnr, hunks) end
 end)
 
 on('options_changed', function()
@@ -45,9 +40,7 @@ on('options_changed', function()
     ['acp.ui.chat.bar'] = 'update',
     ['acp.base.host'] = 'setup',
   }) do
-    if package.loaded[module] then
-      package.loaded[module][name]()
-    end
+    if package.loaded[module] then package.loaded[module][name]() end
   end
 end)
 

@@ -13,9 +13,7 @@ end
 
 ---@return fun(value: any): boolean
 local function is(kind)
-  return function(value)
-    return type(value) == kind
-  end
+  return function(value) return type(value) == kind end
 end
 
 ---@param name string of the function
@@ -55,9 +53,7 @@ local function options_of_prompt(opts)
       return wrong('prompt', name, known[1], value)
     end
   end
-  if opts.session and not begun(opts.session) then
-    return ('no session %s'):format(opts.session)
-  end
+  if opts.session and not begun(opts.session) then return ('no session %s'):format(opts.session) end
   local session = opts.session and not opts.new and require('acp.base.state').session(opts.session)
   if session and opts.agent and session.agent ~= opts.agent then
     return ('session %s is one of %s, not of %s'):format(opts.session, session.agent, opts.agent)
@@ -117,9 +113,7 @@ end
 ---@return boolean good
 function M.good(name, ...)
   local mistake = M[name](...)
-  if mistake then
-    require('acp.base.notify').error(mistake)
-  end
+  if mistake then require('acp.base.notify').error(mistake) end
   return mistake == nil
 end
 

@@ -6,18 +6,14 @@ local nearest, sorted_keys = require('acp.base.nearest'), require('acp.base.sort
 ---@alias acp.Check fun(value: any): string|nil  nil when the value will do, else what it should be
 
 local function is(kind)
-  return function(value)
-    return type(value) ~= kind and ('a ' .. kind) or nil
-  end
+  return function(value) return type(value) ~= kind and ('a ' .. kind) or nil end
 end
 
 ---@return acp.Check
 local function one_of(...)
   local values = { ... }
   return function(value)
-    if vim.tbl_contains(values, value) then
-      return nil
-    end
+    if vim.tbl_contains(values, value) then return nil end
     local words = type(value) == 'string' and type(values[1]) == 'string'
     local hint = words and nearest.hint(value, values) or ''
     return ("one of '%s'%s"):format(table.concat(values, "', '"), hint)
@@ -38,14 +34,10 @@ end
 ---@return acp.Check
 local function list_of(check)
   return function(value)
-    if type(value) ~= 'table' or not vim.islist(value) then
-      return 'a list'
-    end
+    if type(value) ~= 'table' or not vim.islist(value) then return 'a list' end
     for i, item in ipairs(value) do
       local should = check(item)
-      if should then
-        return ('a list in which item %d is %s'):format(i, should)
-      end
+      if should then return ('a list in which item %d is %s'):format(i, should) end
     end
   end
 end
@@ -58,18 +50,12 @@ end
 ---@return acp.Check
 local function map_by(check_of)
   return function(value)
-    if not is_map(value) then
-      return 'a table of names'
-    end
+    if not is_map(value) then return 'a table of names' end
     for name, item in pairs(value) do
       local check, instead = check_of(name)
       local should = check and check(item)
-      if not check then
-        return instead
-      end
-      if should then
-        return ("a table in which '%s' is %s"):format(name, should)
-      end
+      if not check then return instead end
+      if should then return ("a table in which '%s' is %s"):format(name, should) end
     end
   end
 end
@@ -77,9 +63,7 @@ end
 ---@param check acp.Check
 ---@return acp.Check
 local function map_of(check)
-  return map_by(function()
-    return check
-  end)
+  return map_by(function() return check end)
 end
 
 ---@param fields table<string, acp.Check>
@@ -103,9 +87,7 @@ local function either(...)
     local wanted = {}
     for _, check in ipairs(checks) do
       local should = check(value)
-      if not should then
-        return nil
-      end
+      if not should then return nil end
       wanted[#wanted + 1] = should
     end
     return table.concat(wanted, ' or ')
@@ -119,9 +101,7 @@ local function non_empty(value)
   return (texts(value) or #value == 0) and 'a list of strings, the program first' or nil
 end
 
-local function anything()
-  return nil
-end
+local function anything() return nil end
 
 local function named(value)
   return (type(value) ~= 'table' or type(value.name) ~= 'string') and "a table with 'name'" or nil
@@ -167,9 +147,7 @@ local function each_field(value, fields, required, path, say)
     local at = path .. '.' .. tostring(name)
     local should = fields[name] and fields[name](item)
     if not fields[name] then
-      local valid = vim.tbl_map(function(one)
-        return path .. '.' .. one
-      end, sorted_keys(fields))
+      local valid = vim.tbl_map(function(one) return path .. '.' .. one end, sorted_keys(fields))
       say(nearest.message('option', at, valid))
       good, strange = false, true
     elseif should then
@@ -306,9 +284,7 @@ end
 ---@return string[] mistakes
 function M.merge(defaults, opts)
   local mistakes = {}
-  local function say(message)
-    mistakes[#mistakes + 1] = (message:gsub('%c+', ' '))
-  end
+  local function say(message) mistakes[#mistakes + 1] = (message:gsub('%c+', ' ')) end
   if type(opts) ~= 'table' then
     say('setup() takes a table')
     opts = {}

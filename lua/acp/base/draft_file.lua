@@ -36,35 +36,29 @@ local function me()
 end
 
 local function is_neovim(pid)
-  local ok, found = pcall(function()
-    return vim.system({ 'ps', '-p', tostring(pid), '-o', 'comm=' }, { text = true }):wait(1000)
-  end)
+  local ok, found = pcall(
+    function()
+      return vim.system({ 'ps', '-p', tostring(pid), '-o', 'comm=' }, { text = true }):wait(1000)
+    end
+  )
   return not ok or (found.stdout or ''):find('nvim', 1, true) ~= nil
 end
 
 --- Whether the Neovim with that number and start still runs on this machine.
 local function lives(pid, start)
   local _, _, code = uv.kill(pid, 0)
-  if code == 'ESRCH' then
-    return false
-  end
+  if code == 'ESRCH' then return false end
   local state, started = process(pid)
-  if state then
-    return state ~= 'Z' and state ~= 'X' and started == start
-  end
+  if state then return state ~= 'Z' and state ~= 'X' and started == start end
   return start == '0' and is_neovim(pid)
 end
 
 ---@return string
-function M.directory()
-  return vim.fn.stdpath('state') .. '/acp/drafts'
-end
+function M.directory() return vim.fn.stdpath('state') .. '/acp/drafts' end
 
 --- Where the host notes which prompts it has sent.
 ---@return string
-function M.sent_path()
-  return ('%s/%s.sent'):format(M.directory(), me())
-end
+function M.sent_path() return ('%s/%s.sent'):format(M.directory(), me()) end
 
 --- A directory in 16 hexadecimal digits. `sha256()` takes 10 ms when it is first called, for a test
 --- of itself.
@@ -81,9 +75,7 @@ end
 --- The file of this Neovim for a workspace.
 ---@param cwd string
 ---@return string
-function M.path(cwd)
-  return ('%s/%s.%s.json'):format(M.directory(), workspace(cwd), me())
-end
+function M.path(cwd) return ('%s/%s.%s.json'):format(M.directory(), workspace(cwd), me()) end
 
 --- See to it that the directory is there, for the user alone.
 function M.prepare()
@@ -99,13 +91,9 @@ local function await(name, ...)
   local here = coroutine.running()
   local args = vim.F.pack_len(...)
   args.n = args.n + 1
-  args[args.n] = function(err, result)
-    assert(coroutine.resume(here, err, result))
-  end
+  args[args.n] = function(err, result) assert(coroutine.resume(here, err, result)) end
   local request, why = uv[name](vim.F.unpack_len(args))
-  if not request then
-    return why
-  end
+  if not request then return why end
   return coroutine.yield()
 end
 
@@ -123,9 +111,7 @@ local function fill(fd, text, call)
   local at = 0
   while at < #text do
     local err, count = call('fs_write', fd, text:sub(at + 1), at)
-    if err then
-      return err
-    end
+    if err then return err end
     at = at + count
   end
   return (call('fs_fsync', fd))
@@ -143,15 +129,11 @@ end
 local function write(job, call)
   local new = job.path .. '.new'
   local err, fd = call('fs_open', new, 'w', PRIVATE_FILE)
-  if err then
-    return err
-  end
+  if err then return err end
   err = fill(fd, job.text, call)
   local closed = call('fs_close', fd)
   err = err or closed or (call('fs_rename', new, job.path))
-  if err then
-    call('fs_unlink', new)
-  end
+  if err then call('fs_unlink', new) end
   return err
 end
 
@@ -178,17 +160,13 @@ end
 ---@param jobs acp.FileJob[]
 ---@param finished fun(jobs: acp.FileJob[])
 function M.start(jobs, finished)
-  coroutine.wrap(function()
-    finished(work(jobs, await))
-  end)()
+  coroutine.wrap(function() finished(work(jobs, await)) end)()
 end
 
 --- The same at once.
 ---@param jobs acp.FileJob[]
 ---@return acp.FileJob[]
-function M.run(jobs)
-  return work(jobs, at_once)
-end
+function M.run(jobs) return work(jobs, at_once) end
 
 --- Numbers of the prompts that a host has sent, and did not get back.
 ---@return table<integer, true>
@@ -224,9 +202,7 @@ end
 local function parse(name, pattern)
   local hash, whose = name:match(pattern)
   local stat = hash and uv.fs_stat(M.directory() .. '/' .. name)
-  if not stat then
-    return nil
-  end
+  if not stat then return nil end
   local age = os.time() - stat.mtime.sec
   local gone = is_gone(whose, age)
   return { name = name, workspace = hash, owner = whose, gone = gone, age = age }
@@ -241,9 +217,7 @@ local function listed()
     local file = parse(name, FULL_NAME)
     table.insert(file and files or others, file or parse(name, OTHER_NAME))
   end
-  table.sort(files, function(a, b)
-    return a.age > b.age
-  end)
+  table.sort(files, function(a, b) return a.age > b.age end)
   return files, others
 end
 
@@ -284,9 +258,7 @@ end
 ---@field earlier acp.KeptPrompt[]
 ---@field remarks acp.Remark[]
 
-local function is_prompt(value)
-  return type(value) == 'table' and type(value.text) == 'string'
-end
+local function is_prompt(value) return type(value) == 'table' and type(value.text) == 'string' end
 
 local function is_remark(value)
   return is_prompt(value) and type(value.path) == 'string' and type(value.line) == 'number'
@@ -297,9 +269,7 @@ end
 ---@return acp.KeptPrompt[]
 local function unsent(list, gone)
   assert(type(list) == 'table' and vim.iter(list):all(is_prompt), 'no list of prompts')
-  return vim.tbl_filter(function(prompt)
-    return not (prompt.id and gone[prompt.id])
-  end, list)
+  return vim.tbl_filter(function(prompt) return not (prompt.id and gone[prompt.id]) end, list)
 end
 
 ---@return acp.Kept
@@ -331,9 +301,7 @@ local function claim(file)
   taken = taken + 1
   local path = ('%s/%s.%s.%d.json'):format(M.directory(), file.workspace, me(), taken)
   local ok, why, code = uv.fs_rename(M.directory() .. '/' .. file.name, path)
-  if ok then
-    return path
-  end
+  if ok then return path end
   return nil, code ~= 'ENOENT' and why or nil
 end
 

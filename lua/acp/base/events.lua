@@ -2,18 +2,14 @@
 local M = {}
 
 --- Whether a handler's pattern takes an event: plain names are compared, anything else may match.
-local function takes(pattern, name)
-  return pattern == name or pattern:find('[^%w_]') ~= nil
-end
+local function takes(pattern, name) return pattern == name or pattern:find('[^%w_]') ~= nil end
 
 --- Whether anybody listens. To look costs more than one event to nobody, and less than many.
 ---@param name string
 ---@return boolean
 function M.listened(name)
   for _, handler in ipairs(vim.api.nvim_get_autocmds({ event = 'User' })) do
-    if takes(handler.pattern, name) then
-      return true
-    end
+    if takes(handler.pattern, name) then return true end
   end
   return false
 end
@@ -28,9 +24,7 @@ function M.fire(name, data)
     data = data,
     modeline = false,
   })
-  if not ok then
-    require('acp.base.notify').echo('error', ('%s handler: %s'):format(name, err))
-  end
+  if not ok then require('acp.base.notify').echo('error', ('%s handler: %s'):format(name, err)) end
 end
 
 return M

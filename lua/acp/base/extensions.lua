@@ -15,23 +15,17 @@ function M.on(name, handler)
   end
   handlers[name] = handler
   local host = require('acp.base.host')
-  if host.running() then
-    host.notify('extensions', { names = M.names() })
-  end
+  if host.running() then host.notify('extensions', { names = M.names() }) end
 end
 
 --- Names that have a handler, sorted.
 ---@return string[]
-function M.names()
-  return require('acp.base.sorted_keys')(handlers)
-end
+function M.names() return require('acp.base.sorted_keys')(handlers) end
 
 --- A refusal as the host takes it.
 ---@return { error: acp.ExtensionError }
 local function refusal(err)
-  if type(err) ~= 'table' then
-    err = { message = tostring(err) }
-  end
+  if type(err) ~= 'table' then err = { message = tostring(err) } end
   local message = (tostring(err.message or 'refused'):gsub('^[^\n]-:%d+: ', ''))
   return {
     error = { code = err.code or -32603, message = message:match('^[^\n]*'), data = err.data },
@@ -40,9 +34,7 @@ end
 
 --- An answer as the host takes it. JSON wants an object where Lua has an empty table.
 local function answer(result, err)
-  if result == nil and err ~= nil then
-    return refusal(err)
-  end
+  if result == nil and err ~= nil then return refusal(err) end
   local empty = result == nil or (type(result) == 'table' and next(result) == nil)
   return { result = empty and vim.empty_dict() or result }
 end
@@ -84,9 +76,7 @@ end
 ---@param context acp.ExtensionContext
 function M.notified(params, context)
   local handler = handlers[context.method]
-  if not handler then
-    return
-  end
+  if not handler then return end
   local ok, err = pcall(handler, params, context)
   if not ok then
     require('acp.base.notify').echo('error', ('%s handler: %s'):format(context.method, err))

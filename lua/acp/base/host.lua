@@ -22,24 +22,16 @@ local given_up = false -- it was ended by us, its channel being closed
 
 --- The last lines that the host wrote to stderr.
 ---@return string[]
-function M.stderr()
-  return stderr
-end
+function M.stderr() return stderr end
 
 ---@return boolean
-function M.running()
-  return channel ~= nil or waiting ~= nil
-end
+function M.running() return channel ~= nil or waiting ~= nil end
 
 ---@return integer? channel of the host, nil while none runs
-function M.channel()
-  return channel
-end
+function M.channel() return channel end
 
 local function keep(line)
-  if line ~= '' then
-    stderr[#stderr + 1] = line
-  end
+  if line ~= '' then stderr[#stderr + 1] = line end
   while #stderr > 100 do
     table.remove(stderr, 1)
   end
@@ -62,12 +54,8 @@ local function start_failure(reason)
   local old = reason:match('needs Python [%d.]+, this is (.*)')
   local what = reason:match('ModuleNotFoundError: (.*)')
     or old and ('Python %s is too old'):format(old)
-  if what and source ~= 'option' and python.broken() then
-    what = 'the .venv is broken'
-  end
-  if what then
-    return ('%s, %s (%s)'):format(what, python.way_out(), path)
-  end
+  if what and source ~= 'option' and python.broken() then what = 'the .venv is broken' end
+  if what then return ('%s, %s (%s)'):format(what, python.way_out(), path) end
   return ('the acp host did not start, see :checkhealth acp (%s)'):format(reason)
 end
 
@@ -85,9 +73,7 @@ end
 --- Why the host ended, and what the user can do.
 local function exit_summary(code)
   local reason = stderr[#stderr] or ('exit code %d'):format(code)
-  if require('acp.base.state').get().host == 'starting' then
-    return start_failure(reason)
-  end
+  if require('acp.base.state').get().host == 'starting' then return start_failure(reason) end
   return ('the acp host ended (%s); the next command starts it again%s'):format(reason, kept())
 end
 
@@ -100,16 +86,12 @@ local function gone(code)
   end
   local message = exit_summary(code)
   require('acp.base.signals').emit('host_gone', message)
-  if vim.v.exiting == vim.NIL then
-    require('acp.base.notify').echo('error', message)
-  end
+  if vim.v.exiting == vim.NIL then require('acp.base.notify').echo('error', message) end
 end
 
 local function start_own()
   local reason = require('acp.base.python').unusable()
-  if reason then
-    return nil, reason
-  end
+  if reason then return nil, reason end
   local python = require('acp.base.python').find()
   stderr, partial, given_up = {}, '', false
   local ok, job = pcall(vim.fn.jobstart, { python, '-m', 'acp_nvim' }, {
@@ -119,9 +101,7 @@ local function start_own()
     on_stderr = on_stderr,
     -- It may come in the midst of a function that looks at the job, where a message is an error.
     on_exit = vim.schedule_wrap(function(id, code)
-      if id == channel then
-        gone(code)
-      end
+      if id == channel then gone(code) end
     end),
   })
   if not ok or job <= 0 then
@@ -131,9 +111,7 @@ local function start_own()
 end
 
 --- Called by the host: what it had started is gone.
-function M.left()
-  channel = nil
-end
+function M.left() channel = nil end
 
 --- Arguments of the verb `setup`: every option, and what listeners add.
 local function setup_args()
@@ -144,17 +122,13 @@ end
 
 --- The options have changed: tell the host, if one runs.
 function M.setup()
-  if M.running() then
-    M.notify('setup', setup_args())
-  end
+  if M.running() then M.notify('setup', setup_args()) end
 end
 
 --- The shared host is not ours to end: what runs in it is, before Neovim goes.
 local function leave()
   if classic and channel and pcall(vim.rpcnotify, channel, 'acp', 'leave', vim.empty_dict()) then
-    vim.wait(LEAVE_MS, function()
-      return channel == nil
-    end, 5)
+    vim.wait(LEAVE_MS, function() return channel == nil end, 5)
   end
 end
 
@@ -162,9 +136,7 @@ end
 --- run.
 local function start_classic()
   local ok, id = pcall(vim.fn._AcpClassicStart)
-  if not ok then
-    return nil, ('the remote plugin host did not start: %s'):format(id)
-  end
+  if not ok then return nil, ('the remote plugin host did not start: %s'):format(id) end
   classic = true
   require('acp.base.autocmds').group('acp.host')('VimLeavePre', leave)
   return id
@@ -172,9 +144,7 @@ end
 
 --- The manifest defines the function when it is first called.
 local function wants_classic()
-  if lost then
-    return false
-  end
+  if lost then return false end
   local known = vim.fn.exists('*_AcpClassicStart') == 1
     or vim.fn.exists('#FuncUndefined#_AcpClassicStart') == 1
   return known
@@ -193,14 +163,10 @@ end
 ---@param id integer its channel
 local function look_later(id)
   vim.defer_fn(function()
-    if channel ~= id or require('acp.base.state').get().host ~= 'starting' then
-      return
-    end
+    if channel ~= id or require('acp.base.state').get().host ~= 'starting' then return end
     -- Whether Neovim has closed the channel is not to be seen but when it is used.
     local ok = pcall(vim.rpcnotify, id, 'acp', 'setup', setup_args())
-    if not ok and not classic then
-      return give_up()
-    end
+    if not ok and not classic then return give_up() end
     local message = 'the acp host is still starting after %g s, see :checkhealth acp'
     require('acp.base.notify').echo('warn', message:format(M.patience_ms / 1000))
   end, M.patience_ms)
@@ -210,9 +176,7 @@ end
 ---@return integer? channel
 ---@return string? reason why it could not be started
 function M.start()
-  if channel then
-    return channel
-  end
+  if channel then return channel end
   local id, reason = (wants_classic() and start_classic or start_own)()
   if not id then
     require('acp.base.state').host_gone('failed', reason)
@@ -236,9 +200,7 @@ local function deliver(verb, args)
     return M.notify(verb, args) -- one of our own takes it
   elseif not ok then
     require('acp.base.notify').echo('error', ('the acp host did not take %s: %s'):format(verb, err))
-    if tostring(err):find('Invalid channel', 1, true) then
-      give_up()
-    end
+    if tostring(err):find('Invalid channel', 1, true) then give_up() end
   end
   return ok
 end
@@ -252,9 +214,7 @@ local function launch()
     require('acp.base.notify').echo('error', reason or 'the acp host cannot be started')
   end
   for _, verb in ipairs(verbs) do
-    if id then
-      deliver(verb[1], verb[2])
-    end
+    if id then deliver(verb[1], verb[2]) end
   end
 end
 

@@ -31,14 +31,10 @@ end
 --- A Python of at least 3.11 to build with; `uv` finds or fetches one by itself.
 local function base_python()
   local names = { 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
-  if vim.g.python3_host_prog then
-    table.insert(names, 1, vim.g.python3_host_prog)
-  end
+  if vim.g.python3_host_prog then table.insert(names, 1, vim.g.python3_host_prog) end
   for _, name in ipairs(names) do
     local path = vim.fn.exepath(vim.fn.expand(name))
-    if path ~= '' and usable(path) then
-      return path
-    end
+    if path ~= '' and usable(path) then return path end
   end
 end
 
@@ -75,9 +71,7 @@ function M.steps()
   local steps = {}
   if not usable(venv_python()) then
     steps[1] = make()
-    if not steps[1] then
-      return {}, 'no Python of 3.11 or later was found'
-    end
+    if not steps[1] then return {}, 'no Python of 3.11 or later was found' end
   end
   vim.list_extend(steps, fill(#steps > 0))
   -- Otherwise the first prompt would wait for it.
@@ -118,9 +112,7 @@ local function run_from(steps, i, done)
     end
   end)
   local ok, why = pcall(vim.system, step.argv, opts, ended)
-  if not ok then
-    done(('install: %s: %s'):format(step.name, why))
-  end
+  if not ok then done(('install: %s: %s'):format(step.name, why)) end
 end
 
 --- Build or repair the environment; returns at once, says what it does in lines.
@@ -142,9 +134,7 @@ function M.run(on_end)
         or 'the next command uses ' .. python
       notify.echo('info', 'install: done; ' .. uses)
     end
-    if on_end then
-      on_end(why)
-    end
+    if on_end then on_end(why) end
   end
   if problem then
     done('install: ' .. problem)
@@ -158,15 +148,11 @@ end
 ---@param say fun(line: string)
 function M.build(say)
   local steps, problem = M.steps()
-  if problem then
-    error('acp.nvim: ' .. problem, 0)
-  end
+  if problem then error('acp.nvim: ' .. problem, 0) end
   for _, step in ipairs(steps) do
     say(step.name)
     local result = vim.system(step.argv, { cwd = root(), env = step.env, text = true }):wait()
-    if result.code ~= 0 then
-      error('acp.nvim: ' .. failure(step, result), 0)
-    end
+    if result.code ~= 0 then error('acp.nvim: ' .. failure(step, result), 0) end
   end
 end
 

@@ -22,9 +22,7 @@ end
 M.watch = require('acp.base.once')(function()
   require('acp.base.autocmds').group('acp.journal')('VimLeavePre', function()
     local channel = require('acp.base.host').channel()
-    if channel then
-      pcall(vim.rpcnotify, channel, 'acp', 'leaving', vim.empty_dict())
-    end
+    if channel then pcall(vim.rpcnotify, channel, 'acp', 'leaving', vim.empty_dict()) end
     remove()
   end)
 end)

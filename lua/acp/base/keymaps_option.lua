@@ -12,9 +12,7 @@ function M.parts(value)
     return value, --[[@as string|false]]
       { 'n' }
   end
-  if type(value) ~= 'table' or type(value[1]) ~= 'string' then
-    return nil, {}
-  end
+  if type(value) ~= 'table' or type(value[1]) ~= 'string' then return nil, {} end
   local mode = value.mode or 'n'
   return value[1], type(mode) == 'table' and mode or { mode }
 end
@@ -55,9 +53,7 @@ local function merge_window(base, given, window, say)
       say(wrong)
     else
       local same = spelled[vim.keycode(key)]
-      if same then
-        result[same] = nil
-      end
+      if same then result[same] = nil end
       result[key] = value
     end
   end
@@ -71,9 +67,7 @@ end
 ---@param say fun(message: string)
 ---@return table|false
 function M.merge(base, given, say)
-  if given == false then
-    return false
-  end
+  if given == false then return false end
   if type(given) ~= 'table' then
     say("option 'keymaps' should be a table or false")
     return vim.deepcopy(base)
@@ -81,9 +75,7 @@ function M.merge(base, given, say)
   local result = vim.deepcopy(base)
   for window, keys in pairs(given) do
     if not actions[window] then
-      local names = vim.tbl_map(function(name)
-        return 'keymaps.' .. name
-      end, sorted_keys(actions))
+      local names = vim.tbl_map(function(name) return 'keymaps.' .. name end, sorted_keys(actions))
       say(message('option', 'keymaps.' .. tostring(window), names))
     elseif keys == false then
       result[window] = false

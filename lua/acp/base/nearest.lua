@@ -14,9 +14,7 @@ local function distance(a, b)
       local cost = a:byte(i) == b:byte(j) and 0 or 1
       row[j] = math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + cost)
       local swapped = i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j)
-      if swapped then
-        row[j] = math.min(row[j], before[j - 2] + 1)
-      end
+      if swapped then row[j] = math.min(row[j], before[j - 2] + 1) end
     end
     before, last = last, row
   end
@@ -31,9 +29,7 @@ local function find(word, names)
   local best, best_cost = nil, math.huge
   for _, name in ipairs(names) do
     local cost = distance(word, name)
-    if word ~= '' and vim.startswith(name:lower(), word:lower()) then
-      cost = math.min(cost, 0.5)
-    end
+    if word ~= '' and vim.startswith(name:lower(), word:lower()) then cost = math.min(cost, 0.5) end
     if cost < best_cost then
       best, best_cost = name, cost
     end

@@ -5,9 +5,7 @@ local waiting = {} ---@type { level: integer, message: string }[]
 
 --- `level` as a number of |vim.log.levels|; accepts its names in any case.
 local function number(level)
-  if type(level) == 'number' then
-    return level
-  end
+  if type(level) == 'number' then return level end
   return vim.log.levels[(level or 'info'):upper()] or vim.log.levels.INFO
 end
 
@@ -26,9 +24,7 @@ local UNSEEN = {
   '\xf3\xa0[\x80-\xbf][\x80-\xbf]',
 }
 
-local function spelled(character)
-  return ('<U+%04X>'):format(vim.fn.char2nr(character))
-end
+local function spelled(character) return ('<U+%04X>'):format(vim.fn.char2nr(character)) end
 
 --- `text` on one line: line breaks become spaces, what can't be seen is spelled out.
 ---@param text string
@@ -48,9 +44,7 @@ end
 ---@param width integer
 ---@return string
 function M.cut(text, width)
-  if vim.fn.strdisplaywidth(text) <= width then
-    return text
-  end
+  if vim.fn.strdisplaywidth(text) <= width then return text end
   -- strcharpart counts characters, so wide ones need a second, shorter try.
   local cells = math.max(width - 1, 0)
   local cut = vim.fn.strcharpart(text, 0, cells)
@@ -61,19 +55,13 @@ function M.cut(text, width)
 end
 
 --- Whether |vim.notify()| is Neovim's own, which writes to the message area.
-local function builtin()
-  return debug.getinfo(vim.notify, 'S').source:match('^@?vim/') ~= nil
-end
+local function builtin() return debug.getinfo(vim.notify, 'S').source:match('^@?vim/') ~= nil end
 
 --- A message while the user types on the command line or reads a prompt would destroy that line.
-local function busy()
-  return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil
-end
+local function busy() return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil end
 
 ---@return integer cells that a message may take
-local function space()
-  return math.max(vim.v.echospace - 1, 10)
-end
+local function space() return math.max(vim.v.echospace - 1, 10) end
 
 --- The option that keeps Neovim from waiting for a key after a long message. 0.10 has none, but
 --- does not wait where there is room.
@@ -91,9 +79,7 @@ local function patience(message)
 end
 
 --- Whether Neovim would wait for a key: it does so after an error for which there is no line.
-local function waits(level)
-  return vim.o.cmdheight == 0 and level >= vim.log.levels.ERROR
-end
+local function waits(level) return vim.o.cmdheight == 0 and level >= vim.log.levels.ERROR end
 
 --- The user's own notifier gets a message whole; where it passes it on to Neovim's own, that must
 --- not leave a prompt behind.
@@ -109,9 +95,7 @@ local function hand_over(level, message)
   local ok, why = pcall(vim.notify, message, level)
   vim.cmd.redraw()
   vim.o[option] = before
-  if not ok then
-    error(why, 0)
-  end
+  if not ok then error(why, 0) end
 end
 
 local function show(level, message)
@@ -172,9 +156,7 @@ end
 
 --- One line of error, as the answer to a command.
 ---@param message string
-function M.error(message)
-  M.echo('error', message)
-end
+function M.error(message) M.echo('error', message) end
 
 --- Several lines: into |:messages| with a summary of one line, or whole to the user's own
 --- notifier.
@@ -190,9 +172,7 @@ function M.list(level, summary, lines)
   for _, line in ipairs(lines) do
     M.echo(level, line)
   end
-  if #lines > 1 then
-    M.echo(level, summary)
-  end
+  if #lines > 1 then M.echo(level, summary) end
 end
 
 --- One line, only while Neovim has no focus and option `notify` is on.

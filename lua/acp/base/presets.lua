@@ -1,6 +1,6 @@
---- The known agents: how each is started, what people call it, how it is installed. A user's entry of
---- the same name is merged over the one here. An agent that is not installed costs nothing, and its
---- way of installation is told when it is wanted.
+--- The known agents: how each is started, what people call it, how it is installed. A user's entry
+--- of the same name is merged over the one here. An agent that is not installed costs nothing, and
+--- its way of installation is told when it is wanted.
 
 ---@param title string
 ---@param command string words
@@ -12,14 +12,10 @@ local function agent(title, command, install, env)
 end
 
 ---@param package string
-local function npm(package)
-  return 'npm install -g ' .. package
-end
+local function npm(package) return 'npm install -g ' .. package end
 
 ---@param package string
-local function uv(package)
-  return 'uv tool install ' .. package
-end
+local function uv(package) return 'uv tool install ' .. package end
 
 -- Their updates would replace the program while it runs.
 local AUGGIE = { AUGMENT_DISABLE_AUTO_UPDATE = '1' }

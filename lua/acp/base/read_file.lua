@@ -5,8 +5,6 @@
 return function(path)
   local file, why = io.open(path, 'rb')
   local text = file and file:read('*a')
-  if file then
-    file:close()
-  end
+  if file then file:close() end
   return text, why
 end

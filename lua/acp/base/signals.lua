@@ -20,9 +20,7 @@ local listeners = {} ---@type table<string, function>
 
 ---@param name string
 ---@param listener function
-function M.on(name, listener)
-  listeners[name] = listener
-end
+function M.on(name, listener) listeners[name] = listener end
 
 ---@param name string
 ---@param ... any

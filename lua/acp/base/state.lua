@@ -15,9 +15,7 @@ local timer
 
 --- The live table; callers must not change it.
 ---@return acp.State
-function M.get()
-  return state
-end
+function M.get() return state end
 
 --- A copy for users, made once per change.
 ---@return acp.State
@@ -30,9 +28,7 @@ end
 
 ---@param n? integer our number; nil means the current session
 ---@return table? session
-function M.session(n)
-  return state.sessions[n or state.current]
-end
+function M.session(n) return state.sessions[n or state.current] end
 
 --- Pending edits of all sessions; these may share a file.
 ---@return acp.Edit[]
@@ -46,9 +42,7 @@ end
 
 --- Number of the current session, nil when there is none.
 ---@return integer?
-function M.current()
-  return state.current
-end
+function M.current() return state.current end
 
 --- The number that the next session will get.
 ---@return integer
@@ -67,14 +61,10 @@ function M.set(path, value)
   local node = state
   for i = 1, #path - 1 do
     local key = path[i]
-    if node[key] == nil then
-      node[key] = {}
-    end
+    if node[key] == nil then node[key] = {} end
     node = node[key]
   end
-  if value == vim.NIL then
-    value = nil
-  end
+  if value == vim.NIL then value = nil end
   node[path[#path]] = value
   version = version + 1
 end
@@ -125,14 +115,10 @@ end
 
 --- Version of the snapshot; it grows with each change.
 ---@return integer
-function M.version()
-  return version
-end
+function M.version() return version end
 
 --- Milliseconds; unlike `vim.uv.now()` not those at which the event loop last looked.
-local function now()
-  return vim.uv.hrtime() / 1e6
-end
+local function now() return vim.uv.hrtime() / 1e6 end
 
 local function announce()
   announced_at = now()
@@ -142,9 +128,7 @@ end
 
 --- Fire `AcpState`, at most once in 30 ms; the last change is always announced.
 function M.changed()
-  if timer then
-    return
-  end
+  if timer then return end
   local wait = announced_at + GAP_MS - now()
   if wait <= 0 then
     announce()
@@ -160,9 +144,7 @@ end
 ---@param session acp.Session
 local function cut(session)
   for _, call in ipairs(session.tool_calls or {}) do
-    if call.status == 'pending' or call.status == 'in_progress' then
-      call.status = 'failed'
-    end
+    if call.status == 'pending' or call.status == 'in_progress' then call.status = 'failed' end
   end
   for _, terminal in ipairs(session.terminals or {}) do
     terminal.running = false
@@ -192,8 +174,6 @@ end
 --- Number of the session whose composer is meant when none is named: the current one, or the
 --- next.
 ---@return integer
-function M.meant()
-  return state.current or M.next()
-end
+function M.meant() return state.current or M.next() end
 
 return M

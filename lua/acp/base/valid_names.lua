@@ -6,9 +6,7 @@ local sorted_keys = require('acp.base.sorted_keys')
 
 ---@param list { id: string }[]|nil
 local function ids(list)
-  return vim.tbl_map(function(one)
-    return one.id
-  end, list or {})
+  return vim.tbl_map(function(one) return one.id end, list or {})
 end
 
 --- The session that commands mean: the current one, of a subagent the one above all.
@@ -39,9 +37,7 @@ local chosen ---@type { name: string, options: table }|nil by `:Acp agent`, sinc
 
 --- The user has chosen an agent for new sessions; other options by `setup()` outdo that.
 ---@param name string
-function M.choose_agent(name)
-  chosen = { name = name, options = require('acp.config').get() }
-end
+function M.choose_agent(name) chosen = { name = name, options = require('acp.config').get() } end
 
 --- The agent for new sessions.
 ---@return string
@@ -52,9 +48,7 @@ end
 
 --- Agents that were started.
 ---@return string[]
-function M.started()
-  return sorted_keys(require('acp.base.state').get().agents or {})
-end
+function M.started() return sorted_keys(require('acp.base.state').get().agents or {}) end
 
 --- Ids of all advertised ways to log in.
 ---@return string[]
@@ -84,22 +78,16 @@ end
 ---@param id string
 ---@return table|nil
 function M.config_option(id)
-  return vim.iter(M.config_options()):find(function(option)
-    return option.id == id
-  end)
+  return vim.iter(M.config_options()):find(function(option) return option.id == id end)
 end
 
 ---@return string[]
-function M.option_ids()
-  return ids(M.config_options())
-end
+function M.option_ids() return ids(M.config_options()) end
 
 --- The config option that chooses the model, by its category.
 ---@return string id 'model' where no option says so
 function M.model_option()
-  local option = vim.iter(M.config_options()):find(function(one)
-    return one.category == 'model'
-  end)
+  local option = vim.iter(M.config_options()):find(function(one) return one.category == 'model' end)
   return option and option.id or 'model'
 end
 
@@ -109,9 +97,7 @@ end
 function M.option_values(id)
   local values = {}
   local option = M.config_option(id) or {}
-  if option.type == 'boolean' then
-    return { 'true', 'false' }
-  end
+  if option.type == 'boolean' then return { 'true', 'false' } end
   for _, item in ipairs(option.options or {}) do
     for _, one in ipairs(item.options or { item }) do
       values[#values + 1] = one.value
@@ -125,9 +111,7 @@ end
 ---@param value string
 ---@return string|boolean
 function M.option_value(id, value)
-  if (M.config_option(id) or {}).type == 'boolean' then
-    return value == 'true'
-  end
+  if (M.config_option(id) or {}).type == 'boolean' then return value == 'true' end
   return value
 end
 
@@ -136,12 +120,8 @@ end
 ---@param lead string
 ---@return string[]
 function M.matching(list, lead)
-  if lead == '' then
-    return list
-  end
-  local found = vim.tbl_filter(function(name)
-    return vim.startswith(name, lead)
-  end, list)
+  if lead == '' then return list end
+  local found = vim.tbl_filter(function(name) return vim.startswith(name, lead) end, list)
   return #found > 0 and found or vim.fn.matchfuzzy(list, lead)
 end
 
@@ -150,23 +130,17 @@ end
 ---@return acp.Permission|nil
 local function oldest_of(name)
   local current = M.session()
-  if current and current[name] and current[name][1] then
-    return current[name][1]
-  end
+  if current and current[name] and current[name][1] then return current[name][1] end
   local sessions = require('acp.base.state').get().sessions
   for _, n in ipairs(sorted_keys(sessions)) do
     local pending = sessions[n][name]
-    if pending and pending[1] then
-      return pending[1]
-    end
+    if pending and pending[1] then return pending[1] end
   end
 end
 
 --- The oldest pending permission; without one, the oldest question that no agent waits for.
 ---@return acp.Permission|nil
-function M.oldest()
-  return oldest_of('permissions') or oldest_of('questions')
-end
+function M.oldest() return oldest_of('permissions') or oldest_of('questions') end
 
 --- Ids of the options of the oldest pending permission.
 ---@return string[]
@@ -189,9 +163,7 @@ end
 --- Paths that begin with what was typed.
 ---@param lead string
 ---@return string[]
-function M.files(lead)
-  return vim.fn.getcompletion(lead, 'file')
-end
+function M.files(lead) return vim.fn.getcompletion(lead, 'file') end
 
 --- Paths of all files with pending edits, absolute.
 ---@return string[]
@@ -212,9 +184,10 @@ function M.pending_files(lead)
     local name = vim.fn.fnamemodify(path, ':.')
     found[vim.startswith(name, lead) and name or path] = true
   end
-  local names = vim.tbl_filter(function(name)
-    return vim.startswith(name, lead)
-  end, vim.tbl_keys(found))
+  local names = vim.tbl_filter(
+    function(name) return vim.startswith(name, lead) end,
+    vim.tbl_keys(found)
+  )
   table.sort(names)
   return #names > 0 and names or M.files(lead)
 end

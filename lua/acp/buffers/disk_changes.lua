@@ -16,17 +16,13 @@ local looking = {} ---@type table<string, integer> files that the host looks at,
 local on, answers = require('acp.base.autocmds').group('acp.disk_changes')
 
 --- Neovim has the file of a buffer as it is now.
-local function stamp_again(bufnr)
-  stamps[bufnr] = stamps[bufnr] and file_stamp.of_buffer(bufnr)
-end
+local function stamp_again(bufnr) stamps[bufnr] = stamps[bufnr] and file_stamp.of_buffer(bufnr) end
 
 --- The buffer of a file as it is, not brought up to date. Like `acp.buffers.read`; while turns run
 --- the file's stamp comes last, as it was when the buffer was read, written or brought up to date.
 function M.peek(path, real)
   local answer = buffers.peek(path, real)
-  if answer[1] > 0 then
-    answer[6] = stamps[answer[1]]
-  end
+  if answer[1] > 0 then answer[6] = stamps[answer[1]] end
   return answer
 end
 
@@ -68,9 +64,7 @@ end
 
 --- Whether the host has looked at all that it was asked to.
 ---@return boolean
-function M.settled()
-  return next(looking) == nil
-end
+function M.settled() return next(looking) == nil end
 
 --- The user saves a buffer whose file an agent has changed since: first both texts are made one.
 --- Where they are in conflict, this save is not its end.
@@ -79,19 +73,11 @@ local function settle(args)
   local bufnr, name = args.buf, api.nvim_buf_get_name(args.buf)
   local path, now = uv.fs_realpath(name), file_stamp.at(name)
   local own = args.match == name or (path ~= nil and uv.fs_realpath(args.match) == path)
-  if not own or watch.held(bufnr) or not now or not stamps[bufnr] then
-    return
-  end
+  if not own or watch.held(bufnr) or not now or not stamps[bufnr] then return end
   local known = save.in_conflict(bufnr)
-  if now ~= stamps[bufnr] then
-    look(bufnr)
-  end
-  if not looking[path] then
-    return
-  end
-  vim.wait(PATIENCE_MS, function()
-    return not looking[path]
-  end, 5)
+  if now ~= stamps[bufnr] then look(bufnr) end
+  if not looking[path] then return end
+  vim.wait(PATIENCE_MS, function() return not looking[path] end, 5)
   if save.in_conflict(bufnr) and not known then
     watch.unaware(bufnr)
     local what = vim.fs.basename(name) .. ': the agent changed the same lines on disk meanwhile'
@@ -106,13 +92,9 @@ function M.take(bufnr, tick, hunks, want, stamp)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
   end
-  if file_stamp.of_buffer(bufnr) ~= (stamp ~= vim.NIL and stamp or nil) then
-    return { 'moved' }
-  end
+  if file_stamp.of_buffer(bufnr) ~= (stamp ~= vim.NIL and stamp or nil) then return { 'moved' } end
   local why_not = require('acp.buffers.user_busy').busy(bufnr, hunks)
-  if why_not then
-    return { 'busy', why_not }
-  end
+  if why_not then return { 'busy', why_not } end
   watch.flush(bufnr)
   watch.hold(bufnr)
   local modifiable = vim.bo[bufnr].modifiable
@@ -125,9 +107,7 @@ function M.take(bufnr, tick, hunks, want, stamp)
     stamp_again(bufnr)
   end
   watch.release(bufnr)
-  if not ok then
-    return { save.is_locked(err) and 'busy' or 'failed', save.reason(err) }
-  end
+  if not ok then return { save.is_locked(err) and 'busy' or 'failed', save.reason(err) } end
   return { 'done', '', buffers.snapshot(bufnr) }
 end
 
@@ -141,17 +121,13 @@ end
 
 --- A buffer whose file is no more: emptied, in one undo step, and gone unless a window shows it.
 function M.vacate(bufnr)
-  if not api.nvim_buf_is_loaded(bufnr) then
-    return
-  end
+  if not api.nvim_buf_is_loaded(bufnr) then return end
   watch.flush(bufnr)
   watch.hold(bufnr)
   buffers.edit(bufnr, {}, { eol = true, empty = true })
   save.adopt(bufnr, false)
   watch.release(bufnr)
-  if #vim.fn.win_findbuf(bufnr) == 0 then
-    api.nvim_buf_delete(bufnr, { force = true })
-  end
+  if #vim.fn.win_findbuf(bufnr) == 0 then api.nvim_buf_delete(bufnr, { force = true }) end
 end
 
 --- How the file of a buffer is to be written from now on. Nothing of that is an unsaved edit.
@@ -187,9 +163,7 @@ end
 --- unsaved edits both texts stay until the host has merged them. What is no file any more, or leads
 --- elsewhere, is not read: a pipe would be waited for.
 local function changed(args, real)
-  if save.probing then
-    return
-  end
+  if save.probing then return end
   local clean = not vim.bo[args.buf].modified
   local stat = uv.fs_stat(api.nvim_buf_get_name(args.buf))
   local is_file = stat ~= nil and stat.type == 'file' and not nofollow.moved(args.buf, real)
@@ -204,20 +178,14 @@ end
 local function answer_for(bufnr, read)
   local name = api.nvim_buf_get_name(bufnr)
   local real = uv.fs_realpath(name)
-  if vim.bo[bufnr].buftype ~= '' or name == '' or not watch.at_work(real) then
-    return
-  end
+  if vim.bo[bufnr].buftype ~= '' or name == '' or not watch.at_work(real) then return end
   real = watch.path(bufnr) or real
   api.nvim_clear_autocmds({ group = answers, buffer = bufnr })
   local known = stamps[bufnr]
   stamps[bufnr] = file_stamp.at(name)
-  if read and known and known ~= stamps[bufnr] then
-    look(bufnr, true)
-  end
+  if read and known and known ~= stamps[bufnr] then look(bufnr, true) end
   on('BufWritePre', settle, { buffer = bufnr, nested = true })
-  on('FileChangedShell', function(args)
-    changed(args, real)
-  end, { buffer = bufnr })
+  on('FileChangedShell', function(args) changed(args, real) end, { buffer = bufnr })
   on('FileChangedShellPost', function()
     if not save.probing and not vim.bo[bufnr].modified then
       stamps[bufnr] = file_stamp.at(name)
@@ -234,9 +202,7 @@ local function leave()
   for bufnr, known in pairs(stamps) do
     local ours = api.nvim_buf_is_loaded(bufnr) and not save.in_conflict(bufnr)
     local now = ours and file_stamp.of_buffer(bufnr)
-    if now and now ~= known then
-      look(bufnr)
-    end
+    if now and now ~= known then look(bufnr) end
   end
 end
 
@@ -265,9 +231,10 @@ function M.quiet(active)
       stamps[bufnr] = stamps[bufnr] and (before[bufnr] or stamps[bufnr]) -- what it knows stays
     end
   end
-  on({ 'BufReadPost', 'BufWritePost', 'BufFilePost' }, function(args)
-    answer_for(args.buf, args.event == 'BufReadPost')
-  end)
+  on(
+    { 'BufReadPost', 'BufWritePost', 'BufFilePost' },
+    function(args) answer_for(args.buf, args.event == 'BufReadPost') end
+  )
 end
 
 return M

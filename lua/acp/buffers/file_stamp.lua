@@ -19,8 +19,6 @@ end
 --- That of the file of a buffer.
 ---@param bufnr integer
 ---@return string|nil
-function M.of_buffer(bufnr)
-  return M.at(vim.api.nvim_buf_get_name(bufnr))
-end
+function M.of_buffer(bufnr) return M.at(vim.api.nvim_buf_get_name(bufnr)) end
 
 return M

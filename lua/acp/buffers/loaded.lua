@@ -9,9 +9,7 @@ local api = vim.api
 function M.buffer(path)
   if vim.fn.bufexists(path) == 1 then
     local bufnr = vim.fn.bufadd(path)
-    if api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == '' then
-      return bufnr
-    end
+    if api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == '' then return bufnr end
   end
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''

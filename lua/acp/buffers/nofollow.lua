@@ -12,9 +12,7 @@ local api, uv = vim.api, vim.uv or vim.loop
 ---@param real string
 ---@return string|nil
 function M.why(real)
-  if uv.fs_realpath(real) == real then
-    return nil
-  end
+  if uv.fs_realpath(real) == real then return nil end
   local at = ''
   for part in real:gmatch('[^/]+') do
     at = at .. '/' .. part
@@ -40,9 +38,7 @@ end
 
 local function is_same(name, real)
   local one, other = uv.fs_stat(name), uv.fs_stat(real)
-  if one and other then
-    return one.ino == other.ino and one.dev == other.dev
-  end
+  if one and other then return one.ino == other.ino and one.dev == other.dev end
   return not one and not other and vim.fn.resolve(name) == real
 end
 
@@ -69,9 +65,7 @@ end
 ---@param bufnr integer
 ---@param real string
 ---@return string|nil
-function M.moved(bufnr, real)
-  return M.why(real) or M.name_moved(bufnr, real)
-end
+function M.moved(bufnr, real) return M.why(real) or M.name_moved(bufnr, real) end
 
 --- Whether the file of a buffer can be read by its name: it is a file, and no part of its name has
 --- become a link since the buffer was made (Neovim resolves directories in names). Where the name

@@ -20,14 +20,10 @@ end)
 
 --- The user has the last word.
 local function saved(bufnr)
-  if not vim.bo[bufnr].modified then
-    conflicts[bufnr] = nil
-  end
+  if not vim.bo[bufnr].modified then conflicts[bufnr] = nil end
 end
 
-on('BufWritePost', function(args)
-  saved(args.buf)
-end)
+on('BufWritePost', function(args) saved(args.buf) end)
 require('acp.buffers.silent_saves').listen(saved)
 
 --- Neovim's own words of an error, on one line.
@@ -38,9 +34,7 @@ function M.reason(err)
   return (text:gsub('\n.*', ''))
 end
 
-local function file_of(bufnr)
-  return uv.fs_stat(api.nvim_buf_get_name(bufnr))
-end
+local function file_of(bufnr) return uv.fs_stat(api.nvim_buf_get_name(bufnr)) end
 
 --- Run `action` with options set to other values; `scope` is `vim.go` or `vim.bo[bufnr]`.
 local function with(scope, values, action, ...)
@@ -51,9 +45,7 @@ local function with(scope, values, action, ...)
   end
   local result = { pcall(action, ...) }
   for name, value in pairs(old) do
-    pcall(function()
-      scope[name] = value
-    end)
+    pcall(function() scope[name] = value end)
   end
   return unpack(result, 1, 4)
 end
@@ -63,9 +55,7 @@ local function run(bufnr, command)
   local quiet = { shortmess = vim.go.shortmess .. 'A', confirm = false }
   return with(vim.go, quiet, function()
     local ok, err = with(vim.bo[bufnr], { modeline = false }, function()
-      api.nvim_buf_call(bufnr, function()
-        vim.cmd(command)
-      end)
+      api.nvim_buf_call(bufnr, function() vim.cmd(command) end)
     end)
     assert(ok, err)
   end)
@@ -74,13 +64,12 @@ end
 --- The flags that `:file` shows of the buffer, in the user's language: whether it is older than its
 --- file, and whether it was renamed to a file that it has not read.
 local function origin(bufnr)
-  local output = api.nvim_buf_call(bufnr, function()
-    return api.nvim_exec2('file', { output = true }).output
-  end)
+  local output = api.nvim_buf_call(
+    bufnr,
+    function() return api.nvim_exec2('file', { output = true }).output end
+  )
   local marks = output:sub(output:find('"', 2, true) or 1)
-  local function is(mark)
-    return marks:find(fn.gettext(mark), 1, true) ~= nil
-  end
+  local function is(mark) return marks:find(fn.gettext(mark), 1, true) ~= nil end
   return is('[New]'), is('[Not edited]')
 end
 
@@ -88,9 +77,7 @@ end
 --- that waits for something (a formatter's BufWritePre).
 local function nested(action)
   local result
-  local id = on('User', function()
-    result = { action() }
-  end, { pattern = 'nested', nested = true })
+  local id = on('User', function() result = { action() } end, { pattern = 'nested', nested = true })
   api.nvim_exec_autocmds('User', { group = group, pattern = 'nested', modeline = false })
   api.nvim_del_autocmd(id)
   return unpack(result, 1, 2)
@@ -106,9 +93,12 @@ local function probe(bufnr, choice)
   end)
   local needed = { user = true, filechangedshell = true }
   local heard = { eventignore = require('acp.base.ignored').but(needed) }
-  local called, ok, err = with(vim.go, heard, nested, function()
-    return run(bufnr, 'silent checktime ' .. bufnr)
-  end)
+  local called, ok, err = with(
+    vim.go,
+    heard,
+    nested,
+    function() return run(bufnr, 'silent checktime ' .. bufnr) end
+  )
   assert(called, ok)
   M.probing = false
   pcall(api.nvim_del_autocmd, id)
@@ -150,15 +140,11 @@ function M.refresh(bufnr)
     return true -- there is no text that the buffer could have
   end
   local now = stat and stamp(stat) or nil
-  if now == seen[bufnr] then
-    return false, absent
-  end
+  if now == seen[bufnr] then return false, absent end
   conflicts[bufnr] = nil
   if now then
     local ok, err = pcall(reload, bufnr, now)
-    if not ok and M.is_locked(err) then
-      return true
-    end
+    if not ok and M.is_locked(err) then return true end
   end
   seen[bufnr] = now
   return false, absent
@@ -175,12 +161,13 @@ local function touch(bufnr, modified)
     vim.bo[bufnr].modified = modified
     return
   end
-  local id = on('BufWriteCmd', function()
-    vim.bo[bufnr].modified = false
-  end, { buffer = bufnr })
-  local ok = with(vim.go, { eventignore = '' }, nested, function()
-    return run(bufnr, 'silent keepalt lockmarks write!')
-  end)
+  local id = on('BufWriteCmd', function() vim.bo[bufnr].modified = false end, { buffer = bufnr })
+  local ok = with(
+    vim.go,
+    { eventignore = '' },
+    nested,
+    function() return run(bufnr, 'silent keepalt lockmarks write!') end
+  )
   api.nvim_del_autocmd(id)
   if not ok then -- 'nowrite'
     probe(bufnr, '')
@@ -190,9 +177,7 @@ end
 
 --- The file is another one, of the same text.
 ---@param bufnr integer
-function M.same(bufnr)
-  touch(bufnr, vim.bo[bufnr].modified)
-end
+function M.same(bufnr) touch(bufnr, vim.bo[bufnr].modified) end
 
 --- The buffer has taken over what changed in its file: Neovim is not to ask about it any more.
 ---@param bufnr integer
@@ -207,18 +192,14 @@ end
 ---@param bufnr integer
 ---@param found? boolean Neovim is finding it changed just now
 function M.mark_conflict(bufnr, found)
-  if not found then
-    touch(bufnr, vim.bo[bufnr].modified)
-  end
+  if not found then touch(bufnr, vim.bo[bufnr].modified) end
   conflicts[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
 end
 
 --- Whether buffer and file are two different texts.
 ---@param bufnr integer
 ---@return boolean
-function M.in_conflict(bufnr)
-  return conflicts[bufnr] ~= nil
-end
+function M.in_conflict(bufnr) return conflicts[bufnr] ~= nil end
 
 --- Whether an error says that Neovim allows no such thing right now, but will again.
 ---@param err any
@@ -260,19 +241,13 @@ end
 local function existing_parent(name)
   for parent in vim.fs.parents(name) do
     local stat = uv.fs_stat(parent)
-    if stat then
-      return stat, parent
-    end
+    if stat then return stat, parent end
   end
 end
 
 local function check_file(name, stat)
-  if stat and stat.type == 'directory' then
-    return 'directory', 'is a directory'
-  end
-  if stat and stat.type ~= 'file' then
-    return 'failed', 'is not a regular file'
-  end
+  if stat and stat.type == 'directory' then return 'directory', 'is a directory' end
+  if stat and stat.type ~= 'file' then return 'failed', 'is not a regular file' end
   if stat then
     local writable = bit.band(stat.mode, 146) ~= 0 and uv.fs_access(name, 'W') -- 0222
     return not writable and 'readonly' or nil, 'the file is write-protected'
@@ -298,16 +273,12 @@ local function check_disk(bufnr, stat, synced)
   if vim.bo[bufnr].modified then
     if stat and not conflicts[bufnr] then
       local ok, err = pcall(check_dirty, bufnr)
-      if not ok then
-        return M.is_locked(err) and 'busy' or 'failed', M.reason(err)
-      end
+      if not ok then return M.is_locked(err) and 'busy' or 'failed', M.reason(err) end
     end
   elseif not synced and (stat and stamp(stat) or nil) ~= seen[bufnr] then
     return 'moved'
   end
-  if conflicts[bufnr] and stat then
-    return 'conflict', conflicts[bufnr]
-  end
+  if conflicts[bufnr] and stat then return 'conflict', conflicts[bufnr] end
 end
 
 --- Whether the buffer can be edited and, with `due`, saved: an outcome and why when it can't.
@@ -317,24 +288,14 @@ function M.check(bufnr, due, synced)
   if options.buftype ~= '' then
     return 'failed', ("the buffer of this name has 'buftype' %s"):format(options.buftype)
   end
-  if not options.modifiable then
-    return 'readonly', "the buffer is not 'modifiable'"
-  end
-  if not due then
-    return
-  end
+  if not options.modifiable then return 'readonly', "the buffer is not 'modifiable'" end
+  if not due then return end
   local moved = nofollow.moved(bufnr, nofollow.real(bufnr))
-  if moved then
-    return 'failed', moved
-  end
+  if moved then return 'failed', moved end
   local stat = file_of(bufnr)
   local outcome, why = check_file(api.nvim_buf_get_name(bufnr), stat)
-  if outcome then
-    return outcome, why
-  end
-  if options.readonly then
-    return 'readonly', "the buffer is 'readonly'"
-  end
+  if outcome then return outcome, why end
+  if options.readonly then return 'readonly', "the buffer is 'readonly'" end
   return check_disk(bufnr, stat, synced)
 end
 
@@ -352,9 +313,7 @@ end
 local function guard(bufnr, real)
   return on('BufWritePre', function()
     local moved = nofollow.moved(bufnr, real)
-    if moved then
-      error(moved, 0)
-    end
+    if moved then error(moved, 0) end
   end, { buffer = bufnr })
 end
 
@@ -373,9 +332,7 @@ end
 --- Calls `action`; returns its results and whether the buffer's text was edited meanwhile.
 local function watched(bufnr, action)
   local edited, over = false, false
-  local function changed()
-    edited = edited or not over
-  end
+  local function changed() edited = edited or not over end
   api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
       changed()
@@ -398,14 +355,13 @@ local function write(bufnr, autocmds, real)
   vim.go.writebackup = true -- else a full disk leaves half a file, and nothing of the old one
   local id = guard(bufnr, real)
   local command = 'silent keepalt lockmarks %swrite! ++p'
-  local ok, err, edited = watched(bufnr, function()
-    return run(bufnr, command:format(autocmds and '' or 'noautocmd '))
-  end)
+  local ok, err, edited = watched(
+    bufnr,
+    function() return run(bufnr, command:format(autocmds and '' or 'noautocmd ')) end
+  )
   pcall(api.nvim_del_autocmd, id)
   vim.go.writebackup = backup
-  if api.nvim_buf_is_valid(bufnr) then
-    options.fixendofline = fixeol
-  end
+  if api.nvim_buf_is_valid(bufnr) then options.fixendofline = fixeol end
   return ok, err, edited
 end
 
@@ -435,12 +391,8 @@ function M.write(bufnr, autocmds, rights)
   local by_others = autocmds and handlers.any(bufnr, 'BufWriteCmd')
   local stamped = by_others and file_stamp.at(name)
   local kept, err = spare.make(bufnr, file_of(bufnr))
-  if not kept then
-    return false, err
-  end
-  if kept.new and rights then
-    precreate(name, rights)
-  end
+  if not kept then return false, err end
+  if kept.new and rights then precreate(name, rights) end
   local ok, edited
   ok, err, edited = write(bufnr, autocmds, real)
   if not api.nvim_buf_is_valid(bufnr) then
@@ -448,9 +400,7 @@ function M.write(bufnr, autocmds, rights)
     return false, err, edited
   end
   ok, err = outcome_of(bufnr, ok, err, real, kept)
-  if not ok then
-    return false, err, edited
-  end
+  if not ok then return false, err, edited end
   local rewritten = autocmds and handlers.rewrote(bufnr)
   if rewritten then
     edited = true

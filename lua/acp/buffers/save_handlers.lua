@@ -16,9 +16,7 @@ function M.any(bufnr, event)
     local ours = one.group_name and vim.startswith(one.group_name, 'acp.')
     local what = one.pattern:find('/', 1, true) and name or vim.fs.basename(name)
     local matches = not one.buflocal and fn.match(what, fn.glob2regpat(one.pattern)) >= 0
-    if not ours and (matches or (one.buflocal and one.buffer == bufnr)) then
-      return true
-    end
+    if not ours and (matches or (one.buflocal and one.buffer == bufnr)) then return true end
   end
   return false
 end
@@ -53,9 +51,7 @@ function M.rewrote(bufnr)
   local name, options = api.nvim_buf_get_name(bufnr), vim.bo[bufnr]
   local stat = (vim.uv or vim.loop).fs_stat(name)
   local saved = stat and not options.modified and M.is_plain(bufnr)
-  if not saved or not M.any(bufnr, 'BufWritePost') then
-    return false
-  end
+  if not saved or not M.any(bufnr, 'BufWritePost') then return false end
   if stat.size > MAX_BYTES then
     local count = api.nvim_buf_line_count(bufnr)
     local size = api.nvim_buf_get_offset(bufnr, count)

@@ -18,9 +18,7 @@ local function is_file(bufnr)
 end
 
 --- By an expression: as a Lua table the whole tree would cost twice as much.
-local function count(bufnr)
-  return api.nvim_eval(('undotree(%d).save_last'):format(bufnr))
-end
+local function count(bufnr) return api.nvim_eval(('undotree(%d).save_last'):format(bufnr)) end
 
 --- Count the writes of the buffer until now.
 ---@param bufnr integer
@@ -32,9 +30,7 @@ end
 
 --- Call this for each buffer that has been saved silently.
 ---@param callback fun(bufnr: integer)
-function M.listen(callback)
-  listeners[#listeners + 1] = callback
-end
+function M.listen(callback) listeners[#listeners + 1] = callback end
 
 --- Whether the buffer has been saved silently since this was asked last: then all are told.
 ---@param bufnr integer
@@ -45,9 +41,7 @@ function M.check(bufnr)
     return
   end
   local tick = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_changedtick(bufnr)
-  if not tick or tick == last.tick or vim.bo[bufnr].modified then
-    return
-  end
+  if not tick or tick == last.tick or vim.bo[bufnr].modified then return end
   M.note(bufnr)
   if known[bufnr].count > last.count then
     for _, listener in ipairs(listeners) do
@@ -66,14 +60,10 @@ end
 function M.come_last()
   local add = require('acp.base.autocmds').group('acp.silent_saves')
   local function on(events, callback)
-    add(events, function(args)
-      callback(args.buf)
-    end)
+    add(events, function(args) callback(args.buf) end)
   end
   on({ 'BufReadPost', 'BufWritePost', 'FileChangedShellPost' }, M.note)
-  on({ 'BufUnload' }, function(bufnr)
-    known[bufnr] = nil
-  end)
+  on({ 'BufUnload' }, function(bufnr) known[bufnr] = nil end)
   on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, M.check)
   on({ 'InsertLeave', 'CursorHold', 'CursorHoldI' }, M.check)
   on({ 'BufLeave', 'WinLeave', 'TabLeave', 'FocusLost', 'FocusGained', 'VimSuspend' }, check_all)

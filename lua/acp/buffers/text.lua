@@ -18,8 +18,6 @@ end
 --- Whether the text of the buffer ends with a newline.
 ---@param bufnr integer
 ---@return boolean
-function M.ends(bufnr)
-  return vim.bo[bufnr].endofline and not M.is_empty(bufnr)
-end
+function M.ends(bufnr) return vim.bo[bufnr].endofline and not M.is_empty(bufnr) end
 
 return M

@@ -16,18 +16,14 @@ local ns = api.nvim_create_namespace('acp.user_busy')
 ---@param hunks any[][] `{first, last, lines}`, rows
 ---@return string|nil why
 function M.busy(bufnr, hunks)
-  if api.nvim_get_current_buf() ~= bufnr then
-    return nil
-  end
+  if api.nvim_get_current_buf() ~= bufnr then return nil end
   local mode = api.nvim_get_mode().mode
   if mode == 'r?' then
     return 'Neovim waits for an answer of the user'
   elseif mode:sub(1, 2) == 'no' then
     local row = api.nvim_win_get_cursor(0)[1] - 1
     for _, hunk in ipairs(hunks) do
-      if hunk[1] <= row then
-        return 'an operator of the user waits for its motion'
-      end
+      if hunk[1] <= row then return 'an operator of the user waits for its motion' end
     end
   end
 end
@@ -38,9 +34,7 @@ end
 ---@return acp.Selection|nil
 function M.selection(bufnr)
   local mode = api.nvim_get_current_buf() == bufnr and api.nvim_get_mode().mode or 'n'
-  if not mode:match('^[vVsS\22\19]') then
-    return nil
-  end
+  if not mode:match('^[vVsS\22\19]') then return nil end
   local at = vim.fn.getpos('v')
   local mark = api.nvim_buf_set_extmark(bufnr, ns, at[2] - 1, at[3] - 1, { strict = false })
   return { mark = mark, select = mode:match('^[sS\19]') ~= nil }
@@ -50,15 +44,11 @@ end
 ---@param bufnr integer
 ---@param selection acp.Selection|nil
 function M.reselect(bufnr, selection)
-  if not selection then
-    return
-  end
+  if not selection then return end
   local at = api.nvim_buf_get_extmark_by_id(bufnr, ns, selection.mark, {})
   api.nvim_buf_del_extmark(bufnr, ns, selection.mark)
   local now = vim.fn.getpos('v')
-  if now[2] == at[1] + 1 and now[3] == at[2] + 1 then
-    return
-  end
+  if now[2] == at[1] + 1 and now[3] == at[2] + 1 then return end
   local view = vim.fn.winsaveview()
   local toggle = selection.select and '\7' or ''
   vim.cmd('noautocmd normal! ' .. toggle .. 'o')

@@ -27,9 +27,7 @@ local unaware = {} ---@type table<integer, true> buffers whose save does not set
 
 local function tell(verb, args)
   local host = require('acp.base.host')
-  if host.running() then
-    host.notify(verb, args)
-  end
+  if host.running() then host.notify(verb, args) end
 end
 
 ---@return string|nil real path
@@ -42,17 +40,13 @@ end
 ---@param path string|nil
 function M.at_work(path)
   for _, root in ipairs(path and roots or {}) do
-    if vim.startswith(path, root) then
-      return true
-    end
+    if vim.startswith(path, root) then return true end
   end
   return false
 end
 
 --- The number of the change that a buffer is at; lower ones come back by undo.
-local function change_of(bufnr)
-  return api.nvim_buf_call(bufnr, vim.fn.changenr)
-end
+local function change_of(bufnr) return api.nvim_buf_call(bufnr, vim.fn.changenr) end
 
 local function known(watch, bufnr)
   watch.tick = api.nvim_buf_get_changedtick(bufnr)
@@ -67,9 +61,7 @@ end
 ---@param asked? boolean the host is about to be given the present tick as well
 function M.flush(bufnr, asked)
   local watch = watched[bufnr]
-  if not watch or watch.held or not api.nvim_buf_is_loaded(bufnr) then
-    return
-  end
+  if not watch or watch.held or not api.nvim_buf_is_loaded(bufnr) then return end
   if not (asked or watch.first or watch.reloaded) then
     return -- a tick that nobody was told would part the next region from what the host knows
   end
@@ -89,21 +81,15 @@ function M.flush(bufnr, asked)
   local forgot = args.reloaded and watch.change == 0 -- a long file has no history ('undoreload')
   args.undone = watch.change ~= last and watch.change <= newest and not forgot or nil
   args.tick = watch.tick
-  if args.lines or args.reloaded then
-    tell('edited', args)
-  end
+  if args.lines or args.reloaded then tell('edited', args) end
 end
 
 local function on_lines(watch, bufnr, first, last)
-  if watch.held then
-    return
-  end
+  if watch.held then return end
   local tail = api.nvim_buf_line_count(bufnr) - last
   if not watch.first then
     watch.first, watch.tail = first, tail
-    vim.schedule(function()
-      M.flush(bufnr)
-    end)
+    vim.schedule(function() M.flush(bufnr) end)
     return
   end
   watch.first, watch.tail = math.min(watch.first, first), math.min(watch.tail, tail)
@@ -112,9 +98,7 @@ end
 local function on_reload(watch, bufnr)
   if not watch.held and not watch.reloaded then
     watch.reloaded = true
-    vim.schedule(function()
-      M.flush(bufnr)
-    end)
+    vim.schedule(function() M.flush(bufnr) end)
   end
 end
 
@@ -122,21 +106,15 @@ end
 ---@param bufnr integer
 ---@param path string real path of its file
 function M.attach(bufnr, path)
-  if watched[bufnr] then
-    return
-  end
+  if watched[bufnr] then return end
   local watch = { path = path, tail = 0 } ---@type acp.Watched
   known(watch, bufnr)
   local attached = api.nvim_buf_attach(bufnr, false, {
     on_lines = function(_, _, _, first, _, last)
-      if watched[bufnr] ~= watch then
-        return true
-      end
+      if watched[bufnr] ~= watch then return true end
       on_lines(watch, bufnr, first, last)
     end,
-    on_reload = function()
-      on_reload(watch, bufnr)
-    end,
+    on_reload = function() on_reload(watch, bufnr) end,
     on_detach = function()
       if watched[bufnr] == watch and watch.held then
         watch.detached = true
@@ -154,38 +132,28 @@ end
 --- Whether an edit of ours is under way.
 ---@param bufnr integer
 ---@return boolean
-function M.held(bufnr)
-  return watched[bufnr] ~= nil and watched[bufnr].held == true
-end
+function M.held(bufnr) return watched[bufnr] ~= nil and watched[bufnr].held == true end
 
 --- The save that is under way tells nothing of the conflict with what is on disk.
 ---@param bufnr integer
-function M.unaware(bufnr)
-  unaware[bufnr] = true
-end
+function M.unaware(bufnr) unaware[bufnr] = true end
 
 --- The real path of a watched buffer's file.
 ---@param bufnr integer
 ---@return string|nil
-function M.path(bufnr)
-  return watched[bufnr] and watched[bufnr].path
-end
+function M.path(bufnr) return watched[bufnr] and watched[bufnr].path end
 
 --- An edit of ours begins: what happens to the buffer until `release` is not the user's.
 ---@param bufnr integer
 function M.hold(bufnr)
   local watch = watched[bufnr]
-  if watch then
-    watch.held = true
-  end
+  if watch then watch.held = true end
 end
 
 ---@param bufnr integer
 function M.release(bufnr)
   local watch = watched[bufnr]
-  if not watch then
-    return
-  end
+  if not watch then return end
   watch.held = nil
   local loaded = api.nvim_buf_is_loaded(bufnr)
   if watch.detached then
@@ -236,9 +204,7 @@ local function tell_saved(path, coded, idle)
 end
 
 --- A buffer's text, or a part of it, was written to another file.
-local function tell_other(path)
-  tell_saved(path, true, not M.at_work(path) or nil)
-end
+local function tell_other(path) tell_saved(path, true, not M.at_work(path) or nil) end
 
 --- Where the save has ended the text ('fixendofline'), 'endofline' says so, as after `:edit`:
 --- agents are told that newline, and do not drop it with their next write.
@@ -283,21 +249,17 @@ end
 
 local function on_read(args)
   local path = path_of(args.buf)
-  if path and pending[path] then
-    tell('opened', { path = path, bufnr = args.buf })
-  end
+  if path and pending[path] then tell('opened', { path = path, bufnr = args.buf }) end
 end
 
 local on = require('acp.base.autocmds').group('acp.watch')
 on('BufWritePost', on_saved)
-silent_saves.listen(function(bufnr)
-  on_saved({ buf = bufnr, match = api.nvim_buf_get_name(bufnr), silent = true })
-end)
+silent_saves.listen(
+  function(bufnr) on_saved({ buf = bufnr, match = api.nvim_buf_get_name(bufnr), silent = true }) end
+)
 on({ 'FileWritePost', 'FileAppendPost' }, function(args)
   local path = uv.fs_realpath(args.match)
-  if path then
-    tell_other(path)
-  end
+  if path then tell_other(path) end
 end)
 on('BufReadPost', on_read)
 on({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, look)
@@ -314,9 +276,7 @@ end
 --- The directories in which turns run now: files saved there are told.
 ---@param list string[]
 function M.turns(list)
-  roots = vim.tbl_map(function(root)
-    return (root:gsub('/+$', '')) .. '/'
-  end, list)
+  roots = vim.tbl_map(function(root) return (root:gsub('/+$', '')) .. '/' end, list)
   silent_saves.come_last()
 end
 

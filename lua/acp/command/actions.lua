@@ -19,9 +19,7 @@ end
 ---@param name string
 ---@return fun(bufnr: integer)
 local function on_buffer(module, name)
-  return function(bufnr)
-    require(module)[name](bufnr)
-  end
+  return function(bufnr) require(module)[name](bufnr) end
 end
 
 --- The same with a number of steps, times the count that was typed: `3]f`.
@@ -29,24 +27,18 @@ end
 ---@param name string
 ---@param steps 1|-1
 local function step(module, name, steps)
-  return function()
-    require(module)[name](steps * vim.v.count1)
-  end
+  return function() require(module)[name](steps * vim.v.count1) end
 end
 
 ---@param name string
 ---@param arg? any
 local function review(name, arg)
-  return function()
-    require('acp.review')[name](arg)
-  end
+  return function() require('acp.review')[name](arg) end
 end
 
 local cancel = call('acp.command.everyday', 'cancel_session')
 
-local function close()
-  require('acp.ui.window').close(vim.api.nvim_get_current_win())
-end
+local function close() require('acp.ui.window').close(vim.api.nvim_get_current_win()) end
 
 local function write()
   vim.cmd.stopinsert()
@@ -58,9 +50,7 @@ M.list = {
   composer = {
     send = call('acp.ui.composer', 'send'),
     finish = call('acp.ui.composer', 'finish'),
-    complete = function()
-      vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'ni', false)
-    end,
+    complete = function() vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'ni', false) end,
     cancel = cancel,
     earlier = call('acp.ui.composer', 'browse', 1),
     later = call('acp.ui.composer', 'browse', -1),
@@ -101,9 +91,7 @@ for _, name in ipairs({ 'changes', 'restore', 'restore_all', 'undo', 'refresh' }
 end
 
 for _, verb in ipairs({ 'accept', 'reject' }) do
-  M.list.edits[verb .. '_hunk'] = function()
-    require('acp.review.hunk').decide(verb, 'hunk')
-  end
+  M.list.edits[verb .. '_hunk'] = function() require('acp.review.hunk').decide(verb, 'hunk') end
 end
 
 -- The two sides of the review, and the list of files below them.

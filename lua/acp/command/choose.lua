@@ -11,9 +11,7 @@ local notify = require('acp.command.subcommands.spec').notify
 
 --- `name: description`, with a mark at the one in force.
 ---@param choice acp.Choice
-local function line(choice)
-  return (choice.current and '* ' or '  ') .. choice.label
-end
+local function line(choice) return (choice.current and '* ' or '  ') .. choice.label end
 
 ---@param choices acp.Choice[]
 ---@param then_ fun(value: any)
@@ -22,9 +20,12 @@ local function choose(prompt, kind, choices, then_)
     require('acp.base.notify').echo('info', 'no ' .. kind .. ' to choose from')
     return
   end
-  require('acp.ui.pick').choose(prompt, kind, vim.tbl_map(line, choices), function(index)
-    then_(choices[index].value)
-  end)
+  require('acp.ui.pick').choose(
+    prompt,
+    kind,
+    vim.tbl_map(line, choices),
+    function(index) then_(choices[index].value) end
+  )
 end
 
 local function label(name, description)
@@ -64,16 +65,17 @@ end
 function M.mode()
   local session = require('acp.base.valid_names').session()
   local modes = session and session.modes or { available = {} }
-  local choices = vim.tbl_map(function(mode)
-    return {
-      label = label(mode.name or mode.id, mode.description),
-      value = mode.id,
-      current = mode.id == modes.current,
-    }
-  end, modes.available)
-  choose('Mode', 'mode', choices, function(id)
-    notify('mode', { id = id })
-  end)
+  local choices = vim.tbl_map(
+    function(mode)
+      return {
+        label = label(mode.name or mode.id, mode.description),
+        value = mode.id,
+        current = mode.id == modes.current,
+      }
+    end,
+    modes.available
+  )
+  choose('Mode', 'mode', choices, function(id) notify('mode', { id = id }) end)
 end
 
 --- Values of a config option as choices; those in groups carry the group's name.
@@ -103,17 +105,18 @@ end
 ---@param id string
 function M.value(id)
   local option = require('acp.base.valid_names').config_option(id)
-  choose(option and option.name or id, id, option and values(option) or {}, function(value)
-    notify('option', { id = id, value = value })
-  end)
+  choose(
+    option and option.name or id,
+    id,
+    option and values(option) or {},
+    function(value) notify('option', { id = id, value = value }) end
+  )
 end
 
 --- A config option of the current session, then its value.
 function M.option()
   local choices = vim.tbl_map(function(option)
-    local now = vim.tbl_filter(function(choice)
-      return choice.current
-    end, values(option))[1]
+    local now = vim.tbl_filter(function(choice) return choice.current end, values(option))[1]
     return { label = label(option.name or option.id, now and now.label), value = option.id }
   end, require('acp.base.valid_names').config_options())
   choose('Option', 'option', choices, M.value)
@@ -123,9 +126,7 @@ end
 local function login_agent()
   local state = require('acp.base.state').get()
   for name, agent in pairs(state.agents) do
-    if agent.status == 'auth_required' then
-      return name
-    end
+    if agent.status == 'auth_required' then return name end
   end
   local session = require('acp.base.valid_names').session()
   return session and session.agent or nil
@@ -141,12 +142,16 @@ function M.login(method)
     notify('login', { agent = name, method = method or (methods[1] or {}).id })
     return
   end
-  local choices = vim.tbl_map(function(one)
-    return { label = label(one.name or one.id, one.description), value = one.id }
-  end, methods)
-  choose('Log in to ' .. name, 'login', choices, function(id)
-    notify('login', { agent = name, method = id })
-  end)
+  local choices = vim.tbl_map(
+    function(one) return { label = label(one.name or one.id, one.description), value = one.id } end,
+    methods
+  )
+  choose(
+    'Log in to ' .. name,
+    'login',
+    choices,
+    function(id) notify('login', { agent = name, method = id }) end
+  )
 end
 
 return M

@@ -4,17 +4,13 @@ local M = {}
 ---@param permissions acp.Permission[]
 ---@return string|nil optionId
 local function option_of_kind(options, kind)
-  local found = vim.iter(options):find(function(option)
-    return option.kind == kind
-  end)
+  local found = vim.iter(options):find(function(option) return option.kind == kind end)
   return found and found.id
 end
 
 ---@param options acp.PermissionOption[]
 local function names(options)
-  local list = vim.tbl_map(function(option)
-    return option.id
-  end, options)
+  local list = vim.tbl_map(function(option) return option.id end, options)
   return #list > 0 and table.concat(list, ', ') or 'none'
 end
 
@@ -24,9 +20,7 @@ local function options_of(id)
   for _, session in pairs(require('acp.base.state').get().sessions) do
     local list = vim.list_extend({}, session.permissions or {})
     for _, one in ipairs(vim.list_extend(list, session.questions or {})) do
-      if one.id == id then
-        return one.options
-      end
+      if one.id == id then return one.options end
     end
   end
   return require('acp.ui.question').options(id) or {}
@@ -87,9 +81,7 @@ end
 ---@param kind string
 function M.kind(kind)
   local id = require('acp.ui.question').here()
-  if id then
-    answer_kind(id, options_of(id), kind)
-  end
+  if id then answer_kind(id, options_of(id), kind) end
 end
 
 --- Open the decision under the cursor: a form to fill in.
@@ -118,9 +110,7 @@ end
 --- Show what the decision under the cursor would write, side by side.
 function M.review()
   local id = require('acp.ui.question').here()
-  if id then
-    require('acp.review.proposal').ask(id)
-  end
+  if id then require('acp.review.proposal').ask(id) end
 end
 
 return M

@@ -38,9 +38,7 @@ local function place(n)
   if cwd == '' then -- it was deleted
     cwd = n and places[n] or ''
   end
-  if n then
-    places[n] = cwd
-  end
+  if n then places[n] = cwd end
   return cwd
 end
 
@@ -87,14 +85,10 @@ end
 local function jobs()
   local wanted, list = texts(), {}
   for path, text in pairs(wanted) do
-    if on_disk[path] ~= text then
-      list[#list + 1] = { path = path, text = text }
-    end
+    if on_disk[path] ~= text then list[#list + 1] = { path = path, text = text } end
   end
   for path in pairs(on_disk) do
-    if not wanted[path] then
-      list[#list + 1] = { path = path }
-    end
+    if not wanted[path] then list[#list + 1] = { path = path } end
   end
   return list
 end
@@ -104,9 +98,7 @@ end
 local function note(done)
   local why
   for _, job in ipairs(done) do
-    if not job.err then
-      on_disk[job.path] = job.text
-    end
+    if not job.err then on_disk[job.path] = job.text end
     why = why or job.err
   end
   if why then
@@ -119,9 +111,7 @@ end
 --- Files taken over go once this Neovim's own have what was in them.
 ---@return acp.FileJob[]
 local function leftover_jobs()
-  local list = vim.tbl_map(function(path)
-    return { path = path }
-  end, leftover)
+  local list = vim.tbl_map(function(path) return { path = path } end, leftover)
   leftover = {}
   return list
 end
@@ -134,13 +124,9 @@ local function flush()
     return
   end
   local list = jobs()
-  if #list == 0 and #leftover == 0 then
-    return
-  end
+  if #list == 0 and #leftover == 0 then return end
   busy = true
-  if next(on_disk) == nil then
-    draft_file.prepare()
-  end
+  if next(on_disk) == nil then draft_file.prepare() end
   draft_file.start(
     list,
     vim.schedule_wrap(function(done)
@@ -160,18 +146,12 @@ end
 --- Neovim ends, whatever is under way.
 local function leave()
   ended = true
-  vim.wait(1000, function()
-    return not busy
-  end, 5)
+  vim.wait(1000, function() return not busy end, 5)
   earlier = {} -- the user has had them
   local list = jobs()
-  if #list > 0 and next(on_disk) == nil then
-    draft_file.prepare()
-  end
+  if #list > 0 and next(on_disk) == nil then draft_file.prepare() end
   note(draft_file.run(list))
-  if not told then
-    draft_file.run(leftover_jobs())
-  end
+  if not told then draft_file.run(leftover_jobs()) end
   if next(on_disk) == nil then
     vim.uv.fs_unlink(draft_file.sent_path())
     local directory = draft_file.directory()
@@ -191,9 +171,7 @@ local function look()
   end
   queues = seen
   require('acp.ui.composer.held_prompts').hand_over()
-  if changed then
-    M.soon()
-  end
+  if changed then M.soon() end
 end
 
 local watch = require('acp.base.once')(function()
@@ -202,9 +180,7 @@ local watch = require('acp.base.once')(function()
   on('User', look, { pattern = 'AcpState' })
 end)
 
-local function now()
-  return vim.uv.hrtime() / 1e6
-end
+local function now() return vim.uv.hrtime() / 1e6 end
 
 local function later(ms)
   waits = true
@@ -247,9 +223,7 @@ local function by_use(found)
     local kept = found[i]
     table.sort(kept.drafts, function(a, b)
       local first, second = a.n == kept.current, b.n == kept.current
-      if first ~= second then
-        return first
-      end
+      if first ~= second then return first end
       return (a.n or 0) < (b.n or 0)
     end)
     vim.list_extend(list, kept.drafts)
@@ -269,9 +243,7 @@ local function to_history(cwd, list)
   end
 end
 
-local function counted(count, one, many)
-  return count == 1 and one or ('%d %s'):format(count, many)
-end
+local function counted(count, one, many) return count == 1 and one or count .. ' ' .. many end
 
 --- A line about drafts, prompts and comments that came back.
 ---@param back boolean whether a draft is in the composer
@@ -279,9 +251,7 @@ end
 ---@param waiting integer prompts
 local function summary(back, old, waiting, remarks)
   local parts = {}
-  if back then
-    parts[1] = 'your draft is back in the composer'
-  end
+  if back then parts[1] = 'your draft is back in the composer' end
   if old > 0 then
     parts[#parts + 1] = counted(old, 'an earlier draft is', 'earlier drafts are')
       .. " among the composer's earlier prompts"
@@ -309,24 +279,16 @@ local function take(cwd, n)
   vim.list_extend(leftover, paths)
   to_history(cwd, vim.iter(old):rev():totable())
   local back = drafts[1] ~= nil and require('acp.ui.composer').restore(n, drafts[1])
-  if back then
-    table.remove(drafts, 1)
-  end
+  if back then table.remove(drafts, 1) end
   to_history(cwd, drafts)
   require('acp.ui.composer.held_prompts').add(cwd, queue)
-  if #remarks > 0 then
-    require('acp.review.comment').restore(cwd, remarks)
-  end
-  if #paths > 0 then
-    M.soon()
-  end
+  if #remarks > 0 then require('acp.review.comment').restore(cwd, remarks) end
+  if #paths > 0 then M.soon() end
   for _, why in ipairs(problems) do
     problem(why)
   end
   local words = summary(back, #drafts, #queue, #remarks)
-  if words then
-    require('acp.base.notify').echo('info', words)
-  end
+  if words then require('acp.base.notify').echo('info', words) end
   return back
 end
 
@@ -336,18 +298,14 @@ end
 ---@return boolean back whether a draft is in the composer
 function M.recall(n)
   local cwd = require('acp.ui.composer.places').cwd()
-  if cwd == '' or recalled[cwd] then
-    return false
-  end
+  if cwd == '' or recalled[cwd] then return false end
   recalled[cwd] = true
   return take(cwd, n or require('acp.base.state').meant())
 end
 
 --- The same as soon as the command that the user gave is done.
 function M.recall_soon()
-  vim.schedule(function()
-    M.recall()
-  end)
+  vim.schedule(function() M.recall() end)
 end
 
 return M

@@ -7,9 +7,7 @@ local guard = require('acp.command.guard')
 ---@param opts { range?: integer, line1?: integer, line2?: integer }
 ---@return { bufnr: integer, first: integer, last: integer }|nil
 local function range_of(opts)
-  if not opts.range or opts.range == 0 then
-    return nil
-  end
+  if not opts.range or opts.range == 0 then return nil end
   return { bufnr = vim.api.nvim_get_current_buf(), first = opts.line1, last = opts.line2 }
 end
 
@@ -32,9 +30,7 @@ end
 
 --- `:[range]AcpPrompt[!] [text]`. The text is taken as it was typed.
 ---@param opts table as Neovim gives them to a command
-function M.prompt(opts)
-  guard(prompt, opts)
-end
+function M.prompt(opts) guard(prompt, opts) end
 
 --- Whether a session has something that a cancel ends.
 local function at_work(n)
@@ -59,14 +55,10 @@ end
 
 --- `:AcpCancel[!]`.
 ---@param opts { bang?: boolean, session?: integer }
-function M.cancel(opts)
-  guard(cancel, opts)
-end
+function M.cancel(opts) guard(cancel, opts) end
 
 --- Cancel the turn of one session: the key of its windows.
 ---@param n integer|nil
-function M.cancel_session(n)
-  M.cancel({ bang = false, session = n })
-end
+function M.cancel_session(n) M.cancel({ bang = false, session = n }) end
 
 return M

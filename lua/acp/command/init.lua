@@ -3,9 +3,7 @@ local M = {}
 
 local guard, valid_names = require('acp.command.guard'), require('acp.base.valid_names')
 
-local function fail(message)
-  require('acp.base.notify').error(message)
-end
+local function fail(message) require('acp.base.notify').error(message) end
 
 --- One argument that was typed as several words, an option's id say: whole where such a one is
 --- valid.
@@ -26,9 +24,7 @@ local function check(sub, name, args)
       or ('at most %d argument%s'):format(max, max > 1 and 's' or '')
     return ("%s takes %s, not '%s'"):format(name, takes, args[max + 1])
   end
-  if sub.need and #args == 0 then
-    return ('%s needs %s'):format(name, sub.need)
-  end
+  if sub.need and #args == 0 then return ('%s needs %s'):format(name, sub.need) end
   for i, arg in ipairs(sub.strict and args or {}) do
     local valid = sub.values(vim.list_slice(args, 1, i - 1), '')
     if #valid > 0 and not vim.tbl_contains(valid, arg) then
@@ -46,17 +42,13 @@ end
 
 --- All subcommands to choose from.
 local function menu()
-  local function line(entry)
-    return ('%-12s %s'):format(entry[1], entry[2])
-  end
+  local function line(entry) return ('%-12s %s'):format(entry[1], entry[2]) end
   local opts = { prompt = 'Acp', format_item = line }
   vim.ui.select(require('acp.command.subcommands.about'), opts, function(entry)
     local need = entry and require('acp.command.subcommands').list[entry[1]].need
     if need then
       vim.ui.input({ prompt = ('Acp %s: %s: '):format(entry[1], need) }, function(text)
-        if text and text ~= '' then
-          vim.cmd.Acp({ args = { entry[1], text } })
-        end
+        if text and text ~= '' then vim.cmd.Acp({ args = { entry[1], text } }) end
       end)
     elseif entry then
       vim.cmd.Acp(entry[1])
@@ -97,9 +89,7 @@ end
 
 --- `:Acp {subcommand} …`.
 ---@param opts table as Neovim gives them to a command
-function M.run(opts)
-  guard(run, opts)
-end
+function M.run(opts) guard(run, opts) end
 
 --- Words of a command line before the one under the cursor, the command itself left out.
 ---@return string[]
@@ -122,18 +112,15 @@ function M.complete(lead, line, pos)
   local subcommands = require('acp.command.subcommands')
   local before = words_before(line:sub(1, pos))
   local name = table.remove(before, 1)
-  if not name then
-    return valid_names.matching(subcommands.names(), lead)
-  end
+  if not name then return valid_names.matching(subcommands.names(), lead) end
   local sub = subcommands.list[name] or subcommands.list[name:match('^(.+)!$')]
   local max = sub and sub.max or 0
-  if not sub or not sub.values or (max >= 0 and #before >= max) then
-    return {}
-  end
+  if not sub or not sub.values or (max >= 0 and #before >= max) then return {} end
   local plain = lead:gsub('\\ ', ' ')
-  return vim.tbl_map(function(value)
-    return (value:gsub('([ \\])', '\\%1'))
-  end, valid_names.matching(sub.values(before, plain), plain))
+  return vim.tbl_map(
+    function(value) return (value:gsub('([ \\])', '\\%1')) end,
+    valid_names.matching(sub.values(before, plain), plain)
+  )
 end
 
 return M

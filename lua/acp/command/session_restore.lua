@@ -43,9 +43,7 @@ local function give_back(n, session)
     give(n, session.queue[i])
   end
   local prompt = under_way[n]
-  if prompt then
-    give(n, prompt.text, prompt.paths, prompt.ranges)
-  end
+  if prompt then give(n, prompt.text, prompt.paths, prompt.ranges) end
   under_way[n] = nil
   require('acp.base.state').set({ 'sessions', n, 'queue' }, {})
 end
@@ -58,9 +56,7 @@ local function ends(n, session, message)
     local data = { session = n, id = one.id, outcome = 'cancelled' }
     list[#list + 1] = { 'AcpPermissionDone', data }
   end
-  if cut[n] then
-    list[#list + 1] = { 'AcpTurnEnd', { session = n, error = message } }
-  end
+  if cut[n] then list[#list + 1] = { 'AcpTurnEnd', { session = n, error = message } } end
   return list
 end
 
@@ -78,9 +74,7 @@ function M.host_gone(message)
   end
   state.host_gone('failed', message)
   for _, name in ipairs({ 'acp.buffers.disk_changes', 'acp.buffers.watch' }) do
-    if package.loaded[name] then
-      package.loaded[name].host_gone()
-    end
+    if package.loaded[name] then package.loaded[name].host_gone() end
   end
   require('acp.ui.question').clear()
   for _, one in ipairs(events) do
@@ -119,9 +113,7 @@ end
 
 --- Whether there was a host whose sessions the next one takes up.
 ---@return boolean
-function M.any()
-  return next(require('acp.base.state').get().sessions) ~= nil
-end
+function M.any() return next(require('acp.base.state').get().sessions) ~= nil end
 
 ---@class acp.Before
 ---@field instance string
@@ -141,13 +133,9 @@ function M.left()
   local state = require('acp.base.state').get()
   local list = {}
   for n, session in pairs(state.sessions) do
-    if not session.parent and session.agent then
-      list[#list + 1] = record(n, session)
-    end
+    if not session.parent and session.agent then list[#list + 1] = record(n, session) end
   end
-  table.sort(list, function(a, b)
-    return a.n < b.n
-  end)
+  table.sort(list, function(a, b) return a.n < b.n end)
   cut = {}
   require('acp.base.journal').watch()
   local inline = package.loaded['acp.review.inline']

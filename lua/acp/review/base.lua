@@ -20,38 +20,28 @@ local ECHO_MS = 1500
 
 local bases = {} ---@type table<integer, acp.Base> by buffer
 
-local function text(bufnr)
-  return api.nvim_buf_get_lines(bufnr, 0, -1, false)
-end
+local function text(bufnr) return api.nvim_buf_get_lines(bufnr, 0, -1, false) end
 
 ---@param base acp.Base
 local function confirmed(base)
   local held = base.held
   base.sent, base.held = nil, nil
-  if held then
-    M.put(base, held.lines, held.eol)
-  end
+  if held then M.put(base, held.lines, held.eol) end
 end
 
 --- Tell the host what is in the buffer, unless it knows.
 ---@param bufnr integer
 function M.flush(bufnr)
   local base = bases[bufnr]
-  if not base or not api.nvim_buf_is_loaded(bufnr) then
-    return
-  end
+  if not base or not api.nvim_buf_is_loaded(bufnr) then return end
   local lines = text(bufnr)
   vim.bo[bufnr].modified = false
-  if vim.deep_equal(lines, base.told) then
-    return
-  end
+  if vim.deep_equal(lines, base.told) then return end
   base.told, base.sent, base.held = lines, lines, nil
   local args = { path = base.path, lines = lines, eol = base.eol }
   require('acp.base.host').notify('base_written', args)
   vim.defer_fn(function()
-    if base.sent == lines then
-      confirmed(base)
-    end
+    if base.sent == lines then confirmed(base) end
   end, ECHO_MS)
 end
 
@@ -59,17 +49,13 @@ end
 --- they have done.
 ---@param base acp.Base
 local function changed(base)
-  if base.applying or base.scheduled then
-    return
-  end
+  if base.applying or base.scheduled then return end
   base.scheduled = true
   vim.schedule(function()
     base.scheduled = false
     local typing = api.nvim_get_current_buf() == base.bufnr
       and api.nvim_get_mode().mode:match('^[iR]')
-    if not typing then
-      M.flush(base.bufnr)
-    end
+    if not typing then M.flush(base.bufnr) end
   end)
 end
 
@@ -78,19 +64,13 @@ local function watch(base)
   local bufnr = base.bufnr
   api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
-      if not bases[bufnr] then
-        return true
-      end
+      if not bases[bufnr] then return true end
       changed(base)
     end,
   })
   local on = require('acp.base.autocmds').in_buffer
-  on(bufnr, { 'BufWriteCmd', 'InsertLeave', 'BufLeave' }, function()
-    M.flush(bufnr)
-  end)
-  on(bufnr, 'BufWipeout', function()
-    bases[bufnr] = nil
-  end)
+  on(bufnr, { 'BufWriteCmd', 'InsertLeave', 'BufLeave' }, function() M.flush(bufnr) end)
+  on(bufnr, 'BufWipeout', function() bases[bufnr] = nil end)
   -- A name with a scheme and no file behind it is not for language servers.
   on(bufnr, 'LspAttach', function(args)
     vim.schedule(function()
@@ -129,9 +109,7 @@ end
 ---@return acp.Base|nil
 local function of(path)
   for bufnr, base in pairs(bases) do
-    if base.path == path and api.nvim_buf_is_loaded(bufnr) then
-      return base
-    end
+    if base.path == path and api.nvim_buf_is_loaded(bufnr) then return base end
   end
 end
 
@@ -141,9 +119,7 @@ end
 ---@param eol boolean
 function M.set(path, lines, eol)
   local base = of(path)
-  if not base then
-    return
-  end
+  if not base then return end
   if not base.sent then
     M.put(base, lines, eol)
   elseif vim.deep_equal(base.sent, #lines > 0 and lines or { '' }) then
@@ -191,9 +167,7 @@ function M.wipe()
   for bufnr in pairs(bases) do
     M.flush(bufnr)
     bases[bufnr] = nil
-    if api.nvim_buf_is_valid(bufnr) then
-      api.nvim_buf_delete(bufnr, { force = true })
-    end
+    if api.nvim_buf_is_valid(bufnr) then api.nvim_buf_delete(bufnr, { force = true }) end
   end
 end
 

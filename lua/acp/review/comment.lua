@@ -66,9 +66,7 @@ function M.add(text)
   local context = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
   made = made + 1
   local remark = vim.tbl_extend('force', here, { id = made, text = text, context = context })
-  if not require('acp.base.host').notify('comment', remark) then
-    return
-  end
+  if not require('acp.base.host').notify('comment', remark) then return end
   local one = { remark = remark, cwd = require('acp.ui.composer.places').cwd() }
   show(one, bufnr, row)
   waiting[#waiting + 1] = one
@@ -92,17 +90,13 @@ end
 --- Frame operation: a paragraph waits for the next prompt of session `n`.
 ---@param n integer
 ---@param text string
-function M.noted(n, text)
-  notes[#notes + 1] = { n = n, text = text }
-end
+function M.noted(n, text) notes[#notes + 1] = { n = n, text = text } end
 
 --- Frame operation: these remarks go with a prompt of session `n` now, and so do its notes.
 ---@param n integer
 ---@param ids integer[]
 function M.gone(n, ids)
-  notes = vim.tbl_filter(function(note)
-    return note.n ~= n
-  end, notes)
+  notes = vim.tbl_filter(function(note) return note.n ~= n end, notes)
   waiting = vim.tbl_filter(function(one)
     local goes = vim.tbl_contains(ids, one.remark.id)
     if goes and one.bufnr and api.nvim_buf_is_valid(one.bufnr) then
@@ -116,9 +110,7 @@ end
 --- The remarks that have not gone yet, in the order in which they were made.
 ---@return acp.Remark[]
 function M.remarks()
-  return vim.tbl_map(function(one)
-    return one.remark
-  end, waiting)
+  return vim.tbl_map(function(one) return one.remark end, waiting)
 end
 
 --- The same, by the directories where they were made.
@@ -151,9 +143,7 @@ end)
 ---@param cwd string
 ---@param remarks acp.Remark[]
 function M.restore(cwd, remarks)
-  if #remarks == 0 then
-    return
-  end
+  if #remarks == 0 then return end
   local host = require('acp.base.host')
   for _, remark in ipairs(remarks) do
     made = made + 1
@@ -169,8 +159,6 @@ end
 
 --- The notes that have not gone yet.
 ---@return acp.Note[]
-function M.notes()
-  return vim.list_slice(notes)
-end
+function M.notes() return vim.list_slice(notes) end
 
 return M

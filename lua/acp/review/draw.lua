@@ -36,13 +36,9 @@ local looks = {
 }
 
 local function same_lines(old, new)
-  if #old ~= #new then
-    return false
-  end
+  if #old ~= #new then return false end
   for i = 1, #old do
-    if old[i] ~= new[i] then
-      return false
-    end
+    if old[i] ~= new[i] then return false end
   end
   return true
 end
@@ -59,9 +55,7 @@ end
 ---@param hunk acp.Hunk
 ---@param count integer of the buffer's lines
 ---@return integer row
-function M.row(hunk, count)
-  return math.max(math.min(hunk.first, count - 1), 0)
-end
+function M.row(hunk, count) return math.max(math.min(hunk.first, count - 1), 0) end
 
 ---@param hunk acp.Hunk
 local function end_row(hunk, count)
@@ -95,9 +89,7 @@ local function mark(bufnr, entry, virtual, place)
   if #virtual > 0 and not entry.hidden then
     opts.virt_lines = virtual
     opts.virt_lines_above = not entry.below
-    if vim.fn.has('nvim-0.11') == 1 then
-      opts.virt_lines_overflow = 'scroll'
-    end
+    if vim.fn.has('nvim-0.11') == 1 then opts.virt_lines_overflow = 'scroll' end
   end
   entry.id = api.nvim_buf_set_extmark(bufnr, M.ns, place[1], 0, opts)
 end
@@ -122,9 +114,7 @@ local function drop_words(bufnr, entry)
   for _, id in ipairs(entry.words or {}) do
     api.nvim_buf_del_extmark(bufnr, words_ns, id)
   end
-  if entry.tint then
-    api.nvim_buf_del_extmark(bufnr, lines_ns, entry.tint)
-  end
+  if entry.tint then api.nvim_buf_del_extmark(bufnr, lines_ns, entry.tint) end
   entry.words, entry.tint = nil, nil
 end
 
@@ -132,9 +122,7 @@ end
 ---@param bufnr integer
 ---@param entry acp.Entry
 function M.remove(bufnr, entry)
-  if entry.id then
-    api.nvim_buf_del_extmark(bufnr, M.ns, entry.id)
-  end
+  if entry.id then api.nvim_buf_del_extmark(bufnr, M.ns, entry.id) end
   drop_words(bufnr, entry)
 end
 
@@ -240,9 +228,7 @@ function M.refine(bufnr, entry, place)
   if hunk.kind == 'changed' then
     text = api.nvim_buf_get_lines(bufnr, place[1], place[2] + 1, false)
   end
-  if entry.refined and same_lines(entry.text, text) then
-    return
-  end
+  if entry.refined and same_lines(entry.text, text) then return end
   drop_words(bufnr, entry)
   local old, new = require('acp.review.words').hunk(hunk.removed, text)
   tint(bufnr, entry, place)

@@ -30,15 +30,11 @@ end
 local function edit(path)
   local files = require('acp.buffers.loaded')
   local bufnr = files.buffer(path) or files.add(path)
-  if bufnr == api.nvim_get_current_buf() then
-    return bufnr
-  end
+  if bufnr == api.nvim_get_current_buf() then return bufnr end
   vim.bo[bufnr].buflisted = true
   vim.cmd("normal! m'")
   local fixed = vim.wo.winfixbuf or vim.w.acp or vim.bo.buftype ~= ''
-  if fixed or not pcall(api.nvim_win_set_buf, 0, bufnr) then
-    require('acp.ui.jump').to(path)
-  end
+  if fixed or not pcall(api.nvim_win_set_buf, 0, bufnr) then require('acp.ui.jump').to(path) end
   return bufnr
 end
 
@@ -47,9 +43,7 @@ end
 ---@param row integer 0-based
 function M.visit(path, row)
   local position = package.loaded['acp.review.position']
-  if position and position.visit(path, row) then
-    return
-  end
+  if position and position.visit(path, row) then return end
   local barred = require('acp.buffers.nofollow').barred(path)
   if barred then
     require('acp.base.notify').echo('warn', ('%s: %s'):format(vim.fs.basename(path), barred))
@@ -69,9 +63,7 @@ local function neighbour(paths, here, step)
     table.sort(list)
   end
   for i, path in ipairs(list) do
-    if path == here then
-      return list[(i - 1 + step) % #list + 1]
-    end
+    if path == here then return list[(i - 1 + step) % #list + 1] end
   end
   return paths[1]
 end
@@ -85,9 +77,7 @@ local function cross(step, paths)
   local path = neighbour(paths, here ~= '' and here or nil, step)
   M.visit(path, 0)
   local list = inline.rows(api.nvim_get_current_buf())
-  if list[1] then
-    go(list[step > 0 and 1 or #list])
-  end
+  if list[1] then go(list[step > 0 and 1 or #list]) end
 end
 
 --- Go to the next (`count` > 0) or previous pending hunk: of this buffer, past its last (or first)
@@ -97,9 +87,7 @@ function M.jump(count)
   local inline = require('acp.review.inline')
   local bufnr = api.nvim_get_current_buf()
   local list, paths = inline.rows(bufnr), inline.paths()
-  local others = vim.tbl_filter(function(path)
-    return path ~= inline.path(bufnr)
-  end, paths)
+  local others = vim.tbl_filter(function(path) return path ~= inline.path(bufnr) end, paths)
   if #list == 0 and #others == 0 then
     require('acp.base.notify').echo('info', 'no pending hunk')
     return
@@ -131,9 +119,7 @@ local place = require('acp.ui.win').place
 local decided ---@type { win: integer, buf: integer }|nil where the user decided last
 
 --- The user decides here: what comes next is shown to them, as long as they stay.
-function M.remember()
-  decided = place()
-end
+function M.remember() decided = place() end
 
 --- Accept or reject the hunk under the cursor, the file's hunks or all.
 ---@param verb 'accept'|'reject'
@@ -155,9 +141,7 @@ end
 function M.jumped(path, row)
   local there = api.nvim_get_mode().mode == 'n' and vim.deep_equal(decided, place())
   decided = nil
-  if there and path then
-    M.visit(path, row or 0)
-  end
+  if there and path then M.visit(path, row or 0) end
 end
 
 return M

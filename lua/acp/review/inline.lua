@@ -4,7 +4,7 @@ local M = {}
 
 local api = vim.api
 local draw = require('acp.review.draw')
-local live = require('acp.buffers.loaded')
+local live, config = require('acp.buffers.loaded'), require('acp.config')
 
 --- Hunks that are drawn at once; of more, those on the screen first and the rest in slices.
 local AT_ONCE = 100
@@ -32,30 +32,25 @@ local notes_ns = api.nvim_create_namespace('acp.hunks.notes')
 
 --- Rows that some window shows of the buffer, as `{first, last}`, inclusive.
 local function visible(bufnr)
-  return vim.tbl_map(function(win)
-    return { vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1 }
-  end, vim.fn.win_findbuf(bufnr))
+  return vim.tbl_map(
+    function(win) return { vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1 } end,
+    vim.fn.win_findbuf(bufnr)
+  )
 end
 
 --- Draw what the window's rows show in full. It changes extmarks, so it runs between redraws.
 local function refine(bufnr, from, to)
   local file = by_buffer[bufnr]
-  if not file or not api.nvim_buf_is_loaded(bufnr) then
-    return
-  end
+  if not file or not api.nvim_buf_is_loaded(bufnr) then return end
   local at = draw.positions(bufnr, from, to)
   for _, entry in ipairs(file.entries) do
     local place = entry.id and at[entry.id]
-    if place then
-      draw.refine(bufnr, entry, place)
-    end
+    if place then draw.refine(bufnr, entry, place) end
   end
 end
 
 ---@param file acp.InlineFile
-local function is_hidden(file)
-  return file.hidden or not require('acp.config').get().review.inline
-end
+local function is_hidden(file) return file.hidden or not config.get().review.inline end
 
 ---@param file acp.InlineFile
 local function refine_visible(file)
@@ -80,9 +75,7 @@ end
 ---@param file acp.InlineFile
 ---@param entries acp.Entry[] those to be drawn
 local function slice(file, entries, i, round)
-  if file.round ~= round or by_buffer[file.bufnr] ~= file then
-    return
-  end
+  if file.round ~= round or by_buffer[file.bufnr] ~= file then return end
   local stop = vim.uv.hrtime() + SLICE_NS
   while entries[i] and vim.uv.hrtime() < stop do
     draw.place(file.bufnr, entries[i])
@@ -90,9 +83,7 @@ local function slice(file, entries, i, round)
   end
   if entries[i] then
     -- A timer, not vim.schedule(): keys are served in between.
-    vim.defer_fn(function()
-      slice(file, entries, i, round)
-    end, 1)
+    vim.defer_fn(function() slice(file, entries, i, round) end, 1)
   else
     refine_visible(file)
   end
@@ -101,9 +92,7 @@ end
 ---@param hunk acp.Hunk
 local function on_screen(hunk, windows)
   for _, rows in ipairs(windows) do
-    if hunk.first <= rows[2] + 1 and hunk.last >= rows[1] then
-      return true
-    end
+    if hunk.first <= rows[2] + 1 and hunk.last >= rows[1] then return true end
   end
   return false
 end
@@ -113,9 +102,7 @@ end
 ---@return acp.Entry[] now
 ---@return acp.Entry[] later
 local function by_visibility(entries, bufnr)
-  if #entries <= AT_ONCE then
-    return entries, {}
-  end
+  if #entries <= AT_ONCE then return entries, {} end
   local windows = visible(bufnr)
   local now, later = {}, {}
   for _, entry in ipairs(entries) do
@@ -150,9 +137,7 @@ local function draw_file(file)
   file.round = file.round + 1
   file.count = api.nvim_buf_line_count(bufnr)
   file.entries = draw.compare(bufnr, file.entries, file.hunks, is_hidden(file))
-  local missing = vim.tbl_filter(function(entry)
-    return not entry.id
-  end, file.entries)
+  local missing = vim.tbl_filter(function(entry) return not entry.id end, file.entries)
   local now, later = by_visibility(missing, bufnr)
   for _, entry in ipairs(now) do
     draw.place(bufnr, entry)
@@ -160,9 +145,7 @@ local function draw_file(file)
   refine_visible(file)
   note(file)
   require('acp.review.top').reveal(bufnr)
-  if later[1] then
-    slice(file, later, 1, file.round)
-  end
+  if later[1] then slice(file, later, 1, file.round) end
 end
 
 --- The marks and keys of a buffer that has no pending hunks any more.
@@ -170,9 +153,7 @@ end
 local function leave(file)
   local bufnr = file.bufnr
   file.bufnr, file.entries, file.round = nil, {}, file.round + 1
-  if not bufnr then
-    return
-  end
+  if not bufnr then return end
   by_buffer[bufnr] = nil
   if api.nvim_buf_is_loaded(bufnr) then
     wipe(bufnr)
@@ -205,21 +186,15 @@ end
 local function on_read(args)
   local name = api.nvim_buf_get_name(args.buf)
   local file = name ~= '' and files[vim.uv.fs_realpath(name) or name]
-  if not file or vim.bo[args.buf].buftype ~= '' then
-    return
-  end
-  if file.bufnr and file.bufnr ~= args.buf and api.nvim_buf_is_loaded(file.bufnr) then
-    return
-  end
+  if not file or vim.bo[args.buf].buftype ~= '' then return end
+  if file.bufnr and file.bufnr ~= args.buf and api.nvim_buf_is_loaded(file.bufnr) then return end
   local shown = file.bufnr == args.buf
   if shown and (args.event == 'BufWinEnter' or #file.entries == 0 and #file.hunks == 0) then
     return
   end
   local last = file.hunks[#file.hunks]
   local count = api.nvim_buf_line_count(args.buf)
-  if (shown and file.count ~= count) or (last and last.last > count) then
-    return
-  end
+  if (shown and file.count ~= count) or (last and last.last > count) then return end
   show(file, args.buf)
 end
 
@@ -235,9 +210,7 @@ end
 local function on_win(_, _, bufnr, top, bottom)
   local file = by_buffer[bufnr]
   if file and not is_hidden(file) and has_unrefined(file, top, bottom) then
-    vim.schedule(function()
-      refine(bufnr, top, bottom)
-    end)
+    vim.schedule(function() refine(bufnr, top, bottom) end)
   end
 end
 
@@ -250,16 +223,12 @@ local watch = require('acp.base.once')(function()
   api.nvim_set_decoration_provider(draw.ns, { on_win = on_win })
 end)
 
-local function absent(value)
-  return value == nil or value == vim.NIL
-end
+local function absent(value) return value == nil or value == vim.NIL end
 
 --- The review shows the other side of the same hunks.
 ---@param hunks acp.Hunk[]
 local function pass_on(path, bufnr, hunks)
-  if bufnr then
-    require('acp.base.signals').emit('hunks_told', path, bufnr, hunks)
-  end
+  if bufnr then require('acp.base.signals').emit('hunks_told', path, bufnr, hunks) end
 end
 
 --- Pending hunks of a file, all of them; an empty list clears. `path` is absolute and real.
@@ -333,9 +302,7 @@ end
 --- The file whose hunks a buffer shows.
 ---@param bufnr integer
 ---@return string|nil path
-function M.path(bufnr)
-  return by_buffer[bufnr] and by_buffer[bufnr].path
-end
+function M.path(bufnr) return by_buffer[bufnr] and by_buffer[bufnr].path end
 
 --- Rows on which hunks of a buffer begin, 0-based, ascending.
 ---@param bufnr integer

@@ -19,9 +19,7 @@ function M.quickfix(items, title)
   require('acp.ui.window').when_free(function()
     local win = api.nvim_get_current_win()
     vim.cmd(('botright copen %d'):format(math.min(#items, 10)))
-    if api.nvim_win_is_valid(win) then
-      api.nvim_set_current_win(win)
-    end
+    if api.nvim_win_is_valid(win) then api.nvim_set_current_win(win) end
   end)
 end
 
@@ -65,9 +63,7 @@ end
 ---@return integer bufnr
 function M.buffer()
   local bufnr, created = require('acp.ui.scratch').ensure('acp://review', 'acpreview')
-  if created then
-    require('acp.ui.keymaps').attach('review_files', bufnr)
-  end
+  if created then require('acp.ui.keymaps').attach('review_files', bufnr) end
   return bufnr
 end
 

@@ -34,9 +34,7 @@ end
 
 --- Into diff mode.
 local function arm(win)
-  if not vim.list_contains(vim.opt.diffopt:get(), 'followwrap') then
-    set(win, 'wrap', false)
-  end
+  if not vim.list_contains(vim.opt.diffopt:get(), 'followwrap') then set(win, 'wrap', false) end
   set(win, 'foldcolumn', vim.o.diffopt:match('foldcolumn:(%d+)') or '2')
   set(win, 'foldmethod', 'diff')
   set(win, 'foldlevel', 0)
@@ -51,9 +49,7 @@ end
 function M.unbind(win)
   set(win, 'scrollbind', false)
   set(win, 'cursorbind', false)
-  api.nvim_win_call(win, function()
-    vim.fn.winrestview({ topline = 1, lnum = 1, col = 0 })
-  end)
+  api.nvim_win_call(win, function() vim.fn.winrestview({ topline = 1, lnum = 1, col = 0 }) end)
 end
 
 --- Make a fresh window one of the review's.
@@ -75,9 +71,7 @@ function M.show(win, bufnr)
     vim.go.shortmess = shortmess .. 'A'
     local ok, why = pcall(api.nvim_win_set_buf, win, bufnr)
     vim.go.shortmess = shortmess
-    if not ok then
-      error(why, 0)
-    end
+    if not ok then error(why, 0) end
   end
   arm(win)
 end

@@ -25,9 +25,7 @@ end
 ---@param row integer 0-based
 ---@return boolean
 function M.visit(path, row)
-  if not current() then
-    return false
-  end
+  if not current() then return false end
   local state = tab.state() --[[@as acp.Review]]
   local file = state.files[state.at]
   sides.refresh(file)
@@ -42,9 +40,7 @@ function M.visit(path, row)
     return true
   end
   tab.show(i, row)
-  if api.nvim_get_current_win() ~= state.list then
-    api.nvim_set_current_win(state.live)
-  end
+  if api.nvim_get_current_win() ~= state.list then api.nvim_set_current_win(state.live) end
   return true
 end
 
@@ -52,15 +48,11 @@ end
 ---@param step integer
 function M.go(step)
   local review = tab.state()
-  if not review then
-    return
-  end
+  if not review then return end
   local count = #review.files
   local i = (review.at - 1 + step) % count + 1
   for _ = 1, count - 1 do
-    if sides.open(review.files[i]) then
-      break
-    end
+    if sides.open(review.files[i]) then break end
     i = (i - 1 + (step > 0 and 1 or -1)) % count + 1
   end
   tab.show(i)

@@ -21,9 +21,7 @@ local open ---@type acp.Proposed|nil
 ---@param file acp.Proposal
 local function text(file)
   local bufnr = file.bufnr
-  if not bufnr or not api.nvim_buf_is_loaded(bufnr) then
-    return file.proposal
-  end
+  if not bufnr or not api.nvim_buf_is_loaded(bufnr) then return file.proposal end
   return api.nvim_buf_get_lines(bufnr, 0, -1, false)
 end
 
@@ -66,9 +64,9 @@ end
 --- Option of the first kind that there is.
 ---@return string|nil id
 local function option(kind)
-  local found = vim.iter(open and open.options or {}):find(function(one)
-    return one.kind == kind
-  end)
+  local found = vim
+    .iter(open and open.options or {})
+    :find(function(one) return one.kind == kind end)
   return found and found.id
 end
 
@@ -103,17 +101,13 @@ local source = {
     put = 'put into the other side',
   },
   decide = decide,
-  closed = function()
-    open = nil
-  end,
+  closed = function() open = nil end,
 }
 
 --- The edited proposals of a permission, for an answer that is given elsewhere.
 ---@param id integer|string
 ---@return table<string, string>|nil
-function M.amended(id)
-  return open and open.id == id and amended() or nil
-end
+function M.amended(id) return open and open.id == id and amended() or nil end
 
 --- The permission that is open here while the user looks at it.
 ---@return integer|string|nil id
@@ -133,9 +127,7 @@ end
 
 local watch = require('acp.base.once')(function()
   require('acp.base.autocmds').group('acp.proposal')('User', function(args)
-    if open and args.data and args.data.id == open.id then
-      tab.close()
-    end
+    if open and args.data and args.data.id == open.id then tab.close() end
   end, { pattern = 'AcpPermissionDone' })
 end)
 
@@ -161,9 +153,7 @@ end
 ---@param files table[] `{path, base, proposal, proposal_eol}`: lines; no base: no such file yet
 ---@param options acp.PermissionOption[]
 function M.open(id, files, options)
-  if not require('acp.review.request').awaited() then
-    return
-  end
+  if not require('acp.review.request').awaited() then return end
   if #files == 0 then
     require('acp.base.notify').echo('info', 'this permission shows no edits')
     return

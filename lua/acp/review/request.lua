@@ -15,15 +15,11 @@ end
 
 --- Whether an answer is awaited.
 ---@return boolean
-function M.open()
-  return asked ~= nil
-end
+function M.open() return asked ~= nil end
 
 --- The file to begin with.
 ---@return string|nil
-function M.path()
-  return wanted
-end
+function M.path() return wanted end
 
 --- Whether the review may open now; a user who went on meanwhile is told that it is ready.
 ---@return boolean

@@ -25,9 +25,7 @@ local function session_of(path)
   local state = require('acp.base.state').get()
   for n, session in pairs(state.sessions) do
     for _, edit in ipairs(session.edits or {}) do
-      if edit.path == path then
-        return n
-      end
+      if edit.path == path then return n end
     end
   end
   return state.current or 0
@@ -62,12 +60,8 @@ function M.scratch(name, lines, filetype, modifiable)
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modified = false
   vim.bo[bufnr].modifiable = modifiable or false
-  if vim.bo[bufnr].filetype ~= filetype then
-    vim.bo[bufnr].filetype = filetype
-  end
-  if not made[bufnr] then
-    require('acp.ui.keymaps').attach('review', bufnr)
-  end
+  if vim.bo[bufnr].filetype ~= filetype then vim.bo[bufnr].filetype = filetype end
+  if not made[bufnr] then require('acp.ui.keymaps').attach('review', bufnr) end
   made[bufnr] = true
   return bufnr
 end
@@ -96,13 +90,9 @@ end
 ---@return integer bufnr
 ---@return string title
 function M.right(file)
-  if file.kind == 'deleted' then
-    return page('deleted', file, {}), 'deleted by the agent'
-  end
+  if file.kind == 'deleted' then return page('deleted', file, {}), 'deleted by the agent' end
   local barred = require('acp.buffers.nofollow').barred(file.path)
-  if barred then
-    return page('gone', file, {}), barred
-  end
+  if barred then return page('gone', file, {}), barred end
   local bufnr = require('acp.buffers.loaded').buffer(file.path)
   if not bufnr then
     bufnr = require('acp.buffers.loaded').add(file.path)
@@ -115,9 +105,7 @@ end
 --- Counts of a file as they are now.
 ---@param file acp.ReviewFile
 function M.refresh(file)
-  if file.label then
-    return
-  end
+  if file.label then return end
   local found = {} ---@type acp.Edit|table
   for _, edit in ipairs(require('acp.base.state').edits()) do
     found = edit.path == file.path and edit or found
@@ -147,9 +135,7 @@ end
 --- Whether something is left to decide.
 ---@param file acp.ReviewFile
 ---@return boolean
-function M.open(file)
-  return file.pending or file.label ~= nil
-end
+function M.open(file) return file.pending or file.label ~= nil end
 
 --- Such as `+3 -1`, or that nothing is left.
 ---@param file acp.ReviewFile
@@ -168,9 +154,7 @@ end
 --- Take the scratch buffers away.
 function M.wipe()
   for bufnr in pairs(made) do
-    if api.nvim_buf_is_valid(bufnr) then
-      api.nvim_buf_delete(bufnr, { force = true })
-    end
+    if api.nvim_buf_is_valid(bufnr) then api.nvim_buf_delete(bufnr, { force = true }) end
   end
   made = {}
 end

@@ -45,18 +45,10 @@ local function sync()
   local here = state and api.nvim_get_current_tabpage() == state.tab and state.shown or nil
   local there = here and api.nvim_get_current_win() == state.live and here or nil
   local keys, inline = require('acp.ui.keymaps'), require('acp.review.inline')
-  if keyed and keyed ~= there then
-    keys.detach('review', keyed)
-  end
-  if there and keyed ~= there then
-    keys.attach_over('review', there)
-  end
-  if unmarked and unmarked ~= here then
-    inline.hide(unmarked, false)
-  end
-  if here and unmarked ~= here then
-    inline.hide(here, true)
-  end
+  if keyed and keyed ~= there then keys.detach('review', keyed) end
+  if there and keyed ~= there then keys.attach_over('review', there) end
+  if unmarked and unmarked ~= here then inline.hide(unmarked, false) end
+  if here and unmarked ~= here then inline.hide(here, true) end
   keyed, unmarked = there, here
 end
 
@@ -81,9 +73,7 @@ end
 local function draw_list(state, move)
   if state.list and api.nvim_win_is_valid(state.list) then
     require('acp.review.list').draw(api.nvim_win_get_buf(state.list), state.files, state.at)
-    if move then
-      api.nvim_win_set_cursor(state.list, { state.at, 0 })
-    end
+    if move then api.nvim_win_set_cursor(state.list, { state.at, 0 }) end
   end
 end
 
@@ -121,18 +111,14 @@ function M.show(i, row)
   bars(state, left_title, right_title)
   draw_list(state, true)
   aim(state, row)
-  if file.kind == 'deleted' then
-    panes.unbind(state.base)
-  end
+  if file.kind == 'deleted' then panes.unbind(state.base) end
   sync()
 end
 
 --- Counts changed; when the last one is nothing, the user is told once.
 local function refresh()
   local state = review
-  if not state then
-    return
-  end
+  if not state then return end
   local left = false
   for _, file in ipairs(state.files) do
     sides.refresh(file)
@@ -145,9 +131,7 @@ local function refresh()
   end
   state.left = left
   local others = sides.unlisted(state.files)
-  if #others > 0 and state.source.more then
-    state.source.more(others)
-  end
+  if #others > 0 and state.source.more then state.source.more(others) end
   local titles = state.files[state.at].titles
   bars(state, titles[1], titles[2])
   draw_list(state)
@@ -158,9 +142,7 @@ end
 --- Windows that the user split off ours leave diff mode with them.
 ---@param state acp.Review
 local function plain_others(state)
-  if not api.nvim_tabpage_is_valid(state.tab) then
-    return
-  end
+  if not api.nvim_tabpage_is_valid(state.tab) then return end
   for _, win in ipairs(api.nvim_tabpage_list_wins(state.tab)) do
     if not vim.w[win].acp and (vim.wo[win].diff or vim.w[win].acp_review) then
       panes.release(win)
@@ -174,9 +156,7 @@ local function close_windows(state, keep)
   for _, win in pairs({ state.list, state.base, state.live }) do
     local valid = win ~= keep and api.nvim_win_is_valid(win)
     local alone = #api.nvim_list_tabpages() == 1 and #api.nvim_tabpage_list_wins(0) == 1
-    if valid and not (alone and win == state.live) then
-      require('acp.ui.window').close(win)
-    end
+    if valid and not (alone and win == state.live) then require('acp.ui.window').close(win) end
   end
   plain_others(state)
 end
@@ -184,9 +164,7 @@ end
 --- End the review. `keep` stays as a window of the user's: they have closed the others.
 ---@param state acp.Review
 local function finish(state, keep)
-  if review ~= state then
-    return
-  end
+  if review ~= state then return end
   local here = api.nvim_get_current_tabpage() == state.tab
   review = nil
   pcall(api.nvim_del_augroup_by_name, 'acp.review.tab')
@@ -204,33 +182,23 @@ end
 ---@param args { match: string }
 local function on_closed(args)
   local state, win = review, tonumber(args.match)
-  if not state or (win ~= state.base and win ~= state.live) then
-    return
-  end
+  if not state or (win ~= state.base and win ~= state.live) then return end
   -- `:q` in one side ends the review; `:only` in the other keeps that as an ordinary window.
   local quit = api.nvim_get_current_win() == win
   local other = win == state.base and state.live or state.base
   vim.schedule(function()
     local keep = not quit and other == state.live and api.nvim_win_is_valid(other) and other or nil
-    require('acp.ui.window').when_free(function()
-      finish(state, keep)
-    end)
+    require('acp.ui.window').when_free(function() finish(state, keep) end)
   end)
 end
 
 --- The user shows something else on the live side: then the window is theirs.
 local function on_buffer()
   local state = review
-  if not state or api.nvim_get_current_win() ~= state.live then
-    return
-  end
-  if api.nvim_win_get_buf(state.live) == state.shown then
-    return
-  end
+  if not state or api.nvim_get_current_win() ~= state.live then return end
+  if api.nvim_win_get_buf(state.live) == state.shown then return end
   vim.schedule(function()
-    if api.nvim_win_is_valid(state.live) then
-      finish(state, state.live)
-    end
+    if api.nvim_win_is_valid(state.live) then finish(state, state.live) end
   end)
 end
 
@@ -255,9 +223,7 @@ local function watch()
   on('BufWinEnter', on_buffer)
   on('WinEnter', sync)
   on('TabEnter', function()
-    if review and api.nvim_get_current_tabpage() == review.tab then
-      open_list(review)
-    end
+    if review and api.nvim_get_current_tabpage() == review.tab then open_list(review) end
   end)
   on('User', refresh, { pattern = 'AcpState' })
 end
@@ -292,9 +258,7 @@ end
 ---@param path string|nil
 ---@return integer
 function M.position(files, path)
-  local i = vim.iter(ipairs(files)):find(function(_, file)
-    return file.path == path
-  end)
+  local i = vim.iter(ipairs(files)):find(function(_, file) return file.path == path end)
   return i or 1
 end
 
@@ -305,15 +269,11 @@ end
 function M.present(files, source, path)
   require('acp.ui.highlights').define()
   require('acp.ui.window').when_free(function()
-    if review and review.source ~= source then
-      finish(review)
-    end
+    if review and review.source ~= source then finish(review) end
     if review then
       review.files = files
       api.nvim_set_current_tabpage(review.tab)
-      if review.list and not api.nvim_win_is_valid(review.list) then
-        review.list = nil
-      end
+      if review.list and not api.nvim_win_is_valid(review.list) then review.list = nil end
       open_list(review)
     else
       open_tab(files, source)
@@ -324,9 +284,7 @@ end
 
 --- The review that is open. Only |acp.review| may change what `at` is, by `show`.
 ---@return acp.Review|nil
-function M.state()
-  return review
-end
+function M.state() return review end
 
 --- Bring the list of files up to date; what is shown stays. Files that are decided stay listed.
 ---@param files acp.ReviewFile[]
@@ -344,13 +302,9 @@ function M.update(files)
     end
   end
   for _, file in ipairs(files) do
-    if new[file.path] then
-      table.insert(state.files, file)
-    end
+    if new[file.path] then table.insert(state.files, file) end
   end
-  if api.nvim_get_current_tabpage() == state.tab then
-    open_list(state)
-  end
+  if api.nvim_get_current_tabpage() == state.tab then open_list(state) end
   if state.list and api.nvim_win_is_valid(state.list) then
     api.nvim_win_set_height(state.list, list_height(state.files))
   end
@@ -360,11 +314,7 @@ end
 --- Close the review.
 function M.close()
   local state = review
-  if state then
-    require('acp.ui.window').when_free(function()
-      finish(state)
-    end)
-  end
+  if state then require('acp.ui.window').when_free(function() finish(state) end) end
 end
 
 return M

@@ -9,9 +9,7 @@ local function above(bufnr)
   local marks = vim.api.nvim_buf_get_extmarks(bufnr, ns, 0, { 0, 0 }, { details = true })
   for _, mark in ipairs(marks) do
     local details = mark[4]
-    if details.virt_lines and details.virt_lines_above then
-      return #details.virt_lines
-    end
+    if details.virt_lines and details.virt_lines_above then return #details.virt_lines end
   end
   return 0
 end
@@ -43,9 +41,7 @@ local function on_scroll()
     local win = tonumber(id)
     if win and vim.api.nvim_win_is_valid(win) and change.topline < 0 and change.topfill <= 0 then
       local lines = above(vim.api.nvim_win_get_buf(win))
-      if lines > 0 then
-        fill(win, lines)
-      end
+      if lines > 0 then fill(win, lines) end
     end
   end
 end
@@ -54,9 +50,7 @@ end
 function M.watch()
   local on = require('acp.base.autocmds').group('acp.review.top')
   on('WinScrolled', on_scroll)
-  on('BufWinEnter', function(args)
-    M.reveal(args.buf)
-  end)
+  on('BufWinEnter', function(args) M.reveal(args.buf) end)
 end
 
 return M

@@ -13,16 +13,12 @@ local LINE, WORD, MORE = 'AcpHunkRemove', 'AcpHunkRemoveWord', 'AcpMuted'
 ---@alias acp.Chunk { [1]: string, [2]: string|string[] }
 
 --- Blanks that make a line as wide as any window; virtual lines end at the window's edge.
-local function padding()
-  return (' '):rep(vim.o.columns)
-end
+local function padding() return (' '):rep(vim.o.columns) end
 
 ---@return acp.Chunk[]|nil
 local function more(lines)
   local hidden = #lines - M.MAX_LINES
-  if hidden > 0 then
-    return { { ('… %d more removed lines'):format(hidden), MORE } }
-  end
+  if hidden > 0 then return { { ('… %d more removed lines'):format(hidden), MORE } } end
 end
 
 --- Virtual lines without colours.
@@ -43,9 +39,7 @@ local function syntax(lines, lang)
   local paints = {}
   local text = table.concat(lines, '\n')
   local query = #text <= MAX_PARSED and vim.treesitter.query.get(lang, 'highlights')
-  if not query then
-    return paints
-  end
+  if not query then return paints end
   local parser = vim.treesitter.get_string_parser(text, lang)
   for id, node in query:iter_captures(parser:parse()[1]:root(), text) do
     local group = ('@%s.%s'):format(query.captures[id], lang)
@@ -61,9 +55,7 @@ end
 
 --- The language that the buffer is highlighted by, nil where tree-sitter does not do it.
 local function language(bufnr)
-  if not vim.treesitter.highlighter.active[bufnr] then
-    return nil
-  end
+  if not vim.treesitter.highlighter.active[bufnr] then return nil end
   return vim.treesitter.language.get_lang(vim.bo[bufnr].filetype)
 end
 
@@ -82,15 +74,11 @@ local function chunks(line, paints, words)
     local from, to = cuts[i], cuts[i + 1]
     local groups = {}
     for _, paint in ipairs(paints) do
-      if paint[1] <= from and paint[2] >= to then
-        groups[#groups + 1] = paint[3]
-      end
+      if paint[1] <= from and paint[2] >= to then groups[#groups + 1] = paint[3] end
     end
     groups[#groups + 1] = LINE
     for _, word in ipairs(words) do
-      if word[1] <= from and word[2] >= to then
-        groups[#groups + 1] = WORD
-      end
+      if word[1] <= from and word[2] >= to then groups[#groups + 1] = WORD end
     end
     result[i] = { line:sub(from + 1, to), groups }
   end

@@ -6,9 +6,7 @@ local pending = {} ---@type table<integer, string[]> absolute paths
 
 ---@param path string
 ---@return string
-function M.label(path)
-  return vim.fn.fnamemodify(path, ':~:.')
-end
+function M.label(path) return vim.fn.fnamemodify(path, ':~:.') end
 
 local function changed(n)
   require('acp.base.signals').emit('attached', n)
@@ -17,16 +15,12 @@ end
 
 --- Composers for whose next prompt something waits.
 ---@return integer[]
-function M.composers()
-  return vim.tbl_keys(pending)
-end
+function M.composers() return vim.tbl_keys(pending) end
 
 --- Attachments of the next prompt of composer `n`.
 ---@param n integer
 ---@return string[] paths
-function M.list(n)
-  return vim.list_slice(pending[n] or {})
-end
+function M.list(n) return vim.list_slice(pending[n] or {}) end
 
 --- Attach without a word: again, what came back with a prompt.
 ---@param n integer
@@ -34,9 +28,7 @@ end
 function M.restore(n, paths)
   local list = M.list(n)
   for _, path in ipairs(paths) do
-    if not vim.tbl_contains(list, path) then
-      list[#list + 1] = path
-    end
+    if not vim.tbl_contains(list, path) then list[#list + 1] = path end
   end
   pending[n] = list
   changed(n)
@@ -56,12 +48,8 @@ end
 ---@param n integer
 ---@param path? string
 function M.remove(n, path)
-  if not pending[n] then
-    return
-  end
-  pending[n] = path and vim.tbl_filter(function(one)
-    return one ~= path
-  end, M.list(n)) or nil
+  if not pending[n] then return end
+  pending[n] = path and vim.tbl_filter(function(one) return one ~= path end, M.list(n)) or nil
   changed(n)
 end
 
@@ -74,9 +62,12 @@ function M.manage()
     return
   end
   local items = vim.list_extend({ 'all of them' }, vim.tbl_map(M.label, paths))
-  require('acp.ui.pick').choose('Take off the next prompt', 'attach', items, function(index)
-    M.remove(n, paths[index - 1])
-  end)
+  require('acp.ui.pick').choose(
+    'Take off the next prompt',
+    'attach',
+    items,
+    function(index) M.remove(n, paths[index - 1]) end
+  )
 end
 
 --- Have the host attach the image of the clipboard.
@@ -113,9 +104,7 @@ end
 ---@param path string
 function M.open(path)
   local _, why = vim.ui.open(path)
-  if why then
-    require('acp.base.notify').echo('warn', ('%s: it is in %s'):format(why, path))
-  end
+  if why then require('acp.base.notify').echo('warn', ('%s: it is in %s'):format(why, path)) end
 end
 
 return M

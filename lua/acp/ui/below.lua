@@ -6,9 +6,7 @@ local FRAME = 2 -- rows of a border
 
 ---@param win integer|nil
 ---@return boolean
-function M.wanted(win)
-  return win ~= nil and require('acp.ui.win').floats(win)
-end
+function M.wanted(win) return win ~= nil and require('acp.ui.win').floats(win) end
 
 local function grow(win, rows)
   if vim.api.nvim_win_is_valid(win) then
@@ -40,9 +38,7 @@ function M.open(bufnr, upper, height, enter)
   vim.api.nvim_create_autocmd('WinClosed', {
     pattern = tostring(win),
     once = true,
-    callback = function()
-      grow(upper, given)
-    end,
+    callback = function() grow(upper, given) end,
   })
   return win
 end

@@ -5,12 +5,8 @@ local M = {}
 local function exits(line)
   repeat
     local ok, parsed = pcall(vim.api.nvim_parse_cmd, line, {})
-    if not ok then
-      return false
-    end
-    if parsed.cmd == 'xit' or parsed.cmd == 'exit' then
-      return true
-    end
+    if not ok then return false end
+    if parsed.cmd == 'xit' or parsed.cmd == 'exit' then return true end
     line = parsed.nextcmd or ''
   until line == ''
   return false

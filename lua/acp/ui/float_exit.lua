@@ -11,9 +11,7 @@ local floats, splits = require('acp.ui.win').floats, require('acp.ui.win').split
 local function leave()
   local here = api.nvim_get_current_win()
   local previous = require('acp.ui.win').previous()
-  if not floats(here) or (previous and previous ~= here and not floats(previous)) then
-    return
-  end
+  if not floats(here) or (previous and previous ~= here and not floats(previous)) then return end
   local ignored = vim.o.eventignore
   vim.o.eventignore = 'all'
   pcall(api.nvim_set_current_win, splits(0)[1])
@@ -22,9 +20,9 @@ local function leave()
 end
 
 --- Look after tab pages from now on.
-M.watch = require('acp.base.once')(function()
-  require('acp.base.autocmds').group('acp.float_exit')('TabLeave', leave)
-end)
+M.watch = require('acp.base.once')(
+  function() require('acp.base.autocmds').group('acp.float_exit')('TabLeave', leave) end
+)
 
 --- A window is about to be closed; in another tab page, left without autocommands, it may be such a
 --- float.

@@ -32,23 +32,17 @@ local function winbar(win)
   return api.nvim_get_option_value('winbar', { scope = 'local', win = win })
 end
 
-local function set_winbar(win, value)
-  require('acp.ui.win').set(win, 'winbar', value)
-end
+local function set_winbar(win, value) require('acp.ui.win').set(win, 'winbar', value) end
 
 --- A window's own winbar: what is left when our label is taken out of it.
-local function without_label(value)
-  return (value:gsub('%%#AcpFollow%a*#.-%%%*', ''))
-end
+local function without_label(value) return (value:gsub('%%#AcpFollow%a*#.-%%%*', '')) end
 
 --- Neovim keeps a window's options by buffer, and splits copy them: the label turns up again in
 --- windows that follow nothing.
 local function strip(win)
   local value = winbar(win)
   local own = without_label(value)
-  if own ~= value then
-    set_winbar(win, own)
-  end
+  if own ~= value then set_winbar(win, own) end
 end
 
 ---@param state acp.Followed
@@ -79,12 +73,8 @@ end
 --- The cursor or the view of the followed window moved. The agent's edits move them as well, and so
 --- do we; only what a key of the user's did counts.
 local function moved(win, edited)
-  if not followed or win ~= followed.win or followed.applying or not typed then
-    return
-  end
-  if edited or not vim.deep_equal(place(win), followed.at) then
-    pause()
-  end
+  if not followed or win ~= followed.win or followed.applying or not typed then return end
+  if edited or not vim.deep_equal(place(win), followed.at) then pause() end
 end
 
 ---@param args { event: string, buf: integer, match: string }
@@ -99,9 +89,7 @@ local function on_event(args)
       moved(tonumber(id) or 0)
     end
   elseif args.event == 'InsertEnter' then
-    if followed and win == followed.win then
-      pause()
-    end
+    if followed and win == followed.win then pause() end
   else
     moved(win, args.event == 'TextChanged')
   end
@@ -125,22 +113,16 @@ local watch = require('acp.base.once')(function()
   local on = require('acp.base.autocmds').group('acp.follow')
   on({ 'CursorMoved', 'TextChanged', 'InsertEnter', 'WinScrolled', 'WinClosed' }, on_event)
   on({ 'BufWinEnter', 'WinNew' }, on_buffer)
-  vim.on_key(function(_, keys)
-    typed = typed or (keys ~= nil and keys ~= '')
-  end, ns)
+  vim.on_key(function(_, keys) typed = typed or (keys ~= nil and keys ~= '') end, ns)
   -- By then a key has had all its effects; what comes after is not the user's.
-  on('SafeState', function()
-    typed = false
-  end)
+  on('SafeState', function() typed = false end)
 end)
 
 -- Following ---------------------------------------------------------------------------------------
 
 local function readable(path)
   local stat = vim.uv.fs_stat(path)
-  if stat then
-    return stat.type == 'file' and vim.uv.fs_access(path, 'R') == true
-  end
+  if stat then return stat.type == 'file' and vim.uv.fs_access(path, 'R') == true end
   return require('acp.buffers.loaded').buffer(path) ~= nil
 end
 
@@ -151,9 +133,7 @@ local function flash(bufnr, line)
     priority = 200,
   })
   vim.defer_fn(function()
-    if api.nvim_buf_is_valid(bufnr) then
-      api.nvim_buf_del_extmark(bufnr, ns, id)
-    end
+    if api.nvim_buf_is_valid(bufnr) then api.nvim_buf_del_extmark(bufnr, ns, id) end
   end, FLASH_MS)
 end
 
@@ -201,9 +181,7 @@ end
 local apply
 
 local function later(ms)
-  if timer then
-    return
-  end
+  if timer then return end
   timer = vim.defer_fn(function()
     timer = nil
     apply()
@@ -213,16 +191,10 @@ end
 function apply()
   local state, location = followed, waiting
   waiting = nil
-  if not state or not state.active or not location then
-    return
-  end
-  if not api.nvim_win_is_valid(state.win) or not readable(location.path) then
-    return
-  end
+  if not state or not state.active or not location then return end
+  if not api.nvim_win_is_valid(state.win) or not readable(location.path) then return end
   state.applying = true
-  local ok, why = pcall(api.nvim_win_call, state.win, function()
-    edit(state, location)
-  end)
+  local ok, why = pcall(api.nvim_win_call, state.win, function() edit(state, location) end)
   state.applying = false
   state.at = place(state.win)
   if not ok and require('acp.buffers.save').is_locked(why) then
@@ -239,9 +211,7 @@ end
 ---@param line? integer|userdata 1-based, vim.NIL when not known
 function M.show(session, path, line)
   local current = require('acp.base.state').current()
-  if not followed or not followed.active or (current and session ~= current) then
-    return
-  end
+  if not followed or not followed.active or (current and session ~= current) then return end
   local file = require('acp.ui.jump').file(path, session)
   waiting = file and { path = file, line = type(line) == 'number' and line or nil } or waiting
   later(SETTLE_MS)
@@ -296,9 +266,7 @@ function M.toggle()
   if followed and followed.active then
     local elsewhere = followed.win ~= win
     M.stop()
-    if elsewhere then
-      require('acp.base.notify').echo('info', 'follow-along is off')
-    end
+    if elsewhere then require('acp.base.notify').echo('info', 'follow-along is off') end
     return
   end
   local why = unfit(win)
@@ -316,9 +284,7 @@ end
 --- The first prompt is on its way: with option `follow` the window that is current then follows,
 --- or the one before it where that is one of ours.
 function M.begin()
-  if begun or followed then
-    return
-  end
+  if begun or followed then return end
   begun = true
   for _, win in ipairs({ api.nvim_get_current_win(), require('acp.ui.win').previous() }) do
     if not unfit(win) then
@@ -332,9 +298,7 @@ end
 ---@return 'following'|'paused'|nil
 ---@return integer|nil win
 function M.status()
-  if followed then
-    return followed.active and 'following' or 'paused', followed.win
-  end
+  if followed then return followed.active and 'following' or 'paused', followed.win end
 end
 
 return M

@@ -12,9 +12,7 @@ local HEAD, HELP = '━━ ', '│ '
 ---@field lines string[]
 ---@field cursor integer 0-based row of the first value
 
-local function name_of(id)
-  return 'acp://form/' .. id
-end
+local function name_of(id) return 'acp://form/' .. id end
 
 local function buffer_of(id)
   local bufnr = require('acp.ui.scratch').find(name_of(id))
@@ -84,9 +82,7 @@ function M.open(id, form)
   local size = math.min(#form.lines + 1, math.floor(vim.o.lines * 0.6))
   local where = { layout = 'bottom', size = size, enter = enter }
   local win = require('acp.ui.window').show(bufnr, where)
-  if win and not known then
-    vim.api.nvim_win_set_cursor(win, { form.cursor + 1, 0 })
-  end
+  if win and not known then vim.api.nvim_win_set_cursor(win, { form.cursor + 1, 0 }) end
 end
 
 --- Frame operation: what is wrong with a form, `{row, text}` each, 0-based.
@@ -94,9 +90,7 @@ end
 ---@param problems { [1]: integer, [2]: string }[]
 function M.problems(id, problems)
   local bufnr = buffer_of(id)
-  if not bufnr then
-    return
-  end
+  if not bufnr then return end
   forget(bufnr)
   -- Our windows have no sign column, and an empty field nothing to underline.
   vim.diagnostic.config({ virtual_text = true }, ns)
@@ -122,9 +116,7 @@ end
 ---@param lines string[] what would be sent, one line a field
 function M.review(id, lines)
   local bufnr = buffer_of(id)
-  if bufnr then
-    show_review(bufnr, lines)
-  end
+  if bufnr then show_review(bufnr, lines) end
   local prompt = 'Send this form? ' .. table.concat(lines, ' · ')
   local items = { 'Send', 'Keep editing', 'Decline' }
   require('acp.ui.pick').choose(prompt, 'form', items, function(index)
@@ -142,9 +134,7 @@ end
 ---@param by string
 function M.closed(id, outcome, by)
   local bufnr = buffer_of(id)
-  if not bufnr then
-    return
-  end
+  if not bufnr then return end
   if by == 'user' or not vim.bo[bufnr].modified then
     require('acp.ui.window').close_all(bufnr)
     vim.api.nvim_buf_delete(bufnr, { force = true })
@@ -196,9 +186,7 @@ function M.choose()
     vim.cmd.normal({ '+', bang = true, mods = { emsg_silent = true } })
     return
   end
-  if open == '(' then
-    untick_around(row)
-  end
+  if open == '(' then untick_around(row) end
   tick(row, mark ~= 'x')
 end
 

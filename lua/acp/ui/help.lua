@@ -12,9 +12,7 @@ local function by_rank(keys)
   for i, key in ipairs(keys) do
     at[key] = key_names.rank(key.action) * 100 + i
   end
-  table.sort(keys, function(a, b)
-    return at[a] < at[b]
-  end)
+  table.sort(keys, function(a, b) return at[a] < at[b] end)
   return keys
 end
 
@@ -119,9 +117,7 @@ function M.open(window, words)
   vim.bo[bufnr].bufhidden = 'wipe'
   local win = vim.api.nvim_open_win(bufnr, true, placement(lines))
   vim.w[win].acp = true
-  local function close()
-    require('acp.ui.window').close(win)
-  end
+  local function close() require('acp.ui.window').close(win) end
   for _, key in ipairs({ 'q', '<Esc>', 'g?' }) do
     vim.keymap.set('n', key, close, { buffer = bufnr, nowait = true, silent = true })
   end

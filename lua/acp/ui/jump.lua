@@ -31,9 +31,7 @@ end
 ---@param session? integer whose directory a relative path is below
 ---@return string?
 function M.file(path, session)
-  if path == '' or path:find('%z') then
-    return
-  end
+  if path == '' or path:find('%z') then return end
   local drive = vim.fn.has('win32') == 1 and path:match('^%a:[/\\]')
   if path:sub(1, 1) ~= '/' and not drive then
     local known = session and require('acp.base.state').session(session)

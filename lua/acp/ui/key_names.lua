@@ -18,9 +18,7 @@ end
 --- Place of an action among the others.
 ---@param action string
 ---@return integer
-function M.rank(action)
-  return LAST[action] or rank[action] or 1000
-end
+function M.rank(action) return LAST[action] or rank[action] or 1000 end
 
 --- The key as one types it.
 ---@param key string
@@ -30,12 +28,8 @@ function M.spelled(key)
     local value = vim.g[name]
     return value == ' ' and '<Space>' or value or '\\'
   end
-  key = key:gsub('<[Ll]ocal[Ll]eader>', function()
-    return leader('maplocalleader')
-  end)
-  return (key:gsub('<[Ll]eader>', function()
-    return leader('mapleader')
-  end))
+  key = key:gsub('<[Ll]ocal[Ll]eader>', function() return leader('maplocalleader') end)
+  return (key:gsub('<[Ll]eader>', function() return leader('mapleader') end))
 end
 
 return M

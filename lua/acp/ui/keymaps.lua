@@ -24,9 +24,7 @@ local function sorted(keymaps, window)
       keys[#keys + 1] = { key = key, modes = modes, action = action, desc = desc }
     end
   end
-  table.sort(keys, function(a, b)
-    return a.desc == b.desc and a.key < b.key or a.desc < b.desc
-  end)
+  table.sort(keys, function(a, b) return a.desc == b.desc and a.key < b.key or a.desc < b.desc end)
   return keys
 end
 
@@ -54,12 +52,8 @@ function M.words(window, words)
     end
   end
   local actions_of = vim.tbl_keys(keys)
-  table.sort(actions_of, function(a, b)
-    return key_names.rank(a) < key_names.rank(b)
-  end)
-  local said = vim.tbl_map(function(action)
-    return keys[action]
-  end, actions_of)
+  table.sort(actions_of, function(a, b) return key_names.rank(a) < key_names.rank(b) end)
+  local said = vim.tbl_map(function(action) return keys[action] end, actions_of)
   return table.concat(said, ' · ')
 end
 
@@ -88,9 +82,7 @@ end
 ---@param on_card fun(): any whether the cursor is on one
 local function map_on_card(key, bufnr, on_card)
   local function run()
-    if not on_card() then
-      return key.key
-    end
+    if not on_card() then return key.key end
     return ('<Cmd>lua require("acp.ui.keymaps").run("permission", "%s")<CR>'):format(key.action)
   end
   set_key(bufnr, { 'n' }, key, { callback = run, expr = true, replace_keycodes = true })
@@ -99,9 +91,10 @@ end
 --- Keys of pending permissions that a chat has while the cursor is on one.
 ---@return acp.Key[]
 function M.on_card()
-  return vim.tbl_filter(function(key)
-    return not vim.list_contains({ 'help', 'open', 'close' }, key.action)
-  end, M.list('permission'))
+  return vim.tbl_filter(
+    function(key) return not vim.list_contains({ 'help', 'open', 'close' }, key.action) end,
+    M.list('permission')
+  )
 end
 
 --- Do an action of a window, as if its key had been pressed in the current buffer.
@@ -129,9 +122,7 @@ function M.attach(window, bufnr, n, on_card)
     end
   end
   for _, key in ipairs(M.list(window)) do
-    local function act()
-      signals.emit('key_pressed', window, key.action, bufnr, n)
-    end
+    local function act() signals.emit('key_pressed', window, key.action, bufnr, n) end
     set_key(bufnr, key.modes, key, { callback = act, silent = true })
     note(key)
   end
@@ -145,9 +136,10 @@ end
 ---@param key { mode: string, key: string }
 ---@return table|nil map as |maparg()| gives it
 local function own(bufnr, key)
-  local map = vim.api.nvim_buf_call(bufnr, function()
-    return vim.fn.maparg(key.key, key.mode, false, true)
-  end)
+  local map = vim.api.nvim_buf_call(
+    bufnr,
+    function() return vim.fn.maparg(key.key, key.mode, false, true) end
+  )
   return map.buffer == 1 and map or nil
 end
 
@@ -179,24 +171,16 @@ end
 ---@param bufnr integer
 function M.detach(window, bufnr)
   local it = (attached[bufnr] or {})[window]
-  if not it then
-    return
-  end
+  if not it then return end
   attached[bufnr][window] = nil
-  if it.kept and not vim.api.nvim_buf_is_loaded(bufnr) then
-    return
-  end
+  if it.kept and not vim.api.nvim_buf_is_loaded(bufnr) then return end
   for _, key in ipairs(it.keys) do
     local map = own(bufnr, key)
-    if map and map.desc == key.desc then
-      vim.keymap.del(key.mode, key.key, { buffer = bufnr })
-    end
+    if map and map.desc == key.desc then vim.keymap.del(key.mode, key.key, { buffer = bufnr }) end
   end
   for _, old in ipairs(it.kept or {}) do
     if not own(bufnr, old) then
-      vim.api.nvim_buf_call(bufnr, function()
-        vim.fn.mapset(old.mode, false, old.map)
-      end)
+      vim.api.nvim_buf_call(bufnr, function() vim.fn.mapset(old.mode, false, old.map) end)
     end
   end
 end

@@ -19,9 +19,7 @@ end
 local advance ---@type fun()
 
 local function wait()
-  if watching then
-    return
-  end
+  if watching then return end
   watching = true
   vim.api.nvim_create_autocmd({ 'ModeChanged', 'CmdwinLeave' }, {
     once = true,
@@ -43,9 +41,7 @@ local function abandon_closed()
 end
 
 advance = function()
-  if active or #queue == 0 then
-    return
-  end
+  if active or #queue == 0 then return end
   if not free() then
     wait()
     return
@@ -53,9 +49,7 @@ advance = function()
   local question = table.remove(queue, 1)
   active = question
   local function done()
-    if active == question then
-      active = nil
-    end
+    if active == question then active = nil end
     vim.schedule(advance)
   end
   -- An error that nobody takes ends in a prompt for a key, and holds everything up.
@@ -101,9 +95,7 @@ local function select(prompt, kind, items, on_index, done)
   local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
   vim.ui.select(items, opts, function(item, index)
     if item ~= nil and not index then
-      index = vim.iter(ipairs(items)):find(function(_, one)
-        return rawequal(one, item)
-      end)
+      index = vim.iter(ipairs(items)):find(function(_, one) return rawequal(one, item) end)
     end
     on_index(index)
     done()
@@ -139,9 +131,7 @@ end
 function M.select(id, prompt, kind, items)
   local answer = answer_once('picked', id, 'index')
   ask({
-    put = function(done)
-      select(prompt, kind, items, answer, done)
-    end,
+    put = function(done) select(prompt, kind, items, answer, done) end,
     drop = answer,
   })
 end

@@ -19,9 +19,7 @@ function M.opened(win)
 end
 
 ---@param layout acp.Layout
-local function at_side(layout)
-  return layout == 'left' or layout == 'right'
-end
+local function at_side(layout) return layout == 'left' or layout == 'right' end
 
 --- Whether one more at that side would leave too little for each: Neovim would make some of them
 --- one column wide.
@@ -40,9 +38,7 @@ local function ours(prefix)
     local name = api.nvim_buf_get_name(api.nvim_win_get_buf(win))
     return vim.w[win].acp and vim.startswith(name, prefix)
   end, require('acp.ui.win').splits(0))
-  table.sort(found, function(a, b)
-    return (order[a] or 0) < (order[b] or 0)
-  end)
+  table.sort(found, function(a, b) return (order[a] or 0) < (order[b] or 0) end)
   return found
 end
 
@@ -69,31 +65,20 @@ end
 ---@return integer|nil above
 ---@return integer|nil taken
 function M.for_one(prefix, layout, width)
-  if layout == 'float' then
-    return nil
-  end
+  if layout == 'float' then return nil end
   local windows = ours(prefix)
   local tight = at_side(layout) and squeezed(windows, width)
   for _, win in ipairs(tight and windows or {}) do
-    if api.nvim_win_get_height(win) > 2 * STACKED then
-      return win
-    end
+    if api.nvim_win_get_height(win) > 2 * STACKED then return win end
   end
-  if not tight and not crowded(layout) then
-    return nil
-  end
-  return nil,
-    vim.iter(windows):find(function(win)
-      return win ~= api.nvim_get_current_win()
-    end)
+  if not tight and not crowded(layout) then return nil end
+  return nil, vim.iter(windows):find(function(win) return win ~= api.nvim_get_current_win() end)
 end
 
 --- The last window of a part of the layout.
 ---@param part any[] as `winlayout()` has it
 ---@return integer win
-local function last_of(part)
-  return part[1] == 'leaf' and part[2] or last_of(part[2][#part[2]])
-end
+local function last_of(part) return part[1] == 'leaf' and part[2] or last_of(part[2][#part[2]]) end
 
 --- Neovim takes the columns of one more from the window beside it alone, from 0.12 on from the
 --- user's own. Where too little is left there, several of ours get equal parts; else the user's own
@@ -104,9 +89,7 @@ function M.make()
   local mine, narrow = {}, false
   for _, part in ipairs(parts) do
     local win = last_of(part)
-    if part[1] == 'leaf' and vim.w[win].acp then
-      mine[#mine + 1] = win
-    end
+    if part[1] == 'leaf' and vim.w[win].acp then mine[#mine + 1] = win end
     narrow = narrow or api.nvim_win_get_width(win) < LEAST
   end
   if narrow and #mine == 1 and vim.o.equalalways then

@@ -11,9 +11,7 @@ local plans = {} ---@type table<integer, acp.PlanPage>
 local EMPTY = { 'no plan yet' }
 local LEAST, MOST = 3, 12
 
-local function name_of(n)
-  return 'acp://plan/' .. n
-end
+local function name_of(n) return 'acp://plan/' .. n end
 
 --- Make a window of ours high enough for the plan as it wraps there; it never shrinks by itself.
 --- Below a chat that floats it has the rows that the chat could give.
@@ -44,9 +42,7 @@ end
 function M.set(n, lines, spans)
   plans[n] = { lines = lines, spans = spans }
   local bufnr = require('acp.ui.scratch').find(name_of(n))
-  if bufnr and vim.api.nvim_buf_is_loaded(bufnr) then
-    draw(n, M.ensure(n))
-  end
+  if bufnr and vim.api.nvim_buf_is_loaded(bufnr) then draw(n, M.ensure(n)) end
 end
 
 ---@param n integer
@@ -57,9 +53,7 @@ function M.ensure(n)
   if created then
     vim.bo[bufnr].formatlistpat = require('acp.ui.scratch').ITEM
     require('acp.ui.keymaps').attach('view', bufnr, n)
-    require('acp.ui.scratch').on_read(bufnr, function()
-      draw(n, bufnr)
-    end)
+    require('acp.ui.scratch').on_read(bufnr, function() draw(n, bufnr) end)
     draw(n, bufnr)
   end
   return bufnr

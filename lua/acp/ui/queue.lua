@@ -4,18 +4,14 @@ local M = {}
 local RULE = ('─'):rep(24)
 local shown = {} ---@type table<integer, string[]> buffer -> the texts it was filled with
 
-local function name_of(n)
-  return 'acp://queue/' .. n
-end
+local function name_of(n) return 'acp://queue/' .. n end
 
 --- One text after another, a rule between.
 ---@return string[] lines
 local function lines_of(texts)
   local lines = {}
   for i, text in ipairs(texts) do
-    if i > 1 then
-      lines[#lines + 1] = RULE
-    end
+    if i > 1 then lines[#lines + 1] = RULE end
     vim.list_extend(lines, vim.split(text, '\n', { plain = true }))
   end
   return lines
@@ -27,9 +23,7 @@ local function texts_of(lines)
   local texts, part = {}, {}
   local function close()
     local text = vim.trim(table.concat(part, '\n'))
-    if text ~= '' then
-      texts[#texts + 1] = text
-    end
+    if text ~= '' then texts[#texts + 1] = text end
     part = {}
   end
   for _, line in ipairs(lines) do
@@ -56,9 +50,7 @@ local function waiting(n)
 end
 
 ---@return string[] texts
-local function queue_of(n)
-  return vim.tbl_map(vim.trim, waiting(n))
-end
+local function queue_of(n) return vim.tbl_map(vim.trim, waiting(n)) end
 
 --- Take out of `texts` what the buffer was filled with and has been sent since.
 local function drop_sent(texts, before, now)
@@ -70,9 +62,7 @@ local function drop_sent(texts, before, now)
     if (left[text] or 0) > 0 then
       left[text] = left[text] - 1
     else
-      local at = vim.iter(ipairs(texts)):find(function(_, one)
-        return one == text
-      end)
+      local at = vim.iter(ipairs(texts)):find(function(_, one) return one == text end)
       table.remove(texts, at or #texts + 1)
     end
   end
@@ -120,21 +110,15 @@ end
 ---@return integer bufnr
 local function ensure(n)
   local bufnr = vim.fn.bufadd(name_of(n))
-  if vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == 'acwrite' then
-    return bufnr
-  end
+  if vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == 'acwrite' then return bufnr end
   vim.fn.bufload(bufnr)
   require('acp.ui.scratch').set_writable(bufnr, 'acpqueue', { bufhidden = 'wipe' })
   require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
-    if not require('acp.buffers.automatic_saves').saves() then
-      apply(n, bufnr)
-    end
+    if not require('acp.buffers.automatic_saves').saves() then apply(n, bufnr) end
   end)
   require('acp.ui.keymaps').attach('queue', bufnr, n)
   follow(n, bufnr)
-  require('acp.ui.scratch').on_read(bufnr, function()
-    fill(n, bufnr)
-  end)
+  require('acp.ui.scratch').on_read(bufnr, function() fill(n, bufnr) end)
   fill(n, bufnr)
   return bufnr
 end
@@ -166,9 +150,7 @@ function M.run(action)
     edit()
   elseif held.any() and not has_own(require('acp.base.state').current()) then
     held[action]()
-    if action == 'clear' then
-      require('acp.base.notify').echo('info', 'the queue is empty now')
-    end
+    if action == 'clear' then require('acp.base.notify').echo('info', 'the queue is empty now') end
   elseif require('acp.base.host').running() then
     require('acp.base.host').notify('queue', { action = action })
   else

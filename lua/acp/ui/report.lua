@@ -11,9 +11,7 @@ local function place()
 end
 
 --- The user has asked: what comes may take the focus, unless they do something else meanwhile.
-function M.expect()
-  asked = place()
-end
+function M.expect() asked = place() end
 
 --- Whether the user still waits, in Normal mode, where they asked; true once.
 ---@return boolean
@@ -45,26 +43,21 @@ end
 
 local function attach(bufnr, filetype)
   require('acp.ui.keymaps').attach(KEYS[filetype] or 'view', bufnr)
-  require('acp.ui.scratch').on_read(bufnr, function()
-    fill(bufnr)
-  end)
-  require('acp.base.autocmds').in_buffer(bufnr, 'BufWipeout', function()
-    shown[bufnr] = nil
-  end)
+  require('acp.ui.scratch').on_read(bufnr, function() fill(bufnr) end)
+  require('acp.base.autocmds').in_buffer(bufnr, 'BufWipeout', function() shown[bufnr] = nil end)
 end
 
 --- A buffer name of ours: `acp://` in front where it is missing.
-local function uri(name)
-  return name:match('^%a[%w+.-]*://') and name or 'acp://' .. name
-end
+local function uri(name) return name:match('^%a[%w+.-]*://') and name or 'acp://' .. name end
 
 --- Windows that stand at the end of a log go on standing there.
 ---@param spans? acp.Span[]
 local function refill(bufnr, lines, spans)
   local is_log = vim.bo[bufnr].filetype == 'acplog'
-  local at_end = vim.tbl_filter(function(win)
-    return vim.fn.line('.', win) == vim.fn.line('$', win)
-  end, is_log and vim.fn.win_findbuf(bufnr) or {})
+  local at_end = vim.tbl_filter(
+    function(win) return vim.fn.line('.', win) == vim.fn.line('$', win) end,
+    is_log and vim.fn.win_findbuf(bufnr) or {}
+  )
   shown[bufnr] = { lines = lines, spans = spans }
   fill(bufnr)
   for _, win in ipairs(at_end) do
@@ -80,9 +73,7 @@ end
 function M.open(name, filetype, lines, spans)
   require('acp.ui.highlights').define()
   local bufnr, created = require('acp.ui.scratch').ensure(uri(name), filetype)
-  if created then
-    attach(bufnr, filetype)
-  end
+  if created then attach(bufnr, filetype) end
   refill(bufnr, lines, spans)
   local height = math.min(math.max(#lines, 3), math.floor(vim.o.lines * 0.5))
   local bar = KEYS[filetype] and hint(bufnr) or nil

@@ -17,21 +17,17 @@ local pages = {} ---@type table<integer, acp.Rows> by tab page
 ---@return any[]|nil parts
 local function column(part, win)
   for _, inner in ipairs(part[1] ~= 'leaf' and part[2] or {}) do
-    if inner[1] == 'leaf' and inner[2] == win then
-      return part[1] == 'col' and part[2] or nil
-    end
+    if inner[1] == 'leaf' and inner[2] == win then return part[1] == 'col' and part[2] or nil end
     local found = column(inner, win)
-    if found then
-      return found
-    end
+    if found then return found end
   end
 end
 
 --- Whether the rows that `win` gives up have somewhere to go.
 local function has_taker(win)
-  return vim.iter(column(vim.fn.winlayout(), win) or {}):any(function(part)
-    return part[1] ~= 'leaf' or not vim.wo[part[2]].winfixheight
-  end)
+  return vim
+    .iter(column(vim.fn.winlayout(), win) or {})
+    :any(function(part) return part[1] ~= 'leaf' or not vim.wo[part[2]].winfixheight end)
 end
 
 --- Sizes have changed. Where the windows are the same the user, or the screen, has said how high
@@ -46,9 +42,7 @@ local function on_resized()
       local rows, before = api.nvim_win_get_height(win), known.wanted[win]
       local same = windows == known.windows or not before
       wanted[win] = same and rows or before
-      if not same and rows > before and has_taker(win) then
-        api.nvim_win_set_height(win, before)
-      end
+      if not same and rows > before and has_taker(win) then api.nvim_win_set_height(win, before) end
     end
   end
   pages[tab] = next(wanted) and { windows = windows, wanted = wanted } or nil
@@ -57,9 +51,7 @@ end
 --- A window goes: the same windows as before, with one between, are others too.
 local function on_closed(win)
   local page = pages[api.nvim_win_get_tabpage(win)]
-  if page and not floats(win) then
-    page.windows = ''
-  end
+  if page and not floats(win) then page.windows = '' end
 end
 
 local watch = require('acp.base.once')(function()

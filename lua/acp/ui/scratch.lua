@@ -9,9 +9,9 @@ M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘—→↳]\%( \[.\]\)\?\)\s\+]]
 ---@return integer|nil bufnr
 function M.find(name)
   -- bufnr() takes a pattern; the list is exact.
-  return vim.iter(vim.api.nvim_list_bufs()):find(function(bufnr)
-    return vim.api.nvim_buf_get_name(bufnr) == name
-  end)
+  return vim
+    .iter(vim.api.nvim_list_bufs())
+    :find(function(bufnr) return vim.api.nvim_buf_get_name(bufnr) == name end)
 end
 
 ---@param bufnr integer
@@ -82,12 +82,10 @@ function M.ensure(name, filetype)
   return bufnr, true
 end
 
---- `:edit` empties a buffer that has no file; `fill` brings back what it shows.
+--- `:edit` empties a buffer that has no file; `fn` brings back what it shows.
 ---@param bufnr integer
----@param fill fun()
-function M.on_read(bufnr, fill)
-  require('acp.base.autocmds').in_buffer(bufnr, 'BufReadCmd', fill)
-end
+---@param fn fun()
+function M.on_read(bufnr, fn) require('acp.base.autocmds').in_buffer(bufnr, 'BufReadCmd', fn) end
 
 --- Replace all lines and highlights of a buffer that is not modifiable.
 ---@param bufnr integer
@@ -120,9 +118,7 @@ end
 ---@param view vim.fn.winsaveview.ret
 local function stay(view, last, shift)
   for _, at in ipairs({ 'lnum', 'topline' }) do
-    if view[at] > last then
-      view[at] = view[at] + shift
-    end
+    if view[at] > last then view[at] = view[at] + shift end
   end
   vim.fn.winrestview(view)
 end
@@ -142,9 +138,7 @@ function M.replace(bufnr, first, last, lines)
   end
   local view = vim.api.nvim_get_current_buf() == bufnr and vim.fn.winsaveview()
   local both = math.min(last - first, #lines)
-  if both > 0 then
-    vim.fn.setbufline(bufnr, first + 1, vim.list_slice(lines, 1, both))
-  end
+  if both > 0 then vim.fn.setbufline(bufnr, first + 1, vim.list_slice(lines, 1, both)) end
   if #lines > both and bottom then
     vim.api.nvim_buf_set_lines(bufnr, last, last, true, vim.list_slice(lines, both + 1))
   elseif #lines > both then
@@ -152,9 +146,7 @@ function M.replace(bufnr, first, last, lines)
   elseif first + both < last then
     vim.fn.deletebufline(bufnr, first + both + 1, last)
   end
-  if view then
-    stay(view, last, #lines - (last - first))
-  end
+  if view then stay(view, last, #lines - (last - first)) end
 end
 
 local CUTS = vim.fn.has('nvim-0.11') == 0 -- whether nvim_buf_set_text() cuts folds

@@ -3,9 +3,7 @@ local M = {}
 
 --- 12345 -> '12k'.
 local function short(count)
-  if count >= 1e6 then
-    return ('%.1fM'):format(count / 1e6)
-  end
+  if count >= 1e6 then return ('%.1fM'):format(count / 1e6) end
   return count >= 1000 and ('%dk'):format(math.floor(count / 1000 + 0.5)) or tostring(count)
 end
 
@@ -56,20 +54,14 @@ function M.text()
     return state.host ~= 'stopped' and state.host and 'acp ' .. state.host or ''
   end
   local parts = { session.agent, session.status }
-  if #(session.queue or {}) > 0 then
-    parts[#parts + 1] = '+' .. #session.queue
-  end
+  if #(session.queue or {}) > 0 then parts[#parts + 1] = '+' .. #session.queue end
   local count = #(state.elicitations or {})
   for _, one in pairs(state.sessions) do
     count = count + M.asked(one)
   end
-  if count > 0 then
-    parts[#parts + 1] = count .. '?'
-  end
+  if count > 0 then parts[#parts + 1] = count .. '?' end
   local edits = M.hunks(require('acp.base.state').edits())
-  if edits > 0 then
-    parts[#parts + 1] = edits .. '±'
-  end
+  if edits > 0 then parts[#parts + 1] = edits .. '±' end
   parts[#parts + 1] = M.usage(session)
   return (table.concat(parts, ' '):gsub('%%', ''))
 end

@@ -13,24 +13,18 @@ local api = vim.api
 local by_name = {} ---@type table<string, acp.TerminalBuffer>
 local by_buffer = {} ---@type table<integer, acp.TerminalBuffer>
 
-local function name_of(n, id)
-  return ('acp://terminal/%d/%s'):format(n, (id:gsub('[%c]', '?')))
-end
+local function name_of(n, id) return ('acp://terminal/%d/%s'):format(n, (id:gsub('[%c]', '?'))) end
 
 ---@param terminal acp.TerminalBuffer
 local function notify(terminal, verb, args)
   args = vim.tbl_extend('force', { session = terminal.n, id = terminal.id }, args or {})
-  if require('acp.base.host').running() then
-    require('acp.base.host').notify(verb, args)
-  end
+  if require('acp.base.host').running() then require('acp.base.host').notify(verb, args) end
 end
 
 --- Tell the host when the first window shows the buffer and when the last one is gone.
 ---@param terminal acp.TerminalBuffer
 local function tell_shown(terminal, fresh)
-  if not api.nvim_buf_is_valid(terminal.bufnr) then
-    return
-  end
+  if not api.nvim_buf_is_valid(terminal.bufnr) then return end
   local shown = #vim.fn.win_findbuf(terminal.bufnr) > 0
   if shown ~= terminal.shown then
     terminal.shown = shown
@@ -48,9 +42,7 @@ end
 ---@param terminal acp.TerminalBuffer
 local function watch(terminal)
   local function soon()
-    vim.schedule(function()
-      tell_shown(terminal)
-    end)
+    vim.schedule(function() tell_shown(terminal) end)
   end
   local name = 'acp.terminal.' .. terminal.bufnr
   local on, group = require('acp.base.autocmds').group(name)
@@ -69,18 +61,14 @@ local function create(n, id, ours)
   local buffer = require('acp.ui.scratch')
   local name = name_of(n, id)
   local old = buffer.find(name)
-  if old then
-    api.nvim_buf_delete(old, { force = true })
-  end
+  if old then api.nvim_buf_delete(old, { force = true }) end
   local bufnr = api.nvim_create_buf(false, true)
   api.nvim_buf_set_name(bufnr, name)
   local terminal = { n = n, id = id, bufnr = bufnr, channel = 0, shown = false }
   terminal.channel = api.nvim_open_term(bufnr, {
     force_crlf = false,
     on_input = function(_, _, _, keys)
-      if ours then
-        notify(terminal, 'terminal_input', { keys = keys })
-      end
+      if ours then notify(terminal, 'terminal_input', { keys = keys }) end
     end,
   })
   buffer.set_options(bufnr, {
@@ -100,9 +88,9 @@ end
 ---@param terminal acp.TerminalBuffer
 local function bar(terminal, ours)
   local session = require('acp.base.state').get().sessions[terminal.n] or {}
-  local known = vim.iter(session.terminals or {}):find(function(one)
-    return one.id == terminal.id
-  end)
+  local known = vim
+    .iter(session.terminals or {})
+    :find(function(one) return one.id == terminal.id end)
   local words_of = require('acp.base.notify')
   local command = words_of.cut(words_of.one_line(known and known.command or terminal.id), 80)
   local words = { stop = ours and 'stops' or nil, close = 'closes', help = 'keys' }
@@ -134,9 +122,7 @@ function M.open(n, id, ours)
     enter = api.nvim_get_mode().mode == 'n',
     options = { winbar = bar(terminal, ours) },
   })
-  if win then
-    go_to_end(win)
-  end
+  if win then go_to_end(win) end
   tell_shown(terminal, fresh)
 end
 
@@ -155,9 +141,7 @@ end
 ---@param bufnr integer
 function M.stop(bufnr)
   local terminal = by_buffer[bufnr]
-  if terminal then
-    notify(terminal, 'terminal_stop')
-  end
+  if terminal then notify(terminal, 'terminal_stop') end
 end
 
 ---@class acp.TerminalItem
@@ -168,9 +152,7 @@ end
 --- Frame operation: let the user choose a terminal, and open it.
 ---@param items acp.TerminalItem[]
 function M.pick(items)
-  local labels = vim.tbl_map(function(item)
-    return item.label
-  end, items)
+  local labels = vim.tbl_map(function(item) return item.label end, items)
   require('acp.ui.pick').choose('Terminals', 'terminals', labels, function(index)
     local item = items[index]
     require('acp.base.host').notify('terminal_open', { session = item.session, id = item.id })

@@ -24,9 +24,7 @@ local MIN_COLUMNS, MIN_LINES = 20, 3
 local REFUSED = { 'E565', 'E11:', 'E1159', 'E814', 'textlock' }
 
 local function refused_for_now(why)
-  return vim.iter(REFUSED):any(function(code)
-    return why:find(code, 1, true) ~= nil
-  end)
+  return vim.iter(REFUSED):any(function(code) return why:find(code, 1, true) ~= nil end)
 end
 
 --- Call `fn`; where Neovim refuses windows just now, again as soon as it may be possible.
@@ -34,19 +32,13 @@ end
 ---@return any result nil when it had to be put off
 function M.when_free(fn)
   local ok, result = pcall(fn)
-  if ok then
-    return result
-  end
-  if not refused_for_now(tostring(result)) then
-    error(result, 0)
-  end
+  if ok then return result end
+  if not refused_for_now(tostring(result)) then error(result, 0) end
   local on, group = require('acp.base.autocmds').group('acp.window.' .. tostring(fn))
   local cmdwin = vim.fn.getcmdwintype() ~= ''
   on(cmdwin and 'CmdwinLeave' or { 'SafeState', 'ModeChanged' }, function()
     pcall(vim.api.nvim_del_augroup_by_id, group)
-    vim.schedule(function()
-      M.when_free(fn)
-    end)
+    vim.schedule(function() M.when_free(fn) end)
   end)
 end
 
@@ -167,13 +159,9 @@ local function dress(win, bufnr, opts)
   local side = opts.side or vim.list_contains({ 'left', 'right' }, opts.layout or 'right')
   local fixed = { winfixwidth = side, winfixheight = not side and opts.layout ~= 'float' }
   M.adopt(win, vim.tbl_extend('force', fixed, opts.options or {}))
-  if side then
-    keep_share(win)
-  end
+  if side then keep_share(win) end
   require('acp.ui.placement').opened(win)
-  if opts.last then
-    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
-  end
+  if opts.last then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 }) end
 end
 
 local ENTERING = 'BufEnter,BufLeave,WinEnter,WinLeave'
@@ -184,9 +172,7 @@ local function show_aside(win, bufnr)
   vim.o.eventignore = (ignored == '' and '' or ignored .. ',') .. ENTERING
   local ok, why = pcall(vim.api.nvim_win_set_buf, win, bufnr)
   vim.o.eventignore = ignored
-  if not ok then
-    error(why, 0)
-  end
+  if not ok then error(why, 0) end
 end
 
 --- Show `bufnr` in a window of ours in place of what is there; that one's buffer stays.
@@ -199,12 +185,8 @@ function M.replace(win, bufnr, opts)
   set(win, 'winfixbuf', false)
   show_aside(win, bufnr)
   dress(win, bufnr, opts)
-  if opts.enter then
-    vim.api.nvim_set_current_win(win)
-  end
-  if opts.replaced then
-    opts.replaced(before)
-  end
+  if opts.enter then vim.api.nvim_set_current_win(win) end
+  if opts.replaced then opts.replaced(before) end
   return win
 end
 
@@ -220,9 +202,7 @@ local function open(bufnr, opts)
     local there = { layout = 'bottom', under = above, size = 0.5, side = true }
     opts = vim.tbl_extend('force', opts, there)
   end
-  if taken then
-    return M.replace(taken, bufnr, opts)
-  end
+  if taken then return M.replace(taken, bufnr, opts) end
   local below = require('acp.ui.below')
   if below.wanted(opts.under) then
     local float = below.open(bufnr, opts.under --[[@as integer]], opts.size, opts.enter or false)
@@ -235,9 +215,7 @@ local function open(bufnr, opts)
     local float = vim.tbl_extend('force', opts, { layout = 'float' })
     ok, win = pcall(vim.api.nvim_open_win, bufnr, opts.enter or false, placement(float))
   end
-  if not ok then
-    error(win, 0)
-  end
+  if not ok then error(win, 0) end
   dress(win --[[@as integer]], bufnr, opts)
   if config.split and config.height then -- 'equalalways' may have had its say
     vim.api.nvim_win_set_height(win --[[@as integer]], config.height)
@@ -253,9 +231,9 @@ end
 ---@param opts? acp.OpenOpts
 ---@return integer|nil winid
 function M.open_beside(bufnr, opts)
-  return M.when_free(function()
-    return vim.api.nvim_buf_is_valid(bufnr) and open(bufnr, opts or {}) or nil
-  end)
+  return M.when_free(
+    function() return vim.api.nvim_buf_is_valid(bufnr) and open(bufnr, opts or {}) or nil end
+  )
 end
 
 --- A window of the current tab page that shows `bufnr`; with `anywhere` of any tab page.
@@ -263,14 +241,10 @@ end
 ---@param anywhere? boolean
 ---@return integer|nil winid
 function M.showing(bufnr, anywhere)
-  if not bufnr or not vim.api.nvim_buf_is_valid(bufnr) then
-    return nil
-  end
+  if not bufnr or not vim.api.nvim_buf_is_valid(bufnr) then return nil end
   local tab = vim.api.nvim_get_current_tabpage()
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    if anywhere or vim.api.nvim_win_get_tabpage(win) == tab then
-      return win
-    end
+    if anywhere or vim.api.nvim_win_get_tabpage(win) == tab then return win end
   end
 end
 
@@ -304,13 +278,9 @@ end
 --- Close `win` if it is there, the last one of the screen included.
 ---@param win integer|nil
 function M.close(win)
-  if not win or not vim.api.nvim_win_is_valid(win) then
-    return
-  end
+  if not win or not vim.api.nvim_win_is_valid(win) then return end
   M.when_free(function()
-    if not vim.api.nvim_win_is_valid(win) then
-      return
-    end
+    if not vim.api.nvim_win_is_valid(win) then return end
     local bufnr = vim.api.nvim_win_get_buf(win)
     require('acp.ui.float_exit').before_close(win)
     local ok, why = pcall(vim.api.nvim_win_close, win, true)
@@ -333,9 +303,7 @@ end
 --- Make `win` the current one; the user's own act, so it may.
 ---@param win integer
 function M.focus(win)
-  M.when_free(function()
-    vim.api.nvim_set_current_win(win)
-  end)
+  M.when_free(function() vim.api.nvim_set_current_win(win) end)
 end
 
 return M

@@ -17,8 +17,6 @@ end
 ---@param win integer
 ---@param last? integer row (from 0) up to which it counts
 ---@return integer
-function M.there(win, last)
-  return vim.api.nvim_win_text_height(win, { end_row = last }).all
-end
+function M.there(win, last) return vim.api.nvim_win_text_height(win, { end_row = last }).all end
 
 return M

@@ -41,15 +41,11 @@ for _, verb in ipairs({ 'restart', 'stop' }) do
   end)
 end
 
-local login = spec.shown(function(args)
-  require('acp.command.choose').login(args[1])
-end)
+local login = spec.shown(function(args) require('acp.command.choose').login(args[1]) end)
 list.login = spec.one_of('auth_methods', 'way to log in', login)
 
 list.logout = {
-  run = when_running('no agent is running', function()
-    notify('logout')
-  end),
+  run = when_running('no agent is running', function() notify('logout') end),
 }
 
 local mode = when_open(function(args)
@@ -65,9 +61,7 @@ list.model = {
   max = 1,
   nouns = { 'model' },
   strict = true,
-  values = function(args)
-    return #args == 0 and valid.option_values(valid.model_option()) or {}
-  end,
+  values = function(args) return #args == 0 and valid.option_values(valid.model_option()) or {} end,
   run = when_open(function(args)
     local id = valid.model_option()
     if args[1] and #valid.option_values(id) > 0 then
@@ -82,9 +76,7 @@ list.option = {
   max = 2,
   nouns = { 'option', 'value' },
   strict = true,
-  values = function(args)
-    return #args == 0 and valid.option_ids() or valid.option_values(args[1])
-  end,
+  values = function(args) return args[1] and valid.option_values(args[1]) or valid.option_ids() end,
   run = when_open(function(args)
     local any = #valid.option_ids() > 0
     if any and args[2] then

@@ -8,9 +8,10 @@ local when_running, when_kept = spec.when_running, spec.when_kept
 local list = {}
 
 for _, verb in ipairs({ 'allow', 'deny' }) do
-  local run = when_running('no pending permission', function(args)
-    require('acp.command.decide').command(verb, args[1])
-  end)
+  local run = when_running(
+    'no pending permission',
+    function(args) require('acp.command.decide').command(verb, args[1]) end
+  )
   list[verb] = spec.one_of('permission_options', nil, run)
 end
 
@@ -18,9 +19,7 @@ list.permissions = {
   run = when_running(
     'no pending permission',
     shown(function()
-      if not require('acp.ui.question').enter() then
-        notify('permissions')
-      end
+      if not require('acp.ui.question').enter() then notify('permissions') end
     end)
   ),
 }
@@ -33,9 +32,7 @@ local function no_file(typed, path)
   if not path or #pending == 0 or vim.tbl_contains(pending, path) or vim.uv.fs_stat(path) then
     return nil
   end
-  local names = vim.tbl_map(function(one)
-    return vim.fn.fnamemodify(one, ':.')
-  end, pending)
+  local names = vim.tbl_map(function(one) return vim.fn.fnamemodify(one, ':.') end, pending)
   return require('acp.base.nearest').message('file', typed --[[@as string]], names)
 end
 
@@ -58,39 +55,29 @@ for _, verb in ipairs({ 'accept', 'reject' }) do
     max = 1,
     values = spec.first({ 'hunk', 'file', 'all' }),
     strict = true,
-    run = when_kept('no pending edits', function(args)
-      require('acp.review.hunk').decide(verb, args[1] or 'hunk')
-    end),
+    run = when_kept(
+      'no pending edits',
+      function(args) require('acp.review.hunk').decide(verb, args[1] or 'hunk') end
+    ),
   }
 end
 
 list.unreject = {
-  run = when_kept('nothing was rejected', function()
-    notify('unreject')
-  end),
+  run = when_kept('nothing was rejected', function() notify('unreject') end),
 }
 
 list.edits = {
-  run = when_kept('no pending edits', function()
-    notify('edits')
-  end),
+  run = when_kept('no pending edits', function() notify('edits') end),
 }
 
 list.comment = {
   max = -1,
   need = 'text',
-  run = function(_, opts)
-    require('acp.review.comment').add(opts.rest)
-  end,
+  run = function(_, opts) require('acp.review.comment').add(opts.rest) end,
 }
 
 list.checkpoints = {
-  run = when_kept(
-    'no checkpoints',
-    shown(function()
-      notify('checkpoints')
-    end)
-  ),
+  run = when_kept('no checkpoints', shown(function() notify('checkpoints') end)),
 }
 
 list.restore = {
@@ -111,9 +98,7 @@ list.restore = {
 }
 
 list.follow = {
-  run = function()
-    require('acp.ui.follow').toggle()
-  end,
+  run = function() require('acp.ui.follow').toggle() end,
 }
 
 return list

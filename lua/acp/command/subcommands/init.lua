@@ -17,8 +17,6 @@ end
 
 --- Names of all subcommands, sorted.
 ---@return string[]
-function M.names()
-  return require('acp.base.sorted_keys')(M.list)
-end
+function M.names() return require('acp.base.sorted_keys')(M.list) end
 
 return M

@@ -7,9 +7,7 @@ local notify, absolute, shown = spec.notify, spec.absolute, spec.shown
 local list = {}
 
 list.terminals = {
-  run = spec.when_running('no terminals', function()
-    notify('terminals')
-  end),
+  run = spec.when_running('no terminals', function() notify('terminals') end),
 }
 
 list.export = {
@@ -17,24 +15,18 @@ list.export = {
   values = spec.known('files'),
   run = spec.when_running(
     'no session to export',
-    shown(function(args)
-      notify('export', { file = absolute(args[1]) })
-    end)
+    shown(function(args) notify('export', { file = absolute(args[1]) }) end)
   ),
 }
 
 list.info = {
-  run = shown(function()
-    notify('info')
-  end),
+  run = shown(function() notify('info') end),
 }
 
 list.log = {
   max = 2,
   values = function(args, lead)
-    if #args == 0 then
-      return vim.list_extend({ 'save' }, valid_names.started())
-    end
+    if #args == 0 then return vim.list_extend({ 'save' }, valid_names.started()) end
     return args[1] == 'save' and valid_names.files(lead) or {}
   end,
   run = shown(function(args)
@@ -80,9 +72,7 @@ list.tutor = {
 }
 
 list.install = {
-  run = function()
-    require('acp.base.install').run()
-  end,
+  run = function() require('acp.base.install').run() end,
 }
 
 return list

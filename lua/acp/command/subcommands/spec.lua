@@ -30,9 +30,7 @@ end
 ---@param list string[]
 ---@return fun(args: string[]): string[]
 function M.first(list)
-  return function(args)
-    return #args == 0 and list or {}
-  end
+  return function(args) return #args == 0 and list or {} end
 end
 
 ---@param name string

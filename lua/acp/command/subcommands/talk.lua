@@ -14,18 +14,14 @@ list.prompt = {
 }
 
 list.cancel = {
-  run = function(_, opts)
-    require('acp.command.everyday').cancel(opts)
-  end,
+  run = function(_, opts) require('acp.command.everyday').cancel(opts) end,
 }
 
 for view, module in pairs({ chat = 'acp.ui.chat', plan = 'acp.ui.plan' }) do
   list[view] = {
     run = function()
       local n = require('acp.base.state').get().current
-      if view == 'chat' then
-        require('acp.command.drafts').recall_soon()
-      end
+      if view == 'chat' then require('acp.command.drafts').recall_soon() end
       if n then
         require(module).toggle(n)
       else
@@ -37,9 +33,7 @@ end
 
 list.new = spec.one_of('agents', 'agent', function(args)
   local cwd = require('acp.ui.composer.places').place()
-  if cwd then
-    notify('new', { agent = args[1], cwd = cwd })
-  end
+  if cwd then notify('new', { agent = args[1], cwd = cwd }) end
 end)
 
 list.queue = {
@@ -55,9 +49,7 @@ list.queue = {
 list.sessions = {
   run = function()
     local cwd = require('acp.ui.composer.places').place()
-    if cwd then
-      notify('sessions', { cwd = cwd })
-    end
+    if cwd then notify('sessions', { cwd = cwd }) end
   end,
 }
 
@@ -92,9 +84,10 @@ list.attach = {
     end
     local paths, missing = readable(args)
     if #missing > 0 then
-      local siblings = vim.tbl_map(function(path)
-        return (path:gsub('^%./', ''):gsub('^//+', '/'))
-      end, valid.files(vim.fn.fnamemodify(missing[1], ':h') .. '/'))
+      local siblings = vim.tbl_map(
+        function(path) return (path:gsub('^%./', ''):gsub('^//+', '/')) end,
+        valid.files(vim.fn.fnamemodify(missing[1], ':h') .. '/')
+      )
       local mistake = require('acp.base.nearest').message('file', missing[1], siblings)
       require('acp.base.notify').error(mistake)
       return

@@ -30,16 +30,12 @@ local function time(ms)
   return ('%d:%02d:%02d'):format(s / 3600, s / 60 % 60, s % 60)
 end
 
-local function counted(count, word)
-  return count > 0 and ('%d %s'):format(count, word) or nil
-end
+local function counted(count, word) return count > 0 and ('%d %s'):format(count, word) or nil end
 
 local function status(n, session)
   local word, turn = session.status, turns[n]
   started[n] = word == 'starting' and (started[n] or vim.uv.now()) or nil
-  if started[n] then
-    return word .. ' ' .. time(vim.uv.now() - started[n])
-  end
+  if started[n] then return word .. ' ' .. time(vim.uv.now() - started[n]) end
   if BUSY[word] then
     return turn and not turn.took and word .. ' ' .. time(vim.uv.now() - turn.from) or word
   end
@@ -53,9 +49,9 @@ end
 
 --- Id of the mode, or its name.
 local function mode(modes)
-  local current = vim.iter(modes and modes.available or {}):find(function(one)
-    return one.id == modes.current
-  end)
+  local current = vim
+    .iter(modes and modes.available or {})
+    :find(function(one) return one.id == modes.current end)
   return current and current.name
 end
 
@@ -76,9 +72,7 @@ local function fitting(parts, room)
   for first = 1, 3 do
     local text = joined(parts, first, 3)
     local over = vim.fn.strdisplaywidth(text) - room
-    if over <= 0 then
-      return text
-    end
+    if over <= 0 then return text end
     local left = first == 1 and vim.fn.strdisplaywidth(parts[1]) - over or 0
     if left >= LEAST_TITLE then
       return joined({ notify.cut(parts[1], left), parts[2], parts[3] }, 1, 3)
@@ -91,9 +85,7 @@ end
 ---@param width integer cells
 local function text(n, width)
   local session = require('acp.base.state').session(n)
-  if not session then
-    return ''
-  end
+  if not session then return '' end
   local status_of = require('acp.ui.statusline')
   local asked = status_of.asked(session)
   local questions = counted(asked, asked == 1 and 'question' or 'questions')
@@ -102,9 +94,7 @@ local function text(n, width)
   now[#now + 1] = counted(status_of.hunks(session.edits or {}), 'to review')
   local plain = joined(now, 1, #now)
   local left = literal(plain)
-  if session.error then
-    left = '%#AcpError#' .. left .. '%*'
-  end
+  if session.error then left = '%#AcpError#' .. left .. '%*' end
   if questions then
     left = left .. ' · %#AcpPermission#' .. questions .. '%*'
     plain = plain .. ' · ' .. questions

@@ -17,9 +17,7 @@ local known, count = {}, 0 ---@type table<string, { [1]: string, [2]: string? }[
 local function beginning(first)
   for _, line in ipairs(api.nvim_buf_get_lines(0, first, first + LOOKED_AT, false)) do
     local text = vim.trim(line:sub(1, MOST)):gsub('^#+%s+', ''):gsub('%*%*', '')
-    if text ~= '' then
-      return ' · ' .. text
-    end
+    if text ~= '' then return ' · ' .. text end
   end
   return ''
 end
@@ -54,12 +52,8 @@ local function drawn(first, head, more, width)
   local is_cut = whole ~= head .. more
   local shown = is_cut and whole:sub(1, -1 - #CUT) or whole
   local chunks = pieces(first - 1, shown:sub(1, #head))
-  if #shown > #head then
-    chunks[#chunks + 1] = { shown:sub(#head + 1), 'AcpThought' }
-  end
-  if is_cut then
-    chunks[#chunks + 1] = { CUT, (chunks[#chunks] or {})[2] }
-  end
+  if #shown > #head then chunks[#chunks + 1] = { shown:sub(#head + 1), 'AcpThought' } end
+  if is_cut then chunks[#chunks + 1] = { CUT, (chunks[#chunks] or {})[2] } end
   return chunks
 end
 

@@ -45,9 +45,7 @@ end
 
 local function dress(win, chat)
   for name, value in pairs(window_options) do
-    if chat.long and (name == 'linebreak' or name == 'breakindent') then
-      value = false
-    end
+    if chat.long and (name == 'linebreak' or name == 'breakindent') then value = false end
     set(win, name, value)
   end
   folds.dress(win, chat)
@@ -61,9 +59,7 @@ local function measure(chat, lines, open)
   for i = 2, #lines do
     long = math.max(long, #lines[i])
   end
-  if long <= LONG or chat.long then
-    return
-  end
+  if long <= LONG or chat.long then return end
   chat.long = true
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
     set(win, 'linebreak', false)
@@ -79,9 +75,7 @@ end
 
 local function attach(chat)
   local on = require('acp.base.autocmds').in_buffer
-  on(chat.bufnr, 'BufWinEnter', function()
-    dress(api.nvim_get_current_win(), chat)
-  end)
+  on(chat.bufnr, 'BufWinEnter', function() dress(api.nvim_get_current_win(), chat) end)
   scratch.on_read(chat.bufnr, function()
     M.reset(chat.n)
     ask_again(chat)
@@ -99,9 +93,7 @@ end
 ---@return integer bufnr
 function M.create(n, new)
   local chat = chats[n]
-  if chat and api.nvim_buf_is_loaded(chat.bufnr) then
-    return chat.bufnr
-  end
+  if chat and api.nvim_buf_is_loaded(chat.bufnr) then return chat.bufnr end
   local bufnr = scratch.claim(('acp://chat/%d'):format(n))
   scratch.set_options(bufnr, {
     bufhidden = 'hide',
@@ -126,23 +118,17 @@ function M.create(n, new)
   require('acp.ui.keymaps').attach('chat', bufnr, n, on_card)
   require('acp.base.state').set_buffer(n, 'chat_bufnr', bufnr)
   if new then
-    vim.defer_fn(function()
-      set_filetype(bufnr)
-    end, FILETYPE_MS)
+    vim.defer_fn(function() set_filetype(bufnr) end, FILETYPE_MS)
     return bufnr
   end
   set_filetype(bufnr)
-  if require('acp.base.host').running() then
-    ask_again(chat)
-  end
+  if require('acp.base.host').running() then ask_again(chat) end
   return bufnr
 end
 
 --- Frame operation: there is a session n.
 ---@param n integer
-function M.begin(n)
-  M.create(n, true)
-end
+function M.begin(n) M.create(n, true) end
 
 --- The chat to write into, nil for one that the host is yet to draw anew.
 ---@return acp.Chat?
@@ -154,9 +140,10 @@ end
 --- Windows that stand on the last line follow the end; no other window is moved.
 local function followers(bufnr)
   local last = api.nvim_buf_line_count(bufnr)
-  return vim.tbl_filter(function(win)
-    return api.nvim_win_get_cursor(win)[1] == last
-  end, vim.fn.win_findbuf(bufnr))
+  return vim.tbl_filter(
+    function(win) return api.nvim_win_get_cursor(win)[1] == last end,
+    vim.fn.win_findbuf(bufnr)
+  )
 end
 
 local function follow(bufnr, windows)
@@ -168,9 +155,10 @@ end
 
 --- Windows of this tab page that show a chat.
 local function shown_here(bufnr)
-  return vim.tbl_filter(function(win)
-    return api.nvim_win_get_buf(win) == bufnr
-  end, api.nvim_tabpage_list_wins(0))
+  return vim.tbl_filter(
+    function(win) return api.nvim_win_get_buf(win) == bufnr end,
+    api.nvim_tabpage_list_wins(0)
+  )
 end
 
 local function edit(chat, change)
@@ -194,9 +182,7 @@ end
 ---@param decor any[] see `acp.ui.chat.marks`, rows relative to `first`
 function M.replace(n, first, last, lines, decor)
   local chat = writable(n)
-  if not chat then
-    return
-  end
+  if not chat then return end
   edit(chat, function(bufnr)
     local total = api.nvim_buf_line_count(bufnr)
     scratch.replace(bufnr, first, last, lines)
@@ -205,9 +191,7 @@ function M.replace(n, first, last, lines, decor)
     measure(chat, lines[1] and lines or { '' }, 0)
     marks.set(chat, first, decor)
   end)
-  if #lines < last - first then
-    folds.fill(chat)
-  end
+  if #lines < last - first then folds.fill(chat) end
 end
 
 --- Frame operation: append text to the end of `row`.
@@ -217,9 +201,7 @@ end
 ---@param decor any[] see `acp.ui.chat.marks`, rows relative to `row`
 function M.append(n, row, lines, decor)
   local chat = writable(n)
-  if not chat then
-    return
-  end
+  if not chat then return end
   edit(chat, function(bufnr)
     local total = api.nvim_buf_line_count(bufnr)
     scratch.append(bufnr, row, lines)
@@ -237,9 +219,7 @@ end
 ---@param n integer
 ---@param list any[] id, first row, last row and open of one after the other
 function M.folds(n, list)
-  if chats[n] and not chats[n].awaited then
-    folds.add(chats[n], list)
-  end
+  if chats[n] and not chats[n].awaited then folds.add(chats[n], list) end
 end
 
 --- Frame operation: open or close the fold of a block in every window.
@@ -247,9 +227,7 @@ end
 ---@param id string
 ---@param open boolean
 function M.fold_open(n, id, open)
-  if chats[n] then
-    folds.open(chats[n], id, open)
-  end
+  if chats[n] then folds.open(chats[n], id, open) end
 end
 
 local function show(bufnr)
@@ -271,18 +249,14 @@ end
 ---@param n integer
 function M.follow(n)
   local chat = chats[n]
-  if chat and api.nvim_buf_is_loaded(chat.bufnr) then
-    follow(chat.bufnr, shown_here(chat.bufnr))
-  end
+  if chat and api.nvim_buf_is_loaded(chat.bufnr) then follow(chat.bufnr, shown_here(chat.bufnr)) end
 end
 
 --- Frame operation and API: show the chat of n beside, where no window shows it; the focus stays.
 ---@param n integer
 function M.open(n)
   local bufnr = M.create(n)
-  if #vim.fn.win_findbuf(bufnr) == 0 then
-    show(bufnr)
-  end
+  if #vim.fn.win_findbuf(bufnr) == 0 then show(bufnr) end
 end
 
 --- Open the chat of a session in this tab page, or close it there.
@@ -290,9 +264,7 @@ end
 function M.toggle(n)
   local bufnr = M.create(n)
   local windows = shown_here(bufnr)
-  if #windows == 0 then
-    show(bufnr)
-  end
+  if #windows == 0 then show(bufnr) end
   vim.iter(windows):each(require('acp.ui.window').close)
 end
 
@@ -300,9 +272,7 @@ end
 ---@param n integer
 function M.reset(n)
   local chat = chats[n]
-  if not chat then
-    return
-  end
+  if not chat then return end
   edit(chat, function(bufnr)
     api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})

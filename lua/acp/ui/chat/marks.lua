@@ -35,17 +35,13 @@ end
 ---@param _ integer window
 local function line(_, _, bufnr, row)
   local look = drawn[row + 1]
-  if not look then
-    return
-  end
+  if not look then return end
   local set_extmark, options = api.nvim_buf_set_extmark, { ephemeral = true, strict = false }
   for i = 1, #look, 3 do
     local first, last, group = look[i], look[i + 1], look[i + 2]
     options.end_col, options.hl_group = last, groups[group]
     set_extmark(bufnr, ns, row, first, options)
-    if MARKUP[group] then
-      conceal(bufnr, row, first, last, MARKUP[group])
-    end
+    if MARKUP[group] then conceal(bufnr, row, first, last, MARKUP[group]) end
   end
 end
 
@@ -63,29 +59,21 @@ api.nvim_set_decoration_provider(ns, {
     end
     return chat ~= nil
   end,
-  on_end = function()
-    window = 0
-  end,
+  on_end = function() window = 0 end,
   on_line = line,
 })
 
 --- Draw a chat's rows from now on.
 ---@param chat acp.Chat
-function M.watch(chat)
-  chats[chat.bufnr] = chat
-end
+function M.watch(chat) chats[chat.bufnr] = chat end
 
 --- Its buffer is gone.
 ---@param chat acp.Chat
-function M.forget(chat)
-  chats[chat.bufnr] = nil
-end
+function M.forget(chat) chats[chat.bufnr] = nil end
 
 ---@param rows table<integer, any> by row, from 1
 local function splice(rows, first, last, shift, total)
-  if shift ~= 0 and last < total then
-    table.move(rows, last + 1, total, last + 1 + shift)
-  end
+  if shift ~= 0 and last < total then table.move(rows, last + 1, total, last + 1 + shift) end
   for row = first + 1, last + shift do
     rows[row] = nil
   end
@@ -123,17 +111,13 @@ end
 --- How wide a window's text is: not asked for again while it is being drawn.
 ---@param win integer
 ---@return integer cells
-function M.columns(win)
-  return win == window and columns or measured(win)
-end
+function M.columns(win) return win == window and columns or measured(win) end
 
 --- How a row looks: a plain one is empty.
 ---@param bufnr integer
 ---@param row integer
 ---@return acp.Look
-function M.look(bufnr, row)
-  return chats[bufnr] and chats[bufnr].looks[row + 1] or {}
-end
+function M.look(bufnr, row) return chats[bufnr] and chats[bufnr].looks[row + 1] or {} end
 
 --- A target as a table: a number stands for a tool call, counted from 0.
 local function meaning(data)
@@ -175,9 +159,7 @@ function M.rows(chat, kind)
   local rows = {}
   for row = 1, api.nvim_buf_line_count(chat.bufnr) do
     local data = chat.targets[row]
-    if data and meaning(data).kind == kind then
-      rows[#rows + 1] = row - 1
-    end
+    if data and meaning(data).kind == kind then rows[#rows + 1] = row - 1 end
   end
   return rows
 end

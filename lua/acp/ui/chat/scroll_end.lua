@@ -8,9 +8,7 @@ local api = vim.api
 local function top(win, last, rows)
   for line = last, 2, -1 do
     local above = { start_row = line - 2, end_row = last - 1 }
-    if api.nvim_win_text_height(win, above).all > rows then
-      return line
-    end
+    if api.nvim_win_text_height(win, above).all > rows then return line end
   end
   return 1
 end
@@ -19,9 +17,7 @@ end
 local function reveal(win, last)
   if api.nvim_win_get_cursor(win)[1] == last and vim.fn.line('w$', win) < last then
     local line = top(win, last, vim.fn.getwininfo(win)[1].height)
-    api.nvim_win_call(win, function()
-      vim.fn.winrestview({ topline = line })
-    end)
+    api.nvim_win_call(win, function() vim.fn.winrestview({ topline = line }) end)
   end
 end
 
@@ -36,8 +32,8 @@ local function on_resized()
 end
 
 --- Follow the windows from now on. Idempotent.
-M.watch = require('acp.base.once')(function()
-  require('acp.base.autocmds').group('acp.scroll_end')('WinResized', on_resized)
-end)
+M.watch = require('acp.base.once')(
+  function() require('acp.base.autocmds').group('acp.scroll_end')('WinResized', on_resized) end
+)
 
 return M

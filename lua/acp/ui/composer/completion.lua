@@ -15,16 +15,10 @@ local HINT, ABOUT = 20, 50 -- cells of the menu: what a command takes, and what 
 ---@return integer col 0-based, where the text to be replaced begins
 local function at_cursor(line, row)
   local mention = line:match('.*%s()@%S*$') or line:match('^()@%S*$')
-  if mention then
-    return 'mention', mention - 1
-  end
+  if mention then return 'mention', mention - 1 end
   local variable = line:match('.*()%{%l*$')
-  if variable then
-    return 'mention', variable - 1
-  end
-  if row == 1 and line:match('^%s*/%S*$') then
-    return 'command', #line:match('^%s*')
-  end
+  if variable then return 'mention', variable - 1 end
+  if row == 1 and line:match('^%s*/%S*$') then return 'command', #line:match('^%s*') end
   return nil, -3
 end
 
@@ -60,25 +54,23 @@ local function commands(base, n)
       }
     end
   end
-  return vim.tbl_map(function(name)
-    return items[name]
-  end, valid_names.matching(names, base:sub(2)))
+  return vim.tbl_map(
+    function(name) return items[name] end,
+    valid_names.matching(names, base:sub(2))
+  )
 end
 
 ---@param base string with its `@` or `{`
 ---@return table[] items
 local function variables(base)
   local mark = base:sub(1, 1) == '{' and '{' or '@{'
-  if not vim.startswith(mark, base:sub(1, #mark)) then
-    return {}
-  end
+  if not vim.startswith(mark, base:sub(1, #mark)) then return {} end
   local variables_of = require('acp.ui.composer.variables')
-  local names = vim.tbl_map(function(name)
-    return mark .. name .. '}'
-  end, variables_of.names())
-  return vim.tbl_map(function(name)
-    return { word = name, menu = variables_of.about[name:match('%l+')] }
-  end, valid_names.matching(names, base))
+  local names = vim.tbl_map(function(name) return mark .. name .. '}' end, variables_of.names())
+  return vim.tbl_map(
+    function(name) return { word = name, menu = variables_of.about[name:match('%l+')] } end,
+    valid_names.matching(names, base)
+  )
 end
 
 ---@param base string with its `@`
@@ -88,9 +80,10 @@ local function files(base)
   local paths, ready = require('acp.ui.composer.files').list(places.cwd())
   local lead = base:sub(2)
   local found = lead == '' and paths or vim.fn.matchfuzzy(paths, lead, { limit = MOST })
-  return vim.tbl_map(function(path)
-    return { word = '@' .. path, dup = 1 }
-  end, vim.list_slice(found, 1, MOST)),
+  return vim.tbl_map(
+    function(path) return { word = '@' .. path, dup = 1 } end,
+    vim.list_slice(found, 1, MOST)
+  ),
     ready
 end
 
@@ -118,13 +111,9 @@ function M.omni(findstart, base)
   if base:sub(1, 1) == '/' then
     return { words = commands(base, session_of(0)), refresh = 'always' }
   end
-  if base:sub(1, 1) == '{' then
-    return { words = variables(base), refresh = 'always' }
-  end
+  if base:sub(1, 1) == '{' then return { words = variables(base), refresh = 'always' } end
   local found, ready = files(base)
-  if not ready then
-    when_listed()
-  end
+  if not ready then when_listed() end
   -- Before a letter is typed files are what is looked for: variables have a sign of their own.
   local words = base == '@' and vim.list_extend(found, variables(base))
     or vim.list_extend(variables(base), found)

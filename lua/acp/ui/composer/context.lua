@@ -42,21 +42,15 @@ end
 --- A range as it was in a Neovim that has ended.
 ---@param range acp.Range
 ---@return acp.Chip
-function M.fixed_chip(range)
-  return { bufnr = -1, mark = 0, lost = range }
-end
+function M.fixed_chip(range) return { bufnr = -1, mark = 0, lost = range } end
 
 --- The range a chip stands for now.
 ---@param chip acp.Chip
 ---@return acp.Range
 function M.resolve(chip)
-  if not vim.api.nvim_buf_is_loaded(chip.bufnr) then
-    return chip.lost
-  end
+  if not vim.api.nvim_buf_is_loaded(chip.bufnr) then return chip.lost end
   local at = vim.api.nvim_buf_get_extmark_by_id(chip.bufnr, ns, chip.mark, { details = true })
-  if not at[1] then
-    return chip.lost
-  end
+  if not at[1] then return chip.lost end
   return places.range(chip.bufnr, at[1] + 1, math.max(at[3].end_row, at[1]) + 1)
 end
 
@@ -92,9 +86,7 @@ function M.prompt(text, chips, n, more)
   local ranges = vim.tbl_map(M.resolve, chips or {})
   local paths = n and require('acp.ui.attachments').list(n) or {}
   for _, path in ipairs(vim.list_extend(M.mentions(text, cwd), more or {})) do
-    if not vim.tbl_contains(paths, path) then
-      paths[#paths + 1] = path
-    end
+    if not vim.tbl_contains(paths, path) then paths[#paths + 1] = path end
   end
   local variables = require('acp.ui.composer.variables').used(text)
   return {

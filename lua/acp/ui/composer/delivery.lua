@@ -25,9 +25,7 @@ end
 ---@param id integer
 function M.taken(id)
   unconfirmed = vim.tbl_filter(function(one)
-    if one.id == id then
-      taken[#taken + 1] = one
-    end
+    if one.id == id then taken[#taken + 1] = one end
     return one.id ~= id
   end, unconfirmed)
   while #taken > KNOWN do
@@ -93,18 +91,17 @@ end
 --- Remember a prompt until the host says that it has it.
 ---@param args table of the verb `prompt`
 local function track(n, args)
-  if not args.text then
-    return
-  end
+  if not args.text then return end
   watch()
   unconfirmed[#unconfirmed + 1] = {
     id = args.delivery,
     n = n,
     text = args.text,
     ranges = args.ranges or (args.range and { args.range }) or nil,
-    paths = args.attach and vim.tbl_map(function(file)
-      return type(file) == 'table' and file.path or file
-    end, args.attach),
+    paths = args.attach and vim.tbl_map(
+      function(file) return type(file) == 'table' and file.path or file end,
+      args.attach
+    ),
   }
   require('acp.base.signals').emit('draft_goes')
 end
@@ -118,12 +115,8 @@ function M.send(n, args)
     return false
   end
   args.delivery = args.delivery or M.reserve()
-  if require('acp.config').get().follow then
-    require('acp.ui.follow').begin()
-  end
-  if not require('acp.base.host').notify('prompt', args) then
-    return false
-  end
+  if require('acp.config').get().follow then require('acp.ui.follow').begin() end
+  if not require('acp.base.host').notify('prompt', args) then return false end
   track(n, args)
   require('acp.ui.attachments').remove(n)
   return true

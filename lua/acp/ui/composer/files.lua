@@ -24,9 +24,7 @@ local function parse(output)
   local paths = {}
   for line in output:gmatch('[^\r\n]+') do
     paths[#paths + 1] = (line:gsub('^%./', ''))
-    if #paths == LIMIT then
-      break
-    end
+    if #paths == LIMIT then break end
   end
   table.sort(paths)
   return paths
@@ -59,9 +57,7 @@ local function try(cwd, list, i)
       try(cwd, list, i + 1)
     end
   end)
-  if not pcall(vim.system, argv, opts, ended) then
-    try(cwd, list, i + 1)
-  end
+  if not pcall(vim.system, argv, opts, ended) then try(cwd, list, i + 1) end
 end
 
 --- See to it that there will be a fresh list. Returns at once.

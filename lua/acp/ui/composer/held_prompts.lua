@@ -8,20 +8,14 @@ local M = {}
 
 local list = {} ---@type acp.HeldPrompt[]
 
-local function changed()
-  require('acp.base.signals').emit('draft_goes')
-end
+local function changed() require('acp.base.signals').emit('draft_goes') end
 
 --- Those that wait here.
 ---@return acp.HeldPrompt[]
-function M.list()
-  return list
-end
+function M.list() return list end
 
 ---@return boolean
-function M.any()
-  return #list > 0
-end
+function M.any() return #list > 0 end
 
 ---@param prompt acp.KeptPrompt
 ---@return acp.HeldPrompt
@@ -64,9 +58,7 @@ end
 
 --- Let a session have those of its directory, if there is one.
 function M.hand_over()
-  if #list == 0 then
-    return
-  end
+  if #list == 0 then return end
   local left, given = {}, {} ---@type acp.HeldPrompt[], table<integer, table[]>
   for _, prompt in ipairs(list) do
     local n = session_in(prompt.cwd)
@@ -95,9 +87,7 @@ end
 
 ---@return string[]
 function M.texts()
-  return vim.tbl_map(function(prompt)
-    return prompt.text
-  end, list)
+  return vim.tbl_map(function(prompt) return prompt.text end, list)
 end
 
 --- Let these wait in their place, those whose words did not change with what goes along.
@@ -106,9 +96,7 @@ function M.set(texts)
   local before, cwd = list, list[1] and list[1].cwd or require('acp.ui.composer.places').cwd()
   list = vim.tbl_map(function(text)
     for i, prompt in ipairs(before) do
-      if vim.trim(prompt.text) == vim.trim(text) then
-        return table.remove(before, i)
-      end
+      if vim.trim(prompt.text) == vim.trim(text) then return table.remove(before, i) end
     end
     return record(cwd, { text = text })
   end, texts)
@@ -120,9 +108,7 @@ end
 function M.clear()
   local any = #list > 0
   list = {}
-  if any then
-    changed()
-  end
+  if any then changed() end
   return any
 end
 

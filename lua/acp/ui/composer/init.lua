@@ -20,9 +20,7 @@ local composers = {} ---@type table<integer, acp.Composer>
 local drafts = {} ---@type table<integer, string[]> of buffers that were unloaded
 local numbers = {} ---@type table<integer, integer> of the prompts that are being written
 
-local function name_of(n)
-  return 'acp://composer/' .. n
-end
+local function name_of(n) return 'acp://composer/' .. n end
 
 --- The composer's buffer, nil when it was never opened.
 ---@param n integer
@@ -32,9 +30,7 @@ function M.bufnr(n)
   return it and vim.api.nvim_buf_is_valid(it.bufnr) and it.bufnr or nil
 end
 
-local function lines_of(bufnr)
-  return vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
-end
+local function lines_of(bufnr) return vim.api.nvim_buf_get_lines(bufnr, 0, -1, false) end
 
 --- Other lines into a buffer, which does not count as modified.
 ---@param last? integer row before which they stand in place of others; all by default
@@ -43,22 +39,16 @@ local function put(bufnr, text, last)
   vim.bo[bufnr].modified = false
 end
 
-local function blank(lines)
-  return table.concat(lines):match('^%s*$') ~= nil
-end
+local function blank(lines) return table.concat(lines):match('^%s*$') ~= nil end
 
 --- Draw the attachments below the text, and in an empty composer how to send.
 ---@param n integer
 function M.decorate(n)
   local it = composers[n]
-  if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then
-    return
-  end
+  if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
   vim.api.nvim_buf_clear_namespace(it.bufnr, ns, 0, -1)
   local below = {}
-  local function add(label)
-    below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } }
-  end
+  local function add(label) below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } } end
   for _, chip in ipairs(it.chips) do
     add(places.label(context.resolve(chip)))
   end
@@ -82,9 +72,7 @@ local function watch(n, bufnr)
     on_lines = function()
       vim.bo[bufnr].modified = false -- `:wa` may follow at once
       require('acp.base.signals').emit('draft_changed')
-      if due then
-        return
-      end
+      if due then return end
       due = true
       vim.schedule(function()
         due = false
@@ -109,13 +97,9 @@ local function dress(n, bufnr)
   vim.bo[bufnr].modified = false
   local on = require('acp.base.autocmds').group('acp.composer.' .. n)
   -- By buffer, not by name: `:w other` is a write of this buffer too.
-  on({ 'BufWriteCmd', 'FileWriteCmd' }, function(args)
-    M.write(n, args)
-  end, { buffer = bufnr })
+  on({ 'BufWriteCmd', 'FileWriteCmd' }, function(args) M.write(n, args) end, { buffer = bufnr })
   watch(n, bufnr)
-  require('acp.ui.exits').watch(bufnr, on, function()
-    return not blank(lines_of(bufnr))
-  end)
+  require('acp.ui.exits').watch(bufnr, on, function() return not blank(lines_of(bufnr)) end)
   require('acp.ui.keymaps').attach('composer', bufnr, n)
 end
 
@@ -141,12 +125,8 @@ local function announce()
     local session = state.get().sessions[n]
     local there = session and vim.api.nvim_buf_is_valid(it.bufnr)
     local new = there and session.composer_bufnr ~= it.bufnr
-    if new then
-      state.set_buffer(n, 'composer_bufnr', it.bufnr)
-    end
-    if new or changed then
-      M.decorate(n)
-    end
+    if new then state.set_buffer(n, 'composer_bufnr', it.bufnr) end
+    if new or changed then M.decorate(n) end
   end
 end
 
@@ -156,9 +136,7 @@ local function register()
   local function on(event, callback)
     add(event, function(args)
       local n = tonumber(vim.api.nvim_buf_get_name(args.buf):match('^acp://composer/(%d+)$'))
-      if n then
-        callback(n, args)
-      end
+      if n then callback(n, args) end
     end, { pattern = 'acp://composer/*' })
   end
   add('User', announce, { pattern = 'AcpState' })
@@ -181,12 +159,8 @@ end
 function M.ensure(n)
   require('acp.ui.highlights').define()
   local it = composers[n]
-  if it and vim.api.nvim_buf_is_loaded(it.bufnr) then
-    return it.bufnr
-  end
-  if next(composers) == nil then
-    register()
-  end
+  if it and vim.api.nvim_buf_is_loaded(it.bufnr) then return it.bufnr end
+  if next(composers) == nil then register() end
   local bufnr = vim.fn.bufadd(name_of(n))
   composers[n] = it or record(bufnr)
   composers[n].bufnr = bufnr
@@ -226,9 +200,7 @@ function M.send(n, first, last)
   args.composer = n
   local whole = (first or 1) <= 1 and (last or #lines) >= vim.api.nvim_buf_line_count(it.bufnr)
   args.delivery = whole and numbers[n] or nil
-  if not require('acp.ui.composer.delivery').send(n, args) then
-    return
-  end
+  if not require('acp.ui.composer.delivery').send(n, args) then return end
   numbers[n] = nil
   require('acp.ui.chat').follow(n)
   require('acp.ui.composer.history').add(text)
@@ -240,9 +212,7 @@ end
 --- Send, and close the window: what `ZZ` does with a file.
 ---@param n integer
 function M.finish(n)
-  if not blank(lines_of(composers[n].bufnr)) then
-    M.send(n)
-  end
+  if not blank(lines_of(composers[n].bufnr)) then M.send(n) end
   require('acp.ui.window').close(vim.api.nvim_get_current_win())
 end
 
@@ -306,9 +276,7 @@ end
 ---@return boolean
 function M.restore(n, draft)
   local bufnr = M.ensure(n)
-  if not blank(lines_of(bufnr)) then
-    return false
-  end
+  if not blank(lines_of(bufnr)) then return false end
   put(bufnr, draft.text)
   vim.list_extend(composers[n].chips, vim.tbl_map(context.fixed_chip, draft.ranges or {}))
   attachments.restore(n, draft.paths or {})
@@ -328,9 +296,7 @@ function M.browse(by, n)
   end
   put(it.bufnr, text)
   local win = require('acp.ui.window').showing(it.bufnr)
-  if win then
-    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 })
-  end
+  if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 }) end
 end
 
 --- Below its chat, of which it leaves half to be read.
@@ -374,17 +340,13 @@ function M.open(opts)
       vim.api.nvim_win_set_cursor(win, { #lines, #lines[#lines] })
     end
     M.decorate(n)
-    if opts.insert then
-      vim.cmd.startinsert({ bang = true })
-    end
+    if opts.insert then vim.cmd.startinsert({ bang = true }) end
   end)
 end
 
 --- Insert mode at the end of the line, where the user is in a composer, by their key.
 function M.type()
-  if vim.bo.filetype == 'acpcomposer' then
-    vim.cmd.startinsert({ bang = true })
-  end
+  if vim.bo.filetype == 'acpcomposer' then vim.cmd.startinsert({ bang = true }) end
 end
 
 --- From the chat: go to its composer and type.

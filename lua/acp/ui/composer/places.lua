@@ -3,17 +3,13 @@ local M = {}
 
 --- The directory a session would be started in: that of the current window.
 ---@return string absolute
-function M.cwd()
-  return vim.fs.normalize(vim.fn.getcwd())
-end
+function M.cwd() return vim.fs.normalize(vim.fn.getcwd()) end
 
 --- The same for what cannot do without: nil, and said in one line, where it is deleted.
 ---@return string|nil absolute
 function M.place()
   local cwd = M.cwd()
-  if cwd ~= '' then
-    return cwd
-  end
+  if cwd ~= '' then return cwd end
   require('acp.base.notify').echo('error', 'the current directory was deleted, :cd to another one')
 end
 

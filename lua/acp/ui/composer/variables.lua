@@ -59,9 +59,7 @@ end
 function resolve.selection(_, bufnr)
   local first = vim.api.nvim_buf_get_mark(bufnr, '<')[1]
   local last = vim.api.nvim_buf_get_mark(bufnr, '>')[1]
-  if first == 0 or last < first then
-    return ''
-  end
+  if first == 0 or last < first then return '' end
   local places = require('acp.ui.composer.places')
   local range = places.range(bufnr, first, last)
   local text = vim.api.nvim_buf_call(bufnr, function()
@@ -110,9 +108,7 @@ function resolve.diff()
       local before = readable and require('acp.base.read_file')(path) or ''
       local after = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
       local diff = vim.diff(before, after, { ctxlen = 3 })
-      if diff ~= '' then
-        found[#found + 1] = ('unsaved: %s\n%s'):format(path, diff)
-      end
+      if diff ~= '' then found[#found + 1] = ('unsaved: %s\n%s'):format(path, diff) end
     end
   end
   return table.concat(found, '\n')
@@ -136,9 +132,7 @@ M.about = {
 
 --- Names of all variables, sorted.
 ---@return string[]
-function M.names()
-  return require('acp.base.sorted_keys')(resolve)
-end
+function M.names() return require('acp.base.sorted_keys')(resolve) end
 
 --- The variables that a text names, each once, in the text's order; those that stand for nothing
 --- are left out.
@@ -152,9 +146,7 @@ function M.used(text)
       seen[name] = true
       win = win or work_window()
       local value = resolve[name](win, vim.api.nvim_win_get_buf(win))
-      if value ~= '' or late[name] then
-        found[#found + 1] = { name = name, text = value }
-      end
+      if value ~= '' or late[name] then found[#found + 1] = { name = name, text = value } end
     end
   end
   return found

@@ -127,9 +127,7 @@ end
 ---@param inside boolean whether keys act there
 ---@return acp.Fitted|acp.Card
 function M.card(card, width, rows, inside)
-  if fits(card, width, rows) then
-    return card
-  end
+  if fits(card, width, rows) then return card end
   local head = card.head or #card.lines
   local options = math.min(head + #(card.options or {}), #card.lines)
   local above, above_spans = slice(card, 0, head)

@@ -23,9 +23,7 @@ end
 local function bar(top)
   for _, win in ipairs(require('acp.ui.win').splits(0)) do
     local info = vim.fn.getwininfo(win)[1]
-    if info.winbar == 1 and info.winrow == top then
-      return true
-    end
+    if info.winbar == 1 and info.winrow == top then return true end
   end
   return false
 end
@@ -43,9 +41,7 @@ end
 ---@return acp.Rect|nil
 local function kept_clear(win)
   local here = vim.api.nvim_get_current_win()
-  if here == win then
-    return nil
-  end
+  if here == win then return nil end
   local info = vim.fn.getwininfo(here)[1]
   if vim.bo[info.bufnr].filetype == 'acpcomposer' then
     return {
@@ -57,9 +53,7 @@ local function kept_clear(win)
   end
   local at = vim.api.nvim_win_get_cursor(here)
   local screen = vim.fn.screenpos(here, at[1], at[2] + 1)
-  if screen.row == 0 then
-    return nil
-  end
+  if screen.row == 0 then return nil end
   return { top = screen.row, bottom = screen.row, left = info.wincol, right = screen.col + 1 }
 end
 
@@ -73,9 +67,7 @@ local function room(where, width, clear)
       right and clear.right <= vim.o.columns - width - BORDER
       or not right and clear.left > width + BORDER
     )
-  if not clear or beside then
-    return last - first + 1 - BORDER
-  end
+  if not clear or beside then return last - first + 1 - BORDER end
   local free = where:sub(1, 1) == 'N' and clear.top - first or last - clear.bottom
   return free - BORDER
 end
@@ -108,8 +100,6 @@ function M.place(width, height, win)
 end
 
 --- The float has gone: the next one begins at the top right.
-function M.forget()
-  corner = ORDER[1]
-end
+function M.forget() corner = ORDER[1] end
 
 return M

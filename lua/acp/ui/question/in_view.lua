@@ -7,9 +7,7 @@ local reviewed ---@type fun(): integer|string|nil
 
 --- The review registers here: it shows a decision otherwise than by a card.
 ---@param shows fun(): integer|string|nil the decision's id
-function M.shown_by(shows)
-  reviewed = shows
-end
+function M.shown_by(shows) reviewed = shows end
 
 --- The decision that the current window is about: the form that it asks for, all that it asks, or
 --- the review of the edits that it would allow, if these are all that it tells.
@@ -18,9 +16,7 @@ end
 local function subject(cards)
   local shown = reviewed and reviewed()
   for _, card in ipairs(cards) do
-    if card.id == shown and card.more then
-      return nil
-    end
+    if card.id == shown and card.more then return nil end
   end
   local name = api.nvim_buf_get_name(0)
   return shown or name:match('^acp://form/(.+)') or name:match('^acp://question/(.+)')
@@ -41,9 +37,7 @@ end
 ---@param found table<integer|string, any>
 ---@param cards acp.Card[]
 local function all(found, cards)
-  return vim.iter(cards):all(function(card)
-    return found[card.id] ~= nil
-  end)
+  return vim.iter(cards):all(function(card) return found[card.id] ~= nil end)
 end
 
 --- Whether all of them are in view where the user is (`'here'`: in the chat, a form or a review),
@@ -53,12 +47,8 @@ end
 function M.where(cards)
   local found = shown(api.nvim_get_current_win())
   local about = subject(cards)
-  if about then
-    found[about] = true
-  end
-  if all(found, cards) then
-    return 'here'
-  end
+  if about then found[about] = true end
+  if all(found, cards) then return 'here' end
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     found = vim.tbl_extend('force', found, shown(win))
   end

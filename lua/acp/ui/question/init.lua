@@ -45,23 +45,17 @@ local extent = { width = 1, rows = 1, head = 1, title = 1, first = 1 }
 local placed ---@type vim.api.keyset.win_config|nil
 local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } what it was cut for
 
-local function visible()
-  return win ~= nil and vim.api.nvim_win_is_valid(win)
-end
+local function visible() return win ~= nil and vim.api.nvim_win_is_valid(win) end
 
 --- Whether the cursor is in the float.
 ---@return boolean
-function M.is_current()
-  return visible() and vim.api.nvim_get_current_win() == win
-end
+function M.is_current() return visible() and vim.api.nvim_get_current_win() == win end
 
 ---@return acp.CardRow|nil
 local function row_at_cursor()
   local at = vim.api.nvim_win_get_cursor(win --[[@as integer]])[1] - 1
   for _, row in ipairs(rows) do
-    if at <= row.last then
-      return row
-    end
+    if at <= row.last then return row end
   end
   return rows[#rows]
 end
@@ -83,9 +77,7 @@ end
 ---@param id integer|string
 ---@return acp.PermissionOption[]|nil
 function M.options(id)
-  local card = vim.iter(cards):find(function(one)
-    return one.id == id
-  end)
+  local card = vim.iter(cards):find(function(one) return one.id == id end)
   return card and card.options
 end
 
@@ -107,9 +99,7 @@ local function behind()
 end
 
 --- The line below the last card.
-local function rest()
-  return ('… and %d more'):format(behind())
-end
+local function rest() return ('… and %d more'):format(behind()) end
 
 --- All cards under one another, a blank line between; with several sessions each says whose it
 --- is. None takes more than `limit` screen rows: what is longer loses its middle.
@@ -120,9 +110,7 @@ local function page(limit)
   local several = sessions() > 1
   rows = {}
   for i, card in ipairs(cards) do
-    if i > 1 then
-      lines[#lines + 1] = ''
-    end
+    if i > 1 then lines[#lines + 1] = '' end
     local first = #lines
     if several then
       local label = card.session == 0 and 'no session' or 'session ' .. card.session
@@ -175,9 +163,7 @@ end
 --- user reads there.
 ---@return integer rows
 local function most()
-  if M.is_current() then
-    return math.max(vim.o.lines, 3)
-  end
+  if M.is_current() then return math.max(vim.o.lines, 3) end
   local first = extent.first <= math.floor(vim.o.lines * HIGHEST) and extent.first or 0
   return math.max(math.floor(vim.o.lines * HEIGHT), first, 3)
 end
@@ -242,9 +228,7 @@ end
 --- Where the cursor stood goes on standing: the same card, the same line of it.
 ---@param before acp.CardRow|nil
 local function keep_place(before, offset)
-  if not before or not M.is_current() then
-    return
-  end
+  if not before or not M.is_current() then return end
   for _, row in ipairs(rows) do
     if row.id == before.id then
       local line = math.min(row.first + offset, row.last) + 1
@@ -252,9 +236,7 @@ local function keep_place(before, offset)
       return
     end
   end
-  if before.id ~= answered then
-    guarded = vim.uv.now() + GUARD_MS
-  end
+  if before.id ~= answered then guarded = vim.uv.now() + GUARD_MS end
   vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
 end
 
@@ -267,9 +249,7 @@ local function fill(limit)
   for _ = 1, limit and 4 or 0 do
     local last = math.min(rows[1].last, vim.api.nvim_buf_line_count(buffer()) - 1)
     local taken = wrap.there(win --[[@as integer]], last)
-    if taken <= placed.height or limit <= 4 then
-      return
-    end
+    if taken <= placed.height or limit <= 4 then return end
     limit = math.max(limit - (taken - placed.height), 4)
     lines, spans = page(limit)
     scratch.fill(buffer(), lines, spans, ns)
@@ -287,9 +267,7 @@ end
 
 --- Cut the cards for the room that the float has now, unless they are.
 local function fit()
-  if not visible() or placed.height == extent.title and extent.title < extent.rows then
-    return
-  end
+  if not visible() or placed.height == extent.title and extent.title < extent.rows then return end
   local inside = M.is_current()
   local limit = placed.height < extent.rows and placed.height or nil
   local now = { rows = limit, width = limit and placed.width, inside = limit and inside or nil }
@@ -303,9 +281,7 @@ end
 
 --- Out of the way of the user, if it is.
 local function place()
-  if not visible() then
-    return
-  end
+  if not visible() then return end
   local config = placement()
   if not vim.deep_equal(config, placed) then
     placed = config
@@ -327,9 +303,7 @@ local function draw()
     dismissed = false
     return
   end
-  if dismissed then
-    return
-  end
+  if dismissed then return end
   local before, offset = cursor_in_card()
   local lines, spans = page()
   scratch.fill(buffer(), lines, spans, ns)
@@ -351,26 +325,20 @@ local function draw()
 end
 
 --- Draw now, or as soon as Neovim allows windows.
-local function redraw()
-  require('acp.ui.window').when_free(draw)
-end
+local function redraw() require('acp.ui.window').when_free(draw) end
 
 --- The user has closed it, :only included: it comes back with the next decision. Who closes the tab
 --- page that it stands in has not meant it: another one is entered then, by the same command.
 local function dismiss()
   left = vim.api.nvim_get_current_tabpage()
   win, dismissed = nil, true
-  vim.schedule(function()
-    left = nil
-  end)
+  vim.schedule(function() left = nil end)
 end
 
 ---@param args { event: string, match: string }
 local function on_window(args)
   if args.event == 'WinClosed' then
-    if win and tonumber(args.match) == win then
-      dismiss()
-    end
+    if win and tonumber(args.match) == win then dismiss() end
   elseif args.event == 'TabEnter' and not M.is_current() then
     dismissed = dismissed and not (left and not vim.api.nvim_tabpage_is_valid(left))
     close()
@@ -392,9 +360,7 @@ end
 local function known(n)
   local order = {}
   for _, card in ipairs(cards) do
-    if card.session == n then
-      order[card.id] = card.order
-    end
+    if card.session == n then order[card.id] = card.order end
   end
   return order
 end
@@ -404,9 +370,7 @@ end
 ---@param b acp.Card
 local function comes_first(a, b)
   local a_waits, b_waits = a.subject ~= 'consent', b.subject ~= 'consent'
-  if a_waits ~= b_waits then
-    return a_waits
-  end
+  if a_waits ~= b_waits then return a_waits end
   return a.order < b.order
 end
 
@@ -416,16 +380,10 @@ end
 ---@param more? integer how many wait behind these
 function M.set(n, list, more)
   waiting[n] = more ~= 0 and more or nil
-  if arrivals == 0 then
-    register()
-  end
+  if arrivals == 0 then register() end
   local order = known(n)
-  if #list == 0 and not next(order) then
-    return
-  end
-  cards = vim.tbl_filter(function(card)
-    return card.session ~= n
-  end, cards)
+  if #list == 0 and not next(order) then return end
+  cards = vim.tbl_filter(function(card) return card.session ~= n end, cards)
   for _, card in ipairs(list) do
     if not order[card.id] then
       arrivals = arrivals + 1
@@ -458,17 +416,13 @@ end
 --- Take all decisions away: the host is gone, and with it who asked.
 function M.clear()
   cards, waiting = {}, {}
-  if arrivals > 0 then
-    redraw()
-  end
+  if arrivals > 0 then redraw() end
 end
 
 --- Go to the float. False when nothing is pending.
 ---@return boolean
 function M.enter()
-  if #cards == 0 then
-    return false
-  end
+  if #cards == 0 then return false end
   dismissed = false
   require('acp.ui.window').when_free(function()
     draw()
@@ -481,9 +435,7 @@ end
 --- The decision whose card is under the cursor, in the float or in the chat.
 ---@return integer|string|nil
 function M.here()
-  if M.is_current() then
-    return M.card_at_cursor()
-  end
+  if M.is_current() then return M.card_at_cursor() end
   return require('acp.ui.chat.cursor_target').decision()
 end
 

@@ -5,9 +5,7 @@ local M = {}
 ---@param cards acp.Card[]
 ---@return string
 function M.inside(cards)
-  local diffs = vim.iter(cards):any(function(card)
-    return card.diffs
-  end)
+  local diffs = vim.iter(cards):any(function(card) return card.diffs end)
   return (' y allow · n reject%s · g? keys '):format(diffs and ' · d side by side' or '')
 end
 
