@@ -61,7 +61,6 @@ end
 functions.event = require('acp.base.events').fire
 
 --- Many tool calls may change in one frame: tables are made for those who listen.
----@param n integer
 ---@param calls string[] id and status of each, one after the other
 function functions.called(n, calls)
   local events = require('acp.base.events')

@@ -4,7 +4,6 @@ local M = {}
 ---@alias acp.On fun(events: string|string[], callback: function, opts?: table): integer
 
 --- A group of this name, emptied: a function that adds to it, and its number.
----@param name string
 ---@return acp.On on
 ---@return integer group
 function M.group(name)
@@ -16,7 +15,6 @@ function M.group(name)
     group
 end
 
----@param bufnr integer
 ---@param events string|string[]
 ---@param callback function
 ---@return integer id

@@ -73,7 +73,6 @@ local function workspace(cwd)
 end
 
 --- The file of this Neovim for a workspace.
----@param cwd string
 ---@return string
 function M.path(cwd) return ('%s/%s.%s.json'):format(M.directory(), workspace(cwd), me()) end
 
@@ -307,7 +306,6 @@ end
 
 --- Take over what Neovims that have ended kept for a workspace. The files stay, as ours, until the
 --- caller removes them: `paths`.
----@param cwd string
 ---@return acp.Kept[] found the oldest first
 ---@return string[] paths
 ---@return string[] problems

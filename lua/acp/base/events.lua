@@ -5,7 +5,6 @@ local M = {}
 local function takes(pattern, name) return pattern == name or pattern:find('[^%w_]') ~= nil end
 
 --- Whether anybody listens. To look costs more than one event to nobody, and less than many.
----@param name string
 ---@return boolean
 function M.listened(name)
   for _, handler in ipairs(vim.api.nvim_get_autocmds({ event = 'User' })) do
@@ -16,7 +15,6 @@ end
 
 --- Run the handlers of an event. The error of one is the user's to see, and must not lose what
 --- comes after it.
----@param name string
 ---@param data table
 function M.fire(name, data)
   local ok, err = pcall(vim.api.nvim_exec_autocmds, 'User', {

@@ -5,7 +5,6 @@ local M = {}
 local handlers = {} ---@type table<string, acp.ExtensionHandler>
 
 --- Put or take away (nil) the handler of a name.
----@param name string
 ---@param handler acp.ExtensionHandler|nil
 function M.on(name, handler)
   if type(name) ~= 'string' or name:sub(1, 1) ~= '_' then

@@ -68,7 +68,6 @@ local function locate(cwd, env, on_end)
 end
 
 --- List the files below a directory that are tracked or not ignored, one a line, relative to it.
----@param cwd string
 ---@param on_end fun(output: string|nil) nil where there is no repository, or no git
 function M.list(cwd, on_end)
   local env = M.environment()

@@ -220,7 +220,6 @@ end
 
 --- Send a verb to the host, starting it on first use. Returns at once: a process takes longer to
 --- start than a key may wait, so that is done as soon as what the user did is over.
----@param verb string
 ---@param args? table all that the host needs to know
 ---@return boolean sent
 function M.notify(verb, args)

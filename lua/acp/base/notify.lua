@@ -27,7 +27,6 @@ local UNSEEN = {
 local function spelled(character) return ('<U+%04X>'):format(vim.fn.char2nr(character)) end
 
 --- `text` on one line: line breaks become spaces, what can't be seen is spelled out.
----@param text string
 ---@return string
 function M.one_line(text)
   local line = text:gsub('%s*[\r\n]+%s*', ' '):gsub('\t', ' ')
@@ -40,8 +39,6 @@ function M.one_line(text)
 end
 
 --- `text` cut to `width` display cells, with an ellipsis where something is missing.
----@param text string
----@param width integer
 ---@return string
 function M.cut(text, width)
   if vim.fn.strdisplaywidth(text) <= width then return text end
@@ -155,14 +152,12 @@ function M.echo(level, message)
 end
 
 --- One line of error, as the answer to a command.
----@param message string
 function M.error(message) M.echo('error', message) end
 
 --- Several lines: into |:messages| with a summary of one line, or whole to the user's own
 --- notifier.
 ---@param level string|integer
 ---@param summary string
----@param lines string[]
 function M.list(level, summary, lines)
   if not builtin() then
     show(number(level), 'acp: ' .. summary .. '\n' .. table.concat(lines, '\n'))

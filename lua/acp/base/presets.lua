@@ -2,7 +2,6 @@
 --- of the same name is merged over the one here. An agent that is not installed costs nothing, and
 --- its way of installation is told when it is wanted.
 
----@param title string
 ---@param command string words
 ---@param install string how, or an address that tells it
 ---@param env? table<string, string>

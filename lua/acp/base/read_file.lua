@@ -1,5 +1,4 @@
 --- The bytes of a file.
----@param path string
 ---@return string|nil
 ---@return string|nil why not
 return function(path)

@@ -18,11 +18,9 @@ local M = {}
 
 local listeners = {} ---@type table<string, function>
 
----@param name string
 ---@param listener function
 function M.on(name, listener) listeners[name] = listener end
 
----@param name string
 ---@param ... any
 ---@return any what the listener returns
 function M.emit(name, ...)

@@ -70,9 +70,7 @@ function M.set(path, value)
 end
 
 --- The buffer of session `n` that `key` names, for as long as it is there.
----@param n integer
 ---@param key 'chat_bufnr'|'composer_bufnr'
----@param bufnr integer
 function M.set_buffer(n, key, bufnr)
   M.set({ 'sessions', n, key }, bufnr)
   local on = require('acp.base.autocmds').group(('acp.state.%s.%d'):format(key, n))
@@ -95,7 +93,6 @@ local function forget(n, list, first)
 end
 
 --- Set some tool calls of a session; the list is there by then.
----@param n integer
 ---@param calls any[] position, id, title, kind, status and locations (false: none) of each
 ---@param first integer how many of the oldest are no longer in the list
 function M.set_calls(n, calls, first)

@@ -36,7 +36,6 @@ end
 local chosen ---@type { name: string, options: table }|nil by `:Acp agent`, since these options
 
 --- The user has chosen an agent for new sessions; other options by `setup()` outdo that.
----@param name string
 function M.choose_agent(name) chosen = { name = name, options = require('acp.config').get() } end
 
 --- The agent for new sessions.

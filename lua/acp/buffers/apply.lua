@@ -192,7 +192,6 @@ local function stay(hunks, view)
 end
 
 --- Put hunks into a buffer.
----@param bufnr integer
 ---@param hunks any[][] `{first, last, lines}` upwards, rows [first, last) of the text before
 function M.hunks(bufnr, hunks)
   local windows = fn.win_findbuf(bufnr)

@@ -45,7 +45,6 @@ local function look(bufnr, read)
 end
 
 --- The host has looked at it, and merged what could be.
----@param path string
 ---@param same string|userdata the file's stamp where its text has not changed, else vim.NIL
 function M.looked(path, same)
   local bufnr = looking[path]
@@ -131,7 +130,6 @@ function M.vacate(bufnr)
 end
 
 --- How the file of a buffer is to be written from now on. Nothing of that is an unsaved edit.
----@param bufnr integer
 ---@param layout { fileencoding: string, bomb: boolean, fileformat: string }
 function M.lay(bufnr, layout)
   local options = vim.bo[bufnr]

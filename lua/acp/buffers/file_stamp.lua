@@ -9,7 +9,6 @@ function M.of(stat)
 end
 
 --- nil where there is no file.
----@param name string
 ---@return string|nil
 function M.at(name)
   local stat = vim.uv.fs_stat(name)
@@ -17,7 +16,6 @@ function M.at(name)
 end
 
 --- That of the file of a buffer.
----@param bufnr integer
 ---@return string|nil
 function M.of_buffer(bufnr) return M.at(vim.api.nvim_buf_get_name(bufnr)) end
 

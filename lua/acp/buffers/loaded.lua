@@ -4,7 +4,6 @@ local M = {}
 local api = vim.api
 
 --- The loaded buffer of a file, however it is spelled.
----@param path string
 ---@return integer|nil
 function M.buffer(path)
   if vim.fn.bufexists(path) == 1 then

@@ -43,7 +43,6 @@ local function is_same(name, real)
 end
 
 --- Why a buffer's name leads to another file than a resolved path; nil when it does not.
----@param bufnr integer
 ---@param real string
 ---@return string|nil
 function M.name_moved(bufnr, real)
@@ -54,7 +53,6 @@ function M.name_moved(bufnr, real)
 end
 
 --- The file of a buffer as the host resolved it; of a buffer that it does not know as it is now.
----@param bufnr integer
 ---@return string
 function M.real(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
@@ -62,7 +60,6 @@ function M.real(bufnr)
 end
 
 --- Both for a buffer whose file the host resolved to `real`: its name may be a link to that.
----@param bufnr integer
 ---@param real string
 ---@return string|nil
 function M.moved(bufnr, real) return M.why(real) or M.name_moved(bufnr, real) end
@@ -70,7 +67,6 @@ function M.moved(bufnr, real) return M.why(real) or M.name_moved(bufnr, real) en
 --- Whether the file of a buffer can be read by its name: it is a file, and no part of its name has
 --- become a link since the buffer was made (Neovim resolves directories in names). Where the name
 --- itself may have been one is known if the host knows the buffer.
----@param bufnr integer
 ---@return boolean
 function M.readable(bufnr)
   local name = api.nvim_buf_get_name(bufnr)

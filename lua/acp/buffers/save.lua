@@ -176,11 +176,9 @@ local function touch(bufnr, modified)
 end
 
 --- The file is another one, of the same text.
----@param bufnr integer
 function M.same(bufnr) touch(bufnr, vim.bo[bufnr].modified) end
 
 --- The buffer has taken over what changed in its file: Neovim is not to ask about it any more.
----@param bufnr integer
 ---@param modified boolean whether it holds unsaved edits
 function M.adopt(bufnr, modified)
   touch(bufnr, modified)
@@ -189,7 +187,6 @@ function M.adopt(bufnr, modified)
 end
 
 --- The file changed under unsaved edits: nothing is saved over it but by the user.
----@param bufnr integer
 ---@param found? boolean Neovim is finding it changed just now
 function M.mark_conflict(bufnr, found)
   if not found then touch(bufnr, vim.bo[bufnr].modified) end
@@ -197,7 +194,6 @@ function M.mark_conflict(bufnr, found)
 end
 
 --- Whether buffer and file are two different texts.
----@param bufnr integer
 ---@return boolean
 function M.in_conflict(bufnr) return conflicts[bufnr] ~= nil end
 

@@ -7,7 +7,6 @@ local api, fn = vim.api, vim.fn
 local MAX_BYTES = 4 * 1024 * 1024 -- of a file that is compared; of a larger one its size only
 
 --- Whether an autocommand of somebody else's is run at this event of the buffer.
----@param bufnr integer
 ---@param event string
 ---@return boolean
 function M.any(bufnr, event)
@@ -22,7 +21,6 @@ function M.any(bufnr, event)
 end
 
 --- Whether the text of a buffer's file can be told from its bytes.
----@param bufnr integer
 ---@return boolean
 function M.is_plain(bufnr)
   local options = vim.bo[bufnr]
@@ -45,7 +43,6 @@ end
 
 --- Whether the file of a buffer that was saved just now is another text already, by what is run at
 --- `BufWritePost`.
----@param bufnr integer
 ---@return boolean
 function M.rewrote(bufnr)
   local name, options = api.nvim_buf_get_name(bufnr), vim.bo[bufnr]

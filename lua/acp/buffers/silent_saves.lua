@@ -21,7 +21,6 @@ end
 local function count(bufnr) return api.nvim_eval(('undotree(%d).save_last'):format(bufnr)) end
 
 --- Count the writes of the buffer until now.
----@param bufnr integer
 function M.note(bufnr)
   if is_file(bufnr) then
     known[bufnr] = { tick = api.nvim_buf_get_changedtick(bufnr), count = count(bufnr) }
@@ -33,7 +32,6 @@ end
 function M.listen(callback) listeners[#listeners + 1] = callback end
 
 --- Whether the buffer has been saved silently since this was asked last: then all are told.
----@param bufnr integer
 function M.check(bufnr)
   local last = known[bufnr]
   if not last then

@@ -40,7 +40,6 @@ end
 ---@field beside? string a backup of Neovim's that was not there: it leaves it where it puts it back
 
 --- Get ready for a write. Returns nil and why where a copy is needed and cannot be made.
----@param bufnr integer
 ---@param stat table|nil of the file, nil when there is none
 ---@return acp.Spare|nil
 ---@return string|nil err
@@ -60,7 +59,6 @@ function M.make(bufnr, stat)
 end
 
 --- The write failed: the file is to be as it was. Returns where the copy is when that cannot be.
----@param bufnr integer
 ---@param spare acp.Spare
 ---@return string|nil
 function M.put_back(bufnr, spare)

@@ -12,7 +12,6 @@ local ns = api.nvim_create_namespace('acp.user_busy')
 --- Whether an edit has to wait. `:s///c` asks about a line and then changes the one of that number;
 --- an operator that waits for its motion began in the line of a number: hunks that move it, or lie
 --- in what is worked on, would have it change other text.
----@param bufnr integer
 ---@param hunks any[][] `{first, last, lines}`, rows
 ---@return string|nil why
 function M.busy(bufnr, hunks)
@@ -30,7 +29,6 @@ end
 
 --- Where the selection was begun, if there is one in the buffer. Neovim moves the cursor with the
 --- text, but not this end.
----@param bufnr integer
 ---@return acp.Selection|nil
 function M.selection(bufnr)
   local mode = api.nvim_get_current_buf() == bufnr and api.nvim_get_mode().mode or 'n'
@@ -41,7 +39,6 @@ function M.selection(bufnr)
 end
 
 --- Begin the selection there again.
----@param bufnr integer
 ---@param selection acp.Selection|nil
 function M.reselect(bufnr, selection)
   if not selection then return end

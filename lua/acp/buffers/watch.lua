@@ -57,7 +57,6 @@ local function known(watch, bufnr)
 end
 
 --- Tell the host what changed in a buffer since it was told last.
----@param bufnr integer
 ---@param asked? boolean the host is about to be given the present tick as well
 function M.flush(bufnr, asked)
   local watch = watched[bufnr]
@@ -103,7 +102,6 @@ local function on_reload(watch, bufnr)
 end
 
 --- Watch a buffer from now on; the host knows its text as it is.
----@param bufnr integer
 ---@param path string real path of its file
 function M.attach(bufnr, path)
   if watched[bufnr] then return end
@@ -130,27 +128,22 @@ function M.attach(bufnr, path)
 end
 
 --- Whether an edit of ours is under way.
----@param bufnr integer
 ---@return boolean
 function M.held(bufnr) return watched[bufnr] ~= nil and watched[bufnr].held == true end
 
 --- The save that is under way tells nothing of the conflict with what is on disk.
----@param bufnr integer
 function M.unaware(bufnr) unaware[bufnr] = true end
 
 --- The real path of a watched buffer's file.
----@param bufnr integer
 ---@return string|nil
 function M.path(bufnr) return watched[bufnr] and watched[bufnr].path end
 
 --- An edit of ours begins: what happens to the buffer until `release` is not the user's.
----@param bufnr integer
 function M.hold(bufnr)
   local watch = watched[bufnr]
   if watch then watch.held = true end
 end
 
----@param bufnr integer
 function M.release(bufnr)
   local watch = watched[bufnr]
   if not watch then return end
@@ -265,7 +258,6 @@ on('BufReadPost', on_read)
 on({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, look)
 
 --- The files that hold pending edits, all of them.
----@param paths string[]
 function M.pending(paths)
   pending = {}
   for _, path in ipairs(paths) do

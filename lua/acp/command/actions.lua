@@ -3,7 +3,6 @@ local M = {}
 
 --- A function of a module, with these arguments and after them the session's number.
 ---@param module string
----@param name string
 ---@param ... any
 ---@return fun(bufnr: integer, n: integer|nil)
 local function call(module, name, ...)
@@ -16,7 +15,6 @@ local function call(module, name, ...)
 end
 
 ---@param module string
----@param name string
 ---@return fun(bufnr: integer)
 local function on_buffer(module, name)
   return function(bufnr) require(module)[name](bufnr) end
@@ -24,13 +22,11 @@ end
 
 --- The same with a number of steps, times the count that was typed: `3]f`.
 ---@param module string
----@param name string
 ---@param steps 1|-1
 local function step(module, name, steps)
   return function() require(module)[name](steps * vim.v.count1) end
 end
 
----@param name string
 ---@param arg? any
 local function review(name, arg)
   return function() require('acp.review')[name](arg) end

@@ -33,7 +33,6 @@ local function label(name, description)
 end
 
 --- New sessions are of this agent.
----@param name string
 function M.use(name)
   require('acp.base.valid_names').choose_agent(name)
   notify('agent', { name = name })

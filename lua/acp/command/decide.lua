@@ -78,7 +78,6 @@ function M.first(kind)
 end
 
 --- Answer the decision under the cursor with its first option of `kind`.
----@param kind string
 function M.kind(kind)
   local id = require('acp.ui.question').here()
   if id then answer_kind(id, options_of(id), kind) end

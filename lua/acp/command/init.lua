@@ -105,7 +105,6 @@ end
 
 --- Completion of `:Acp`, as |command-completion-customlist|: from tables and caches, nothing waits.
 ---@param lead string
----@param line string
 ---@param pos integer
 ---@return string[]
 function M.complete(lead, line, pos)

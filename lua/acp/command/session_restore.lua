@@ -27,7 +27,6 @@ local died ---@type number|nil when the last host did, in seconds since 1970
 local cut = {} ---@type table<integer, boolean> sessions whose turn the host did not outlive
 
 --- Frame operation: this prompt is being answered; without a text none is.
----@param n integer
 ---@param text? string
 ---@param paths? string[]
 ---@param ranges? table[]

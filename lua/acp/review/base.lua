@@ -30,7 +30,6 @@ local function confirmed(base)
 end
 
 --- Tell the host what is in the buffer, unless it knows.
----@param bufnr integer
 function M.flush(bufnr)
   local base = bases[bufnr]
   if not base or not api.nvim_buf_is_loaded(bufnr) then return end
@@ -95,7 +94,6 @@ end
 
 --- The host's text into the buffer.
 ---@param base acp.Base
----@param lines string[]
 ---@param eol boolean
 function M.put(base, lines, eol)
   lines = #lines > 0 and lines or { '' }
@@ -114,8 +112,6 @@ local function of(path)
 end
 
 --- The base of a file changed at the host.
----@param path string
----@param lines string[]
 ---@param eol boolean
 function M.set(path, lines, eol)
   local base = of(path)
@@ -133,7 +129,6 @@ end
 --- The buffer of a file's base, filled.
 ---@param n integer session
 ---@param file acp.ReviewFile
----@param filetype string
 ---@return integer bufnr
 function M.ensure(n, file, filetype)
   local known = of(file.path)

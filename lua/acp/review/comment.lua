@@ -55,7 +55,6 @@ local function show(one, bufnr, row)
 end
 
 --- A remark on the hunk under the cursor, or on the line where there is none.
----@param text string
 function M.add(text)
   local here = require('acp.review.hunk').here()
   if here.path == '' then
@@ -75,9 +74,6 @@ end
 
 --- Frame operation: what a remark is about. It stays that, whatever becomes of these lines.
 ---@param id integer
----@param first integer
----@param last integer
----@param lines string[]
 function M.understood(id, first, last, lines)
   for _, one in ipairs(waiting) do
     if one.remark.id == id then
@@ -88,12 +84,9 @@ function M.understood(id, first, last, lines)
 end
 
 --- Frame operation: a paragraph waits for the next prompt of session `n`.
----@param n integer
----@param text string
 function M.noted(n, text) notes[#notes + 1] = { n = n, text = text } end
 
 --- Frame operation: these remarks go with a prompt of session `n` now, and so do its notes.
----@param n integer
 ---@param ids integer[]
 function M.gone(n, ids)
   notes = vim.tbl_filter(function(note) return note.n ~= n end, notes)
@@ -140,7 +133,6 @@ local watch = require('acp.base.once')(function()
 end)
 
 --- Remarks of an earlier Neovim wait again.
----@param cwd string
 ---@param remarks acp.Remark[]
 function M.restore(cwd, remarks)
   if #remarks == 0 then return end

@@ -95,7 +95,6 @@ local function mark(bufnr, entry, virtual, place)
 end
 
 --- Draw a hunk, its removed lines without colours.
----@param bufnr integer
 ---@param entry acp.Entry
 ---@param place? integer[] where it stands now; default: where the host said
 function M.place(bufnr, entry, place)
@@ -119,7 +118,6 @@ local function drop_words(bufnr, entry)
 end
 
 --- Take a hunk's marks away.
----@param bufnr integer
 ---@param entry acp.Entry
 function M.remove(bufnr, entry)
   if entry.id then api.nvim_buf_del_extmark(bufnr, M.ns, entry.id) end
@@ -127,7 +125,6 @@ function M.remove(bufnr, entry)
 end
 
 --- Rows of the marks by id, `{row, end_row}`, inclusive.
----@param bufnr integer
 ---@param from? integer
 ---@param to? integer inclusive
 ---@return table<integer, integer[]>
@@ -143,7 +140,6 @@ end
 
 --- Entries for `hunks`: where the same hunk stands in the same place its entry is kept, with its
 --- marks; the others have none yet. Marks that no hunk has any more are taken away.
----@param bufnr integer
 ---@param before acp.Entry[]
 ---@param hunks acp.Hunk[]
 ---@param hidden boolean nothing of them is shown
@@ -208,7 +204,6 @@ local function tint(bufnr, entry, place)
 end
 
 --- Show nothing of a hunk any more, or show it again, where it stands now.
----@param bufnr integer
 ---@param entry acp.Entry
 ---@param place integer[]
 ---@param hidden boolean
@@ -219,7 +214,6 @@ function M.toggle(bufnr, entry, place, hidden)
 end
 
 --- Draw the words and colours of a hunk that somebody looks at, unless they are drawn already.
----@param bufnr integer
 ---@param entry acp.Entry
 ---@param place integer[] of its mark
 function M.refine(bufnr, entry, place)

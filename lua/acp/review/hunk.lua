@@ -39,7 +39,6 @@ local function edit(path)
 end
 
 --- Go to a row of a file: in the review where that is what the user looks at, else here.
----@param path string
 ---@param row integer 0-based
 function M.visit(path, row)
   local position = package.loaded['acp.review.position']
@@ -82,7 +81,6 @@ end
 
 --- Go to the next (`count` > 0) or previous pending hunk: of this buffer, past its last (or first)
 --- one of the next file with pending edits, going round at the end.
----@param count integer
 function M.jump(count)
   local inline = require('acp.review.inline')
   local bufnr = api.nvim_get_current_buf()

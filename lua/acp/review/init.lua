@@ -96,7 +96,6 @@ local function beneath(bufnr, hunks)
 end
 
 --- The hunks of a file are told anew: by them and the buffer's text the left side is known, too.
----@param path string
 ---@param bufnr integer whose text the rows belong to
 ---@param hunks acp.Hunk[]
 function M.told(path, bufnr, hunks)

@@ -232,7 +232,6 @@ local function pass_on(path, bufnr, hunks)
 end
 
 --- Pending hunks of a file, all of them; an empty list clears. `path` is absolute and real.
----@param path string
 ---@param hunks acp.Hunk[]
 ---@param meta? acp.HunksMeta
 function M.set(path, hunks, meta)
@@ -256,7 +255,6 @@ end
 
 --- Show nothing of a buffer's hunks while it is in diff mode, whose lines would not stand side by
 --- side with virtual ones between them; or show them again.
----@param bufnr integer
 ---@param hidden boolean
 function M.hide(bufnr, hidden)
   local file = by_buffer[bufnr]
@@ -300,12 +298,10 @@ function M.paths()
 end
 
 --- The file whose hunks a buffer shows.
----@param bufnr integer
 ---@return string|nil path
 function M.path(bufnr) return by_buffer[bufnr] and by_buffer[bufnr].path end
 
 --- Rows on which hunks of a buffer begin, 0-based, ascending.
----@param bufnr integer
 ---@return integer[]
 function M.rows(bufnr)
   local found, last = {}, -1

@@ -43,7 +43,6 @@ local function row(file, current)
 end
 
 --- Draw the list of the review's files.
----@param bufnr integer
 ---@param files acp.ReviewFile[]
 ---@param current integer
 function M.draw(bufnr, files, current)

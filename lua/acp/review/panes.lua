@@ -26,7 +26,6 @@ local function reset(win, names)
 end
 
 --- Out of diff mode, as a window of the user's is.
----@param win integer
 function M.plain(win)
   set(win, 'diff', false)
   reset(win, RESET)
@@ -45,7 +44,6 @@ end
 
 --- Show a window from its top, apart from the other: that has one empty line, and with the cursor
 --- on it the end of this one would be in view.
----@param win integer
 function M.unbind(win)
   set(win, 'scrollbind', false)
   set(win, 'cursorbind', false)
@@ -53,7 +51,6 @@ function M.unbind(win)
 end
 
 --- Make a fresh window one of the review's.
----@param win integer
 function M.adopt(win)
   vim.w[win].acp_review = true
   M.plain(win)
@@ -62,8 +59,6 @@ end
 
 --- Show a buffer in a window of the review. It is out of diff mode meanwhile: a buffer that leaves
 --- a window in diff mode goes on being compared while it is hidden.
----@param win integer
----@param bufnr integer
 function M.show(win, bufnr)
   M.plain(win)
   if api.nvim_win_get_buf(win) ~= bufnr then
@@ -79,8 +74,6 @@ end
 --- A winbar of a title on the left and hints on the right. What is too long loses the end of the
 --- hints; where there are none, the beginning of the title, but not what stands before it. A window
 --- that is being closed has none.
----@param win integer
----@param title string
 ---@param hint? string
 ---@param before? string
 function M.bar(win, title, hint, before)
@@ -93,7 +86,6 @@ function M.bar(win, title, hint, before)
 end
 
 --- Leave a window to the user: whatever they came to show in it.
----@param win integer
 function M.release(win)
   vim.w[win].acp_review = nil
   M.plain(win)

@@ -21,7 +21,6 @@ end
 
 --- Go to a row of a file in the review, or to the next file of its list where nothing is left to
 --- decide in the one that is shown. False when the user does not look at it.
----@param path string
 ---@param row integer 0-based
 ---@return boolean
 function M.visit(path, row)

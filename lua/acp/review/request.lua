@@ -7,7 +7,6 @@ local asked ---@type { win: integer, buf: integer }|nil
 local wanted ---@type string|nil path to begin with
 
 --- The user has asked for the review: where they are now, for the answer takes a moment.
----@param path? string
 function M.expect(path)
   asked = place()
   wanted = path or require('acp.review.inline').path(asked.buf)

@@ -42,9 +42,6 @@ function M.filetype(file)
 end
 
 --- A buffer that is no file, with these lines.
----@param name string
----@param lines string[]
----@param filetype string
 ---@param modifiable? boolean
 ---@return integer bufnr
 function M.scratch(name, lines, filetype, modifiable)

@@ -25,7 +25,6 @@ local function fill(win, lines)
 end
 
 --- Show them in every window that is at the top of the buffer.
----@param bufnr integer
 function M.reveal(bufnr)
   local lines = above(bufnr)
   if lines > 0 then

@@ -22,7 +22,6 @@ local function more(lines)
 end
 
 --- Virtual lines without colours.
----@param lines string[]
 ---@return acp.Chunk[][]
 function M.plain(lines)
   local pad, result = padding(), {}
@@ -86,8 +85,6 @@ local function chunks(line, paints, words)
 end
 
 --- Virtual lines with the colours of the buffer's language and of the words that changed.
----@param bufnr integer
----@param lines string[]
 ---@param words acp.Words
 ---@return acp.Chunk[][]
 function M.coloured(bufnr, lines, words)

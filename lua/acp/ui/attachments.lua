@@ -4,7 +4,6 @@ local M = {}
 
 local pending = {} ---@type table<integer, string[]> absolute paths
 
----@param path string
 ---@return string
 function M.label(path) return vim.fn.fnamemodify(path, ':~:.') end
 
@@ -18,12 +17,10 @@ end
 function M.composers() return vim.tbl_keys(pending) end
 
 --- Attachments of the next prompt of composer `n`.
----@param n integer
 ---@return string[] paths
 function M.list(n) return vim.list_slice(pending[n] or {}) end
 
 --- Attach without a word: again, what came back with a prompt.
----@param n integer
 ---@param paths string[] absolute
 function M.restore(n, paths)
   local list = M.list(n)
@@ -45,8 +42,6 @@ function M.add(n, paths)
 end
 
 --- Take one path off the next prompt, or all.
----@param n integer
----@param path? string
 function M.remove(n, path)
   if not pending[n] then return end
   pending[n] = path and vim.tbl_filter(function(one) return one ~= path end, M.list(n)) or nil
@@ -101,7 +96,6 @@ function M.carried(paths)
 end
 
 --- Frame operation: open a file in the program that is there for it.
----@param path string
 function M.open(path)
   local _, why = vim.ui.open(path)
   if why then require('acp.base.notify').echo('warn', ('%s: it is in %s'):format(why, path)) end

@@ -15,7 +15,6 @@ local function grow(win, rows)
 end
 
 --- Open `bufnr` below the float `upper`, as wide as that.
----@param bufnr integer
 ---@param upper integer
 ---@param height integer rows, at most half of what there is
 ---@param enter boolean

@@ -24,25 +24,20 @@ local function ask_here(verb, bufnr, args)
 end
 
 --- Show what changed since.
----@param bufnr integer
 function M.changes(bufnr)
   if ask_here('changes', bufnr, {}) then require('acp.ui.report').expect() end
 end
 
 --- Bring back what agents changed.
----@param bufnr integer
 function M.restore(bufnr) ask_here('restore', bufnr, { list = true }) end
 
 --- Bring all files back, those that only the user changed too.
----@param bufnr integer
 function M.restore_all(bufnr) ask_here('restore', bufnr, { every = true, list = true }) end
 
 --- Take the last restore back.
----@param bufnr integer
 function M.undo(bufnr) ask('restore', bufnr, { list = true }) end
 
 --- Compare with the present files again.
----@param bufnr integer
 function M.refresh(bufnr) ask('checkpoints', bufnr, {}) end
 
 return M

@@ -14,7 +14,6 @@ end
 
 --- Where the user types `:x` the buffer is modified for as long as that takes, if it `holds`
 --- something. The `:x` of a script or of a <Cmd> map cannot be told from a `:q` there.
----@param bufnr integer
 ---@param on acp.On adds autocommands
 ---@param holds fun(): boolean
 function M.watch(bufnr, on, holds)

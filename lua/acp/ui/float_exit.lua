@@ -26,7 +26,6 @@ M.watch = require('acp.base.once')(
 
 --- A window is about to be closed; in another tab page, left without autocommands, it may be such a
 --- float.
----@param win integer
 function M.before_close(win)
   local tab = api.nvim_win_get_tabpage(win)
   local elsewhere = tab ~= api.nvim_get_current_tabpage()

@@ -207,7 +207,6 @@ end
 
 --- The agent works here. The last of several places within 100 ms is shown.
 ---@param session integer only the current session's places are followed
----@param path string
 ---@param line? integer|userdata 1-based, vim.NIL when not known
 function M.show(session, path, line)
   local current = require('acp.base.state').current()

@@ -107,7 +107,6 @@ local function placement(lines)
 end
 
 --- Show the keys of a window's kind; any of `q`, `<Esc>`, `g?` and leaving it closes it.
----@param window string
 ---@param words? table<string, string> by action: what it does just now, where that is another thing
 function M.open(window, words)
   require('acp.ui.highlights').define()

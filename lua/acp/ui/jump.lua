@@ -27,7 +27,6 @@ end
 
 --- The absolute path of a file that an agent names; nil where it names none. Every other name may
 --- be more than a name: to edit `term://{command}` is to run the command.
----@param path string
 ---@param session? integer whose directory a relative path is below
 ---@return string?
 function M.file(path, session)
@@ -41,7 +40,6 @@ function M.file(path, session)
 end
 
 --- Edit a file at a line and go there; where there is no ordinary window one is split off.
----@param path string
 ---@param line? integer 1-based
 ---@param session? integer whose directory a relative path is below
 function M.to(path, line, session)
@@ -66,7 +64,6 @@ end
 
 --- Frame operation: open an address in the browser, as the user has agreed to; where that fails it
 --- is said, with the address.
----@param url string
 function M.browse(url)
   vim.schedule(function()
     local ok, _, why = pcall(vim.ui.open, url)

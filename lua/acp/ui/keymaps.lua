@@ -29,7 +29,6 @@ local function sorted(keymaps, window)
 end
 
 --- Keys in force in a window, sorted by what they do; the list is not to be changed.
----@param window string
 ---@return acp.Key[]
 function M.list(window)
   local keymaps = require('acp.config').get().keymaps
@@ -41,7 +40,6 @@ function M.list(window)
 end
 
 --- The keys of a window with short descriptions, for its winbar: `<C-s> applies · g? keys`.
----@param window string
 ---@param words table<string, string> by action
 ---@return string
 function M.words(window, words)
@@ -98,7 +96,6 @@ function M.on_card()
 end
 
 --- Do an action of a window, as if its key had been pressed in the current buffer.
----@param window string
 ---@param action string
 ---@param n? integer session
 function M.run(window, action, n)
@@ -106,8 +103,6 @@ function M.run(window, action, n)
 end
 
 --- Set the keys of a window's kind in a buffer.
----@param window string
----@param bufnr integer
 ---@param n? integer session
 ---@param on_card? fun(): any where pending permissions stand in it, whether the cursor is on one:
 ---  it gets their keys as well
@@ -144,8 +139,6 @@ local function own(bufnr, key)
 end
 
 --- The same in a buffer of the user's: what they have on these keys comes back by `detach`.
----@param window string
----@param bufnr integer
 function M.attach_over(window, bufnr)
   local it = (attached[bufnr] or {})[window]
   if it and it.keys[1] and not own(bufnr, it.keys[1]) then
@@ -167,8 +160,6 @@ end
 
 --- Take the keys of a window's kind away from a buffer, where they are still ours, and put back
 --- what the user had there. A key that they have mapped since stays theirs.
----@param window string
----@param bufnr integer
 function M.detach(window, bufnr)
   local it = (attached[bufnr] or {})[window]
   if not it then return end

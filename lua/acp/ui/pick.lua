@@ -103,8 +103,6 @@ local function select(prompt, kind, items, on_index, done)
 end
 
 --- Ask by |vim.ui.select()| and go on here; nothing happens when the user chooses nothing.
----@param prompt string
----@param kind string
 ---@param items string[]
 ---@param on_choice fun(index: integer)
 function M.choose(prompt, kind, items, on_choice)
@@ -125,8 +123,6 @@ end
 --- Ask by |vim.ui.select()|; the answer is the verb `picked {id, index}`, 1-based, without index
 --- when the user chose nothing.
 ---@param id integer|string
----@param prompt string
----@param kind string
 ---@param items (string|{ label: string })[]
 function M.select(id, prompt, kind, items)
   local answer = answer_once('picked', id, 'index')
@@ -139,7 +135,6 @@ end
 --- Ask by |vim.ui.input()|; the answer is the verb `typed {id, text}`, without text when
 --- cancelled.
 ---@param id integer|string
----@param prompt string
 ---@param default string|nil
 function M.input(id, prompt, default)
   local answer = answer_once('typed', id, 'text')

@@ -12,7 +12,6 @@ local LEAST = 20 -- columns
 local order, count = {}, 0 ---@type table<integer, integer>, integer
 
 --- Note that a window of ours has been opened, or taken for something else.
----@param win integer
 function M.opened(win)
   count = count + 1
   order[win] = count

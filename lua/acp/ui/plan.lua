@@ -36,8 +36,6 @@ local function draw(n, bufnr)
 end
 
 --- The plan of session `n` as it is now; drawn where its buffer exists.
----@param n integer
----@param lines string[]
 ---@param spans acp.Span[]
 function M.set(n, lines, spans)
   plans[n] = { lines = lines, spans = spans }
@@ -45,7 +43,6 @@ function M.set(n, lines, spans)
   if bufnr and vim.api.nvim_buf_is_loaded(bufnr) then draw(n, M.ensure(n)) end
 end
 
----@param n integer
 ---@return integer bufnr
 function M.ensure(n)
   require('acp.ui.highlights').define()
@@ -76,7 +73,6 @@ end
 
 --- Show the plan of session `n` above its chat (or at the top), or close its window. The focus
 --- stays.
----@param n integer
 function M.toggle(n)
   local window = require('acp.ui.window')
   local bufnr = M.ensure(n)

@@ -67,8 +67,6 @@ end
 
 --- Show lines in a window at the bottom, or where this name is shown already.
 ---@param name string of the buffer; `acp://` is put in front where it is missing
----@param filetype string
----@param lines string[]
 ---@param spans? acp.Span[]
 function M.open(name, filetype, lines, spans)
   require('acp.ui.highlights').define()

@@ -63,7 +63,6 @@ local watch = require('acp.base.once')(function()
 end)
 
 --- Keep the rows that `win`, which has just been opened, has now.
----@param win integer
 function M.keep(win)
   if not floats(win) then
     local tab = api.nvim_win_get_tabpage(win)

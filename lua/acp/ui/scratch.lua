@@ -5,7 +5,6 @@ local M = {}
 M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘—→↳]\%( \[.\]\)\?\)\s\+]]
 
 --- The buffer of exactly this name, nil when there is none.
----@param name string
 ---@return integer|nil bufnr
 function M.find(name)
   -- bufnr() takes a pattern; the list is exact.
@@ -14,7 +13,6 @@ function M.find(name)
     :find(function(bufnr) return vim.api.nvim_buf_get_name(bufnr) == name end)
 end
 
----@param bufnr integer
 ---@param options table<string, any>
 function M.set_options(bufnr, options)
   for name, value in pairs(options) do
@@ -23,8 +21,6 @@ function M.set_options(bufnr, options)
 end
 
 --- Options of a buffer of ours that the user writes into; a filetype comes last.
----@param bufnr integer
----@param filetype string
 ---@param more? table<string, any>
 function M.set_writable(bufnr, filetype, more)
   M.set_options(bufnr, {
@@ -41,7 +37,6 @@ end
 
 --- An empty buffer of this name that is no file's. One that is there is taken over: a session file
 --- (|:mksession|) leaves such, with the windows that showed it.
----@param name string
 ---@return integer bufnr
 function M.claim(name)
   local bufnr = M.find(name)
@@ -59,8 +54,6 @@ function M.claim(name)
 end
 
 --- A buffer with this name and filetype, not modifiable, without file, swap or modeline.
----@param name string
----@param filetype string
 ---@return integer bufnr
 ---@return boolean created
 function M.ensure(name, filetype)
@@ -83,13 +76,10 @@ function M.ensure(name, filetype)
 end
 
 --- `:edit` empties a buffer that has no file; `fn` brings back what it shows.
----@param bufnr integer
 ---@param fn fun()
 function M.on_read(bufnr, fn) require('acp.base.autocmds').in_buffer(bufnr, 'BufReadCmd', fn) end
 
 --- Replace all lines and highlights of a buffer that is not modifiable.
----@param bufnr integer
----@param lines string[]
 ---@param spans? acp.Span[]
 ---@param ns integer
 function M.fill(bufnr, lines, spans, ns)
@@ -100,7 +90,6 @@ function M.fill(bufnr, lines, spans, ns)
 end
 
 --- Set the highlights of a whole buffer. Spans that lie outside the text are left out.
----@param bufnr integer
 ---@param spans acp.Span[] `{row, col, end_col, group}`, 0-based, bytes
 ---@param ns integer
 function M.paint(bufnr, spans, ns)
@@ -126,10 +115,6 @@ end
 --- Replace rows [first, last) without harm to folds: line by line, then what is more or less.
 --- nvim_buf_set_lines() cuts a fold where its first row is replaced, and leaves out what comes
 --- directly above its last one; it is what takes rows below all others.
----@param bufnr integer
----@param first integer
----@param last integer
----@param lines string[]
 function M.replace(bufnr, first, last, lines)
   local bottom = last >= vim.api.nvim_buf_line_count(bufnr)
   if bottom and (first == 0 or first == last or #lines == 0) then
@@ -152,8 +137,6 @@ end
 local CUTS = vim.fn.has('nvim-0.11') == 0 -- whether nvim_buf_set_text() cuts folds
 
 --- Append text to the end of `row`.
----@param bufnr integer
----@param row integer
 ---@param lines string[] the first one continues `row`
 function M.append(bufnr, row, lines)
   if CUTS and #lines > 1 then

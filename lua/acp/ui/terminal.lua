@@ -127,9 +127,7 @@ function M.open(n, id, ours)
 end
 
 --- Frame operation: output of a terminal.
----@param n integer
 ---@param id string
----@param text string
 function M.write(n, id, text)
   local terminal = by_name[name_of(n, id)]
   if terminal and api.nvim_buf_is_valid(terminal.bufnr) then
@@ -138,7 +136,6 @@ function M.write(n, id, text)
 end
 
 --- End what runs in the terminal of a buffer.
----@param bufnr integer
 function M.stop(bufnr)
   local terminal = by_buffer[bufnr]
   if terminal then notify(terminal, 'terminal_stop') end

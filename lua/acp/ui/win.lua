@@ -3,7 +3,6 @@ local M = {}
 
 local api = vim.api
 
----@param win integer
 ---@return boolean
 function M.floats(win) return api.nvim_win_get_config(win).relative ~= '' end
 
@@ -15,8 +14,6 @@ function M.splits(tab)
 end
 
 --- Set an option for a window alone.
----@param win integer
----@param name string
 ---@param value any
 function M.set(win, name, value)
   api.nvim_set_option_value(name, value, { scope = 'local', win = win })
@@ -41,7 +38,6 @@ function M.border()
 end
 
 --- A text as 'winbar' and 'statusline' have it: a `%` is one.
----@param text string
 ---@return string
 function M.literal(text) return (text:gsub('%%', '%%%%')) end
 

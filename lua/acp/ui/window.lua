@@ -96,7 +96,6 @@ local PLAIN = {
 }
 
 --- Mark `win` as ours and set its options, for it alone.
----@param win integer
 ---@param options? table<string, any>
 function M.adopt(win, options)
   vim.w[win].acp = true
@@ -176,8 +175,6 @@ local function show_aside(win, bufnr)
 end
 
 --- Show `bufnr` in a window of ours in place of what is there; that one's buffer stays.
----@param win integer
----@param bufnr integer
 ---@param opts acp.OpenOpts
 ---@return integer win
 function M.replace(win, bufnr, opts)
@@ -227,7 +224,6 @@ end
 
 --- Open a window for `bufnr` beside everything else. The focus stays unless `opts.enter`. Where
 --- Neovim refuses windows just now it is opened as soon as possible, and nil is returned.
----@param bufnr integer
 ---@param opts? acp.OpenOpts
 ---@return integer|nil winid
 function M.open_beside(bufnr, opts)
@@ -250,7 +246,6 @@ end
 
 --- Show `bufnr` where a window of this tab page does, and go there with `opts.enter`; else beside
 --- everything.
----@param bufnr integer
 ---@param opts acp.OpenOpts
 ---@return integer|nil winid
 ---@return boolean opened
@@ -293,7 +288,6 @@ function M.close(win)
 end
 
 --- Close every window that shows `bufnr`, in all tab pages; the buffer stays.
----@param bufnr integer
 function M.close_all(bufnr)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     M.close(win)
@@ -301,7 +295,6 @@ function M.close_all(bufnr)
 end
 
 --- Make `win` the current one; the user's own act, so it may.
----@param win integer
 function M.focus(win)
   M.when_free(function() vim.api.nvim_set_current_win(win) end)
 end

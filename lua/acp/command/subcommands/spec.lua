@@ -11,7 +11,6 @@ local M = {}
 ---@field need? string what is missing when there is no argument
 
 --- Send a verb. A table without entries would arrive as a list: msgpack cannot tell.
----@param verb string
 ---@param args? table
 function M.notify(verb, args)
   local empty = args == nil or next(args) == nil
@@ -33,7 +32,6 @@ function M.first(list)
   return function(args) return #args == 0 and list or {} end
 end
 
----@param name string
 ---@return fun(args: string[], lead: string): string[]
 function M.known(name)
   return function(args, lead)
@@ -48,7 +46,6 @@ function M.absolute(path)
 end
 
 --- Nothing of this can be going on while the host does not run: say so instead of starting it.
----@param message string
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
 function M.when_running(message, fn)
@@ -62,7 +59,6 @@ function M.when_running(message, fn)
 end
 
 --- The same of what outlives the host: its death is no reason to say so.
----@param message string
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
 function M.when_kept(message, fn)

@@ -11,9 +11,6 @@ local api = vim.api
 
 --- Rows [first, last) became `count` rows. Folds move as Neovim's own do.
 ---@param chat acp.Chat
----@param first integer
----@param last integer
----@param count integer
 function M.splice(chat, first, last, count)
   local shift = count - (last - first)
   for i = shift == 0 and 0 or #chat.folds, 1, -1 do
@@ -91,7 +88,6 @@ end
 local seen = {} ---@type table<integer, table<string, true>> by buffer
 
 --- Make the folds of a chat in a window that shows it anew.
----@param win integer
 ---@param chat acp.Chat
 function M.dress(win, chat)
   local commands, opening = { 'normal! zE' }, {}

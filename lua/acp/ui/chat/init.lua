@@ -88,7 +88,6 @@ end
 
 --- Create the buffer of session n, or return the one it has. One in place of a buffer that was
 --- wiped or unloaded is drawn by the host.
----@param n integer
 ---@param new? boolean there was none: its filetype comes a little later, no key has to wait for it
 ---@return integer bufnr
 function M.create(n, new)
@@ -127,7 +126,6 @@ function M.create(n, new)
 end
 
 --- Frame operation: there is a session n.
----@param n integer
 function M.begin(n) M.create(n, true) end
 
 --- The chat to write into, nil for one that the host is yet to draw anew.
@@ -175,10 +173,6 @@ local function edit(chat, change)
 end
 
 --- Frame operation: replace rows [first, last).
----@param n integer
----@param first integer
----@param last integer
----@param lines string[]
 ---@param decor any[] see `acp.ui.chat.marks`, rows relative to `first`
 function M.replace(n, first, last, lines, decor)
   local chat = writable(n)
@@ -195,8 +189,6 @@ function M.replace(n, first, last, lines, decor)
 end
 
 --- Frame operation: append text to the end of `row`.
----@param n integer
----@param row integer
 ---@param lines string[] the first one continues `row`
 ---@param decor any[] see `acp.ui.chat.marks`, rows relative to `row`
 function M.append(n, row, lines, decor)
@@ -216,14 +208,12 @@ function M.append(n, row, lines, decor)
 end
 
 --- Frame operation: blocks are foldable from now on, see `acp.ui.chat.folds`.
----@param n integer
 ---@param list any[] id, first row, last row and open of one after the other
 function M.folds(n, list)
   if chats[n] and not chats[n].awaited then folds.add(chats[n], list) end
 end
 
 --- Frame operation: open or close the fold of a block in every window.
----@param n integer
 ---@param id string
 ---@param open boolean
 function M.fold_open(n, id, open)
@@ -246,21 +236,18 @@ end
 
 --- The user has sent a prompt from the composer of n: its windows here go to the end, and follow it
 --- again.
----@param n integer
 function M.follow(n)
   local chat = chats[n]
   if chat and api.nvim_buf_is_loaded(chat.bufnr) then follow(chat.bufnr, shown_here(chat.bufnr)) end
 end
 
 --- Frame operation and API: show the chat of n beside, where no window shows it; the focus stays.
----@param n integer
 function M.open(n)
   local bufnr = M.create(n)
   if #vim.fn.win_findbuf(bufnr) == 0 then show(bufnr) end
 end
 
 --- Open the chat of a session in this tab page, or close it there.
----@param n integer
 function M.toggle(n)
   local bufnr = M.create(n)
   local windows = shown_here(bufnr)
@@ -269,7 +256,6 @@ function M.toggle(n)
 end
 
 --- Frame operation: forget what is drawn; the host draws all again.
----@param n integer
 function M.reset(n)
   local chat = chats[n]
   if not chat then return end

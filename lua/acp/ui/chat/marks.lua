@@ -84,9 +84,6 @@ end
 
 --- Rows [first, last) of a chat that had `total` of them became `count` rows: bare ones.
 ---@param chat acp.Chat
----@param first integer
----@param last integer
----@param count integer
 ---@param total integer
 function M.splice(chat, first, last, count, total)
   local shift = count - (last - first)
@@ -109,13 +106,10 @@ function M.set(chat, first, decor)
 end
 
 --- How wide a window's text is: not asked for again while it is being drawn.
----@param win integer
 ---@return integer cells
 function M.columns(win) return win == window and columns or measured(win) end
 
 --- How a row looks: a plain one is empty.
----@param bufnr integer
----@param row integer
 ---@return acp.Look
 function M.look(bufnr, row) return chats[bufnr] and chats[bufnr].looks[row + 1] or {} end
 
@@ -126,7 +120,6 @@ end
 
 --- The target of a row.
 ---@param chat acp.Chat
----@param row integer
 ---@return table? data
 function M.at(chat, row)
   local data = chat.targets[row + 1]
@@ -135,8 +128,6 @@ end
 
 --- Decisions whose cards stand in rows `first` to `last` from their first row to their last.
 ---@param chat acp.Chat
----@param first integer
----@param last integer
 ---@return table<string, true> by id
 function M.cards(chat, first, last)
   local began, found = {}, {}
@@ -153,7 +144,6 @@ end
 
 --- Rows that lead to something of a kind, in order.
 ---@param chat acp.Chat
----@param kind string
 ---@return integer[]
 function M.rows(chat, kind)
   local rows = {}

@@ -11,9 +11,6 @@ local ns = vim.api.nvim_create_namespace('acp.context')
 ---@field lost acp.Range what it was when it was made, for the case that the buffer goes away
 
 --- A range that follows the edits made to its buffer until it is sent.
----@param bufnr integer
----@param first integer
----@param last integer
 ---@return acp.Chip
 function M.chip(bufnr, first, last)
   local range = places.range(bufnr, first, last)
@@ -55,8 +52,6 @@ function M.resolve(chip)
 end
 
 --- Files and directories named as `@path` in a text, absolute; only those that exist.
----@param text string
----@param cwd string
 ---@return string[]
 function M.mentions(text, cwd)
   local found, seen = {}, {}
@@ -76,7 +71,6 @@ function M.mentions(text, cwd)
 end
 
 --- Everything the verb `prompt` carries for a text, but the session.
----@param text string
 ---@param chips? acp.Chip[]
 ---@param n? integer the composer whose attachments go along
 ---@param more? string[] further files, absolute

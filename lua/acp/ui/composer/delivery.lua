@@ -107,7 +107,6 @@ local function track(n, args)
 end
 
 --- Hand over a prompt; its text comes to composer `n` unless the host takes it.
----@param n integer
 ---@param args table of the verb `prompt`
 ---@return boolean sent
 function M.send(n, args)
@@ -123,7 +122,6 @@ function M.send(n, args)
 end
 
 --- Let prompts wait in the queue of session `n` until the user lets them go.
----@param n integer
 ---@param prompts table[] as the verb `prompt` takes them
 function M.hold(n, prompts)
   local args = { session = n, action = 'hold', prompts = prompts }
@@ -135,7 +133,6 @@ function M.hold(n, prompts)
 end
 
 --- The same for one that was not written in a composer; a text that cannot be sent goes there.
----@param n integer
 ---@param args table of the verb `prompt`
 function M.prompt(n, args)
   if not M.send(n, args) and args.text then

@@ -61,7 +61,6 @@ local function try(cwd, list, i)
 end
 
 --- See to it that there will be a fresh list. Returns at once.
----@param cwd string
 function M.warm(cwd)
   local list = lists[cwd] or { paths = {}, at = -1, busy = false, waiting = {} }
   lists[cwd] = list
@@ -79,7 +78,6 @@ function M.warm(cwd)
 end
 
 --- Call `fn` when the first list of `cwd` is there.
----@param cwd string
 ---@param fn fun()
 function M.when_ready(cwd, fn)
   M.warm(cwd)
@@ -91,7 +89,6 @@ function M.when_ready(cwd, fn)
 end
 
 --- The present list, relative to `cwd`, sorted.
----@param cwd string
 ---@return string[] paths
 ---@return boolean ready whether there is a list at all
 function M.list(cwd)

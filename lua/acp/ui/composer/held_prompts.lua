@@ -76,7 +76,6 @@ function M.hand_over()
 end
 
 --- More of them wait.
----@param cwd string
 ---@param prompts acp.KeptPrompt[]
 function M.add(cwd, prompts)
   for _, prompt in ipairs(prompts) do

@@ -14,7 +14,6 @@ local sent = {} ---@type string[] oldest first
 function M.walk() return { at = 0, written = {} } end
 
 --- Remember a prompt; the same one twice in a row counts once.
----@param text string
 function M.add(text)
   if sent[#sent] ~= text then sent[#sent + 1] = text end
   if #sent > LIMIT then table.remove(sent, 1) end

@@ -23,7 +23,6 @@ local numbers = {} ---@type table<integer, integer> of the prompts that are bein
 local function name_of(n) return 'acp://composer/' .. n end
 
 --- The composer's buffer, nil when it was never opened.
----@param n integer
 ---@return integer|nil
 function M.bufnr(n)
   local it = composers[n]
@@ -42,7 +41,6 @@ end
 local function blank(lines) return table.concat(lines):match('^%s*$') ~= nil end
 
 --- Draw the attachments below the text, and in an empty composer how to send.
----@param n integer
 function M.decorate(n)
   local it = composers[n]
   if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
@@ -154,7 +152,6 @@ end
 
 --- The composer of session `n`, made when there is none. Before the first session it is that of
 --- the session to come.
----@param n integer
 ---@return integer bufnr
 function M.ensure(n)
   require('acp.ui.highlights').define()
@@ -185,7 +182,6 @@ local function target(n)
 end
 
 --- Send lines `first` to `last` (all by default) of composer `n` and take them out of it.
----@param n integer
 ---@param first? integer 1-based
 ---@param last? integer 1-based, inclusive
 function M.send(n, first, last)
@@ -210,14 +206,12 @@ function M.send(n, first, last)
 end
 
 --- Send, and close the window: what `ZZ` does with a file.
----@param n integer
 function M.finish(n)
   if not blank(lines_of(composers[n].bufnr)) then M.send(n) end
   require('acp.ui.window').close(vim.api.nvim_get_current_win())
 end
 
 --- `:w` sends, `:2,3w!` sends these lines, `:w file` writes a file as everywhere else.
----@param n integer
 ---@param args { buf: integer, match: string, file: string }
 function M.write(n, args)
   local first, last = vim.fn.line("'["), vim.fn.line("']")
@@ -232,8 +226,6 @@ function M.write(n, args)
 end
 
 --- Put text in front of what is there: the host could not use it.
----@param n integer
----@param text string
 ---@param paths? string[] files that were attached
 ---@param ranges? { path: string, first: integer, last: integer }[] lines that were
 function M.give_back(n, text, paths, ranges)
@@ -271,7 +263,6 @@ function M.contents()
 end
 
 --- Put a draft of an earlier Neovim into composer `n`, unless something is written there.
----@param n integer
 ---@param draft acp.KeptPrompt
 ---@return boolean
 function M.restore(n, draft)
@@ -285,7 +276,6 @@ end
 
 --- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
 ---@param by integer
----@param n integer
 function M.browse(by, n)
   local it = composers[n]
   local present = table.concat(lines_of(it.bufnr), '\n')
@@ -350,7 +340,6 @@ function M.type()
 end
 
 --- From the chat: go to its composer and type.
----@param n? integer
 function M.open_insert(n)
   local session = n and state.get().sessions[n]
   -- A subagent takes no prompts of ours; the session above it does.

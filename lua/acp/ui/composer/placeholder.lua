@@ -11,7 +11,6 @@ local function which(n)
   return open > 1 and (', session %d'):format(n) or ''
 end
 
----@param n integer
 ---@param new boolean whether the next prompt opens a new session
 ---@return string
 function M.text(n, new)

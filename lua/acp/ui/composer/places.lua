@@ -14,7 +14,6 @@ function M.place()
 end
 
 --- Absolute, normalised forms of `paths`; `~`, `%` and the like are expanded.
----@param paths string[]
 ---@return string[]
 function M.absolute(paths)
   return vim.tbl_map(function(path)
@@ -25,7 +24,6 @@ function M.absolute(paths)
 end
 
 --- Name of the file a buffer shows, '' when it shows none.
----@param bufnr integer
 ---@return string
 function M.path(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
@@ -42,7 +40,6 @@ end
 ---@field filetype string
 
 --- Lines `first` to `last` of a buffer as they are now.
----@param bufnr integer
 ---@param first integer 1-based
 ---@param last integer 1-based, inclusive
 ---@return acp.Range

@@ -136,7 +136,6 @@ function M.names() return require('acp.base.sorted_keys')(resolve) end
 
 --- The variables that a text names, each once, in the text's order; those that stand for nothing
 --- are left out.
----@param text string
 ---@return acp.Variable[]
 function M.used(text)
   local found, seen = {}, {}

@@ -122,7 +122,6 @@ end
 --- A card in at most `rows` screen rows, as far as that goes: its options stay, above all what
 --- stands before them is shown.
 ---@param card acp.Card
----@param width integer
 ---@param rows integer
 ---@param inside boolean whether keys act there
 ---@return acp.Fitted|acp.Card

@@ -74,8 +74,6 @@ end
 
 --- Position of a float of this width, and of at most this height: less where there is no room for
 --- it.
----@param width integer
----@param height integer
 ---@param win integer|nil the float, if it is open
 ---@return vim.api.keyset.win_config
 function M.place(width, height, win)

@@ -375,7 +375,6 @@ local function comes_first(a, b)
 end
 
 --- Pending decisions of session `n`, oldest first; an empty list takes them away.
----@param n integer
 ---@param list acp.Card[] as the host sends them: `id`, `lines`, `spans`, `options`
 ---@param more? integer how many wait behind these
 function M.set(n, list, more)
@@ -397,7 +396,6 @@ function M.set(n, list, more)
 end
 
 --- Only how many wait behind the cards of session `n` has changed.
----@param n integer
 ---@param more integer
 function M.set_more(n, more)
   local shown = behind() > 0
