@@ -38,10 +38,10 @@ end
 --- Whether `test` holds in a window of these.
 local function somewhere(windows, test)
   local here = api.nvim_get_current_win()
-  for _, win in ipairs(windows) do
-    if win == here and test() or win ~= here and api.nvim_win_call(win, test) then return true end
-  end
-  return false
+  return vim.iter(windows):any(function(win)
+    if win == here then return test() end
+    return api.nvim_win_call(win, test)
+  end)
 end
 
 --- The lines as Vim script has them: a NUL is a newline there.
@@ -116,11 +116,9 @@ end
 
 --- Whether rows [first, last) lie in a fold, or beside one.
 local function is_folded(windows, first, last)
+  local around = { first, first + 1, last, last + 1 }
   return somewhere(windows, function()
-    for _, lnum in ipairs({ first, first + 1, last, last + 1 }) do
-      if fn.foldlevel(lnum) > 0 then return true end
-    end
-    return false
+    return vim.iter(around):any(function(lnum) return fn.foldlevel(lnum) > 0 end)
   end)
 end
 

@@ -39,10 +39,7 @@ end
 --- Whether an agent is at work on the file's directory.
 ---@param path string|nil
 function M.at_work(path)
-  for _, root in ipairs(path and roots or {}) do
-    if vim.startswith(path, root) then return true end
-  end
-  return false
+  return path ~= nil and vim.iter(roots):any(function(root) return vim.startswith(path, root) end)
 end
 
 --- The number of the change that a buffer is at; lower ones come back by undo.

@@ -61,10 +61,8 @@ local function neighbour(paths, here, step)
     list[#list + 1] = here
     table.sort(list)
   end
-  for i, path in ipairs(list) do
-    if path == here then return list[(i - 1 + step) % #list + 1] end
-  end
-  return paths[1]
+  local i = vim.iter(ipairs(list)):find(function(_, path) return path == here end)
+  return i and list[(i - 1 + step) % #list + 1] or paths[1]
 end
 
 --- To the first hunk of the next file, or the last one of the file before.

@@ -20,14 +20,21 @@ function M.composers() return vim.tbl_keys(pending) end
 ---@return string[] paths
 function M.list(n) return vim.list_slice(pending[n] or {}) end
 
+--- Put further paths behind others, each once.
+---@param paths string[] changed
+---@param further string[]
+---@return string[] paths
+function M.joined(paths, further)
+  for _, path in ipairs(further) do
+    if not vim.tbl_contains(paths, path) then paths[#paths + 1] = path end
+  end
+  return paths
+end
+
 --- Attach without a word: again, what came back with a prompt.
 ---@param paths string[] absolute
 function M.restore(n, paths)
-  local list = M.list(n)
-  for _, path in ipairs(paths) do
-    if not vim.tbl_contains(list, path) then list[#list + 1] = path end
-  end
-  pending[n] = list
+  pending[n] = M.joined(M.list(n), paths)
   changed(n)
 end
 

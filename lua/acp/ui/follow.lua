@@ -54,13 +54,8 @@ end
 
 ---@return { buf: integer, lnum: integer, col: integer, topline: integer }
 local function place(win)
-  local cursor = api.nvim_win_get_cursor(win)
-  return {
-    buf = api.nvim_win_get_buf(win),
-    lnum = cursor[1],
-    col = cursor[2],
-    topline = vim.fn.line('w0', win),
-  }
+  local buf, cursor = api.nvim_win_get_buf(win), api.nvim_win_get_cursor(win)
+  return { buf = buf, lnum = cursor[1], col = cursor[2], topline = vim.fn.line('w0', win) }
 end
 
 local function pause()
@@ -128,10 +123,8 @@ end
 
 --- Light the line for a moment.
 local function flash(bufnr, line)
-  local id = api.nvim_buf_set_extmark(bufnr, ns, line - 1, 0, {
-    line_hl_group = 'AcpFlash',
-    priority = 200,
-  })
+  local look = { line_hl_group = 'AcpFlash', priority = 200 }
+  local id = api.nvim_buf_set_extmark(bufnr, ns, line - 1, 0, look)
   vim.defer_fn(function()
     if api.nvim_buf_is_valid(bufnr) then api.nvim_buf_del_extmark(bufnr, ns, id) end
   end, FLASH_MS)
@@ -285,12 +278,9 @@ end
 function M.begin()
   if begun or followed then return end
   begun = true
-  for _, win in ipairs({ api.nvim_get_current_win(), require('acp.ui.win').previous() }) do
-    if not unfit(win) then
-      start(win)
-      return
-    end
-  end
+  local windows = vim.iter({ api.nvim_get_current_win(), require('acp.ui.win').previous() })
+  local win = windows:find(function(one) return not unfit(one) end)
+  if win then start(win) end
 end
 
 --- The state of the followed window: `'following'`, `'paused'`, or nil where none follows.

@@ -27,11 +27,8 @@ local function texts_of(lines)
     part = {}
   end
   for _, line in ipairs(lines) do
-    if line == RULE then
-      close()
-    else
-      part[#part + 1] = line
-    end
+    if line == RULE then close() end
+    if line ~= RULE then part[#part + 1] = line end
   end
   close()
   return texts
@@ -93,18 +90,15 @@ end
 
 --- Keep a buffer without edits as the queue is.
 local function follow(n, bufnr)
-  local id = vim.api.nvim_create_autocmd('User', {
-    pattern = 'AcpState',
-    callback = function()
-      if not vim.bo[bufnr].modified and not vim.deep_equal(shown[bufnr], queue_of(n)) then
-        fill(n, bufnr)
-      end
-    end,
-  })
-  require('acp.base.autocmds').in_buffer(bufnr, 'BufWipeout', function()
+  local on, group = require('acp.base.autocmds').group('acp.queue.' .. bufnr)
+  on('User', function()
+    local changed = not vim.deep_equal(shown[bufnr], queue_of(n))
+    if changed and not vim.bo[bufnr].modified then fill(n, bufnr) end
+  end, { pattern = 'AcpState' })
+  on('BufWipeout', function()
     shown[bufnr] = nil
-    vim.api.nvim_del_autocmd(id)
-  end)
+    vim.api.nvim_del_augroup_by_id(group)
+  end, { buffer = bufnr })
 end
 
 ---@return integer bufnr

@@ -232,16 +232,14 @@ function M.open_beside(bufnr, opts)
   )
 end
 
---- A window of the current tab page that shows `bufnr`; with `anywhere` of any tab page.
+--- A window of the current tab page that shows `bufnr`.
 ---@param bufnr integer|nil
----@param anywhere? boolean
 ---@return integer|nil winid
-function M.showing(bufnr, anywhere)
+function M.showing(bufnr)
   if not bufnr or not vim.api.nvim_buf_is_valid(bufnr) then return nil end
   local tab = vim.api.nvim_get_current_tabpage()
-  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    if anywhere or vim.api.nvim_win_get_tabpage(win) == tab then return win end
-  end
+  local windows = vim.iter(vim.fn.win_findbuf(bufnr))
+  return windows:find(function(win) return vim.api.nvim_win_get_tabpage(win) == tab end)
 end
 
 --- Show `bufnr` where a window of this tab page does, and go there with `opts.enter`; else beside

@@ -78,17 +78,16 @@ end
 function M.prompt(text, chips, n, more)
   local cwd = places.cwd()
   local ranges = vim.tbl_map(M.resolve, chips or {})
-  local paths = n and require('acp.ui.attachments').list(n) or {}
-  for _, path in ipairs(vim.list_extend(M.mentions(text, cwd), more or {})) do
-    if not vim.tbl_contains(paths, path) then paths[#paths + 1] = path end
-  end
+  local attachments = require('acp.ui.attachments')
+  local paths = n and attachments.list(n) or {}
+  attachments.joined(paths, vim.list_extend(M.mentions(text, cwd), more or {}))
   local variables = require('acp.ui.composer.variables').used(text)
   return {
     text = text,
     cwd = cwd,
     range = ranges[#ranges],
     ranges = #ranges > 1 and ranges or nil,
-    attach = #paths > 0 and require('acp.ui.attachments').carried(paths) or nil,
+    attach = #paths > 0 and attachments.carried(paths) or nil,
     variables = #variables > 0 and variables or nil,
   }
 end

@@ -89,10 +89,11 @@ function resolve.quickfix()
 end
 
 function resolve.buffers()
-  local lines = {}
-  for _, info in ipairs(vim.fn.getbufinfo({ buflisted = 1 })) do
-    lines[#lines + 1] = name_of(info.bufnr) .. (info.changed == 1 and ' (unsaved changes)' or '')
-  end
+  local unsaved = { [1] = ' (unsaved changes)' }
+  local lines = vim.tbl_map(
+    function(info) return name_of(info.bufnr) .. (unsaved[info.changed] or '') end,
+    vim.fn.getbufinfo({ buflisted = 1 })
+  )
   return table.concat(lines, '\n')
 end
 
