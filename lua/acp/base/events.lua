@@ -5,7 +5,6 @@ local M = {}
 local function takes(pattern, name) return pattern == name or pattern:find('[^%w_]') ~= nil end
 
 --- Whether anybody listens. To look costs more than one event to nobody, and less than many.
----@return boolean
 function M.listened(name)
   local handlers = vim.iter(vim.api.nvim_get_autocmds({ event = 'User' }))
   return handlers:any(function(handler) return takes(handler.pattern, name) end)

@@ -46,7 +46,6 @@ end
 function M.name(source) return names[source] end
 
 --- Whether there is a `.venv` whose interpreter is gone, as after an update of the system.
----@return boolean
 function M.broken()
   return vim.uv.fs_stat(M.root() .. '/.venv') ~= nil and vim.uv.fs_stat(M.in_venv()) == nil
 end

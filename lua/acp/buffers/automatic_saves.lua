@@ -2,7 +2,6 @@
 local M = {}
 
 --- Whether it is an autocommand that saves just now, not their word: `TextChanged`, say.
----@return boolean
 function M.saves()
   local between = vim.fn.gettext('%s Autocommands for "%s"'):match('^%%s(.-)"?%%s')
   local outermost = vim.fn.expand('<stack>'):match('(%w+)' .. vim.pesc(between))

@@ -62,7 +62,6 @@ function M.host_gone()
 end
 
 --- Whether the host has looked at all that it was asked to.
----@return boolean
 function M.settled() return next(looking) == nil end
 
 --- The user saves a buffer whose file an agent has changed since: first both texts are made one.

@@ -67,7 +67,6 @@ function M.moved(bufnr, real) return M.why(real) or M.name_moved(bufnr, real) en
 --- Whether the file of a buffer can be read by its name: it is a file, and no part of its name has
 --- become a link since the buffer was made (Neovim resolves directories in names). Where the name
 --- itself may have been one is known if the host knows the buffer.
----@return boolean
 function M.readable(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
   local real = require('acp.buffers.watch').path(bufnr)

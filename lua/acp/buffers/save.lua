@@ -194,12 +194,10 @@ function M.mark_conflict(bufnr, found)
 end
 
 --- Whether buffer and file are two different texts.
----@return boolean
 function M.in_conflict(bufnr) return conflicts[bufnr] ~= nil end
 
 --- Whether an error says that Neovim allows no such thing right now, but will again.
 ---@param err any
----@return boolean
 function M.is_locked(err)
   local text = tostring(err)
   return (text:find('E565') or text:find('E523') or text:find('E11:')) ~= nil

@@ -8,7 +8,6 @@ local MAX_BYTES = 4 * 1024 * 1024 -- of a file that is compared; of a larger one
 
 --- Whether an autocommand of somebody else's is run at this event of the buffer.
 ---@param event string
----@return boolean
 function M.any(bufnr, event)
   local name = api.nvim_buf_get_name(bufnr)
   for _, one in ipairs(api.nvim_get_autocmds({ event = event })) do
@@ -21,7 +20,6 @@ function M.any(bufnr, event)
 end
 
 --- Whether the text of a buffer's file can be told from its bytes.
----@return boolean
 function M.is_plain(bufnr)
   local options = vim.bo[bufnr]
   local encoding = options.fileencoding
@@ -43,7 +41,6 @@ end
 
 --- Whether the file of a buffer that was saved just now is another text already, by what is run at
 --- `BufWritePost`.
----@return boolean
 function M.rewrote(bufnr)
   local name, options = api.nvim_buf_get_name(bufnr), vim.bo[bufnr]
   local stat = (vim.uv or vim.loop).fs_stat(name)

@@ -15,7 +15,6 @@ function M.is_empty(bufnr)
 end
 
 --- Whether the text of the buffer ends with a newline.
----@return boolean
 function M.ends(bufnr) return vim.bo[bufnr].endofline and not M.is_empty(bufnr) end
 
 return M

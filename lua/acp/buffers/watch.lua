@@ -125,7 +125,6 @@ function M.attach(bufnr, path)
 end
 
 --- Whether an edit of ours is under way.
----@return boolean
 function M.held(bufnr) return watched[bufnr] ~= nil and watched[bufnr].held == true end
 
 --- The save that is under way tells nothing of the conflict with what is on disk.

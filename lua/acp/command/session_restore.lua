@@ -111,7 +111,6 @@ local function record(n, session)
 end
 
 --- Whether there was a host whose sessions the next one takes up.
----@return boolean
 function M.any() return next(require('acp.base.state').get().sessions) ~= nil end
 
 ---@class acp.Before

@@ -13,7 +13,6 @@ function M.expect(path)
 end
 
 --- Whether an answer is awaited.
----@return boolean
 function M.open() return asked ~= nil end
 
 --- The file to begin with.
@@ -21,7 +20,6 @@ function M.open() return asked ~= nil end
 function M.path() return wanted end
 
 --- Whether the review may open now; a user who went on meanwhile is told that it is ready.
----@return boolean
 function M.awaited()
   local here = asked
   asked = nil

@@ -131,7 +131,6 @@ end
 
 --- Whether something is left to decide.
 ---@param file acp.ReviewFile
----@return boolean
 function M.open(file) return file.pending or file.label ~= nil end
 
 --- Such as `+3 -1`, or that nothing is left.

@@ -14,7 +14,6 @@ end
 function M.expect() asked = place() end
 
 --- Whether the user still waits, in Normal mode, where they asked; true once.
----@return boolean
 function M.waiting()
   local here = asked
   asked = nil

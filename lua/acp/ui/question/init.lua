@@ -48,7 +48,6 @@ local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean }
 local function visible() return win ~= nil and vim.api.nvim_win_is_valid(win) end
 
 --- Whether the cursor is in the float.
----@return boolean
 function M.is_current() return visible() and vim.api.nvim_get_current_win() == win end
 
 ---@return acp.CardRow|nil
