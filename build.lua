@@ -3,7 +3,5 @@
 local here = vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p:h')
 
 dofile(here .. '/lua/acp/base/install.lua').build(function(line)
-  if coroutine.running() then
-    coroutine.yield({ msg = line, level = vim.log.levels.INFO })
-  end
+  if coroutine.running() then coroutine.yield({ msg = line, level = vim.log.levels.INFO }) end
 end)

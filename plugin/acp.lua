@@ -1,7 +1,5 @@
 -- Commands and <Plug> maps. Nothing of lua/acp/ is loaded before one of them is used.
-if vim.g.loaded_acp then
-  return
-end
+if vim.g.loaded_acp then return end
 vim.g.loaded_acp = 1
 
 if vim.fn.has('nvim-0.10') == 0 then
@@ -10,7 +8,6 @@ if vim.fn.has('nvim-0.10') == 0 then
 end
 
 --- A module of ours, with all that hears of what it tells.
----@param name string
 local function module(name)
   require('acp.wiring')
   return require(name)
@@ -18,49 +15,38 @@ end
 
 local command = vim.api.nvim_create_user_command
 
-command('AcpPrompt', function(opts)
-  module('acp.command.everyday').prompt(opts)
-end, { nargs = '*', range = true, bang = true, desc = 'Prompt the agent, or open the composer' })
+command(
+  'AcpPrompt',
+  function(opts) module('acp.command.everyday').prompt(opts) end,
+  { nargs = '*', range = true, bang = true, desc = 'Prompt the agent, or open the composer' }
+)
 
-command('AcpCancel', function(opts)
-  module('acp.command.everyday').cancel(opts)
-end, { bang = true, desc = 'Cancel the running turn (!: and empty the queue)' })
+command(
+  'AcpCancel',
+  function(opts) module('acp.command.everyday').cancel(opts) end,
+  { bang = true, desc = 'Cancel the running turn (!: and empty the queue)' }
+)
 
-command('Acp', function(opts)
-  module('acp.command').run(opts)
-end, {
+command('Acp', function(opts) module('acp.command').run(opts) end, {
   nargs = '*',
   range = true,
   bang = true,
   desc = 'Agent Client Protocol',
-  complete = function(lead, line, pos)
-    return module('acp.command.completion').command(lead, line, pos)
-  end,
+  complete = function(lead, line, pos) return module('acp.command').complete(lead, line, pos) end,
 })
 
 -- For option `notify`: the focus may be lost before anything else is loaded.
 vim.api.nvim_create_autocmd({ 'FocusLost', 'FocusGained' }, {
   group = vim.api.nvim_create_augroup('acp.focus', {}),
-  callback = function(args)
-    vim.g.acp_focused = args.event == 'FocusGained'
-  end,
+  callback = function(args) vim.g.acp_focused = args.event == 'FocusGained' end,
 })
 
----@param mode string
----@param name string
----@param rhs string
 local function plug(mode, name, rhs)
-  vim.api.nvim_set_keymap(
-    mode,
-    '<Plug>(acp-' .. name .. ')',
-    rhs,
-    { noremap = true, silent = true }
-  )
+  local options = { noremap = true, silent = true }
+  vim.api.nvim_set_keymap(mode, '<Plug>(acp-' .. name .. ')', rhs, options)
 end
 
 ---@param name string of a module
----@param call string
----@return string
 local function lua(name, call)
   return ('<Cmd>lua require("acp.wiring") require("%s").%s<CR>'):format(name, call)
 end

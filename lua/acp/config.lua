@@ -126,17 +126,9 @@ M.defaults = {
       ['<C-c>'] = 'cancel',
       ['g?'] = 'help',
     },
-    -- In the permission float, and in the chat while the cursor is on a pending permission.
+    -- In the permission float, and in the chat while the cursor is on a pending permission; 1 to 9
+    -- choose an option by its number.
     permission = {
-      ['1'] = 'option_1',
-      ['2'] = 'option_2',
-      ['3'] = 'option_3',
-      ['4'] = 'option_4',
-      ['5'] = 'option_5',
-      ['6'] = 'option_6',
-      ['7'] = 'option_7',
-      ['8'] = 'option_8',
-      ['9'] = 'option_9',
       ['y'] = 'allow_once',
       ['Y'] = 'allow_always',
       ['n'] = 'reject_once',
@@ -206,10 +198,14 @@ M.defaults = {
   timeouts = { cancel_s = 3, kill_s = 2 },
 }
 
+for i = 1, 9 do
+  M.defaults.keymaps.permission[tostring(i)] = 'option_' .. i
+end
+
 --- Options whose default is nil.
 M.optional = { 'agents_file', 'python' }
 
---- What the last `setup()` got wrong, one line each.
+--- Mistakes in the last `setup()`, one line each.
 ---@type string[]
 M.mistakes = {}
 
@@ -224,9 +220,7 @@ end
 
 --- Tell the user of all mistakes at once; before the first screen that would end in a prompt.
 local function report()
-  local function tell()
-    require('acp.base.signals').emit('options_wrong', M.mistakes)
-  end
+  local function tell() require('acp.base.signals').emit('options_wrong', M.mistakes) end
   if #M.mistakes == 0 then
     return
   elseif vim.v.vim_did_enter == 1 then
@@ -255,9 +249,7 @@ function M.agent_names()
     names[entry.id or entry.name or ''] = true
   end
   names[''] = nil
-  local list = vim.tbl_keys(names)
-  table.sort(list)
-  return list
+  return require('acp.base.sorted_keys')(names)
 end
 
 --- Entries of `agents_file`; empty when there is none or it cannot be read (health says why).
@@ -265,27 +257,17 @@ end
 ---@return string|nil error
 function M.registry()
   local path = M.get().agents_file
-  if not path then
-    return {}, nil
-  end
-  local file, why = io.open(vim.fn.expand(path), 'r')
-  if not file then
-    return {}, why
-  end
-  local text = file:read('*a')
-  file:close()
+  if not path then return {}, nil end
+  local text, why = require('acp.base.read_file')(vim.fn.expand(path))
+  if not text then return {}, why end
   local ok, data = pcall(vim.json.decode, text, { luanil = { object = true, array = true } })
-  if not ok or type(data) ~= 'table' then
-    return {}, path .. ': not JSON'
-  end
+  if not ok or type(data) ~= 'table' then return {}, path .. ': not JSON' end
   return vim.islist(data.agents) and data.agents or {}, nil
 end
 
 --- `value` as msgpack must carry it: an empty table where names belong is an empty map.
 ---@param value table<string, any>|nil
-local function map(value)
-  return (value == nil or next(value) == nil) and vim.empty_dict() or value
-end
+local function map(value) return next(value or {}) == nil and vim.empty_dict() or value end
 
 --- Arguments of the verb `setup`: every option but the keys, where Neovim keeps its files,
 --- and the number that the next session gets.

@@ -36,7 +36,7 @@ M.ops = {
   form_problems = { 'acp.ui.form', 'problems' },
   form_review = { 'acp.ui.form', 'review' },
   form_closed = { 'acp.ui.form', 'closed' },
-  open_url = { 'acp.ui.open_url', 'open' },
+  open_url = { 'acp.ui.jump', 'browse' },
   terminal = { 'acp.ui.terminal', 'write' },
   terminal_open = { 'acp.ui.terminal', 'open' },
   terminals = { 'acp.ui.terminal', 'pick' },
@@ -53,9 +53,7 @@ local functions = {}
 
 local function resolve(name)
   local op = M.ops[name]
-  if not op then
-    error('acp: unknown frame operation ' .. tostring(name))
-  end
+  if not op then error('acp: unknown frame operation ' .. tostring(name)) end
   functions[name] = require(op[1])[op[2]]
   return functions[name]
 end
@@ -63,7 +61,6 @@ end
 functions.event = require('acp.base.events').fire
 
 --- Many tool calls may change in one frame: tables are made for those who listen.
----@param n integer
 ---@param calls string[] id and status of each, one after the other
 function functions.called(n, calls)
   local events = require('acp.base.events')
@@ -85,13 +82,9 @@ function M.apply(ops)
     local name = op[1]
     changed = changed or name == 'state' or name == 'calls'
     local ok, err = pcall(functions[name] or resolve(name), unpack(op, 2))
-    if not ok then
-      errors[#errors + 1] = ('%s: %s'):format(name, err)
-    end
+    if not ok then errors[#errors + 1] = ('%s: %s'):format(name, err) end
   end
-  if changed then
-    require('acp.base.state').changed()
-  end
+  if changed then require('acp.base.state').changed() end
   return { us = math.floor((vim.uv.hrtime() - started) / 1000), errors = errors }
 end
 

@@ -36,9 +36,8 @@ end
 --- The packages that the host needs, by the least version of each.
 ---@return table<string, string>
 local function needed()
-  local file = assert(io.open(require('acp.base.python').root() .. '/pyproject.toml'))
-  local list = file:read('*a'):match('\ndependencies = (%b[])')
-  file:close()
+  local file = require('acp.base.python').root() .. '/pyproject.toml'
+  local list = assert(require('acp.base.read_file')(file)):match('\ndependencies = (%b[])')
   local found = {}
   for name, version in list:gmatch('"([%w_-]+)>=([%d.]+)"') do
     found[name] = version
@@ -47,7 +46,6 @@ local function needed()
 end
 
 --- Versions as the interpreter itself sees them.
----@param python string
 ---@param names string[] of packages
 ---@return table|nil versions
 ---@return string|nil problem
@@ -56,9 +54,7 @@ local function probe(python, names)
   -- As the host is started: in the current directory a `json.py` of the project would be imported.
   local opts = { text = true, cwd = require('acp.base.python').root() }
   local ok, job = pcall(vim.system, argv, opts)
-  if not ok then
-    return nil, tostring(job)
-  end
+  if not ok then return nil, tostring(job) end
   local result = job:wait(M.patience_ms)
   if not result or result.signal == 9 then -- nil: something of it holds its output
     return nil, 'it does not end'
@@ -72,20 +68,14 @@ local function probe(python, names)
 end
 
 --- The numbers of a version alone: `1.0rc1` and `0.6.0.dev1` are none to `vim.version`.
----@param version string
----@return string
-local function plain(version)
-  return version:match('^%d+%.?%d*%.?%d*')
-end
+local function plain(version) return version:match('^%d+%.?%d*%.?%d*') end
 
---- What there is of the packages, and what has to be done about the rest.
+--- Report the packages that are there, too old or missing.
 ---@param versions table<string, string>
 ---@param wanted table<string, string>
----@param advice string[]
 local function packages(versions, wanted, advice)
-  local names, missing = vim.tbl_keys(wanted), {}
-  table.sort(names)
-  for _, name in ipairs(names) do
+  local missing = {}
+  for _, name in ipairs(require('acp.base.sorted_keys')(wanted)) do
     local version = versions[name]
     if not version then
       missing[#missing + 1] = name
@@ -136,11 +126,11 @@ local function ping()
 end
 
 --- The last words of the host, without what only underlines them; nil when there are none.
----@return string[]|nil
 local function last_words()
-  local lines = vim.tbl_filter(function(line)
-    return not line:match('^[%s~^]*$')
-  end, require('acp.base.host').stderr())
+  local lines = vim.tbl_filter(
+    function(line) return not line:match('^[%s~^]*$') end,
+    require('acp.base.host').stderr()
+  )
   return #lines > 0 and vim.list_slice(lines, math.max(#lines - 4, 1)) or nil
 end
 
@@ -165,19 +155,13 @@ local function host()
 end
 
 --- Why a program cannot be started.
----@param program string
----@return string
 local function absent(program)
-  if not program:find('[/\\]') then
-    return program .. ' is not on PATH'
-  end
+  if not program:find('[/\\]') then return program .. ' is not on PATH' end
   local there = vim.uv.fs_stat(program) ~= nil
   return program .. (there and ' cannot be run' or ' is not there')
 end
 
----@param name string
 ---@param agent acp.AgentConfig
----@param chosen boolean
 ---@return boolean there its program can be started, as far as one sees
 local function one_agent(name, agent, chosen)
   local label = name .. (chosen and ' (for new sessions)' or '')
@@ -207,8 +191,8 @@ end
 ---@param all table<string, acp.AgentConfig>
 ---@return string[] names
 local function by_use(all)
-  local defaults, chosen =
-    require('acp.config').defaults.agents, require('acp.base.valid_names').agent()
+  local defaults = require('acp.config').defaults.agents
+  local chosen = require('acp.base.valid_names').agent()
   local names, rank = vim.tbl_keys(all), {} ---@type table<string, integer>
   for _, name in ipairs(names) do
     local program = vim.fn.expand((all[name].command or {})[1] or '')
@@ -216,20 +200,16 @@ local function by_use(all)
     local preset = vim.deep_equal(all[name], defaults[name])
     rank[name] = name == chosen and 0 or there and 1 or preset and 3 or 2
   end
-  table.sort(names, function(a, b)
-    return rank[a] == rank[b] and a < b or rank[a] < rank[b]
-  end)
+  table.sort(names, function(a, b) return rank[a] == rank[b] and a < b or rank[a] < rank[b] end)
   return names
 end
 
 local function agents()
   health.start('acp: agents')
   local config = require('acp.config').get()
-  local names = by_use(config.agents)
-  local missing = {}
-  for _, name in ipairs(names) do
-    missing[name] =
-      not one_agent(name, config.agents[name], name == require('acp.base.valid_names').agent())
+  local missing, chosen = {}, require('acp.base.valid_names').agent()
+  for _, name in ipairs(by_use(config.agents)) do
+    missing[name] = not one_agent(name, config.agents[name], name == chosen)
   end
   local entries, problem = require('acp.config').registry()
   if problem then
@@ -250,9 +230,7 @@ local function options()
   for _, mistake in ipairs(mistakes) do
     health.error(mistake)
   end
-  if #mistakes == 0 then
-    health.ok('no mistakes')
-  end
+  if #mistakes == 0 then health.ok('no mistakes') end
 end
 
 --- Called by |:checkhealth|.

@@ -1,30 +1,30 @@
---- What other plugins and a user's own configuration may call. Loads nothing else until used.
+--- The public functions of the plugin. Loads nothing else until one is used.
 require('acp.wiring')
 
 local M = {}
 
---- What comes from outside, by RPC, spells nil as |vim.NIL|.
----@param value any
----@return any
+--- In the callback of a timer or of a process hardly anything can be called (|api-fast|): call `fn`
+--- with what was given, as it is now, as soon as Neovim allows it.
+---@param fn fun(...: any)
+local function later(fn, ...)
+  local args = vim.deepcopy(vim.F.pack_len(...))
+  vim.schedule(function() fn(vim.F.unpack_len(args)) end)
+end
+
+--- A caller by RPC passes |vim.NIL| for nil.
 local function given(value)
-  if value ~= vim.NIL then
-    return value
-  end
+  if value ~= vim.NIL then return value end
 end
 
 --- Options of `:help acp-options`. Every mistake is reported at once; what is wrong is ignored.
 ---@param opts? table
-function M.setup(opts)
-  require('acp.config').setup(opts)
-end
+function M.setup(opts) require('acp.config').setup(opts) end
 
 --- Send a prompt; starts agent and session when there are none, and returns at once.
 ---@param text_or_blocks string|table[] text, or a list of ACP content blocks
 ---@param opts? acp.PromptOpts
 function M.prompt(text_or_blocks, opts)
-  if vim.in_fast_event() then
-    return require('acp.base.later')(M.prompt, text_or_blocks, opts)
-  end
+  if vim.in_fast_event() then return later(M.prompt, text_or_blocks, opts) end
   opts = given(opts)
   if type(opts) == 'table' then
     opts = vim.iter(pairs(opts)):fold({}, function(options, name, value)
@@ -32,9 +32,7 @@ function M.prompt(text_or_blocks, opts)
       return options
     end)
   end
-  if not require('acp.base.args').good('prompt', text_or_blocks, opts) then
-    return
-  end
+  if not require('acp.base.args').good('prompt', text_or_blocks, opts) then return end
   require('acp.ui.composer.delivery').write(text_or_blocks, opts or {})
 end
 
@@ -42,20 +40,14 @@ end
 --- `_` (`:help acp.on_extension()`). One handler a name; nil takes it away.
 ---@param name string
 ---@param handler acp.ExtensionHandler|nil
-function M.on_extension(name, handler)
-  require('acp.base.extensions').on(name, handler)
-end
+function M.on_extension(name, handler) require('acp.base.extensions').on(name, handler) end
 
 --- Cancel the running turn of a session (default: the current one).
 ---@param session? integer
 function M.cancel(session)
-  if vim.in_fast_event() then
-    return require('acp.base.later')(M.cancel, session)
-  end
+  if vim.in_fast_event() then return later(M.cancel, session) end
   session = given(session)
-  if not require('acp.base.args').good('cancel', session) then
-    return
-  end
+  if not require('acp.base.args').good('cancel', session) then return end
   require('acp.command.everyday').cancel({ bang = false, session = session })
 end
 
@@ -64,26 +56,18 @@ end
 ---@param choice? string an `optionId`, or 'accept' or 'decline'; nil means cancelled
 ---@param content? table<string, any> an elicitation's form values by name
 function M.answer(id, choice, content)
-  if vim.in_fast_event() then
-    return require('acp.base.later')(M.answer, id, choice, content)
-  end
+  if vim.in_fast_event() then return later(M.answer, id, choice, content) end
   choice, content = given(choice), given(content)
-  if not require('acp.base.args').good('answer', id, choice, content) then
-    return
-  end
+  if not require('acp.base.args').good('answer', id, choice, content) then return end
   require('acp.base.host').notify('answer', { id = id, choice = choice, content = content })
 end
 
 --- The snapshot of `:help acp-state`, from a cache: never blocks, never starts Python.
 ---@return acp.State
-function M.state()
-  return require('acp.base.state').snapshot()
-end
+function M.state() return require('acp.base.state').snapshot() end
 
 --- Agent, state, pending permissions and context used, for a statusline. Never starts Python.
 ---@return string
-function M.statusline()
-  return require('acp.ui.statusline').text()
-end
+function M.statusline() return require('acp.ui.statusline').text() end
 
 return M

@@ -1,53 +1,35 @@
---- Who hears what lower rooms tell (`acp.base.signals`). Loaded by every way into the plugin:
+--- Listeners of the signals (`acp.base.signals`). Loaded by every way into the plugin:
 --- commands, <Plug> maps, `require('acp')`, and the host's frames.
 local on = require('acp.base.signals').on
 
-on('key_pressed', function(window, action, bufnr, n)
-  require('acp.command.actions').list[window][action](bufnr, n)
-end)
+--- Signal -> module and function, loaded when it is first given.
+for name, call in pairs({
+  host_gone = { 'acp.command.session_restore', 'host_gone' },
+  chat_replaced = { 'acp.ui.composer_swap', 'changed' },
+  draft_changed = { 'acp.command.drafts', 'changed' },
+  draft_goes = { 'acp.command.drafts', 'soon' },
+  composer_opens = { 'acp.command.drafts', 'recall' },
+  attached = { 'acp.ui.composer', 'decorate' },
+  prompt_comes_back = { 'acp.ui.composer', 'give_back' },
+}) do
+  on(name, function(...) return require(call[1])[call[2]](...) end)
+end
+
+on(
+  'key_pressed',
+  function(window, action, ...) require('acp.command.actions').list[window][action](...) end
+)
 
 on('setup', function(args)
   local extensions = package.loaded['acp.base.extensions']
   args.extensions = extensions and extensions.names() or {}
 end)
 
-on('host_starts', function(args)
-  args.past = require('acp.command.session_restore').left()
-end)
-
-on('host_gone', function(message)
-  require('acp.command.session_restore').host_gone(message)
-end)
-
-on('chat_replaced', function(old, new)
-  require('acp.ui.composer_swap').changed(old, new)
-end)
-
-on('draft_changed', function()
-  require('acp.command.drafts').changed()
-end)
-
-on('draft_goes', function()
-  require('acp.command.drafts').soon()
-end)
-
-on('composer_opens', function(n)
-  return require('acp.command.drafts').recall(n)
-end)
-
-on('attached', function(n)
-  require('acp.ui.composer').decorate(n)
-end)
-
-on('prompt_comes_back', function(n, text)
-  require('acp.ui.composer').give_back(n, text)
-end)
+on('host_starts', function(args) args.past = require('acp.command.session_restore').left() end)
 
 on('hunks_told', function(path, bufnr, hunks)
   local review = package.loaded['acp.review']
-  if review then
-    review.told(path, bufnr, hunks)
-  end
+  if review then review.told(path, bufnr, hunks) end
 end)
 
 on('options_changed', function()
@@ -58,9 +40,7 @@ on('options_changed', function()
     ['acp.ui.chat.bar'] = 'update',
     ['acp.base.host'] = 'setup',
   }) do
-    if package.loaded[module] then
-      package.loaded[module][name]()
-    end
+    if package.loaded[module] then package.loaded[module][name]() end
   end
 end)
 

@@ -1,5 +1,5 @@
---- What the keys of our windows can do: window -> the name that option `keymaps` has for it -> what
---- people read. What is run is in `acp.command.actions`.
+--- Actions of the keys of our windows: window -> name in option `keymaps` -> description. Their
+--- functions are in `acp.command.actions`.
 ---@type table<string, table<string, string>>
 local M = {
   composer = {
@@ -54,15 +54,12 @@ local M = {
     obtain = 'obtain the other side: in the live text, reject',
     put = 'put into the other side: into the base, accept',
   },
-  review_files = {
-    open = 'show the file',
-    next_file = 'next file',
-    previous_file = 'previous file',
-    accept_file = 'accept the file',
-    reject_file = 'reject the file',
-    close = 'close the review',
-  },
+  review_files = { open = 'show the file' },
 }
+
+for _, name in ipairs({ 'next_file', 'previous_file', 'accept_file', 'reject_file', 'close' }) do
+  M.review_files[name] = M.review[name]
+end
 
 for i = 1, 9 do
   M.permission['option_' .. i] = 'the option of that number'

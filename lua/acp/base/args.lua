@@ -1,8 +1,6 @@
 --- Arguments of functions of `require('acp')`: what is wrong with one is one line to the user.
 local M = {}
 
----@param value any
----@return string
 local function called(value)
   if type(value) == 'string' then
     return ("'%s'"):format(value)
@@ -13,85 +11,49 @@ local function called(value)
   return plain and tostring(value) or 'a ' .. type(value)
 end
 
----@param value any
----@param kinds string[]
----@return boolean
-local function is(value, kinds)
-  return vim.tbl_contains(kinds, type(value))
+---@return fun(value: any): boolean
+local function is(kind)
+  return function(value) return type(value) == kind end
 end
 
 ---@param name string of the function
----@param what string
----@param should string
----@param value any
----@return string
 local function wrong(name, what, should, value)
   return ('%s: %s is %s, not %s'):format(name, what, should, called(value))
 end
 
 --- Whether there is such a session. The next number may be that of one which a prompt has begun.
----@param n integer
----@return boolean
 local function begun(n)
   local state = require('acp.base.state')
   return state.session(n) ~= nil or n == state.next()
 end
 
---- What an option of `prompt()` is, in words, and how that is told.
+--- Options of `prompt()`: the expected kind in words, and its check.
 ---@type table<string, { [1]: string, [2]: fun(value: any): boolean }>
 local options = {
-  session = {
-    'a number',
-    function(value)
-      return is(value, { 'number' })
-    end,
-  },
-  new = {
-    'true or false',
-    function(value)
-      return is(value, { 'boolean' })
-    end,
-  },
-  agent = {
-    'a name',
-    function(value)
-      return is(value, { 'string' })
-    end,
-  },
+  session = { 'a number', is('number') },
+  new = { 'true or false', is('boolean') },
+  agent = { 'a name', is('string') },
   attach = {
     'a list of paths',
     function(value)
-      return is(value, { 'table' })
-        and vim.islist(value)
-        and vim.iter(value):all(function(path)
-          return is(path, { 'string' })
-        end)
+      return type(value) == 'table' and vim.islist(value) and vim.iter(value):all(is('string'))
     end,
   },
-  meta = {
-    'a table',
-    function(value)
-      return is(value, { 'table' })
-    end,
-  },
+  meta = { 'a table', is('table') },
 }
 
----@param opts table
 ---@return string|nil mistake
 local function options_of_prompt(opts)
-  local names = vim.tbl_keys(options)
-  table.sort(names)
   for name, value in pairs(opts) do
     local known = options[name]
     if not known then
+      local names = require('acp.base.sorted_keys')(options)
       return 'prompt: ' .. require('acp.base.nearest').message('option', tostring(name), names)
     elseif not known[2](value) then
       return wrong('prompt', name, known[1], value)
     end
   end
-  if opts.session and not begun(opts.session) then
-    return ('no session %s'):format(opts.session)
-  end
+  if opts.session and not begun(opts.session) then return ('no session %s'):format(opts.session) end
   local session = opts.session and not opts.new and require('acp.base.state').session(opts.session)
   if session and opts.agent and session.agent ~= opts.agent then
     return ('session %s is one of %s, not of %s'):format(opts.session, session.agent, opts.agent)
@@ -102,43 +64,43 @@ local function options_of_prompt(opts)
   end
 end
 
---- What is wrong with the arguments of `prompt()`.
+--- A mistake in the arguments of `prompt()`.
 ---@param words any
 ---@param opts any
 ---@return string|nil mistake
 function M.prompt(words, opts)
-  if not is(words, { 'string', 'table' }) then
+  if type(words) ~= 'string' and type(words) ~= 'table' then
     return wrong('prompt', 'the prompt', 'a text or a list of content blocks', words)
   elseif type(words) == 'table' and not vim.islist(words) and not words.type then
     return 'prompt: the prompt is a text or a list of content blocks, not a table of names'
-  elseif opts ~= nil and not is(opts, { 'table' }) then
+  elseif opts ~= nil and type(opts) ~= 'table' then
     return wrong('prompt', 'opts', 'a table', opts)
   end
   return options_of_prompt(opts or {})
 end
 
---- What is wrong with the argument of `cancel()`.
+--- A mistake in the argument of `cancel()`.
 ---@param session any
 ---@return string|nil mistake
 function M.cancel(session)
-  if session ~= nil and not is(session, { 'number' }) then
+  if session ~= nil and type(session) ~= 'number' then
     return wrong('cancel', 'session', 'a number', session)
   elseif session and not begun(session) then
     return ('no session %s'):format(session)
   end
 end
 
---- What is wrong with the arguments of `answer()`.
+--- A mistake in the arguments of `answer()`.
 ---@param id any
 ---@param choice any
 ---@param content any
 ---@return string|nil mistake
 function M.answer(id, choice, content)
-  if not is(id, { 'string', 'number' }) then
+  if type(id) ~= 'string' and type(id) ~= 'number' then
     return wrong('answer', 'id', "a decision's id", id)
-  elseif choice ~= nil and not is(choice, { 'string' }) then
+  elseif choice ~= nil and type(choice) ~= 'string' then
     return wrong('answer', 'choice', 'an optionId, or nil', choice)
-  elseif content ~= nil and not is(content, { 'table' }) then
+  elseif content ~= nil and type(content) ~= 'table' then
     return wrong('answer', 'content', 'a table', content)
   elseif not require('acp.base.host').running() then
     return ('no pending decision %s'):format(id)
@@ -151,9 +113,7 @@ end
 ---@return boolean good
 function M.good(name, ...)
   local mistake = M[name](...)
-  if mistake then
-    require('acp.base.notify').error(mistake)
-  end
+  if mistake then require('acp.base.notify').error(mistake) end
   return mistake == nil
 end
 

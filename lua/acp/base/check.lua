@@ -1,30 +1,25 @@
 --- Validates the options of `setup()`: all mistakes at once, each with the nearest valid name.
 local M = {}
 
+local nearest, sorted_keys = require('acp.base.nearest'), require('acp.base.sorted_keys')
+
 ---@alias acp.Check fun(value: any): string|nil  nil when the value will do, else what it should be
 
 local function is(kind)
-  return function(value)
-    return type(value) ~= kind and ('a ' .. kind) or nil
-  end
+  return function(value) return type(value) ~= kind and ('a ' .. kind) or nil end
 end
 
 ---@return acp.Check
 local function one_of(...)
   local values = { ... }
   return function(value)
-    if vim.tbl_contains(values, value) then
-      return nil
-    end
+    if vim.tbl_contains(values, value) then return nil end
     local words = type(value) == 'string' and type(values[1]) == 'string'
-    local near = words and require('acp.base.nearest').find(value, values)
-    local hint = near and (", did you mean '%s'?"):format(near) or ''
+    local hint = words and nearest.hint(value, values) or ''
     return ("one of '%s'%s"):format(table.concat(values, "', '"), hint)
   end
 end
 
----@param low number
----@param whole? boolean
 ---@return acp.Check
 local function number(low, whole)
   return function(value)
@@ -39,14 +34,28 @@ end
 ---@return acp.Check
 local function list_of(check)
   return function(value)
-    if type(value) ~= 'table' or not vim.islist(value) then
-      return 'a list'
-    end
+    if type(value) ~= 'table' or not vim.islist(value) then return 'a list' end
     for i, item in ipairs(value) do
       local should = check(item)
-      if should then
-        return ('a list in which item %d is %s'):format(i, should)
-      end
+      if should then return ('a list in which item %d is %s'):format(i, should) end
+    end
+  end
+end
+
+local function is_map(value)
+  return type(value) == 'table' and not (vim.islist(value) and #value > 0)
+end
+
+---@param check_of fun(name: any): acp.Check|nil, string|nil check, or what the table should be
+---@return acp.Check
+local function map_by(check_of)
+  return function(value)
+    if not is_map(value) then return 'a table of names' end
+    for name, item in pairs(value) do
+      local check, instead = check_of(name)
+      local should = check and check(item)
+      if not check then return instead end
+      if should then return ("a table in which '%s' is %s"):format(name, should) end
     end
   end
 end
@@ -54,44 +63,19 @@ end
 ---@param check acp.Check
 ---@return acp.Check
 local function map_of(check)
-  return function(value)
-    if type(value) ~= 'table' or (vim.islist(value) and #value > 0) then
-      return 'a table of names'
-    end
-    for name, item in pairs(value) do
-      local should = check(item)
-      if should then
-        return ("a table in which '%s' is %s"):format(name, should)
-      end
-    end
-  end
+  return map_by(function() return check end)
 end
 
 ---@param fields table<string, acp.Check>
----@param required? string[]
 ---@return acp.Check
 local function record(fields, required)
+  local known = map_by(function(name)
+    local names = sorted_keys(fields)
+    return fields[name], 'without ' .. nearest.message('name', tostring(name), names)
+  end)
   return function(value)
-    if type(value) ~= 'table' or (vim.islist(value) and #value > 0) then
-      return 'a table of names'
-    end
-    for name, item in pairs(value) do
-      local check = fields[name]
-      if not check then
-        local names = vim.tbl_keys(fields)
-        table.sort(names)
-        return 'without ' .. require('acp.base.nearest').message('name', tostring(name), names)
-      end
-      local should = check(item)
-      if should then
-        return ("a table in which '%s' is %s"):format(name, should)
-      end
-    end
-    for _, name in ipairs(required or {}) do
-      if value[name] == nil then
-        return ("a table with '%s'"):format(name)
-      end
-    end
+    return known(value)
+      or (value[required] == nil and ("a table with '%s'"):format(required) or nil)
   end
 end
 
@@ -103,9 +87,7 @@ local function either(...)
     local wanted = {}
     for _, check in ipairs(checks) do
       local should = check(value)
-      if not should then
-        return nil
-      end
+      if not should then return nil end
       wanted[#wanted + 1] = should
     end
     return table.concat(wanted, ' or ')
@@ -119,9 +101,7 @@ local function non_empty(value)
   return (texts(value) or #value == 0) and 'a list of strings, the program first' or nil
 end
 
-local function anything()
-  return nil
-end
+local function anything() return nil end
 
 local function named(value)
   return (type(value) ~= 'table' or type(value.name) ~= 'string') and "a table with 'name'" or nil
@@ -137,7 +117,7 @@ local agent_fields = {
   mcp_servers = list_of(named),
   system_prompt = either(
     text,
-    record({ text = text, mode = one_of('append', 'override') }, { 'text' })
+    record({ text = text, mode = one_of('append', 'override') }, 'text')
   ),
   meta = map_of(anything),
   protocol = one_of(1, 2),
@@ -154,14 +134,11 @@ local rule_fields = {
 }
 
 --- All that is wrong with a table of names, each under its whole path.
----@param value any
 ---@param fields table<string, acp.Check>
----@param required string[]
----@param path string
 ---@param say fun(message: string)
 ---@return boolean good
 local function each_field(value, fields, required, path, say)
-  if type(value) ~= 'table' or (vim.islist(value) and #value > 0) then
+  if not is_map(value) then
     say(("option '%s' should be a table of names"):format(path))
     return false
   end
@@ -170,11 +147,8 @@ local function each_field(value, fields, required, path, say)
     local at = path .. '.' .. tostring(name)
     local should = fields[name] and fields[name](item)
     if not fields[name] then
-      local valid = vim.tbl_map(function(one)
-        return path .. '.' .. one
-      end, vim.tbl_keys(fields))
-      table.sort(valid)
-      say(require('acp.base.nearest').message('option', at, valid))
+      local valid = vim.tbl_map(function(one) return path .. '.' .. one end, sorted_keys(fields))
+      say(nearest.message('option', at, valid))
       good, strange = false, true
     elseif should then
       say(("option '%s' should be %s"):format(at, should))
@@ -229,8 +203,6 @@ local checks = {
 }
 
 --- Names that may stand at `prefix` ('' or 'files.'), as whole paths.
----@param prefix string
----@return string[]
 local function names_at(prefix)
   local found = { ['agents'] = prefix == '' or nil, ['keymaps'] = prefix == '' or nil }
   for path in pairs(checks) do
@@ -238,14 +210,11 @@ local function names_at(prefix)
       found[prefix .. path:sub(#prefix + 1):match('^[^.]+')] = true
     end
   end
-  local list = vim.tbl_keys(found)
-  table.sort(list)
-  return list
+  return sorted_keys(found)
 end
 
 --- User's agents over the presets, field by field; `false` removes one.
 ---@param base table<string, acp.AgentConfig>
----@param value any
 ---@param further boolean names without a command may stand in `agents_file`
 ---@param say fun(message: string)
 ---@return table<string, acp.AgentConfig>
@@ -271,9 +240,7 @@ end
 
 --- Whether every rule will do. A list with a mistake is ignored as a whole: without one of them
 --- the others might allow more.
----@param list table[]
 ---@param say fun(message: string)
----@return boolean
 local function rules(list, say)
   local good = true
   for i, item in ipairs(list) do
@@ -283,11 +250,7 @@ local function rules(list, say)
   return good
 end
 
----@param base table
----@param given table
----@param prefix string
 ---@param say fun(message: string)
----@return table
 local function level(base, given, prefix, say)
   local result = vim.deepcopy(base)
   for name, value in pairs(given) do
@@ -304,7 +267,7 @@ local function level(base, given, prefix, say)
         result[name] = vim.deepcopy(value)
       end
     elseif type(base[name]) ~= 'table' then
-      say(require('acp.base.nearest').message('option', path, names_at(prefix)))
+      say(nearest.message('option', path, names_at(prefix)))
     elseif type(value) ~= 'table' then
       say(("option '%s' should be a table"):format(path))
     else
@@ -321,18 +284,15 @@ end
 ---@return string[] mistakes
 function M.merge(defaults, opts)
   local mistakes = {}
-  local function say(message)
-    mistakes[#mistakes + 1] = (message:gsub('%c+', ' '))
-  end
+  local function say(message) mistakes[#mistakes + 1] = (message:gsub('%c+', ' ')) end
   if type(opts) ~= 'table' then
     say('setup() takes a table')
     opts = {}
   end
   local result = level(defaults, opts, '', say)
   if not result.agents[result.agent] and not result.agents_file then
-    local names = vim.tbl_keys(result.agents)
-    table.sort(names)
-    say(require('acp.base.nearest').message('agent', result.agent, names))
+    local names = sorted_keys(result.agents)
+    say(nearest.message('agent', result.agent, names))
     result.agent = result.agents[defaults.agent] and defaults.agent or names[1]
   end
   table.sort(mistakes)

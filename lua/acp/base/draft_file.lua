@@ -1,9 +1,9 @@
---- The files of `acp.drafts`: one for each workspace and Neovim, in `stdpath('state')/acp/drafts`,
---- readable by the user alone. A name is `{workspace}.{pid}.{start}.{machine}.json`; that of a file
---- taken over from a Neovim that has ended has a number before `.json`.
+--- The files of `acp.command.drafts`, readable by the user alone: one for each workspace and Neovim
+--- in `stdpath('state')/acp/drafts`, named `{workspace}.{pid}.{start}.{machine}.json`. That of a
+--- file taken over from a Neovim that has ended has a number before `.json`.
 local M = {}
 
-local uv = vim.uv
+local uv, read_file = vim.uv, require('acp.base.read_file')
 
 local PRIVATE_DIRECTORY, PRIVATE_FILE = 448, 384 -- 0700, 0600
 local FULL_NAME = '^(%x+)%.(%d+%.%d+%.[%w_-]+)%.?%d*%.json$'
@@ -16,23 +16,17 @@ local ELSEWHERE_S = 14 * DAY_S
 
 local machine = uv.os_gethostname():gsub('[^%w_-]', '_')
 
---- What Linux tells of a process: its state, and when it was started. Nil on other systems.
----@param pid integer|string
+--- The state of a process, and when it was started; nil where there is no /proc.
 ---@return string|nil state
 ---@return string|nil start
 local function process(pid)
-  local file = io.open(('/proc/%s/stat'):format(pid))
-  local text = file and file:read('*a')
-  if file then
-    file:close()
-  end
+  local text = read_file(('/proc/%s/stat'):format(pid))
   local fields = vim.split(text and text:match('^.*%) (.*)$') or '', ' ')
   return fields[1] ~= '' and fields[1] or nil, fields[20]
 end
 
 local owner ---@type string|nil this Neovim, in names of files
 
----@return string
 local function me()
   if not owner then
     local _, start = process('self')
@@ -41,46 +35,33 @@ local function me()
   return owner
 end
 
----@param pid integer
----@return boolean
 local function is_neovim(pid)
-  local ok, found = pcall(function()
-    return vim.system({ 'ps', '-p', tostring(pid), '-o', 'comm=' }, { text = true }):wait(1000)
-  end)
+  local ok, found = pcall(
+    function()
+      return vim.system({ 'ps', '-p', tostring(pid), '-o', 'comm=' }, { text = true }):wait(1000)
+    end
+  )
   return not ok or (found.stdout or ''):find('nvim', 1, true) ~= nil
 end
 
 --- Whether the Neovim with that number and start still runs on this machine.
----@param pid integer
----@param start string
----@return boolean
 local function lives(pid, start)
   local _, _, code = uv.kill(pid, 0)
-  if code == 'ESRCH' then
-    return false
-  end
+  if code == 'ESRCH' then return false end
   local state, started = process(pid)
-  if state then
-    return state ~= 'Z' and state ~= 'X' and started == start
-  end
+  if state then return state ~= 'Z' and state ~= 'X' and started == start end
   return start == '0' and is_neovim(pid)
 end
 
 ---@return string
-function M.directory()
-  return vim.fn.stdpath('state') .. '/acp/drafts'
-end
+function M.directory() return vim.fn.stdpath('state') .. '/acp/drafts' end
 
 --- Where the host notes which prompts it has sent.
 ---@return string
-function M.sent_path()
-  return ('%s/%s.sent'):format(M.directory(), me())
-end
+function M.sent_path() return ('%s/%s.sent'):format(M.directory(), me()) end
 
 --- A directory in 16 hexadecimal digits. `sha256()` takes 10 ms when it is first called, for a test
 --- of itself.
----@param cwd string
----@return string
 local function workspace(cwd)
   local first, second = 5381, 0
   for i = 1, #cwd do
@@ -92,11 +73,8 @@ local function workspace(cwd)
 end
 
 --- The file of this Neovim for a workspace.
----@param cwd string
 ---@return string
-function M.path(cwd)
-  return ('%s/%s.%s.json'):format(M.directory(), workspace(cwd), me())
-end
+function M.path(cwd) return ('%s/%s.%s.json'):format(M.directory(), workspace(cwd), me()) end
 
 --- See to it that the directory is there, for the user alone.
 function M.prepare()
@@ -106,27 +84,19 @@ function M.prepare()
 end
 
 --- Call a function of `vim.uv` from a coroutine and wait for its result.
----@param name string
----@param ... any
 ---@return string|nil error
 ---@return any result
 local function await(name, ...)
   local here = coroutine.running()
   local args = vim.F.pack_len(...)
   args.n = args.n + 1
-  args[args.n] = function(err, result)
-    assert(coroutine.resume(here, err, result))
-  end
+  args[args.n] = function(err, result) assert(coroutine.resume(here, err, result)) end
   local request, why = uv[name](vim.F.unpack_len(args))
-  if not request then
-    return why
-  end
+  if not request then return why end
   return coroutine.yield()
 end
 
 --- The same where Neovim ends, and nothing is waited for any more.
----@param name string
----@param ... any
 ---@return string|nil error
 ---@return any result
 local function at_once(name, ...)
@@ -134,104 +104,74 @@ local function at_once(name, ...)
   return result == nil and (why or name .. ' failed') or nil, result
 end
 
----@param fd integer
----@param text string
 ---@param call fun(name: string, ...: any): string|nil, any
 ---@return string|nil error
 local function fill(fd, text, call)
   local at = 0
   while at < #text do
     local err, count = call('fs_write', fd, text:sub(at + 1), at)
-    if err then
-      return err
-    end
+    if err then return err end
     at = at + count
   end
   return (call('fs_fsync', fd))
 end
 
---- Write a file beside the one that is there, then put it in its place.
----@param path string
----@param text string
----@param call fun(name: string, ...: any): string|nil, any
----@return string|nil error
-local function write(path, text, call)
-  local new = path .. '.new'
-  local err, fd = call('fs_open', new, 'w', PRIVATE_FILE)
-  if err then
-    return err
-  end
-  err = fill(fd, text, call)
-  local closed = call('fs_close', fd)
-  err = err or closed or (call('fs_rename', new, path))
-  if err then
-    call('fs_unlink', new)
-  end
-  return err
-end
-
----@param path string
----@param call fun(name: string, ...: any): string|nil, any
----@return string|nil error
-local function remove(path, call)
-  local err = call('fs_unlink', path)
-  return err and not err:find('ENOENT', 1, true) and err or nil
-end
-
 ---@class acp.FileJob
 ---@field path string
 ---@field text? string nil: the file is removed
+---@field err? string why it was not done
+
+--- Write a file beside the one that is there, then put it in its place.
+---@param job acp.FileJob
+---@param call fun(name: string, ...: any): string|nil, any
+---@return string|nil error
+local function write(job, call)
+  local new = job.path .. '.new'
+  local err, fd = call('fs_open', new, 'w', PRIVATE_FILE)
+  if err then return err end
+  err = fill(fd, job.text, call)
+  local closed = call('fs_close', fd)
+  err = err or closed or (call('fs_rename', new, job.path))
+  if err then call('fs_unlink', new) end
+  return err
+end
+
+---@param job acp.FileJob
+---@param call fun(name: string, ...: any): string|nil, any
+---@return string|nil error
+local function remove(job, call)
+  local err = call('fs_unlink', job.path)
+  return err and not err:find('ENOENT', 1, true) and err or nil
+end
 
 ---@param jobs acp.FileJob[]
 ---@param call fun(name: string, ...: any): string|nil, any
----@param done fun(job: acp.FileJob, err: string|nil)
-local function work(jobs, call, done)
+---@return acp.FileJob[] jobs with the errors
+local function work(jobs, call)
   for _, job in ipairs(jobs) do
-    if job.text then
-      done(job, write(job.path, job.text, call))
-    else
-      done(job, remove(job.path, call))
-    end
+    job.err = (job.text and write or remove)(job, call)
   end
+  return jobs
 end
 
---- Do these, one after the other, without keeping Neovim waiting. The functions are called where
---- little may be called (|api-fast|).
+--- Do these, one after the other, without keeping Neovim waiting. `finished` is called where little
+--- may be called (|api-fast|).
 ---@param jobs acp.FileJob[]
----@param done fun(job: acp.FileJob, err: string|nil)
----@param finished fun()
-function M.start(jobs, done, finished)
-  coroutine.wrap(function()
-    work(jobs, await, done)
-    finished()
-  end)()
+---@param finished fun(jobs: acp.FileJob[])
+function M.start(jobs, finished)
+  coroutine.wrap(function() finished(work(jobs, await)) end)()
 end
 
 --- The same at once.
 ---@param jobs acp.FileJob[]
----@param done fun(job: acp.FileJob, err: string|nil)
-function M.run(jobs, done)
-  work(jobs, at_once, done)
-end
-
----@param path string
----@return string|nil
-local function content(path)
-  local file = io.open(path, 'rb')
-  if not file then
-    return nil
-  end
-  local text = file:read('*a')
-  file:close()
-  return text
-end
+---@return acp.FileJob[]
+function M.run(jobs) return work(jobs, at_once) end
 
 --- Numbers of the prompts that a host has sent, and did not get back.
----@param path string
 ---@return table<integer, true>
 local function sent(path)
   local found = {}
-  for sign, id in (content(path) or ''):gmatch('([+-])(%d+)\n') do
+  for sign, id in (read_file(path) or ''):gmatch('([+-])(%d+)\n') do
     found[tonumber(id)] = sign == '+' or nil
   end
   return found
@@ -247,7 +187,6 @@ end
 --- Whether nobody lives for a file any more.
 ---@param whose string owner
 ---@param age number seconds
----@return boolean
 local function is_gone(whose, age)
   local pid, start, where = whose:match('^(%d+)%.(%d+)%.(.*)$')
   if whose == me() then
@@ -258,21 +197,17 @@ local function is_gone(whose, age)
   return not lives(tonumber(pid) --[[@as integer]], start)
 end
 
----@param name string
----@param pattern string
 ---@return acp.DraftName|nil
 local function parse(name, pattern)
   local hash, whose = name:match(pattern)
   local stat = hash and uv.fs_stat(M.directory() .. '/' .. name)
-  if not stat then
-    return nil
-  end
+  if not stat then return nil end
   local age = os.time() - stat.mtime.sec
   local gone = is_gone(whose, age)
   return { name = name, workspace = hash, owner = whose, gone = gone, age = age }
 end
 
---- What lies in the directory: files of drafts, and all others.
+--- The contents of the directory: files of drafts, and all others.
 ---@return acp.DraftName[] files the oldest first
 ---@return acp.DraftName[] others
 local function listed()
@@ -281,9 +216,7 @@ local function listed()
     local file = parse(name, FULL_NAME)
     table.insert(file and files or others, file or parse(name, OTHER_NAME))
   end
-  table.sort(files, function(a, b)
-    return a.age > b.age
-  end)
+  table.sort(files, function(a, b) return a.age > b.age end)
   return files, others
 end
 
@@ -324,33 +257,23 @@ end
 ---@field earlier acp.KeptPrompt[]
 ---@field remarks acp.Remark[]
 
----@param value any
----@return boolean
-local function is_prompt(value)
-  return type(value) == 'table' and type(value.text) == 'string'
-end
+local function is_prompt(value) return type(value) == 'table' and type(value.text) == 'string' end
 
----@param value any
----@return boolean
 local function is_remark(value)
   return is_prompt(value) and type(value.path) == 'string' and type(value.line) == 'number'
 end
 
 --- The prompts of a list that were not sent. An error where it is no list of prompts.
----@param list any
 ---@param gone table<integer, true>
 ---@return acp.KeptPrompt[]
 local function unsent(list, gone)
   assert(type(list) == 'table' and vim.iter(list):all(is_prompt), 'no list of prompts')
-  return vim.tbl_filter(function(prompt)
-    return not (prompt.id and gone[prompt.id])
-  end, list)
+  return vim.tbl_filter(function(prompt) return not (prompt.id and gone[prompt.id]) end, list)
 end
 
----@param path string
 ---@return acp.Kept
 local function read(path)
-  local kept = vim.json.decode(content(path) or '', { luanil = { object = true, array = true } })
+  local kept = vim.json.decode(read_file(path) or '', { luanil = { object = true, array = true } })
   assert(type(kept) == 'table' and kept.version == 1, 'another version')
   local gone = sent(M.directory() .. '/' .. vim.fs.basename(kept.sent or ''))
   for _, name in ipairs({ 'drafts', 'queue', 'earlier' }) do
@@ -362,11 +285,8 @@ local function read(path)
 end
 
 --- Whether a file is of another directory, whose name comes to the same digits.
----@param path string
----@param cwd string
----@return boolean
 local function is_of_another(path, cwd)
-  local ok, kept = pcall(vim.json.decode, content(path) or '')
+  local ok, kept = pcall(vim.json.decode, read_file(path) or '')
   return ok and type(kept) == 'table' and type(kept.cwd) == 'string' and kept.cwd ~= cwd
 end
 
@@ -380,15 +300,12 @@ local function claim(file)
   taken = taken + 1
   local path = ('%s/%s.%s.%d.json'):format(M.directory(), file.workspace, me(), taken)
   local ok, why, code = uv.fs_rename(M.directory() .. '/' .. file.name, path)
-  if ok then
-    return path
-  end
+  if ok then return path end
   return nil, code ~= 'ENOENT' and why or nil
 end
 
 --- Take over what Neovims that have ended kept for a workspace. The files stay, as ours, until the
 --- caller removes them: `paths`.
----@param cwd string
 ---@return acp.Kept[] found the oldest first
 ---@return string[] paths
 ---@return string[] problems

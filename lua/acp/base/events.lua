@@ -2,35 +2,21 @@
 local M = {}
 
 --- Whether a handler's pattern takes an event: plain names are compared, anything else may match.
-local function takes(pattern, name)
-  return pattern == name or pattern:find('[^%w_]') ~= nil
-end
+local function takes(pattern, name) return pattern == name or pattern:find('[^%w_]') ~= nil end
 
 --- Whether anybody listens. To look costs more than one event to nobody, and less than many.
----@param name string
----@return boolean
 function M.listened(name)
-  for _, handler in ipairs(vim.api.nvim_get_autocmds({ event = 'User' })) do
-    if takes(handler.pattern, name) then
-      return true
-    end
-  end
-  return false
+  local handlers = vim.iter(vim.api.nvim_get_autocmds({ event = 'User' }))
+  return handlers:any(function(handler) return takes(handler.pattern, name) end)
 end
 
 --- Run the handlers of an event. The error of one is the user's to see, and must not lose what
 --- comes after it.
----@param name string
 ---@param data table
 function M.fire(name, data)
-  local ok, err = pcall(vim.api.nvim_exec_autocmds, 'User', {
-    pattern = name,
-    data = data,
-    modeline = false,
-  })
-  if not ok then
-    require('acp.base.notify').echo('error', ('%s handler: %s'):format(name, err))
-  end
+  local opts = { pattern = name, data = data, modeline = false }
+  local ok, err = pcall(vim.api.nvim_exec_autocmds, 'User', opts)
+  if not ok then require('acp.base.notify').echo('error', ('%s handler: %s'):format(name, err)) end
 end
 
 return M

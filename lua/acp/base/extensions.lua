@@ -5,7 +5,6 @@ local M = {}
 local handlers = {} ---@type table<string, acp.ExtensionHandler>
 
 --- Put or take away (nil) the handler of a name.
----@param name string
 ---@param handler acp.ExtensionHandler|nil
 function M.on(name, handler)
   if type(name) ~= 'string' or name:sub(1, 1) ~= '_' then
@@ -15,26 +14,17 @@ function M.on(name, handler)
   end
   handlers[name] = handler
   local host = require('acp.base.host')
-  if host.running() then
-    host.notify('extensions', { names = M.names() })
-  end
+  if host.running() then host.notify('extensions', { names = M.names() }) end
 end
 
 --- Names that have a handler, sorted.
 ---@return string[]
-function M.names()
-  local names = vim.tbl_keys(handlers)
-  table.sort(names)
-  return names
-end
+function M.names() return require('acp.base.sorted_keys')(handlers) end
 
 --- A refusal as the host takes it.
----@param err any
 ---@return { error: acp.ExtensionError }
 local function refusal(err)
-  if type(err) ~= 'table' then
-    err = { message = tostring(err) }
-  end
+  if type(err) ~= 'table' then err = { message = tostring(err) } end
   local message = (tostring(err.message or 'refused'):gsub('^[^\n]-:%d+: ', ''))
   return {
     error = { code = err.code or -32603, message = message:match('^[^\n]*'), data = err.data },
@@ -42,13 +32,8 @@ local function refusal(err)
 end
 
 --- An answer as the host takes it. JSON wants an object where Lua has an empty table.
----@param result any
----@param err any
----@return table
 local function answer(result, err)
-  if result == nil and err ~= nil then
-    return refusal(err)
-  end
+  if result == nil and err ~= nil then return refusal(err) end
   local empty = result == nil or (type(result) == 'table' and next(result) == nil)
   return { result = empty and vim.empty_dict() or result }
 end
@@ -90,9 +75,7 @@ end
 ---@param context acp.ExtensionContext
 function M.notified(params, context)
   local handler = handlers[context.method]
-  if not handler then
-    return
-  end
+  if not handler then return end
   local ok, err = pcall(handler, params, context)
   if not ok then
     require('acp.base.notify').echo('error', ('%s handler: %s'):format(context.method, err))

@@ -9,7 +9,6 @@ local NULL = vim.fn.has('win32') == 1 and 'NUL' or '/dev/null'
 local folder ---@type string|nil in Neovim's own temporary directory
 
 --- A git directory with nothing in it.
----@return string
 local function own()
   if not folder or vim.fn.isdirectory(folder) == 0 then
     folder = vim.fn.tempname()
@@ -26,44 +25,35 @@ function M.environment()
   local windows = vim.fn.has('win32') == 1
   local env = {}
   for name, value in pairs(vim.fn.environ()) do
-    if not vim.startswith(name, 'GIT_') then
-      env[name] = value
-    end
+    if not vim.startswith(name, 'GIT_') then env[name] = value end
   end
-  local folders = vim.split(env.PATH or '', windows and ';' or ':', { plain = true })
-  env.PATH = table.concat(
-    vim.tbl_filter(function(path)
-      return vim.startswith(path, '/') or windows and path:match('^%a:[/\\]') ~= nil
-    end, folders),
-    windows and ';' or ':'
+  local separator = windows and ';' or ':'
+  local folders = vim.split(env.PATH or '', separator, { plain = true })
+  folders = vim.tbl_filter(
+    function(at) return vim.startswith(at, '/') or windows and at:match('^%a:[/\\]') ~= nil end,
+    folders
   )
+  env.PATH = table.concat(folders, separator)
   env.GIT_OPTIONAL_LOCKS, env.GIT_TERMINAL_PROMPT = '0', '0'
   env.GIT_NO_LAZY_FETCH, env.GIT_ALLOW_PROTOCOL = '1', ''
   return env
 end
 
----@param cwd string
----@param args string[]
 ---@param env table<string, string>
 ---@param on_end fun(output: string|nil)
 local function git(cwd, args, env, on_end)
   local argv = { 'git', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=' .. NULL }
   vim.list_extend(argv, args)
   local opts = { cwd = cwd, text = true, timeout = TIMEOUT_MS, env = env, clear_env = true }
-  local ok = pcall(vim.system, argv, opts, function(result)
-    vim.schedule(function()
-      on_end(result.code == 0 and result.stdout or nil)
-    end)
-  end)
-  if not ok then
-    on_end(nil)
-  end
+  local ended = vim.schedule_wrap(
+    function(result) on_end(result.code == 0 and result.stdout or nil) end
+  )
+  if not pcall(vim.system, argv, opts, ended) then on_end(nil) end
 end
 
 --- Where the repository of a directory has what, by the order in which it is asked for.
 local PLACES = { '--show-toplevel', 'index', 'objects', 'info/exclude' }
 
----@param cwd string
 ---@param env table<string, string>
 ---@param on_end fun(top: string|nil, index: string, objects: string, exclude: string)
 local function locate(cwd, env, on_end)
@@ -78,7 +68,6 @@ local function locate(cwd, env, on_end)
 end
 
 --- List the files below a directory that are tracked or not ignored, one a line, relative to it.
----@param cwd string
 ---@param on_end fun(output: string|nil) nil where there is no repository, or no git
 function M.list(cwd, on_end)
   local env = M.environment()
@@ -94,9 +83,7 @@ function M.list(cwd, on_end)
         { '-c', 'core.quotePath=false', 'ls-files', '--cached', '--others', '--deduplicate' }
       table.insert(args, '--exclude-per-directory=.gitignore')
       for _, path in ipairs({ ignore, exclude }) do -- the later one wins
-        if vim.fn.filereadable(path) == 1 then
-          table.insert(args, '--exclude-from=' .. path)
-        end
+        if vim.fn.filereadable(path) == 1 then table.insert(args, '--exclude-from=' .. path) end
       end
       env.GIT_DIR, env.GIT_WORK_TREE = own(), top
       env.GIT_INDEX_FILE, env.GIT_OBJECT_DIRECTORY = index, objects

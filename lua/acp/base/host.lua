@@ -4,7 +4,7 @@ local M = {}
 --- As long as Neovim's end may take; a guard ends what is left.
 local LEAVE_MS = 1000
 
---- What Neovim says of a process that it has ended.
+--- The exit code of a process that Neovim has ended.
 local TERMINATED = 143
 
 --- How long a host may take to start before that is said.
@@ -22,25 +22,16 @@ local given_up = false -- it was ended by us, its channel being closed
 
 --- The last lines that the host wrote to stderr.
 ---@return string[]
-function M.stderr()
-  return stderr
-end
+function M.stderr() return stderr end
 
 ---@return boolean
-function M.running()
-  return channel ~= nil or waiting ~= nil
-end
+function M.running() return channel ~= nil or waiting ~= nil end
 
 ---@return integer? channel of the host, nil while none runs
-function M.channel()
-  return channel
-end
+function M.channel() return channel end
 
----@param line string
 local function keep(line)
-  if line ~= '' then
-    stderr[#stderr + 1] = line
-  end
+  if line ~= '' then stderr[#stderr + 1] = line end
   while #stderr > 100 do
     table.remove(stderr, 1)
   end
@@ -57,45 +48,32 @@ local function on_stderr(_, data)
 end
 
 --- Why a host that has just been started is gone, and the way out first: the line may be cut.
----@param reason string
----@return string
-local function stillborn(reason)
+local function start_failure(reason)
   local python = require('acp.base.python')
   local path, source = python.find()
   local old = reason:match('needs Python [%d.]+, this is (.*)')
   local what = reason:match('ModuleNotFoundError: (.*)')
     or old and ('Python %s is too old'):format(old)
-  if what and source ~= 'option' and python.broken() then
-    what = 'the .venv is broken'
-  end
-  if what then
-    return ('%s, %s (%s)'):format(what, python.way_out(), path)
-  end
+  if what and source ~= 'option' and python.broken() then what = 'the .venv is broken' end
+  if what then return ('%s, %s (%s)'):format(what, python.way_out(), path) end
   return ('the acp host did not start, see :checkhealth acp (%s)'):format(reason)
 end
 
---- What the next host will have from this one.
----@return string
+--- The pending edits that the next host takes over, in words.
 local function kept()
   local files, count = {}, 0
-  for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      count = count + (files[edit.path] and 0 or 1)
-      files[edit.path] = true
-    end
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    count = count + (files[edit.path] and 0 or 1)
+    files[edit.path] = true
   end
   local what = count == 1 and '1 file' or count .. ' files'
   return count > 0 and (', with the pending edits of ' .. what) or ''
 end
 
 --- Why the host ended, and what the user can do.
----@param code integer
----@return string
-local function epitaph(code)
+local function exit_summary(code)
   local reason = stderr[#stderr] or ('exit code %d'):format(code)
-  if require('acp.base.state').get().host == 'starting' then
-    return stillborn(reason)
-  end
+  if require('acp.base.state').get().host == 'starting' then return start_failure(reason) end
   return ('the acp host ended (%s); the next command starts it again%s'):format(reason, kept())
 end
 
@@ -106,18 +84,14 @@ local function gone(code)
   if given_up and (code < 128 or code == TERMINATED) then
     keep('its output was no MessagePack, or it was closed')
   end
-  local message = epitaph(code)
+  local message = exit_summary(code)
   require('acp.base.signals').emit('host_gone', message)
-  if vim.v.exiting == vim.NIL then
-    require('acp.base.notify').echo('error', message)
-  end
+  if vim.v.exiting == vim.NIL then require('acp.base.notify').echo('error', message) end
 end
 
 local function start_own()
   local reason = require('acp.base.python').unusable()
-  if reason then
-    return nil, reason
-  end
+  if reason then return nil, reason end
   local python = require('acp.base.python').find()
   stderr, partial, given_up = {}, '', false
   local ok, job = pcall(vim.fn.jobstart, { python, '-m', 'acp_nvim' }, {
@@ -127,9 +101,7 @@ local function start_own()
     on_stderr = on_stderr,
     -- It may come in the midst of a function that looks at the job, where a message is an error.
     on_exit = vim.schedule_wrap(function(id, code)
-      if id == channel then
-        gone(code)
-      end
+      if id == channel then gone(code) end
     end),
   })
   if not ok or job <= 0 then
@@ -139,12 +111,9 @@ local function start_own()
 end
 
 --- Called by the host: what it had started is gone.
-function M.left()
-  channel = nil
-end
+function M.left() channel = nil end
 
 --- Arguments of the verb `setup`: every option, and what listeners add.
----@return table
 local function setup_args()
   local args = require('acp.config').for_host()
   require('acp.base.signals').emit('setup', args)
@@ -153,17 +122,13 @@ end
 
 --- The options have changed: tell the host, if one runs.
 function M.setup()
-  if M.running() then
-    M.notify('setup', setup_args())
-  end
+  if M.running() then M.notify('setup', setup_args()) end
 end
 
 --- The shared host is not ours to end: what runs in it is, before Neovim goes.
 local function leave()
   if classic and channel and pcall(vim.rpcnotify, channel, 'acp', 'leave', vim.empty_dict()) then
-    vim.wait(LEAVE_MS, function()
-      return channel == nil
-    end, 5)
+    vim.wait(LEAVE_MS, function() return channel == nil end, 5)
   end
 end
 
@@ -171,22 +136,15 @@ end
 --- run.
 local function start_classic()
   local ok, id = pcall(vim.fn._AcpClassicStart)
-  if not ok then
-    return nil, ('the remote plugin host did not start: %s'):format(id)
-  end
+  if not ok then return nil, ('the remote plugin host did not start: %s'):format(id) end
   classic = true
-  vim.api.nvim_create_autocmd('VimLeavePre', {
-    group = vim.api.nvim_create_augroup('acp.host', {}),
-    callback = leave,
-  })
+  require('acp.base.autocmds').group('acp.host')('VimLeavePre', leave)
   return id
 end
 
 --- The manifest defines the function when it is first called.
 local function wants_classic()
-  if lost then
-    return false
-  end
+  if lost then return false end
   local known = vim.fn.exists('*_AcpClassicStart') == 1
     or vim.fn.exists('#FuncUndefined#_AcpClassicStart') == 1
   return known
@@ -205,14 +163,10 @@ end
 ---@param id integer its channel
 local function look_later(id)
   vim.defer_fn(function()
-    if channel ~= id or require('acp.base.state').get().host ~= 'starting' then
-      return
-    end
+    if channel ~= id or require('acp.base.state').get().host ~= 'starting' then return end
     -- Whether Neovim has closed the channel is not to be seen but when it is used.
     local ok = pcall(vim.rpcnotify, id, 'acp', 'setup', setup_args())
-    if not ok and not classic then
-      return give_up()
-    end
+    if not ok and not classic then return give_up() end
     local message = 'the acp host is still starting after %g s, see :checkhealth acp'
     require('acp.base.notify').echo('warn', message:format(M.patience_ms / 1000))
   end, M.patience_ms)
@@ -222,9 +176,7 @@ end
 ---@return integer? channel
 ---@return string? reason why it could not be started
 function M.start()
-  if channel then
-    return channel
-  end
+  if channel then return channel end
   local id, reason = (wants_classic() and start_classic or start_own)()
   if not id then
     require('acp.base.state').host_gone('failed', reason)
@@ -248,14 +200,12 @@ local function deliver(verb, args)
     return M.notify(verb, args) -- one of our own takes it
   elseif not ok then
     require('acp.base.notify').echo('error', ('the acp host did not take %s: %s'):format(verb, err))
-    if tostring(err):find('Invalid channel', 1, true) then
-      give_up()
-    end
+    if tostring(err):find('Invalid channel', 1, true) then give_up() end
   end
   return ok
 end
 
---- Start the process and hand over what waits. Prompts that it does not take: `acp.composer`.
+--- Start the process and hand over what waits; `acp.ui.composer.delivery` has prompts not taken.
 local function launch()
   local verbs = waiting or {}
   local id, reason = M.start()
@@ -264,15 +214,12 @@ local function launch()
     require('acp.base.notify').echo('error', reason or 'the acp host cannot be started')
   end
   for _, verb in ipairs(verbs) do
-    if id then
-      deliver(verb[1], verb[2])
-    end
+    if id then deliver(verb[1], verb[2]) end
   end
 end
 
 --- Send a verb to the host, starting it on first use. Returns at once: a process takes longer to
 --- start than a key may wait, so that is done as soon as what the user did is over.
----@param verb string
 ---@param args? table all that the host needs to know
 ---@return boolean sent
 function M.notify(verb, args)

@@ -6,17 +6,10 @@ local M = {}
 ---@return string
 function M.but(needed)
   local ignored = vim.split(vim.go.eventignore, ',', { trimempty = true })
-  if vim.iter(ignored):any(function(name)
-    return name:lower() == 'all'
-  end) then
+  if vim.iter(ignored):any(function(name) return name:lower() == 'all' end) then
     ignored = vim.fn.getcompletion('', 'event')
   end
-  return vim
-    .iter(ignored)
-    :filter(function(name)
-      return not needed[name:lower()]
-    end)
-    :join(',')
+  return vim.iter(ignored):filter(function(name) return not needed[name:lower()] end):join(',')
 end
 
 return M

@@ -11,21 +11,17 @@ local M = {}
 local busy = false
 
 --- The repository this file belongs to.
----@return string
 local function root()
   local here = vim.fs.normalize(vim.fn.fnamemodify(debug.getinfo(1, 'S').source:sub(2), ':p'))
   return vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(here))))
 end
 
----@return string
 local function venv_python()
   local windows = vim.fn.has('win32') == 1
   return vim.fs.joinpath(root(), '.venv', windows and 'Scripts/python.exe' or 'bin/python')
 end
 
 --- Whether an interpreter runs and is recent enough.
----@param path string
----@return boolean
 local function usable(path)
   local code = 'import sys; sys.exit(sys.version_info < (3, 11))'
   local ok, job = pcall(vim.system, { path, '-c', code }, { cwd = root() })
@@ -33,17 +29,12 @@ local function usable(path)
 end
 
 --- A Python of at least 3.11 to build with; `uv` finds or fetches one by itself.
----@return string|nil
 local function base_python()
   local names = { 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python3', 'python' }
-  if vim.g.python3_host_prog then
-    table.insert(names, 1, vim.g.python3_host_prog)
-  end
+  if vim.g.python3_host_prog then table.insert(names, 1, vim.g.python3_host_prog) end
   for _, name in ipairs(names) do
     local path = vim.fn.exepath(vim.fn.expand(name))
-    if path ~= '' and usable(path) then
-      return path
-    end
+    if path ~= '' and usable(path) then return path end
   end
 end
 
@@ -60,7 +51,6 @@ local function make()
 end
 
 --- How the environment is filled. One that uv made holds no pip; ensurepip puts it there.
----@param fresh boolean
 ---@return acp.Step[]
 local function fill(fresh)
   local python, here = venv_python(), root()
@@ -74,16 +64,14 @@ local function fill(fresh)
   return fresh and { install } or { ensure, install }
 end
 
---- What is to be done, in order. An environment that works is repaired, not thrown away.
+--- The steps in order. An environment that works is repaired, not thrown away.
 ---@return acp.Step[] steps
 ---@return string|nil problem
 function M.steps()
   local steps = {}
   if not usable(venv_python()) then
     steps[1] = make()
-    if not steps[1] then
-      return {}, 'no Python of 3.11 or later was found'
-    end
+    if not steps[1] then return {}, 'no Python of 3.11 or later was found' end
   end
   vim.list_extend(steps, fill(#steps > 0))
   -- Otherwise the first prompt would wait for it.
@@ -94,8 +82,6 @@ function M.steps()
 end
 
 --- The last line with something on it.
----@param text string|nil
----@return string
 local function last_line(text)
   local lines = vim.split(vim.trim(text or ''), '\n', { trimempty = true })
   return lines[#lines] or ''
@@ -103,14 +89,12 @@ end
 
 ---@param step acp.Step
 ---@param result vim.SystemCompleted
----@return string
 local function failure(step, result)
   local why = last_line(result.stderr ~= '' and result.stderr or result.stdout)
   return ('install: %s failed (%d): %s'):format(step.name, result.code, why)
 end
 
 ---@param steps acp.Step[]
----@param i integer
 ---@param done fun(problem: string|nil)
 local function run_from(steps, i, done)
   local step = steps[i]
@@ -119,23 +103,16 @@ local function run_from(steps, i, done)
     return
   end
   require('acp.base.notify').echo('info', ('install: %s (%d of %d)'):format(step.name, i, #steps))
-  local ok, why = pcall(
-    vim.system,
-    step.argv,
-    { cwd = root(), env = step.env, text = true },
-    function(result)
-      vim.schedule(function()
-        if result.code == 0 then
-          run_from(steps, i + 1, done)
-        else
-          done(failure(step, result))
-        end
-      end)
+  local opts = { cwd = root(), env = step.env, text = true }
+  local ended = vim.schedule_wrap(function(result)
+    if result.code == 0 then
+      run_from(steps, i + 1, done)
+    else
+      done(failure(step, result))
     end
-  )
-  if not ok then
-    done(('install: %s: %s'):format(step.name, why))
-  end
+  end)
+  local ok, why = pcall(vim.system, step.argv, opts, ended)
+  if not ok then done(('install: %s: %s'):format(step.name, why)) end
 end
 
 --- Build or repair the environment; returns at once, says what it does in lines.
@@ -157,9 +134,7 @@ function M.run(on_end)
         or 'the next command uses ' .. python
       notify.echo('info', 'install: done; ' .. uses)
     end
-    if on_end then
-      on_end(why)
-    end
+    if on_end then on_end(why) end
   end
   if problem then
     done('install: ' .. problem)
@@ -173,15 +148,11 @@ end
 ---@param say fun(line: string)
 function M.build(say)
   local steps, problem = M.steps()
-  if problem then
-    error('acp.nvim: ' .. problem, 0)
-  end
+  if problem then error('acp.nvim: ' .. problem, 0) end
   for _, step in ipairs(steps) do
     say(step.name)
     local result = vim.system(step.argv, { cwd = root(), env = step.env, text = true }):wait()
-    if result.code ~= 0 then
-      error('acp.nvim: ' .. failure(step, result), 0)
-    end
+    if result.code ~= 0 then error('acp.nvim: ' .. failure(step, result), 0) end
   end
 end
 

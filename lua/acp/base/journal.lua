@@ -2,7 +2,7 @@
 --- it outlives Neovim (`acp_nvim/workspace/journal.py`).
 local M = {}
 
---- What it is called by: when this was, and whose it is (`acp_nvim/workspace/runs.py`).
+--- Its name: the time, the machine and the process (`acp_nvim/workspace/runs.py`).
 M.name = ('%s-%s-%d'):format(
   os.date('%Y%m%d-%H%M%S'),
   (vim.uv.os_gethostname():gsub('[^%w-]', '_')),
@@ -20,16 +20,11 @@ end
 
 --- The host may be gone by the time Neovim ends, or write still.
 M.watch = require('acp.base.once')(function()
-  vim.api.nvim_create_autocmd('VimLeavePre', {
-    group = vim.api.nvim_create_augroup('acp.journal', {}),
-    callback = function()
-      local channel = require('acp.base.host').channel()
-      if channel then
-        pcall(vim.rpcnotify, channel, 'acp', 'leaving', vim.empty_dict())
-      end
-      remove()
-    end,
-  })
+  require('acp.base.autocmds').group('acp.journal')('VimLeavePre', function()
+    local channel = require('acp.base.host').channel()
+    if channel then pcall(vim.rpcnotify, channel, 'acp', 'leaving', vim.empty_dict()) end
+    remove()
+  end)
 end)
 
 return M

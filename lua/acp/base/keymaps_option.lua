@@ -1,15 +1,8 @@
 --- Option `keymaps`: what is right in it, and the user's keys over the defaults.
 local M = {}
 
-local actions = require('acp.base.actions')
-
---- Names of the windows that have keys, sorted.
----@return string[]
-local function windows()
-  local names = vim.tbl_keys(actions)
-  table.sort(names)
-  return names
-end
+local actions, sorted_keys = require('acp.base.actions'), require('acp.base.sorted_keys')
+local message = require('acp.base.nearest').message
 
 ---@param value any
 ---@return string|false|nil action nil when `value` is no key's value
@@ -19,16 +12,12 @@ function M.parts(value)
     return value, --[[@as string|false]]
       { 'n' }
   end
-  if type(value) ~= 'table' or type(value[1]) ~= 'string' then
-    return nil, {}
-  end
+  if type(value) ~= 'table' or type(value[1]) ~= 'string' then return nil, {} end
   local mode = value.mode or 'n'
   return value[1], type(mode) == 'table' and mode or { mode }
 end
 
 ---@param known table<string, string>
----@param path string
----@param value any
 ---@return string|nil mistake
 local function mistake(known, path, value)
   local action, modes = M.parts(value)
@@ -36,9 +25,7 @@ local function mistake(known, path, value)
     return ("option '%s' should be an action, { action, mode = … } or false"):format(path)
   end
   if action and not known[action] then
-    local names = vim.tbl_keys(known)
-    table.sort(names)
-    return require('acp.base.nearest').message("action of '" .. path .. "'", action, names)
+    return message("action of '" .. path .. "'", action, sorted_keys(known))
   end
   for _, mode in ipairs(modes) do
     if not vim.tbl_contains({ 'n', 'i', 'x', 'v', 's', 'o' }, mode) then
@@ -50,7 +37,6 @@ end
 --- Keys of one window over the defaults; a key counts as the same however it is spelled.
 ---@param base table<string, any>
 ---@param given table<string, any>
----@param window string
 ---@param say fun(message: string)
 ---@return table<string, any>
 local function merge_window(base, given, window, say)
@@ -67,9 +53,7 @@ local function merge_window(base, given, window, say)
       say(wrong)
     else
       local same = spelled[vim.keycode(key)]
-      if same then
-        result[same] = nil
-      end
+      if same then result[same] = nil end
       result[key] = value
     end
   end
@@ -83,9 +67,7 @@ end
 ---@param say fun(message: string)
 ---@return table|false
 function M.merge(base, given, say)
-  if given == false then
-    return false
-  end
+  if given == false then return false end
   if type(given) ~= 'table' then
     say("option 'keymaps' should be a table or false")
     return vim.deepcopy(base)
@@ -93,15 +75,8 @@ function M.merge(base, given, say)
   local result = vim.deepcopy(base)
   for window, keys in pairs(given) do
     if not actions[window] then
-      say(
-        require('acp.base.nearest').message(
-          'option',
-          'keymaps.' .. tostring(window),
-          vim.tbl_map(function(name)
-            return 'keymaps.' .. name
-          end, windows())
-        )
-      )
+      local names = vim.tbl_map(function(name) return 'keymaps.' .. name end, sorted_keys(actions))
+      say(message('option', 'keymaps.' .. tostring(window), names))
     elseif keys == false then
       result[window] = false
     elseif type(keys) ~= 'table' then

@@ -4,12 +4,8 @@ local M = {}
 local waiting = {} ---@type { level: integer, message: string }[]
 
 --- `level` as a number of |vim.log.levels|; accepts its names in any case.
----@param level string|integer|nil
----@return integer
 local function number(level)
-  if type(level) == 'number' then
-    return level
-  end
+  if type(level) == 'number' then return level end
   return vim.log.levels[(level or 'info'):upper()] or vim.log.levels.INFO
 end
 
@@ -28,14 +24,9 @@ local UNSEEN = {
   '\xf3\xa0[\x80-\xbf][\x80-\xbf]',
 }
 
----@param character string
----@return string
-local function spelled(character)
-  return ('<U+%04X>'):format(vim.fn.char2nr(character))
-end
+local function spelled(character) return ('<U+%04X>'):format(vim.fn.char2nr(character)) end
 
 --- `text` on one line: line breaks become spaces, what can't be seen is spelled out.
----@param text string
 ---@return string
 function M.one_line(text)
   local line = text:gsub('%s*[\r\n]+%s*', ' '):gsub('\t', ' ')
@@ -48,13 +39,9 @@ function M.one_line(text)
 end
 
 --- `text` cut to `width` display cells, with an ellipsis where something is missing.
----@param text string
----@param width integer
 ---@return string
 function M.cut(text, width)
-  if vim.fn.strdisplaywidth(text) <= width then
-    return text
-  end
+  if vim.fn.strdisplaywidth(text) <= width then return text end
   -- strcharpart counts characters, so wide ones need a second, shorter try.
   local cells = math.max(width - 1, 0)
   local cut = vim.fn.strcharpart(text, 0, cells)
@@ -65,25 +52,16 @@ function M.cut(text, width)
 end
 
 --- Whether |vim.notify()| is Neovim's own, which writes to the message area.
----@return boolean
-local function builtin()
-  return debug.getinfo(vim.notify, 'S').source:match('^@?vim/') ~= nil
-end
+local function builtin() return debug.getinfo(vim.notify, 'S').source:match('^@?vim/') ~= nil end
 
 --- A message while the user types on the command line or reads a prompt would destroy that line.
----@return boolean
-local function busy()
-  return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil
-end
+local function busy() return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil end
 
 ---@return integer cells that a message may take
-local function space()
-  return math.max(vim.v.echospace - 1, 10)
-end
+local function space() return math.max(vim.v.echospace - 1, 10) end
 
---- What keeps Neovim from waiting for a key after a long message. 0.10 can't be told not to wait,
---- but doesn't where there is room.
----@param message string
+--- The option that keeps Neovim from waiting for a key after a long message. 0.10 has none, but
+--- does not wait where there is room.
 ---@return string option
 ---@return string|integer value
 local function patience(message)
@@ -98,16 +76,10 @@ local function patience(message)
 end
 
 --- Whether Neovim would wait for a key: it does so after an error for which there is no line.
----@param level integer
----@return boolean
-local function waits(level)
-  return vim.o.cmdheight == 0 and level >= vim.log.levels.ERROR
-end
+local function waits(level) return vim.o.cmdheight == 0 and level >= vim.log.levels.ERROR end
 
 --- The user's own notifier gets a message whole; where it passes it on to Neovim's own, that must
 --- not leave a prompt behind.
----@param level integer
----@param message string
 local function hand_over(level, message)
   local fits = not message:find('\n', 1, true) and vim.fn.strdisplaywidth(message) <= space()
   if fits and not waits(level) then
@@ -120,13 +92,9 @@ local function hand_over(level, message)
   local ok, why = pcall(vim.notify, message, level)
   vim.cmd.redraw()
   vim.o[option] = before
-  if not ok then
-    error(why, 0)
-  end
+  if not ok then error(why, 0) end
 end
 
----@param level integer
----@param message string
 local function show(level, message)
   -- After a redraw the next message overwrites the last one instead of scrolling to a prompt.
   vim.cmd.redraw()
@@ -147,8 +115,6 @@ local function flush()
   end
 end
 
----@param level integer
----@param message string
 local function later(level, message)
   waiting[#waiting + 1] = { level = level, message = message }
   if #waiting == 1 then
@@ -160,8 +126,6 @@ local function later(level, message)
   end
 end
 
----@param level integer
----@param text string
 local function put(level, text)
   if vim.v.exiting ~= vim.NIL then
     return -- nobody reads it any more, and after an error Neovim would wait for a key
@@ -188,16 +152,12 @@ function M.echo(level, message)
 end
 
 --- One line of error, as the answer to a command.
----@param message string
-function M.error(message)
-  M.echo('error', message)
-end
+function M.error(message) M.echo('error', message) end
 
 --- Several lines: into |:messages| with a summary of one line, or whole to the user's own
 --- notifier.
 ---@param level string|integer
 ---@param summary string
----@param lines string[]
 function M.list(level, summary, lines)
   if not builtin() then
     show(number(level), 'acp: ' .. summary .. '\n' .. table.concat(lines, '\n'))
@@ -207,14 +167,11 @@ function M.list(level, summary, lines)
   for _, line in ipairs(lines) do
     M.echo(level, line)
   end
-  if #lines > 1 then
-    M.echo(level, summary)
-  end
+  if #lines > 1 then M.echo(level, summary) end
 end
 
 --- One line, only while Neovim has no focus and option `notify` is on.
----@param message string
-function M.unfocused(message)
+local function unfocused(message)
   if vim.g.acp_focused == false and require('acp.config').get().notify then
     M.echo('info', message)
   end
@@ -227,32 +184,21 @@ local ends = {
   refusal = 'the agent refused',
 }
 
----@param data table
-local function turn_end(data)
-  if data.stop_reason ~= 'cancelled' then
-    local text = data.error and 'the turn failed' or ends[data.stop_reason] or ends.end_turn
-    M.unfocused(('session %s: %s'):format(data.session or '?', text))
-  end
-end
-
----@param data table
-local function decision(data)
-  local title = data.title or data.message or 'a decision'
-  M.unfocused(('session %s waits for you: %s'):format(data.session or '?', title))
-end
-
 --- Watch ends of turns and decisions. Called once, when the host starts.
 function M.watch()
-  local group = vim.api.nvim_create_augroup('acp.notify', {})
-  local on = function(event, pattern, callback)
-    vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
-  end
-  on('User', 'AcpTurnEnd', function(args)
-    turn_end(args.data or {})
-  end)
-  on('User', { 'AcpPermission', 'AcpElicitation' }, function(args)
-    decision(args.data or {})
-  end)
+  local on = require('acp.base.autocmds').group('acp.notify')
+  on('User', function(args)
+    local data = args.data or {}
+    if data.stop_reason ~= 'cancelled' then
+      local text = data.error and 'the turn failed' or ends[data.stop_reason] or ends.end_turn
+      unfocused(('session %s: %s'):format(data.session or '?', text))
+    end
+  end, { pattern = 'AcpTurnEnd' })
+  on('User', function(args)
+    local data = args.data or {}
+    local title = data.title or data.message or 'a decision'
+    unfocused(('session %s waits for you: %s'):format(data.session or '?', title))
+  end, { pattern = { 'AcpPermission', 'AcpElicitation' } })
 end
 
 return M

@@ -1,6 +1,4 @@
---- What is set up when it is first wanted, and never again: autocommands mostly.
-
---- A function that does its work at the first call.
+--- A function that does its work at the first call only: autocommands are set up so.
 ---@param work fun()
 ---@return fun()
 return function(work)

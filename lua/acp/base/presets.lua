@@ -1,103 +1,48 @@
---- The known agents as data: how each is started, what people call it, how it is got. A user's
---- entry of the same name is merged over the one here. Nothing here is looked at before it is used:
---- an agent that is not installed costs nothing, and says how to install it when it is wanted.
+--- The known agents: how each is started, what people call it, how it is installed. A user's entry
+--- of the same name is merged over the one here. An agent that is not installed costs nothing, and
+--- its way of installation is told when it is wanted.
 
----@param package string
-local function npm(package)
-  return 'npm install -g ' .. package
+---@param command string words
+---@param install string how, or an address that tells it
+---@param env? table<string, string>
+---@return acp.AgentConfig
+local function agent(title, command, install, env)
+  return { title = title, command = vim.split(command, ' '), install = install, env = env }
 end
 
 ---@param package string
-local function uv(package)
-  return 'uv tool install ' .. package
-end
+local function npm(package) return 'npm install -g ' .. package end
+
+---@param package string
+local function uv(package) return 'uv tool install ' .. package end
+
+-- Their updates would replace the program while it runs.
+local AUGGIE = { AUGMENT_DISABLE_AUTO_UPDATE = '1' }
+local DROID = { DROID_DISABLE_AUTO_UPDATE = 'true', FACTORY_DROID_AUTO_UPDATE_ENABLED = 'false' }
 
 ---@type table<string, acp.AgentConfig>
 return {
   -- The embedded agent: without a command the host runs its own.
   tutor = { title = 'Tutor' },
-  auggie = {
-    title = 'Auggie',
-    command = { 'auggie', '--acp' },
-    env = { AUGMENT_DISABLE_AUTO_UPDATE = '1' },
-    install = npm('@augmentcode/auggie'),
-  },
-  claude = {
-    title = 'Claude',
-    command = { 'claude-agent-acp' },
-    install = npm('@agentclientprotocol/claude-agent-acp'),
-  },
-  cline = { title = 'Cline', command = { 'cline', '--acp' }, install = npm('cline') },
-  codex = {
-    title = 'Codex',
-    command = { 'codex-acp' },
-    install = npm('@agentclientprotocol/codex-acp'),
-  },
-  copilot = {
-    title = 'GitHub Copilot',
-    command = { 'copilot', '--acp' },
-    install = npm('@github/copilot'),
-  },
-  crow = {
-    title = 'Crow',
-    command = { 'crow-cli', 'acp' },
-    install = uv('crow-cli --python 3.14') .. ' && crow-cli init',
-  },
-  cursor = {
-    title = 'Cursor',
-    command = { 'cursor-agent', 'acp' },
-    install = 'https://cursor.com/docs/cli/acp',
-  },
-  -- Its updates would replace the program while it runs.
-  droid = {
-    title = 'Factory Droid',
-    command = { 'droid', 'exec', '--output-format', 'acp' },
-    env = { DROID_DISABLE_AUTO_UPDATE = 'true', FACTORY_DROID_AUTO_UPDATE_ENABLED = 'false' },
-    install = npm('droid'),
-  },
-  ['fast-agent'] = {
-    title = 'fast-agent',
-    command = { 'fast-agent-acp', '-x' },
-    install = uv('fast-agent-acp'),
-  },
-  gemini = {
-    title = 'Gemini CLI',
-    command = { 'gemini', '--acp' },
-    install = npm('@google/gemini-cli'),
-  },
-  goose = {
-    title = 'goose',
-    command = { 'goose', 'acp' },
-    install = 'https://block.github.io/goose/',
-  },
-  kilo = { title = 'Kilo', command = { 'kilo', 'acp' }, install = npm('@kilocode/cli') },
-  kimi = { title = 'Kimi', command = { 'kimi', 'acp' }, install = npm('@moonshot-ai/kimi-code') },
-  kiro = {
-    title = 'Kiro',
-    command = { 'kiro-cli', 'acp' },
-    install = 'https://kiro.dev/docs/cli/acp/',
-  },
-  nanocoder = {
-    title = 'Nanocoder',
-    command = { 'nanocoder', '--acp' },
-    install = npm('@nanocollective/nanocoder'),
-  },
-  opencode = { title = 'OpenCode', command = { 'opencode', 'acp' }, install = npm('opencode-ai') },
-  openhands = {
-    title = 'OpenHands',
-    command = { 'openhands', 'acp' },
-    install = uv('openhands --python 3.12'),
-  },
+  auggie = agent('Auggie', 'auggie --acp', npm('@augmentcode/auggie'), AUGGIE),
+  claude = agent('Claude', 'claude-agent-acp', npm('@agentclientprotocol/claude-agent-acp')),
+  cline = agent('Cline', 'cline --acp', npm('cline')),
+  codex = agent('Codex', 'codex-acp', npm('@agentclientprotocol/codex-acp')),
+  copilot = agent('GitHub Copilot', 'copilot --acp', npm('@github/copilot')),
+  crow = agent('Crow', 'crow-cli acp', uv('crow-cli --python 3.14') .. ' && crow-cli init'),
+  cursor = agent('Cursor', 'cursor-agent acp', 'https://cursor.com/docs/cli/acp'),
+  droid = agent('Factory Droid', 'droid exec --output-format acp', npm('droid'), DROID),
+  ['fast-agent'] = agent('fast-agent', 'fast-agent-acp -x', uv('fast-agent-acp')),
+  gemini = agent('Gemini CLI', 'gemini --acp', npm('@google/gemini-cli')),
+  goose = agent('goose', 'goose acp', 'https://block.github.io/goose/'),
+  kilo = agent('Kilo', 'kilo acp', npm('@kilocode/cli')),
+  kimi = agent('Kimi', 'kimi acp', npm('@moonshot-ai/kimi-code')),
+  kiro = agent('Kiro', 'kiro-cli acp', 'https://kiro.dev/docs/cli/acp/'),
+  nanocoder = agent('Nanocoder', 'nanocoder --acp', npm('@nanocollective/nanocoder')),
+  opencode = agent('OpenCode', 'opencode acp', npm('opencode-ai')),
+  openhands = agent('OpenHands', 'openhands acp', uv('openhands --python 3.12')),
   -- An adapter: the agent itself, `pi`, is a package of its own.
-  pi = {
-    title = 'pi',
-    command = { 'pi-acp' },
-    install = npm('pi-acp') .. ', and pi itself: https://pi.dev',
-  },
-  qwen = {
-    title = 'Qwen Code',
-    command = { 'qwen', '--acp' },
-    install = npm('@qwen-code/qwen-code'),
-  },
-  vibe = { title = 'Mistral Vibe', command = { 'vibe-acp' }, install = uv('mistral-vibe') },
+  pi = agent('pi', 'pi-acp', npm('pi-acp') .. ', and pi itself: https://pi.dev'),
+  qwen = agent('Qwen Code', 'qwen --acp', npm('@qwen-code/qwen-code')),
+  vibe = agent('Mistral Vibe', 'vibe-acp', uv('mistral-vibe')),
 }

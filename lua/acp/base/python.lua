@@ -31,13 +31,9 @@ end
 ---@return acp.PythonSource source
 function M.find()
   local configured = require('acp.config').get().python
-  if configured then
-    return vim.fn.expand(configured), 'option'
-  end
+  if configured then return vim.fn.expand(configured), 'option' end
   local venv = M.in_venv()
-  if vim.uv.fs_stat(venv) then
-    return venv, 'venv'
-  end
+  if vim.uv.fs_stat(venv) then return venv, 'venv' end
   if vim.g.python3_host_prog then
     return vim.fn.expand(vim.g.python3_host_prog), 'g:python3_host_prog'
   end
@@ -47,17 +43,14 @@ end
 --- A source for people.
 ---@param source acp.PythonSource
 ---@return string
-function M.name(source)
-  return names[source]
-end
+function M.name(source) return names[source] end
 
 --- Whether there is a `.venv` whose interpreter is gone, as after an update of the system.
----@return boolean
 function M.broken()
   return vim.uv.fs_stat(M.root() .. '/.venv') ~= nil and vim.uv.fs_stat(M.in_venv()) == nil
 end
 
---- What to do when the interpreter cannot be used: `:Acp install` builds the `.venv`, which counts
+--- Advice where the interpreter cannot be used: `:Acp install` builds the `.venv`, which counts
 --- less than the option.
 ---@return string
 function M.way_out()
@@ -70,9 +63,7 @@ end
 ---@return string|nil
 function M.unusable()
   local path, source = M.find()
-  if vim.fn.executable(path) == 1 then
-    return nil
-  end
+  if vim.fn.executable(path) == 1 then return nil end
   local what = M.broken() and source ~= 'option' and 'the .venv is broken' or 'no such Python'
   return ('%s, %s (%s: %s)'):format(what, M.way_out(), M.name(source), path)
 end

@@ -1,5 +1,5 @@
---- What lower rooms tell and higher ones hear: so the arrows between rooms run one way only.
---- `acp.wiring` says who hears what. Each name has one listener at most.
+--- Signals of lower rooms to higher ones, so that a room requires only lower ones. `acp.wiring`
+--- sets the listeners, one for each name.
 ---
 --- key_pressed (window, action, bufnr, n)   a key of one of our windows
 --- setup (args)                             the host is told the options: listeners add theirs
@@ -18,13 +18,9 @@ local M = {}
 
 local listeners = {} ---@type table<string, function>
 
----@param name string
 ---@param listener function
-function M.on(name, listener)
-  listeners[name] = listener
-end
+function M.on(name, listener) listeners[name] = listener end
 
----@param name string
 ---@param ... any
 ---@return any what the listener returns
 function M.emit(name, ...)

@@ -15,9 +15,7 @@ local timer
 
 --- The live table; callers must not change it.
 ---@return acp.State
-function M.get()
-  return state
-end
+function M.get() return state end
 
 --- A copy for users, made once per change.
 ---@return acp.State
@@ -30,15 +28,21 @@ end
 
 ---@param n? integer our number; nil means the current session
 ---@return table? session
-function M.session(n)
-  return state.sessions[n or state.current]
+function M.session(n) return state.sessions[n or state.current] end
+
+--- Pending edits of all sessions; these may share a file.
+---@return acp.Edit[]
+function M.edits()
+  local found = {}
+  for _, session in pairs(state.sessions) do
+    vim.list_extend(found, session.edits or {})
+  end
+  return found
 end
 
 --- Number of the current session, nil when there is none.
 ---@return integer?
-function M.current()
-  return state.current
-end
+function M.current() return state.current end
 
 --- The number that the next session will get.
 ---@return integer
@@ -57,39 +61,28 @@ function M.set(path, value)
   local node = state
   for i = 1, #path - 1 do
     local key = path[i]
-    if node[key] == nil then
-      node[key] = {}
-    end
+    if node[key] == nil then node[key] = {} end
     node = node[key]
   end
-  if value == vim.NIL then
-    value = nil
-  end
+  if value == vim.NIL then value = nil end
   node[path[#path]] = value
   version = version + 1
 end
 
 --- The buffer of session `n` that `key` names, for as long as it is there.
----@param n integer
 ---@param key 'chat_bufnr'|'composer_bufnr'
----@param bufnr integer
 function M.set_buffer(n, key, bufnr)
   M.set({ 'sessions', n, key }, bufnr)
-  vim.api.nvim_create_autocmd('BufWipeout', {
-    group = vim.api.nvim_create_augroup(('acp.state.%s.%d'):format(key, n), {}),
-    buffer = bufnr,
-    callback = function()
-      if (state.sessions[n] or {})[key] == bufnr then
-        M.set({ 'sessions', n, key }, nil)
-        vim.schedule(M.changed) -- it is still there
-      end
-    end,
-  })
+  local on = require('acp.base.autocmds').group(('acp.state.%s.%d'):format(key, n))
+  on('BufWipeout', function()
+    if (state.sessions[n] or {})[key] == bufnr then
+      M.set({ 'sessions', n, key }, nil)
+      vim.schedule(M.changed) -- it is still there
+    end
+  end, { buffer = bufnr })
 end
 
 --- Take the oldest tool calls out of the list of a session.
----@param n integer
----@param list table
 ---@param first integer how many are to be out
 local function forget(n, list, first)
   local out = #list == 0 and first or forgotten[n] or 0
@@ -100,7 +93,6 @@ local function forget(n, list, first)
 end
 
 --- Set some tool calls of a session; the list is there by then.
----@param n integer
 ---@param calls any[] position, id, title, kind, status and locations (false: none) of each
 ---@param first integer how many of the oldest are no longer in the list
 function M.set_calls(n, calls, first)
@@ -120,14 +112,10 @@ end
 
 --- Version of the snapshot; it grows with each change.
 ---@return integer
-function M.version()
-  return version
-end
+function M.version() return version end
 
 --- Milliseconds; unlike `vim.uv.now()` not those at which the event loop last looked.
-local function now()
-  return vim.uv.hrtime() / 1e6
-end
+local function now() return vim.uv.hrtime() / 1e6 end
 
 local function announce()
   announced_at = now()
@@ -137,9 +125,7 @@ end
 
 --- Fire `AcpState`, at most once in 30 ms; the last change is always announced.
 function M.changed()
-  if timer then
-    return
-  end
+  if timer then return end
   local wait = announced_at + GAP_MS - now()
   if wait <= 0 then
     announce()
@@ -151,13 +137,11 @@ function M.changed()
   end, math.ceil(wait))
 end
 
---- What a session was at is at an end.
+--- End the tool calls and terminals of a session.
 ---@param session acp.Session
 local function cut(session)
   for _, call in ipairs(session.tool_calls or {}) do
-    if call.status == 'pending' or call.status == 'in_progress' then
-      call.status = 'failed'
-    end
+    if call.status == 'pending' or call.status == 'in_progress' then call.status = 'failed' end
   end
   for _, terminal in ipairs(session.terminals or {}) do
     terminal.running = false
@@ -187,8 +171,6 @@ end
 --- Number of the session whose composer is meant when none is named: the current one, or the
 --- next.
 ---@return integer
-function M.meant()
-  return M.get().current or M.next()
-end
+function M.meant() return state.current or M.next() end
 
 return M

@@ -2,12 +2,11 @@
 --- nearest valid one. None of it starts Python.
 local M = {}
 
----@param args table<string|integer, any>
----@return string[]
-local function sorted(args)
-  local list = vim.tbl_keys(args)
-  table.sort(list)
-  return list
+local sorted_keys = require('acp.base.sorted_keys')
+
+---@param list { id: string }[]|nil
+local function ids(list)
+  return vim.tbl_map(function(one) return one.id end, list or {})
 end
 
 --- The session that commands mean: the current one, of a subagent the one above all.
@@ -31,16 +30,13 @@ function M.agents()
   for name in pairs(require('acp.base.state').get().agents or {}) do
     names[name] = true
   end
-  return sorted(names)
+  return sorted_keys(names)
 end
 
 local chosen ---@type { name: string, options: table }|nil by `:Acp agent`, since these options
 
 --- The user has chosen an agent for new sessions; other options by `setup()` outdo that.
----@param name string
-function M.choose_agent(name)
-  chosen = { name = name, options = require('acp.config').get() }
-end
+function M.choose_agent(name) chosen = { name = name, options = require('acp.config').get() } end
 
 --- The agent for new sessions.
 ---@return string
@@ -51,28 +47,24 @@ end
 
 --- Agents that were started.
 ---@return string[]
-function M.started()
-  return sorted(require('acp.base.state').get().agents or {})
-end
+function M.started() return sorted_keys(require('acp.base.state').get().agents or {}) end
 
 --- Ids of all advertised ways to log in.
 ---@return string[]
 function M.auth_methods()
-  local ids = {}
+  local found = {}
   for _, agent in pairs(require('acp.base.state').get().agents or {}) do
     for _, method in ipairs(agent.auth_methods or {}) do
-      ids[method.id] = true
+      found[method.id] = true
     end
   end
-  return sorted(ids)
+  return sorted_keys(found)
 end
 
 ---@return string[]
 function M.modes()
   local session = M.session()
-  return vim.tbl_map(function(mode)
-    return mode.id
-  end, session and session.modes and session.modes.available or {})
+  return ids(session and session.modes and session.modes.available)
 end
 
 --- Config options of the current session, as on the wire.
@@ -82,22 +74,20 @@ function M.config_options()
   return session and session.options or {}
 end
 
----@return string[]
-function M.option_ids()
-  return vim.tbl_map(function(option)
-    return option.id
-  end, M.config_options())
+---@param id string
+---@return table|nil
+function M.config_option(id)
+  return vim.iter(M.config_options()):find(function(option) return option.id == id end)
 end
+
+---@return string[]
+function M.option_ids() return ids(M.config_options()) end
 
 --- The config option that chooses the model, by its category.
 ---@return string id 'model' where no option says so
 function M.model_option()
-  for _, option in ipairs(M.config_options()) do
-    if option.category == 'model' then
-      return option.id
-    end
-  end
-  return 'model'
+  local option = vim.iter(M.config_options()):find(function(one) return one.category == 'model' end)
+  return option and option.id or 'model'
 end
 
 --- Values of a config option, those in groups included; 'true' and 'false' for a boolean one.
@@ -105,15 +95,11 @@ end
 ---@return string[]
 function M.option_values(id)
   local values = {}
-  for _, option in ipairs(M.config_options()) do
-    if option.id == id and option.type == 'boolean' then
-      return { 'true', 'false' }
-    elseif option.id == id then
-      for _, item in ipairs(option.options or {}) do
-        for _, one in ipairs(item.options or { item }) do
-          values[#values + 1] = one.value
-        end
-      end
+  local option = M.config_option(id) or {}
+  if option.type == 'boolean' then return { 'true', 'false' } end
+  for _, item in ipairs(option.options or {}) do
+    for _, one in ipairs(item.options or { item }) do
+      values[#values + 1] = one.value
     end
   end
   return values
@@ -124,11 +110,7 @@ end
 ---@param value string
 ---@return string|boolean
 function M.option_value(id, value)
-  for _, option in ipairs(M.config_options()) do
-    if option.id == id and option.type == 'boolean' then
-      return value == 'true'
-    end
-  end
+  if (M.config_option(id) or {}).type == 'boolean' then return value == 'true' end
   return value
 end
 
@@ -137,12 +119,8 @@ end
 ---@param lead string
 ---@return string[]
 function M.matching(list, lead)
-  if lead == '' then
-    return list
-  end
-  local found = vim.tbl_filter(function(name)
-    return vim.startswith(name, lead)
-  end, list)
+  if lead == '' then return list end
+  local found = vim.tbl_filter(function(name) return vim.startswith(name, lead) end, list)
   return #found > 0 and found or vim.fn.matchfuzzy(list, lead)
 end
 
@@ -151,33 +129,23 @@ end
 ---@return acp.Permission|nil
 local function oldest_of(name)
   local current = M.session()
-  if current and current[name] and current[name][1] then
-    return current[name][1]
-  end
+  if current and current[name] and current[name][1] then return current[name][1] end
   local sessions = require('acp.base.state').get().sessions
-  local numbers = vim.tbl_keys(sessions)
-  table.sort(numbers)
-  for _, n in ipairs(numbers) do
+  for _, n in ipairs(sorted_keys(sessions)) do
     local pending = sessions[n][name]
-    if pending and pending[1] then
-      return pending[1]
-    end
+    if pending and pending[1] then return pending[1] end
   end
 end
 
 --- The oldest pending permission; without one, the oldest question that no agent waits for.
 ---@return acp.Permission|nil
-function M.oldest()
-  return oldest_of('permissions') or oldest_of('questions')
-end
+function M.oldest() return oldest_of('permissions') or oldest_of('questions') end
 
 --- Ids of the options of the oldest pending permission.
 ---@return string[]
 function M.permission_options()
   local permission = M.oldest()
-  return vim.tbl_map(function(option)
-    return option.id
-  end, permission and permission.options or {})
+  return ids(permission and permission.options)
 end
 
 --- Numbers of the current session's checkpoints, the newest first.
@@ -194,20 +162,16 @@ end
 --- Paths that begin with what was typed.
 ---@param lead string
 ---@return string[]
-function M.files(lead)
-  return vim.fn.getcompletion(lead, 'file')
-end
+function M.files(lead) return vim.fn.getcompletion(lead, 'file') end
 
 --- Paths of all files with pending edits, absolute.
 ---@return string[]
 function M.pending_paths()
   local found = {} ---@type table<string, true>
-  for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      found[edit.path] = true
-    end
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    found[edit.path] = true
   end
-  return sorted(found)
+  return sorted_keys(found)
 end
 
 --- Files with pending edits that begin with what was typed, of all sessions; else any files.
@@ -219,9 +183,10 @@ function M.pending_files(lead)
     local name = vim.fn.fnamemodify(path, ':.')
     found[vim.startswith(name, lead) and name or path] = true
   end
-  local names = vim.tbl_filter(function(name)
-    return vim.startswith(name, lead)
-  end, vim.tbl_keys(found))
+  local names = vim.tbl_filter(
+    function(name) return vim.startswith(name, lead) end,
+    vim.tbl_keys(found)
+  )
   table.sort(names)
   return #names > 0 and names or M.files(lead)
 end

@@ -38,19 +38,15 @@ end
 --- Whether `test` holds in a window of these.
 local function somewhere(windows, test)
   local here = api.nvim_get_current_win()
-  for _, win in ipairs(windows) do
-    if win == here and test() or win ~= here and api.nvim_win_call(win, test) then
-      return true
-    end
-  end
-  return false
+  return vim.iter(windows):any(function(win)
+    if win == here then return test() end
+    return api.nvim_win_call(win, test)
+  end)
 end
 
 --- The lines as Vim script has them: a NUL is a newline there.
 local function raw(lines)
-  return vim.tbl_map(function(line)
-    return (line:gsub('%z', '\n'))
-  end, lines)
+  return vim.tbl_map(function(line) return (line:gsub('%z', '\n')) end, lines)
 end
 
 --- Extmarks of a line, of all namespaces.
@@ -83,18 +79,14 @@ end
 local function replace_line(bufnr, windows, row, old, new, head, tail)
   local shift, last = #new - #old, #old - tail
   local function column(col, right)
-    if col > last then
-      return col + shift
-    end
+    if col > last then return col + shift end
     return (col < head and col) or (right and last + shift) or head
   end
   local marks = extmarks(bufnr, row)
   local behind = {} ---@type table<integer, integer> columns by window
   for _, win in ipairs(windows) do
     local at = api.nvim_win_get_cursor(win)
-    if at[1] == row + 1 and at[2] >= last then
-      behind[win] = at[2] + shift
-    end
+    if at[1] == row + 1 and at[2] >= last then behind[win] = at[2] + shift end
   end
   assert(fn.setbufline(bufnr, row + 1, raw({ new })) == 0)
   for _, mark in ipairs(marks) do
@@ -113,9 +105,7 @@ local function set_line(bufnr, windows, row, old, new)
     return
   end
   local head, tail = common(old, new)
-  local is_head = somewhere(windows, function()
-    return heads(row + 1)
-  end)
+  local is_head = somewhere(windows, function() return heads(row + 1) end)
   if is_head then
     replace_line(bufnr, windows, row, old, new, head, tail)
   else
@@ -126,13 +116,9 @@ end
 
 --- Whether rows [first, last) lie in a fold, or beside one.
 local function is_folded(windows, first, last)
+  local around = { first, first + 1, last, last + 1 }
   return somewhere(windows, function()
-    for _, lnum in ipairs({ first, first + 1, last, last + 1 }) do
-      if fn.foldlevel(lnum) > 0 then
-        return true
-      end
-    end
-    return false
+    return vim.iter(around):any(function(lnum) return fn.foldlevel(lnum) > 0 end)
   end)
 end
 
@@ -181,11 +167,14 @@ local function moved(hunks, lnum)
   return lnum + shift
 end
 
---- What windows show, and where they are in it.
+--- First lines and cursors of windows.
 local function views(windows)
-  return vim.tbl_map(function(win)
-    return { win = win, top = fn.getwininfo(win)[1].topline, at = api.nvim_win_get_cursor(win) }
-  end, windows)
+  return vim.tbl_map(
+    function(win)
+      return { win = win, top = fn.getwininfo(win)[1].topline, at = api.nvim_win_get_cursor(win) }
+    end,
+    windows
+  )
 end
 
 --- Neovim moves a view whose first line comes directly below a hunk, and not every cursor.
@@ -196,14 +185,11 @@ local function stay(hunks, view)
     api.nvim_win_set_cursor(view.win, { lnum, view.at[2] })
   end
   if top and not vim.wo[view.win].diff and fn.getwininfo(view.win)[1].topline ~= top then
-    api.nvim_win_call(view.win, function()
-      fn.winrestview({ topline = top })
-    end)
+    api.nvim_win_call(view.win, function() fn.winrestview({ topline = top }) end)
   end
 end
 
 --- Put hunks into a buffer.
----@param bufnr integer
 ---@param hunks any[][] `{first, last, lines}` upwards, rows [first, last) of the text before
 function M.hunks(bufnr, hunks)
   local windows = fn.win_findbuf(bufnr)

@@ -5,27 +5,28 @@ local M = {}
 local api, uv = vim.api, vim.uv or vim.loop
 local buffers, save = require('acp.buffers.live'), require('acp.buffers.save')
 local watch = require('acp.buffers.watch')
-local amid, unheard = require('acp.buffers.user_busy'), require('acp.buffers.silent_saves')
+local file_stamp, text = require('acp.buffers.file_stamp'), require('acp.buffers.text')
 local nofollow = require('acp.buffers.nofollow')
 
 local PATIENCE_MS = 2000 -- how long a user's `:w` waits for a file's change to be merged
 
 local stamps = {} ---@type table<integer, string> the file as the buffer knows it, while turns run
 local looking = {} ---@type table<string, integer> files that the host looks at, and their buffers
-local hushed = api.nvim_create_augroup('acp.outside', {}) -- has autocommands while turns run
+-- Autocommands while turns run.
+local on, answers = require('acp.base.autocmds').group('acp.disk_changes')
+
+--- Neovim has the file of a buffer as it is now.
+local function stamp_again(bufnr) stamps[bufnr] = stamps[bufnr] and file_stamp.of_buffer(bufnr) end
 
 --- The buffer of a file as it is, not brought up to date. Like `acp.buffers.read`; while turns run
 --- the file's stamp comes last, as it was when the buffer was read, written or brought up to date.
 function M.peek(path, real)
   local answer = buffers.peek(path, real)
-  if answer[1] > 0 then
-    answer[6] = stamps[answer[1]]
-  end
+  if answer[1] > 0 then answer[6] = stamps[answer[1]] end
   return answer
 end
 
 --- Have the host look at a file that changed on disk: it is an agent's doing, or not.
----@param bufnr integer
 ---@param read? boolean Neovim has read it just now
 ---@return string|nil path real; nil where there is no such file, or no host
 local function look(bufnr, read)
@@ -36,7 +37,7 @@ local function look(bufnr, read)
     local args = { path = path }
     if read then
       args.lines = api.nvim_buf_get_lines(bufnr, 0, -1, true)
-      args.eol = require('acp.buffers.text').ends(bufnr)
+      args.eol = text.ends(bufnr)
     end
     host.notify('disk_changed', args)
     return path
@@ -44,16 +45,11 @@ local function look(bufnr, read)
 end
 
 --- The host has looked at it, and merged what could be.
----@param path string
 ---@param same string|userdata the file's stamp where its text has not changed, else vim.NIL
 function M.looked(path, same)
   local bufnr = looking[path]
   looking[path] = nil
-  if
-    bufnr
-    and api.nvim_buf_is_loaded(bufnr)
-    and require('acp.buffers.file_stamp').at(path) == same
-  then
+  if bufnr and api.nvim_buf_is_loaded(bufnr) and file_stamp.at(path) == same then
     save.same(bufnr)
     stamps[bufnr] = stamps[bufnr] and same
   end
@@ -66,35 +62,24 @@ function M.host_gone()
 end
 
 --- Whether the host has looked at all that it was asked to.
----@return boolean
-function M.settled()
-  return next(looking) == nil
-end
+function M.settled() return next(looking) == nil end
 
 --- The user saves a buffer whose file an agent has changed since: first both texts are made one.
 --- Where they are in conflict, this save is not its end.
 ---@param args { buf: integer, match: string }
 local function settle(args)
   local bufnr, name = args.buf, api.nvim_buf_get_name(args.buf)
-  local path, now = uv.fs_realpath(name), require('acp.buffers.file_stamp').at(name)
+  local path, now = uv.fs_realpath(name), file_stamp.at(name)
   local own = args.match == name or (path ~= nil and uv.fs_realpath(args.match) == path)
-  if not own or watch.held(bufnr) or not now or not stamps[bufnr] then
-    return
-  end
-  local known = save.is_parted(bufnr)
-  if now ~= stamps[bufnr] then
-    look(bufnr)
-  end
-  if not looking[path] then
-    return
-  end
-  vim.wait(PATIENCE_MS, function()
-    return not looking[path]
-  end, 5)
-  if save.is_parted(bufnr) and not known then
+  if not own or watch.held(bufnr) or not now or not stamps[bufnr] then return end
+  local known = save.in_conflict(bufnr)
+  if now ~= stamps[bufnr] then look(bufnr) end
+  if not looking[path] then return end
+  vim.wait(PATIENCE_MS, function() return not looking[path] end, 5)
+  if save.in_conflict(bufnr) and not known then
     watch.unaware(bufnr)
-    local text = vim.fs.basename(name) .. ': the agent changed the same lines on disk meanwhile'
-    require('acp.base.notify').echo('warn', text .. '; :Acp review shows its text')
+    local what = vim.fs.basename(name) .. ': the agent changed the same lines on disk meanwhile'
+    require('acp.base.notify').echo('warn', what .. '; :Acp review shows its text')
   end
 end
 
@@ -105,14 +90,9 @@ function M.take(bufnr, tick, hunks, want, stamp)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
   end
-  local name = api.nvim_buf_get_name(bufnr)
-  if require('acp.buffers.file_stamp').at(name) ~= (stamp ~= vim.NIL and stamp or nil) then
-    return { 'moved' }
-  end
-  local why_not = amid.busy(bufnr, hunks)
-  if why_not then
-    return { 'busy', why_not }
-  end
+  if file_stamp.of_buffer(bufnr) ~= (stamp ~= vim.NIL and stamp or nil) then return { 'moved' } end
+  local why_not = require('acp.buffers.user_busy').busy(bufnr, hunks)
+  if why_not then return { 'busy', why_not } end
   watch.flush(bufnr)
   watch.hold(bufnr)
   local modifiable = vim.bo[bufnr].modifiable
@@ -122,41 +102,33 @@ function M.take(bufnr, tick, hunks, want, stamp)
   if ok then
     buffers.part_undo(bufnr)
     save.adopt(bufnr, want.modified)
-    stamps[bufnr] = stamps[bufnr] and require('acp.buffers.file_stamp').at(name)
+    stamp_again(bufnr)
   end
   watch.release(bufnr)
-  if not ok then
-    return { save.is_locked(err) and 'busy' or 'failed', save.reason(err) }
-  end
+  if not ok then return { save.is_locked(err) and 'busy' or 'failed', save.reason(err) } end
   return { 'done', '', buffers.snapshot(bufnr) }
 end
 
 --- The file of a buffer with other unsaved edits changed: nothing is touched, nothing is asked.
 function M.part(bufnr)
   if api.nvim_buf_is_loaded(bufnr) then
-    save.part(bufnr)
-    stamps[bufnr] = stamps[bufnr]
-      and require('acp.buffers.file_stamp').at(api.nvim_buf_get_name(bufnr))
+    save.mark_conflict(bufnr)
+    stamp_again(bufnr)
   end
 end
 
 --- A buffer whose file is no more: emptied, in one undo step, and gone unless a window shows it.
 function M.vacate(bufnr)
-  if not api.nvim_buf_is_loaded(bufnr) then
-    return
-  end
+  if not api.nvim_buf_is_loaded(bufnr) then return end
   watch.flush(bufnr)
   watch.hold(bufnr)
   buffers.edit(bufnr, {}, { eol = true, empty = true })
   save.adopt(bufnr, false)
   watch.release(bufnr)
-  if #vim.fn.win_findbuf(bufnr) == 0 then
-    api.nvim_buf_delete(bufnr, { force = true })
-  end
+  if #vim.fn.win_findbuf(bufnr) == 0 then api.nvim_buf_delete(bufnr, { force = true }) end
 end
 
 --- How the file of a buffer is to be written from now on. Nothing of that is an unsaved edit.
----@param bufnr integer
 ---@param layout { fileencoding: string, bomb: boolean, fileformat: string }
 function M.lay(bufnr, layout)
   local options = vim.bo[bufnr]
@@ -177,7 +149,7 @@ function M.unsaved()
       found[#found + 1] = {
         path = uv.fs_realpath(name) or vim.fs.normalize(name),
         lines = api.nvim_buf_get_lines(bufnr, 0, -1, false),
-        eol = require('acp.buffers.text').ends(bufnr),
+        eol = text.ends(bufnr),
       }
     end
   end
@@ -188,68 +160,46 @@ end
 --- unsaved edits both texts stay until the host has merged them. What is no file any more, or leads
 --- elsewhere, is not read: a pipe would be waited for.
 local function changed(args, real)
-  if save.probing then
-    return
-  end
+  if save.probing then return end
   local clean = not vim.bo[args.buf].modified
   local stat = uv.fs_stat(api.nvim_buf_get_name(args.buf))
   local is_file = stat ~= nil and stat.type == 'file' and not nofollow.moved(args.buf, real)
   vim.v.fcs_choice = clean and is_file and vim.v.fcs_reason ~= 'deleted' and 'reload' or ''
   if not clean then
-    save.part(args.buf, true)
+    save.mark_conflict(args.buf, true)
     look(args.buf)
   end
 end
 
----@param bufnr integer
 ---@param read? boolean it was read from its file just now
-local function hush(bufnr, read)
+local function answer_for(bufnr, read)
   local name = api.nvim_buf_get_name(bufnr)
   local real = uv.fs_realpath(name)
-  if vim.bo[bufnr].buftype ~= '' or name == '' or not watch.at_work(real) then
-    return
-  end
+  if vim.bo[bufnr].buftype ~= '' or name == '' or not watch.at_work(real) then return end
   real = watch.path(bufnr) or real
-  api.nvim_clear_autocmds({ group = hushed, buffer = bufnr })
+  api.nvim_clear_autocmds({ group = answers, buffer = bufnr })
   local known = stamps[bufnr]
-  stamps[bufnr] = require('acp.buffers.file_stamp').at(name)
-  if read and known and known ~= stamps[bufnr] then
-    look(bufnr, true)
-  end
-  local function on(event, callback)
-    api.nvim_create_autocmd(event, {
-      group = hushed,
-      buffer = bufnr,
-      nested = event == 'BufWritePre',
-      callback = callback,
-    })
-  end
-  on('BufWritePre', settle)
-  on('FileChangedShell', function(args)
-    changed(args, real)
-  end)
+  stamps[bufnr] = file_stamp.at(name)
+  if read and known and known ~= stamps[bufnr] then look(bufnr, true) end
+  on('BufWritePre', settle, { buffer = bufnr, nested = true })
+  on('FileChangedShell', function(args) changed(args, real) end, { buffer = bufnr })
   on('FileChangedShellPost', function()
     if not save.probing and not vim.bo[bufnr].modified then
-      stamps[bufnr] = require('acp.buffers.file_stamp').at(name)
+      stamps[bufnr] = file_stamp.at(name)
       look(bufnr, true)
     end
-  end)
+  end, { buffer = bufnr })
 end
 
-unheard.listen(function(bufnr)
-  stamps[bufnr] = stamps[bufnr]
-    and require('acp.buffers.file_stamp').at(api.nvim_buf_get_name(bufnr))
-end)
+require('acp.buffers.silent_saves').listen(stamp_again)
 
 --- What turns changed has been brought to the buffers by now. Where a file is another one all the
---- same it may be one of the same text, of which Neovim need not warn whoever saves his edits.
+--- same it may be one of the same text, of which Neovim need not warn whoever saves edits.
 local function leave()
   for bufnr, known in pairs(stamps) do
-    local ours = api.nvim_buf_is_loaded(bufnr) and not save.is_parted(bufnr)
-    local now = ours and require('acp.buffers.file_stamp').at(api.nvim_buf_get_name(bufnr))
-    if now and now ~= known then
-      look(bufnr)
-    end
+    local ours = api.nvim_buf_is_loaded(bufnr) and not save.in_conflict(bufnr)
+    local now = ours and file_stamp.of_buffer(bufnr)
+    if now and now ~= known then look(bufnr) end
   end
 end
 
@@ -262,10 +212,10 @@ function M.turns(roots)
 end
 
 --- Answer for the user in buffers of directories where turns run, or leave all as it was.
----@param on boolean
-function M.quiet(on)
-  api.nvim_clear_autocmds({ group = hushed })
-  if not on then
+---@param active boolean
+function M.quiet(active)
+  api.nvim_clear_autocmds({ group = answers })
+  if not active then
     leave()
     stamps = {}
     return
@@ -274,16 +224,14 @@ function M.quiet(on)
   stamps = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(bufnr) then
-      hush(bufnr)
+      answer_for(bufnr)
       stamps[bufnr] = stamps[bufnr] and (before[bufnr] or stamps[bufnr]) -- what it knows stays
     end
   end
-  api.nvim_create_autocmd({ 'BufReadPost', 'BufWritePost', 'BufFilePost' }, {
-    group = hushed,
-    callback = function(args)
-      hush(args.buf, args.event == 'BufReadPost')
-    end,
-  })
+  on(
+    { 'BufReadPost', 'BufWritePost', 'BufFilePost' },
+    function(args) answer_for(args.buf, args.event == 'BufReadPost') end
+  )
 end
 
 return M

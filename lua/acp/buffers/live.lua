@@ -5,8 +5,8 @@ local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 local save, watch = require('acp.buffers.save'), require('acp.buffers.watch')
-local amid = require('acp.buffers.user_busy')
-local unheard, put = require('acp.buffers.silent_saves'), require('acp.buffers.apply')
+local user_busy = require('acp.buffers.user_busy')
+local silent_saves, put = require('acp.buffers.silent_saves'), require('acp.buffers.apply')
 local nofollow = require('acp.buffers.nofollow')
 local text = require('acp.buffers.text')
 
@@ -14,9 +14,7 @@ local EOL, MODIFIED, BOMB, NO_BYTES, STALE, BINARY = 1, 2, 8, 16, 32, 128
 local ABSENT = { gone = 256, new = 256 + 512 }
 local ENDS = { unix = 0, dos = 4, mac = 64 }
 
-local function option(bufnr, name)
-  return api.nvim_get_option_value(name, { buf = bufnr })
-end
+local function option(bufnr, name) return api.nvim_get_option_value(name, { buf = bufnr }) end
 
 --- Whether the buffer's text is that of the file of its name.
 local function serves(bufnr)
@@ -25,18 +23,14 @@ local function serves(bufnr)
 end
 
 --- The buffer of exactly that name (or file id). Not `bufnr(name)`: that one takes patterns.
-local function named(name)
-  return fn.bufexists(name) == 1 and fn.bufadd(name) or nil
-end
+local function named(name) return fn.bufexists(name) == 1 and fn.bufadd(name) or nil end
 
 --- Neovim compares names and file ids, but an id is stale once the file was replaced on disk.
 local function resolved(real)
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
     local other = name == '' or watch.path(bufnr) == name -- a real path itself, and not this one
-    if not other and serves(bufnr) and uv.fs_realpath(name) == real then
-      return bufnr
-    end
+    if not other and serves(bufnr) and uv.fs_realpath(name) == real then return bufnr end
   end
 end
 
@@ -46,25 +40,9 @@ local function find(path, real, known)
   end
   for _, name in ipairs(path == real and { real } or { real, path }) do
     local bufnr = named(name)
-    if bufnr and api.nvim_buf_is_loaded(bufnr) and serves(bufnr) then
-      return bufnr
-    end
+    if bufnr and api.nvim_buf_is_loaded(bufnr) and serves(bufnr) then return bufnr end
   end
   return resolved(real)
-end
-
---- Only the empty file has no byte; its buffer has one empty line all the same. Not asked of
---- `nvim_buf_get_offset`, which goes by what was there before an undo.
-local function has_no_bytes(bufnr)
-  if api.nvim_buf_line_count(bufnr) > 1 or api.nvim_buf_get_lines(bufnr, 0, 1, true)[1] ~= '' then
-    return false
-  end
-  return api.nvim_buf_call(bufnr, fn.wordcount).bytes == 0
-end
-
---- Whether the text of the buffer ends with a newline.
-function M.ends(bufnr)
-  return option(bufnr, 'endofline') and not has_no_bytes(bufnr)
 end
 
 local function snapshot(bufnr, known, stale, absent)
@@ -82,44 +60,38 @@ local function snapshot(bufnr, known, stale, absent)
   return { bufnr, tick, flags, option(bufnr, 'fileencoding'), lines }
 end
 
-local function closed(why, taken)
-  return { 0, vim.o.fileencodings, vim.o.fileformats, why, taken }
-end
+local function closed(why, held) return { 0, vim.o.fileencodings, vim.o.fileformats, why, held } end
 
 --- The buffer that serves a file; nil, and what is answered then: also where the path has come to
 --- lead elsewhere since the host resolved it, or the buffer's name has.
 local function serving(path, real, known)
   local moved = nofollow.why(real)
-  if moved then
-    return nil, closed(moved, true)
-  end
+  if moved then return nil, closed(moved, true) end
   local bufnr = find(path, real, known)
-  moved = bufnr and nofollow.parted(bufnr, real)
-  if not bufnr or moved then
-    return nil, closed(moved, moved ~= nil)
-  end
+  moved = bufnr and nofollow.name_moved(bufnr, real)
+  if not bufnr or moved then return nil, closed(moved, moved ~= nil) end
   return bufnr
+end
+
+local function refreshed(bufnr, real, known)
+  silent_saves.check(bufnr)
+  local stale, absent = save.refresh(bufnr)
+  watch.attach(bufnr, real)
+  return snapshot(bufnr, known, stale, absent)
 end
 
 --- The text of the file's buffer; no lines when it is still `known_bufnr` at `known_tick`.
 function M.read(path, real, known_bufnr, known_tick)
   local bufnr, none = serving(path, real, known_bufnr)
-  if not bufnr then
-    return none
-  end
-  unheard.check(bufnr)
-  local stale, absent = save.refresh(bufnr)
-  watch.attach(bufnr, real)
-  return snapshot(bufnr, bufnr == known_bufnr and known_tick or nil, stale, absent)
+  if not bufnr then return none end
+  return refreshed(bufnr, real, bufnr == known_bufnr and known_tick or nil)
 end
 
 --- The same as it is, not brought up to date.
 function M.peek(path, real)
   local bufnr, none = serving(path, real, 0)
-  if not bufnr then
-    return none
-  end
-  unheard.check(bufnr)
+  if not bufnr then return none end
+  silent_saves.check(bufnr)
   watch.attach(bufnr, real)
   return snapshot(bufnr)
 end
@@ -128,10 +100,7 @@ end
 function M.load(path, real, fileencodings)
   local bufnr, none = serving(path, real, 0)
   if bufnr then
-    unheard.check(bufnr)
-    local stale, absent = save.refresh(bufnr)
-    watch.attach(bufnr, real)
-    return snapshot(bufnr, nil, stale, absent)
+    return refreshed(bufnr, real)
   elseif none[4] then
     return none
   end
@@ -155,12 +124,8 @@ end
 local function apply(bufnr, hunks, want)
   put.hunks(bufnr, hunks)
   local options = vim.bo[bufnr]
-  if want.empty then
-    api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
-  end
-  if not want.eol then
-    options.endoffile = false
-  end
+  if want.empty then api.nvim_buf_set_lines(bufnr, 0, -1, true, {}) end
+  if not want.eol then options.endoffile = false end
   if not want.empty and options.endofline ~= want.eol then
     options.endofline = want.eol
     options.fixendofline = want.eol and options.fixendofline -- else the next `:w` adds it again
@@ -168,9 +133,7 @@ local function apply(bufnr, hunks, want)
 end
 
 --- Close the undo step that is open, so that ours is one of its own also while the user types.
-local function part_undo(bufnr)
-  vim.bo[bufnr].undolevels = vim.bo[bufnr].undolevels
-end
+local function part_undo(bufnr) vim.bo[bufnr].undolevels = vim.bo[bufnr].undolevels end
 
 local function edit(bufnr, hunks, want)
   local options = vim.bo[bufnr]
@@ -179,12 +142,10 @@ local function edit(bufnr, hunks, want)
     options.readonly = false -- else a change waits a second, for the warning W10
   end
   part_undo(bufnr)
-  local selection = amid.selection(bufnr)
+  local selection = user_busy.selection(bufnr)
   local ok, err = pcall(apply, bufnr, hunks, want)
-  amid.reselect(bufnr, selection)
-  if readonly then
-    options.readonly = true
-  end
+  user_busy.reselect(bufnr, selection)
+  if readonly then options.readonly = true end
   return ok, err
 end
 
@@ -204,9 +165,7 @@ end
 
 --- A buffer that was loaded for a write only goes with it.
 local function drop(bufnr, fresh)
-  if fresh then
-    pcall(api.nvim_buf_delete, bufnr, { force = true })
-  end
+  if fresh then pcall(api.nvim_buf_delete, bufnr, { force = true }) end
 end
 
 local function failed(bufnr, before, err, fresh)
@@ -223,10 +182,8 @@ local function write(bufnr, tick, hunks, want)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
   end
-  local why_not = amid.busy(bufnr, hunks)
-  if why_not then
-    return { 'busy', why_not }
-  end
+  local why_not = user_busy.busy(bufnr, hunks)
+  if why_not then return { 'busy', why_not } end
   local options = vim.bo[bufnr]
   local due = want.save == 'always'
     or (want.save == 'auto' and (want.fresh or not options.modified))
@@ -242,9 +199,7 @@ local function write(bufnr, tick, hunks, want)
     fixendofline = options.fixendofline,
   }
   local ok, err = edit(bufnr, hunks, want)
-  if not ok then
-    return failed(bufnr, before, err, want.fresh)
-  end
+  if not ok then return failed(bufnr, before, err, want.fresh) end
   local edited, stamp = false, nil
   if due then
     ok, err, edited, stamp = save.write(bufnr, want.autocmds, want.rights)
@@ -255,9 +210,7 @@ local function write(bufnr, tick, hunks, want)
     end
   end
   part_undo(bufnr)
-  if want.modified ~= nil then
-    options.modified = want.modified
-  end
+  if want.modified ~= nil then options.modified = want.modified end
   local now = api.nvim_buf_get_changedtick(bufnr)
   return { 'done', '', due, snapshot(bufnr, not edited and now or nil), stamp }
 end

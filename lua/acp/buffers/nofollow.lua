@@ -12,9 +12,7 @@ local api, uv = vim.api, vim.uv or vim.loop
 ---@param real string
 ---@return string|nil
 function M.why(real)
-  if uv.fs_realpath(real) == real then
-    return nil
-  end
+  if uv.fs_realpath(real) == real then return nil end
   local at = ''
   for part in real:gmatch('[^/]+') do
     at = at .. '/' .. part
@@ -40,17 +38,14 @@ end
 
 local function is_same(name, real)
   local one, other = uv.fs_stat(name), uv.fs_stat(real)
-  if one and other then
-    return one.ino == other.ino and one.dev == other.dev
-  end
+  if one and other then return one.ino == other.ino and one.dev == other.dev end
   return not one and not other and vim.fn.resolve(name) == real
 end
 
 --- Why a buffer's name leads to another file than a resolved path; nil when it does not.
----@param bufnr integer
 ---@param real string
 ---@return string|nil
-function M.parted(bufnr, real)
+function M.name_moved(bufnr, real)
   local name = api.nvim_buf_get_name(bufnr)
   if name ~= real and not is_same(name, real) then
     return ("its buffer's name %s leads elsewhere now"):format(vim.fs.basename(name))
@@ -58,7 +53,6 @@ function M.parted(bufnr, real)
 end
 
 --- The file of a buffer as the host resolved it; of a buffer that it does not know as it is now.
----@param bufnr integer
 ---@return string
 function M.real(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
@@ -66,18 +60,13 @@ function M.real(bufnr)
 end
 
 --- Both for a buffer whose file the host resolved to `real`: its name may be a link to that.
----@param bufnr integer
 ---@param real string
 ---@return string|nil
-function M.moved(bufnr, real)
-  return M.why(real) or M.parted(bufnr, real)
-end
+function M.moved(bufnr, real) return M.why(real) or M.name_moved(bufnr, real) end
 
 --- Whether the file of a buffer can be read by its name: it is a file, and no part of its name has
 --- become a link since the buffer was made (Neovim resolves directories in names). Where the name
 --- itself may have been one is known if the host knows the buffer.
----@param bufnr integer
----@return boolean
 function M.readable(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
   local real = require('acp.buffers.watch').path(bufnr)

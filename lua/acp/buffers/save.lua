@@ -10,41 +10,31 @@ local spare, file_stamp = require('acp.buffers.spare'), require('acp.buffers.fil
 local stamp = file_stamp.of
 
 local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
-local parted = {} ---@type table<integer, string> why buffer and file are two different texts
+local conflicts = {} ---@type table<integer, string> why buffer and file are two different texts
 
-local group = api.nvim_create_augroup('acp.save', {})
+local on, group = require('acp.base.autocmds').group('acp.save')
 
-api.nvim_create_autocmd('BufWipeout', {
-  group = group,
-  callback = function(args)
-    seen[args.buf], parted[args.buf] = nil, nil
-  end,
-})
+on('BufWipeout', function(args)
+  seen[args.buf], conflicts[args.buf] = nil, nil
+end)
 
 --- The user has the last word.
 local function saved(bufnr)
-  if not vim.bo[bufnr].modified then
-    parted[bufnr] = nil
-  end
+  if not vim.bo[bufnr].modified then conflicts[bufnr] = nil end
 end
 
-api.nvim_create_autocmd('BufWritePost', {
-  group = group,
-  callback = function(args)
-    saved(args.buf)
-  end,
-})
+on('BufWritePost', function(args) saved(args.buf) end)
 require('acp.buffers.silent_saves').listen(saved)
 
 --- Neovim's own words of an error, on one line.
+---@param err any
+---@return string
 function M.reason(err)
   local text = tostring(err):gsub('^.-(Vim%b():)', '%1'):gsub('^Vim%b():', '')
   return (text:gsub('\n.*', ''))
 end
 
-local function file_of(bufnr)
-  return uv.fs_stat(api.nvim_buf_get_name(bufnr))
-end
+local function file_of(bufnr) return uv.fs_stat(api.nvim_buf_get_name(bufnr)) end
 
 --- Run `action` with options set to other values; `scope` is `vim.go` or `vim.bo[bufnr]`.
 local function with(scope, values, action, ...)
@@ -55,9 +45,7 @@ local function with(scope, values, action, ...)
   end
   local result = { pcall(action, ...) }
   for name, value in pairs(old) do
-    pcall(function()
-      scope[name] = value
-    end)
+    pcall(function() scope[name] = value end)
   end
   return unpack(result, 1, 4)
 end
@@ -67,24 +55,21 @@ local function run(bufnr, command)
   local quiet = { shortmess = vim.go.shortmess .. 'A', confirm = false }
   return with(vim.go, quiet, function()
     local ok, err = with(vim.bo[bufnr], { modeline = false }, function()
-      api.nvim_buf_call(bufnr, function()
-        vim.cmd(command)
-      end)
+      api.nvim_buf_call(bufnr, function() vim.cmd(command) end)
     end)
     assert(ok, err)
   end)
 end
 
---- What `:file` says of the buffer, in the user's language: whether it is older than its file, and
---- whether it was renamed to a file that it has not read.
+--- The flags that `:file` shows of the buffer, in the user's language: whether it is older than its
+--- file, and whether it was renamed to a file that it has not read.
 local function origin(bufnr)
-  local output = api.nvim_buf_call(bufnr, function()
-    return api.nvim_exec2('file', { output = true }).output
-  end)
+  local output = api.nvim_buf_call(
+    bufnr,
+    function() return api.nvim_exec2('file', { output = true }).output end
+  )
   local marks = output:sub(output:find('"', 2, true) or 1)
-  local function is(mark)
-    return marks:find(fn.gettext(mark), 1, true) ~= nil
-  end
+  local function is(mark) return marks:find(fn.gettext(mark), 1, true) ~= nil end
   return is('[New]'), is('[Not edited]')
 end
 
@@ -92,14 +77,7 @@ end
 --- that waits for something (a formatter's BufWritePre).
 local function nested(action)
   local result
-  local id = api.nvim_create_autocmd('User', {
-    group = group,
-    pattern = 'nested',
-    nested = true,
-    callback = function()
-      result = { action() }
-    end,
-  })
+  local id = on('User', function() result = { action() } end, { pattern = 'nested', nested = true })
   api.nvim_exec_autocmds('User', { group = group, pattern = 'nested', modeline = false })
   api.nvim_del_autocmd(id)
   return unpack(result, 1, 2)
@@ -109,18 +87,18 @@ end
 local function probe(bufnr, choice)
   local found = false
   M.probing = true
-  local id = api.nvim_create_autocmd('FileChangedShell', {
-    buffer = bufnr,
-    callback = function()
-      found = true
-      vim.v.fcs_choice = choice
-    end,
-  })
+  local id = require('acp.base.autocmds').in_buffer(bufnr, 'FileChangedShell', function()
+    found = true
+    vim.v.fcs_choice = choice
+  end)
   local needed = { user = true, filechangedshell = true }
   local heard = { eventignore = require('acp.base.ignored').but(needed) }
-  local called, ok, err = with(vim.go, heard, nested, function()
-    return run(bufnr, 'silent checktime ' .. bufnr)
-  end)
+  local called, ok, err = with(
+    vim.go,
+    heard,
+    nested,
+    function() return run(bufnr, 'silent checktime ' .. bufnr) end
+  )
   assert(called, ok)
   M.probing = false
   pcall(api.nvim_del_autocmd, id)
@@ -134,7 +112,7 @@ local function reload(bufnr, now)
   if new then
     run(bufnr, 'silent keepalt keepjumps edit!')
   elseif renamed then
-    parted[bufnr] = 'the buffer was renamed to a file that it has not read'
+    conflicts[bufnr] = 'the buffer was renamed to a file that it has not read'
   else
     local old = seen[bufnr]
     probe(bufnr, 'reload')
@@ -162,15 +140,11 @@ function M.refresh(bufnr)
     return true -- there is no text that the buffer could have
   end
   local now = stat and stamp(stat) or nil
-  if now == seen[bufnr] then
-    return false, absent
-  end
-  parted[bufnr] = nil
+  if now == seen[bufnr] then return false, absent end
+  conflicts[bufnr] = nil
   if now then
     local ok, err = pcall(reload, bufnr, now)
-    if not ok and M.is_locked(err) then
-      return true
-    end
+    if not ok and M.is_locked(err) then return true end
   end
   seen[bufnr] = now
   return false, absent
@@ -179,7 +153,6 @@ end
 --- Neovim takes the buffer for read from its file as that is now, and asks nothing about it (W11,
 --- W12, W13, E13): so it does after a write by a BufWriteCmd, be it one that writes nothing. And
 --- whoever undoes from here on comes to a text that the file has not: it is modified.
----@param bufnr integer
 ---@param modified boolean whether the present text holds unsaved edits
 local function touch(bufnr, modified)
   vim.bo[bufnr].modified = true -- else 'autoread' reads it again
@@ -188,16 +161,13 @@ local function touch(bufnr, modified)
     vim.bo[bufnr].modified = modified
     return
   end
-  local id = api.nvim_create_autocmd('BufWriteCmd', {
-    group = group,
-    buffer = bufnr,
-    callback = function()
-      vim.bo[bufnr].modified = false
-    end,
-  })
-  local ok = with(vim.go, { eventignore = '' }, nested, function()
-    return run(bufnr, 'silent keepalt lockmarks write!')
-  end)
+  local id = on('BufWriteCmd', function() vim.bo[bufnr].modified = false end, { buffer = bufnr })
+  local ok = with(
+    vim.go,
+    { eventignore = '' },
+    nested,
+    function() return run(bufnr, 'silent keepalt lockmarks write!') end
+  )
   api.nvim_del_autocmd(id)
   if not ok then -- 'nowrite'
     probe(bufnr, '')
@@ -206,38 +176,28 @@ local function touch(bufnr, modified)
 end
 
 --- The file is another one, of the same text.
----@param bufnr integer
-function M.same(bufnr)
-  touch(bufnr, vim.bo[bufnr].modified)
-end
+function M.same(bufnr) touch(bufnr, vim.bo[bufnr].modified) end
 
 --- The buffer has taken over what changed in its file: Neovim is not to ask about it any more.
----@param bufnr integer
 ---@param modified boolean whether it holds unsaved edits
 function M.adopt(bufnr, modified)
   touch(bufnr, modified)
-  parted[bufnr] = nil
-  seen[bufnr] = not modified and file_stamp.at(api.nvim_buf_get_name(bufnr)) or nil
+  conflicts[bufnr] = nil
+  seen[bufnr] = not modified and file_stamp.of_buffer(bufnr) or nil
 end
 
 --- The file changed under unsaved edits: nothing is saved over it but by the user.
----@param bufnr integer
 ---@param found? boolean Neovim is finding it changed just now
-function M.part(bufnr, found)
-  if not found then
-    touch(bufnr, vim.bo[bufnr].modified)
-  end
-  parted[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
+function M.mark_conflict(bufnr, found)
+  if not found then touch(bufnr, vim.bo[bufnr].modified) end
+  conflicts[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
 end
 
 --- Whether buffer and file are two different texts.
----@param bufnr integer
----@return boolean
-function M.is_parted(bufnr)
-  return parted[bufnr] ~= nil
-end
+function M.in_conflict(bufnr) return conflicts[bufnr] ~= nil end
 
 --- Whether an error says that Neovim allows no such thing right now, but will again.
+---@param err any
 function M.is_locked(err)
   local text = tostring(err)
   return (text:find('E565') or text:find('E523') or text:find('E11:')) ~= nil
@@ -258,7 +218,7 @@ function M.load(name, fileencodings)
   assert(not stat or stat.type == 'file', 'is not a regular file') -- a pipe would be waited for
   local bufnr
   local ok, err = with(vim.go, quiet, function()
-    bufnr = require('acp.buffers.add')(name)
+    bufnr = require('acp.buffers.loaded').add(name)
     vim.bo[bufnr].modeline = false
     vim.cmd('silent call bufload(' .. bufnr .. ')')
   end)
@@ -275,19 +235,13 @@ end
 local function existing_parent(name)
   for parent in vim.fs.parents(name) do
     local stat = uv.fs_stat(parent)
-    if stat then
-      return stat, parent
-    end
+    if stat then return stat, parent end
   end
 end
 
 local function check_file(name, stat)
-  if stat and stat.type == 'directory' then
-    return 'directory', 'is a directory'
-  end
-  if stat and stat.type ~= 'file' then
-    return 'failed', 'is not a regular file'
-  end
+  if stat and stat.type == 'directory' then return 'directory', 'is a directory' end
+  if stat and stat.type ~= 'file' then return 'failed', 'is not a regular file' end
   if stat then
     local writable = bit.band(stat.mode, 146) ~= 0 and uv.fs_access(name, 'W') -- 0222
     return not writable and 'readonly' or nil, 'the file is write-protected'
@@ -305,24 +259,20 @@ end
 local function check_dirty(bufnr)
   local new, renamed = origin(bufnr)
   if new or renamed or probe(bufnr, '') then
-    parted[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
+    conflicts[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
   end
 end
 
 local function check_disk(bufnr, stat, synced)
   if vim.bo[bufnr].modified then
-    if stat and not parted[bufnr] then
+    if stat and not conflicts[bufnr] then
       local ok, err = pcall(check_dirty, bufnr)
-      if not ok then
-        return M.is_locked(err) and 'busy' or 'failed', M.reason(err)
-      end
+      if not ok then return M.is_locked(err) and 'busy' or 'failed', M.reason(err) end
     end
   elseif not synced and (stat and stamp(stat) or nil) ~= seen[bufnr] then
     return 'moved'
   end
-  if parted[bufnr] and stat then
-    return 'conflict', parted[bufnr]
-  end
+  if conflicts[bufnr] and stat then return 'conflict', conflicts[bufnr] end
 end
 
 --- Whether the buffer can be edited and, with `due`, saved: an outcome and why when it can't.
@@ -332,24 +282,14 @@ function M.check(bufnr, due, synced)
   if options.buftype ~= '' then
     return 'failed', ("the buffer of this name has 'buftype' %s"):format(options.buftype)
   end
-  if not options.modifiable then
-    return 'readonly', "the buffer is not 'modifiable'"
-  end
-  if not due then
-    return
-  end
+  if not options.modifiable then return 'readonly', "the buffer is not 'modifiable'" end
+  if not due then return end
   local moved = nofollow.moved(bufnr, nofollow.real(bufnr))
-  if moved then
-    return 'failed', moved
-  end
+  if moved then return 'failed', moved end
   local stat = file_of(bufnr)
   local outcome, why = check_file(api.nvim_buf_get_name(bufnr), stat)
-  if outcome then
-    return outcome, why
-  end
-  if options.readonly then
-    return 'readonly', "the buffer is 'readonly'"
-  end
+  if outcome then return outcome, why end
+  if options.readonly then return 'readonly', "the buffer is 'readonly'" end
   return check_disk(bufnr, stat, synced)
 end
 
@@ -365,16 +305,10 @@ end
 --- Refuse the write, as the last of the BufWritePre autocommands, where one of them or an agent
 --- meanwhile has had the name lead elsewhere.
 local function guard(bufnr, real)
-  return api.nvim_create_autocmd('BufWritePre', {
-    group = group,
-    buffer = bufnr,
-    callback = function()
-      local moved = nofollow.moved(bufnr, real)
-      if moved then
-        error(moved, 0)
-      end
-    end,
-  })
+  return on('BufWritePre', function()
+    local moved = nofollow.moved(bufnr, real)
+    if moved then error(moved, 0) end
+  end, { buffer = bufnr })
 end
 
 --- Make the file with the rights that it had before it was deleted, for the write to fill.
@@ -392,9 +326,7 @@ end
 --- Calls `action`; returns its results and whether the buffer's text was edited meanwhile.
 local function watched(bufnr, action)
   local edited, over = false, false
-  local function changed()
-    edited = edited or not over
-  end
+  local function changed() edited = edited or not over end
   api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
       changed()
@@ -417,18 +349,17 @@ local function write(bufnr, autocmds, real)
   vim.go.writebackup = true -- else a full disk leaves half a file, and nothing of the old one
   local id = guard(bufnr, real)
   local command = 'silent keepalt lockmarks %swrite! ++p'
-  local ok, err, edited = watched(bufnr, function()
-    return run(bufnr, command:format(autocmds and '' or 'noautocmd '))
-  end)
+  local ok, err, edited = watched(
+    bufnr,
+    function() return run(bufnr, command:format(autocmds and '' or 'noautocmd ')) end
+  )
   pcall(api.nvim_del_autocmd, id)
   vim.go.writebackup = backup
-  if api.nvim_buf_is_valid(bufnr) then
-    options.fixendofline = fixeol
-  end
+  if api.nvim_buf_is_valid(bufnr) then options.fixendofline = fixeol end
   return ok, err, edited
 end
 
---- What became of the write; the file is put back where it failed. Returns whether it is done, and
+--- The outcome of a write; the file is put back where it failed. Returns whether it is done, and
 --- why not.
 local function outcome_of(bufnr, ok, err, real, kept)
   local moved = nofollow.moved(bufnr, real)
@@ -454,12 +385,8 @@ function M.write(bufnr, autocmds, rights)
   local by_others = autocmds and handlers.any(bufnr, 'BufWriteCmd')
   local stamped = by_others and file_stamp.at(name)
   local kept, err = spare.make(bufnr, file_of(bufnr))
-  if not kept then
-    return false, err
-  end
-  if kept.new and rights then
-    precreate(name, rights)
-  end
+  if not kept then return false, err end
+  if kept.new and rights then precreate(name, rights) end
   local ok, edited
   ok, err, edited = write(bufnr, autocmds, real)
   if not api.nvim_buf_is_valid(bufnr) then
@@ -467,15 +394,13 @@ function M.write(bufnr, autocmds, rights)
     return false, err, edited
   end
   ok, err = outcome_of(bufnr, ok, err, real, kept)
-  if not ok then
-    return false, err, edited
-  end
+  if not ok then return false, err, edited end
   local rewritten = autocmds and handlers.rewrote(bufnr)
   if rewritten then
     edited = true
     reread(bufnr)
   end
-  seen[bufnr], parted[bufnr] = nil, nil -- asked anew: its stamp may be of a later change
+  seen[bufnr], conflicts[bufnr] = nil, nil -- asked anew: its stamp may be of a later change
   local now = file_stamp.at(name)
   local filtered = rewritten or vim.bo[bufnr].endoffile or (by_others and now ~= stamped)
   return true, nil, edited, not filtered and now or nil

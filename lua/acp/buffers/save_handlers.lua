@@ -1,5 +1,5 @@
---- What autocommands of the user make of a save: one may write the file in place of Neovim, or run
---- a formatter on it afterwards.
+--- Autocommands of the user that take part in a save: one may write the file in place of Neovim, or
+--- run a formatter on it afterwards.
 local M = {}
 
 local api, fn = vim.api, vim.fn
@@ -7,36 +7,19 @@ local api, fn = vim.api, vim.fn
 local MAX_BYTES = 4 * 1024 * 1024 -- of a file that is compared; of a larger one its size only
 
 --- Whether an autocommand of somebody else's is run at this event of the buffer.
----@param bufnr integer
 ---@param event string
----@return boolean
 function M.any(bufnr, event)
   local name = api.nvim_buf_get_name(bufnr)
   for _, one in ipairs(api.nvim_get_autocmds({ event = event })) do
     local ours = one.group_name and vim.startswith(one.group_name, 'acp.')
     local what = one.pattern:find('/', 1, true) and name or vim.fs.basename(name)
     local matches = not one.buflocal and fn.match(what, fn.glob2regpat(one.pattern)) >= 0
-    if not ours and (matches or (one.buflocal and one.buffer == bufnr)) then
-      return true
-    end
+    if not ours and (matches or (one.buflocal and one.buffer == bufnr)) then return true end
   end
   return false
 end
 
----@return string|nil
-local function content(name)
-  local file = io.open(name, 'rb')
-  if not file then
-    return nil
-  end
-  local found = file:read('*a')
-  file:close()
-  return found
-end
-
 --- Whether the text of a buffer's file can be told from its bytes.
----@param bufnr integer
----@return boolean
 function M.is_plain(bufnr)
   local options = vim.bo[bufnr]
   local encoding = options.fileencoding
@@ -47,7 +30,6 @@ end
 
 --- The bytes that a plain buffer is in its file, but for the end of the last line; nil where there
 --- is a character that its encoding lacks.
----@return string|nil
 local function encoded(bufnr, eol)
   local options = vim.bo[bufnr]
   local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, true), eol)
@@ -59,15 +41,11 @@ end
 
 --- Whether the file of a buffer that was saved just now is another text already, by what is run at
 --- `BufWritePost`.
----@param bufnr integer
----@return boolean
 function M.rewrote(bufnr)
   local name, options = api.nvim_buf_get_name(bufnr), vim.bo[bufnr]
   local stat = (vim.uv or vim.loop).fs_stat(name)
   local saved = stat and not options.modified and M.is_plain(bufnr)
-  if not saved or not M.any(bufnr, 'BufWritePost') then
-    return false
-  end
+  if not saved or not M.any(bufnr, 'BufWritePost') then return false end
   if stat.size > MAX_BYTES then
     local count = api.nvim_buf_line_count(bufnr)
     local size = api.nvim_buf_get_offset(bufnr, count)
@@ -75,7 +53,7 @@ function M.rewrote(bufnr)
     return math.abs(stat.size - size) > 3 -- as much as a BOM, or the end of a last line
   end
   local eol = ({ dos = '\r\n', mac = '\r' })[vim.bo[bufnr].fileformat] or '\n'
-  local text, found = encoded(bufnr, eol), content(name)
+  local text, found = encoded(bufnr, eol), require('acp.base.read_file')(name)
   return text ~= nil and found ~= nil and found ~= text and found ~= text .. eol
 end
 

@@ -18,26 +18,20 @@ local function is_file(bufnr)
 end
 
 --- By an expression: as a Lua table the whole tree would cost twice as much.
-local function count(bufnr)
-  return api.nvim_eval(('undotree(%d).save_last'):format(bufnr))
-end
+local function count(bufnr) return api.nvim_eval(('undotree(%d).save_last'):format(bufnr)) end
 
---- What has been written of the buffer until now is known.
----@param bufnr integer
+--- Count the writes of the buffer until now.
 function M.note(bufnr)
   if is_file(bufnr) then
     known[bufnr] = { tick = api.nvim_buf_get_changedtick(bufnr), count = count(bufnr) }
   end
 end
 
---- Call this for each buffer that has been saved unheard.
+--- Call this for each buffer that has been saved silently.
 ---@param callback fun(bufnr: integer)
-function M.listen(callback)
-  listeners[#listeners + 1] = callback
-end
+function M.listen(callback) listeners[#listeners + 1] = callback end
 
---- Whether the buffer has been saved unheard since this was asked last: then all are told.
----@param bufnr integer
+--- Whether the buffer has been saved silently since this was asked last: then all are told.
 function M.check(bufnr)
   local last = known[bufnr]
   if not last then
@@ -45,9 +39,7 @@ function M.check(bufnr)
     return
   end
   local tick = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_changedtick(bufnr)
-  if not tick or tick == last.tick or vim.bo[bufnr].modified then
-    return
-  end
+  if not tick or tick == last.tick or vim.bo[bufnr].modified then return end
   M.note(bufnr)
   if known[bufnr].count > last.count then
     for _, listener in ipairs(listeners) do
@@ -62,26 +54,14 @@ local function check_all()
   end
 end
 
-local group = api.nvim_create_augroup('acp.unheard', {})
-
----@param events string[]
----@param callback fun(bufnr: integer)
-local function on(events, callback)
-  api.nvim_create_autocmd(events, {
-    group = group,
-    callback = function(args)
-      callback(args.buf)
-    end,
-  })
-end
-
 --- Come after all autocommands that the user has by now, so that what they save is seen at once.
 function M.come_last()
-  api.nvim_clear_autocmds({ group = group })
+  local add = require('acp.base.autocmds').group('acp.silent_saves')
+  local function on(events, callback)
+    add(events, function(args) callback(args.buf) end)
+  end
   on({ 'BufReadPost', 'BufWritePost', 'FileChangedShellPost' }, M.note)
-  on({ 'BufUnload' }, function(bufnr)
-    known[bufnr] = nil
-  end)
+  on({ 'BufUnload' }, function(bufnr) known[bufnr] = nil end)
   on({ 'TextChanged', 'TextChangedI', 'TextChangedP' }, M.check)
   on({ 'InsertLeave', 'CursorHold', 'CursorHoldI' }, M.check)
   on({ 'BufLeave', 'WinLeave', 'TabLeave', 'FocusLost', 'FocusGained', 'VimSuspend' }, check_all)

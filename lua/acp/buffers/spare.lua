@@ -8,9 +8,7 @@ local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
 local function is_skipped(name)
   for _, pattern in ipairs(vim.split(vim.go.backupskip, ',', { trimempty = true })) do
     local what = pattern:find('/', 1, true) and name or vim.fs.basename(name)
-    if fn.match(what, fn.glob2regpat(pattern)) >= 0 then
-      return true
-    end
+    if fn.match(what, fn.glob2regpat(pattern)) >= 0 then return true end
   end
   return false
 end
@@ -42,16 +40,13 @@ end
 ---@field beside? string a backup of Neovim's that was not there: it leaves it where it puts it back
 
 --- Get ready for a write. Returns nil and why where a copy is needed and cannot be made.
----@param bufnr integer
 ---@param stat table|nil of the file, nil when there is none
 ---@return acp.Spare|nil
 ---@return string|nil err
 function M.make(bufnr, stat)
   local name = api.nvim_buf_get_name(bufnr)
   local found = { new = stat == nil } ---@type acp.Spare
-  if not stat or not is_overwritten(bufnr, name, stat) then
-    return found
-  end
+  if not stat or not is_overwritten(bufnr, name, stat) then return found end
   local beside = name .. vim.go.backupext
   found.beside = not vim.go.backup and not uv.fs_lstat(beside) and beside or nil
   found.copy = fn.tempname() -- in a directory of this Neovim's alone
@@ -64,7 +59,6 @@ function M.make(bufnr, stat)
 end
 
 --- The write failed: the file is to be as it was. Returns where the copy is when that cannot be.
----@param bufnr integer
 ---@param spare acp.Spare
 ---@return string|nil
 function M.put_back(bufnr, spare)
@@ -72,20 +66,14 @@ function M.put_back(bufnr, spare)
   if spare.new then
     uv.fs_unlink(name) -- half a file
   end
-  if spare.copy and not uv.fs_copyfile(spare.copy, name) then
-    return spare.copy
-  end
+  if spare.copy and not uv.fs_copyfile(spare.copy, name) then return spare.copy end
   M.drop(spare)
-  if spare.beside then
-    uv.fs_unlink(spare.beside)
-  end
+  if spare.beside then uv.fs_unlink(spare.beside) end
 end
 
 ---@param spare acp.Spare
 function M.drop(spare)
-  if spare.copy then
-    uv.fs_unlink(spare.copy)
-  end
+  if spare.copy then uv.fs_unlink(spare.copy) end
 end
 
 return M

@@ -1,10 +1,8 @@
---- What a buffer's text is beyond its lines: whether it has any byte, and whether its last line is
---- ended.
+--- A buffer's text beyond its lines: whether it has any byte, and whether its last line is ended.
 local M = {}
 
 --- Only the empty file has no byte; its buffer has one empty line all the same. Not asked of
 --- `nvim_buf_get_offset`, which goes by what was there before an undo.
----@param bufnr integer
 ---@return boolean
 function M.is_empty(bufnr)
   if
@@ -17,10 +15,6 @@ function M.is_empty(bufnr)
 end
 
 --- Whether the text of the buffer ends with a newline.
----@param bufnr integer
----@return boolean
-function M.ends(bufnr)
-  return vim.bo[bufnr].endofline and not M.is_empty(bufnr)
-end
+function M.ends(bufnr) return vim.bo[bufnr].endofline and not M.is_empty(bufnr) end
 
 return M

@@ -4,7 +4,7 @@
 local M = {}
 
 local api, uv = vim.api, vim.uv or vim.loop
-local unheard = require('acp.buffers.silent_saves')
+local silent_saves = require('acp.buffers.silent_saves')
 
 ---@class acp.Watched
 ---@field path string real path of the file
@@ -27,12 +27,9 @@ local unaware = {} ---@type table<integer, true> buffers whose save does not set
 
 local function tell(verb, args)
   local host = require('acp.base.host')
-  if host.running() then
-    host.notify(verb, args)
-  end
+  if host.running() then host.notify(verb, args) end
 end
 
----@param bufnr integer
 ---@return string|nil real path
 local function path_of(bufnr)
   local name = api.nvim_buf_get_name(bufnr)
@@ -42,20 +39,11 @@ end
 --- Whether an agent is at work on the file's directory.
 ---@param path string|nil
 function M.at_work(path)
-  for _, root in ipairs(path and roots or {}) do
-    if vim.startswith(path, root) then
-      return true
-    end
-  end
-  return false
+  return path ~= nil and vim.iter(roots):any(function(root) return vim.startswith(path, root) end)
 end
 
 --- The number of the change that a buffer is at; lower ones come back by undo.
----@param bufnr integer
----@return integer
-local function change_of(bufnr)
-  return api.nvim_buf_call(bufnr, vim.fn.changenr)
-end
+local function change_of(bufnr) return api.nvim_buf_call(bufnr, vim.fn.changenr) end
 
 local function known(watch, bufnr)
   watch.tick = api.nvim_buf_get_changedtick(bufnr)
@@ -66,13 +54,10 @@ local function known(watch, bufnr)
 end
 
 --- Tell the host what changed in a buffer since it was told last.
----@param bufnr integer
 ---@param asked? boolean the host is about to be given the present tick as well
 function M.flush(bufnr, asked)
   local watch = watched[bufnr]
-  if not watch or watch.held or not api.nvim_buf_is_loaded(bufnr) then
-    return
-  end
+  if not watch or watch.held or not api.nvim_buf_is_loaded(bufnr) then return end
   if not (asked or watch.first or watch.reloaded) then
     return -- a tick that nobody was told would part the next region from what the host knows
   end
@@ -92,21 +77,15 @@ function M.flush(bufnr, asked)
   local forgot = args.reloaded and watch.change == 0 -- a long file has no history ('undoreload')
   args.undone = watch.change ~= last and watch.change <= newest and not forgot or nil
   args.tick = watch.tick
-  if args.lines or args.reloaded then
-    tell('edited', args)
-  end
+  if args.lines or args.reloaded then tell('edited', args) end
 end
 
 local function on_lines(watch, bufnr, first, last)
-  if watch.held then
-    return
-  end
+  if watch.held then return end
   local tail = api.nvim_buf_line_count(bufnr) - last
   if not watch.first then
     watch.first, watch.tail = first, tail
-    vim.schedule(function()
-      M.flush(bufnr)
-    end)
+    vim.schedule(function() M.flush(bufnr) end)
     return
   end
   watch.first, watch.tail = math.min(watch.first, first), math.min(watch.tail, tail)
@@ -115,31 +94,22 @@ end
 local function on_reload(watch, bufnr)
   if not watch.held and not watch.reloaded then
     watch.reloaded = true
-    vim.schedule(function()
-      M.flush(bufnr)
-    end)
+    vim.schedule(function() M.flush(bufnr) end)
   end
 end
 
 --- Watch a buffer from now on; the host knows its text as it is.
----@param bufnr integer
 ---@param path string real path of its file
 function M.attach(bufnr, path)
-  if watched[bufnr] then
-    return
-  end
+  if watched[bufnr] then return end
   local watch = { path = path, tail = 0 } ---@type acp.Watched
   known(watch, bufnr)
   local attached = api.nvim_buf_attach(bufnr, false, {
     on_lines = function(_, _, _, first, _, last)
-      if watched[bufnr] ~= watch then
-        return true
-      end
+      if watched[bufnr] ~= watch then return true end
       on_lines(watch, bufnr, first, last)
     end,
-    on_reload = function()
-      on_reload(watch, bufnr)
-    end,
+    on_reload = function() on_reload(watch, bufnr) end,
     on_detach = function()
       if watched[bufnr] == watch and watch.held then
         watch.detached = true
@@ -155,40 +125,24 @@ function M.attach(bufnr, path)
 end
 
 --- Whether an edit of ours is under way.
----@param bufnr integer
----@return boolean
-function M.held(bufnr)
-  return watched[bufnr] ~= nil and watched[bufnr].held == true
-end
+function M.held(bufnr) return watched[bufnr] ~= nil and watched[bufnr].held == true end
 
 --- The save that is under way tells nothing of the conflict with what is on disk.
----@param bufnr integer
-function M.unaware(bufnr)
-  unaware[bufnr] = true
-end
+function M.unaware(bufnr) unaware[bufnr] = true end
 
 --- The real path of a watched buffer's file.
----@param bufnr integer
 ---@return string|nil
-function M.path(bufnr)
-  return watched[bufnr] and watched[bufnr].path
-end
+function M.path(bufnr) return watched[bufnr] and watched[bufnr].path end
 
 --- An edit of ours begins: what happens to the buffer until `release` is not the user's.
----@param bufnr integer
 function M.hold(bufnr)
   local watch = watched[bufnr]
-  if watch then
-    watch.held = true
-  end
+  if watch then watch.held = true end
 end
 
----@param bufnr integer
 function M.release(bufnr)
   local watch = watched[bufnr]
-  if not watch then
-    return
-  end
+  if not watch then return end
   watch.held = nil
   local loaded = api.nvim_buf_is_loaded(bufnr)
   if watch.detached then
@@ -201,7 +155,7 @@ function M.release(bufnr)
   end
   if loaded then
     known(watch, bufnr)
-    unheard.note(bufnr)
+    silent_saves.note(bufnr)
   end
 end
 
@@ -231,28 +185,18 @@ local function is_coded(bufnr)
   return vim.v.cmdarg ~= '' or not handlers.is_plain(bufnr) or handlers.rewrote(bufnr)
 end
 
---- A file was saved while nobody is at work on it: with the next prompt it is as the user left it.
----@param path string
----@param coded boolean|nil
-local function tell_idle(path, coded)
+--- A file was saved that the host need not merge: while no agent is at work on it (`idle`), or
+--- another one than the buffer's.
+local function tell_saved(path, coded, idle)
   local stamp = require('acp.buffers.file_stamp').at(path)
-  tell('saved', { path = path, stamp = stamp, coded = coded, idle = true })
+  tell('saved', { path = path, stamp = stamp, coded = coded, idle = idle })
 end
 
 --- A buffer's text, or a part of it, was written to another file.
----@param path string
-local function tell_other(path)
-  if M.at_work(path) then
-    tell('saved', { path = path, stamp = require('acp.buffers.file_stamp').at(path), coded = true })
-  else
-    tell_idle(path, true)
-  end
-end
+local function tell_other(path) tell_saved(path, true, not M.at_work(path) or nil) end
 
 --- Where the save has ended the text ('fixendofline'), 'endofline' says so, as after `:edit`:
 --- agents are told that newline, and do not drop it with their next write.
----@param bufnr integer
----@param ended boolean
 local function end_with_file(bufnr, ended)
   local options = vim.bo[bufnr]
   if ended and not options.endofline then
@@ -276,9 +220,8 @@ local function on_saved(args)
     local options = vim.bo[args.buf]
     saved.layout = { options.fileencoding, options.bomb, options.fileformat }
     saved.coded = is_coded(args.buf) or nil
-    saved.unaware = unaware[args.buf]
-      or args.unheard
-      or require('acp.buffers.automatic_saves').saves()
+    local automatic = args.silent or require('acp.buffers.automatic_saves').saves()
+    saved.unaware = unaware[args.buf] or automatic
     unaware[args.buf] = nil
     saved.stamp = require('acp.buffers.file_stamp').at(path)
     end_with_file(args.buf, saved.eol)
@@ -287,7 +230,7 @@ local function on_saved(args)
     end
     tell('saved', saved)
   elseif not held and own and path then
-    tell_idle(path, is_coded(args.buf) or nil)
+    tell_saved(path, is_coded(args.buf) or nil, true)
     end_with_file(args.buf, saved_eol(args.buf))
   end
   look()
@@ -295,33 +238,22 @@ end
 
 local function on_read(args)
   local path = path_of(args.buf)
-  if path and pending[path] then
-    tell('opened', { path = path, bufnr = args.buf })
-  end
+  if path and pending[path] then tell('opened', { path = path, bufnr = args.buf }) end
 end
 
-local group = api.nvim_create_augroup('acp.watch', {})
-api.nvim_create_autocmd('BufWritePost', { group = group, callback = on_saved })
-unheard.listen(function(bufnr)
-  on_saved({ buf = bufnr, match = api.nvim_buf_get_name(bufnr), unheard = true })
+local on = require('acp.base.autocmds').group('acp.watch')
+on('BufWritePost', on_saved)
+silent_saves.listen(
+  function(bufnr) on_saved({ buf = bufnr, match = api.nvim_buf_get_name(bufnr), silent = true }) end
+)
+on({ 'FileWritePost', 'FileAppendPost' }, function(args)
+  local path = uv.fs_realpath(args.match)
+  if path then tell_other(path) end
 end)
-api.nvim_create_autocmd({ 'FileWritePost', 'FileAppendPost' }, {
-  group = group,
-  callback = function(args)
-    local path = uv.fs_realpath(args.match)
-    if path then
-      tell_other(path)
-    end
-  end,
-})
-api.nvim_create_autocmd('BufReadPost', { group = group, callback = on_read })
-api.nvim_create_autocmd({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, {
-  group = group,
-  callback = look,
-})
+on('BufReadPost', on_read)
+on({ 'FocusGained', 'ShellCmdPost', 'TermLeave' }, look)
 
 --- The files that hold pending edits, all of them.
----@param paths string[]
 function M.pending(paths)
   pending = {}
   for _, path in ipairs(paths) do
@@ -332,10 +264,8 @@ end
 --- The directories in which turns run now: files saved there are told.
 ---@param list string[]
 function M.turns(list)
-  roots = vim.tbl_map(function(root)
-    return (root:gsub('/+$', '')) .. '/'
-  end, list)
-  unheard.come_last()
+  roots = vim.tbl_map(function(root) return (root:gsub('/+$', '')) .. '/' end, list)
+  silent_saves.come_last()
 end
 
 --- The host is gone: what it knew of buffers, the next one does not, and no turn runs.

@@ -1,4 +1,4 @@
---- What a subcommand without its argument offers: agents, modes, models, options, ways to log in.
+--- Choices for a subcommand without its argument: agents, modes, models, options, ways to log in.
 --- Names come from the caches; only the choice goes to the host.
 local M = {}
 
@@ -11,13 +11,8 @@ local notify = require('acp.command.subcommands.spec').notify
 
 --- `name: description`, with a mark at the one in force.
 ---@param choice acp.Choice
----@return string
-local function line(choice)
-  return (choice.current and '* ' or '  ') .. choice.label
-end
+local function line(choice) return (choice.current and '* ' or '  ') .. choice.label end
 
----@param prompt string
----@param kind string
 ---@param choices acp.Choice[]
 ---@param then_ fun(value: any)
 local function choose(prompt, kind, choices, then_)
@@ -25,27 +20,25 @@ local function choose(prompt, kind, choices, then_)
     require('acp.base.notify').echo('info', 'no ' .. kind .. ' to choose from')
     return
   end
-  require('acp.ui.pick').choose(prompt, kind, vim.tbl_map(line, choices), function(index)
-    then_(choices[index].value)
-  end)
+  require('acp.ui.pick').choose(
+    prompt,
+    kind,
+    vim.tbl_map(line, choices),
+    function(index) then_(choices[index].value) end
+  )
 end
 
----@param name string
----@param description string|nil
----@return string
 local function label(name, description)
   return description and description ~= '' and ('%s: %s'):format(name, description) or name
 end
 
 --- New sessions are of this agent.
----@param name string
 function M.use(name)
   require('acp.base.valid_names').choose_agent(name)
   notify('agent', { name = name })
 end
 
 ---@param command string[]|nil none: embedded, or known to the host alone
----@return boolean
 local function installed(command)
   return not command or vim.fn.executable(vim.fn.expand(command[1] or '')) == 1
 end
@@ -71,20 +64,20 @@ end
 function M.mode()
   local session = require('acp.base.valid_names').session()
   local modes = session and session.modes or { available = {} }
-  local choices = vim.tbl_map(function(mode)
-    return {
-      label = label(mode.name or mode.id, mode.description),
-      value = mode.id,
-      current = mode.id == modes.current,
-    }
-  end, modes.available)
-  choose('Mode', 'mode', choices, function(id)
-    notify('mode', { id = id })
-  end)
+  local choices = vim.tbl_map(
+    function(mode)
+      return {
+        label = label(mode.name or mode.id, mode.description),
+        value = mode.id,
+        current = mode.id == modes.current,
+      }
+    end,
+    modes.available
+  )
+  choose('Mode', 'mode', choices, function(id) notify('mode', { id = id }) end)
 end
 
 --- Values of a config option as choices; those in groups carry the group's name.
----@param option table
 ---@return acp.Choice[]
 local function values(option)
   if option.type == 'boolean' then
@@ -107,44 +100,32 @@ local function values(option)
   return choices
 end
 
----@param id string
----@return table|nil
-local function find_option(id)
-  for _, option in ipairs(require('acp.base.valid_names').config_options()) do
-    if option.id == id then
-      return option
-    end
-  end
-end
-
 --- A value of one config option of the current session.
 ---@param id string
 function M.value(id)
-  local option = find_option(id)
-  choose(option and option.name or id, id, option and values(option) or {}, function(value)
-    notify('option', { id = id, value = value })
-  end)
+  local option = require('acp.base.valid_names').config_option(id)
+  choose(
+    option and option.name or id,
+    id,
+    option and values(option) or {},
+    function(value) notify('option', { id = id, value = value }) end
+  )
 end
 
 --- A config option of the current session, then its value.
 function M.option()
   local choices = vim.tbl_map(function(option)
-    local now = vim.tbl_filter(function(choice)
-      return choice.current
-    end, values(option))[1]
+    local now = vim.tbl_filter(function(choice) return choice.current end, values(option))[1]
     return { label = label(option.name or option.id, now and now.label), value = option.id }
   end, require('acp.base.valid_names').config_options())
   choose('Option', 'option', choices, M.value)
 end
 
 --- The agent that a login is for: the one that waits for it, else the current session's.
----@return string|nil
 local function login_agent()
   local state = require('acp.base.state').get()
   for name, agent in pairs(state.agents) do
-    if agent.status == 'auth_required' then
-      return name
-    end
+    if agent.status == 'auth_required' then return name end
   end
   local session = require('acp.base.valid_names').session()
   return session and session.agent or nil
@@ -160,12 +141,16 @@ function M.login(method)
     notify('login', { agent = name, method = method or (methods[1] or {}).id })
     return
   end
-  local choices = vim.tbl_map(function(one)
-    return { label = label(one.name or one.id, one.description), value = one.id }
-  end, methods)
-  choose('Log in to ' .. name, 'login', choices, function(id)
-    notify('login', { agent = name, method = id })
-  end)
+  local choices = vim.tbl_map(
+    function(one) return { label = label(one.name or one.id, one.description), value = one.id } end,
+    methods
+  )
+  choose(
+    'Log in to ' .. name,
+    'login',
+    choices,
+    function(id) notify('login', { agent = name, method = id }) end
+  )
 end
 
 return M

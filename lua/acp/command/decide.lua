@@ -2,43 +2,30 @@
 local M = {}
 
 ---@param permissions acp.Permission[]
----@param kind string
 ---@return string|nil optionId
 local function option_of_kind(options, kind)
-  for _, option in ipairs(options) do
-    if option.kind == kind then
-      return option.id
-    end
-  end
+  local found = vim.iter(options):find(function(option) return option.kind == kind end)
+  return found and found.id
 end
 
 ---@param options acp.PermissionOption[]
----@return string
 local function names(options)
-  local list = vim.tbl_map(function(option)
-    return option.id
-  end, options)
+  local list = vim.tbl_map(function(option) return option.id end, options)
   return #list > 0 and table.concat(list, ', ') or 'none'
 end
 
 --- The pending decision with this id: its options, as state or card know them.
----@param id integer|string
 ---@return acp.PermissionOption[]
 local function options_of(id)
   for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, list in ipairs({ session.permissions or {}, session.questions or {} }) do
-      for _, one in ipairs(list) do
-        if one.id == id then
-          return one.options
-        end
-      end
+    local list = vim.list_extend({}, session.permissions or {})
+    for _, one in ipairs(vim.list_extend(list, session.questions or {})) do
+      if one.id == id then return one.options end
     end
   end
   return require('acp.ui.question').options(id) or {}
 end
 
----@param id integer|string
----@param choice string
 local function answer(id, choice)
   local args = { id = id, choice = choice }
   local proposal = package.loaded['acp.review.proposal']
@@ -48,9 +35,7 @@ local function answer(id, choice)
   require('acp.base.host').notify('answer', args)
 end
 
----@param id integer|string
 ---@param options acp.PermissionOption[]
----@param kind string
 local function answer_kind(id, options, kind)
   if #options == 0 then -- it is over, or waits behind others: the host knows
     require('acp.base.host').notify('answer', { id = id, kind = kind })
@@ -60,9 +45,8 @@ local function answer_kind(id, options, kind)
   if choice then
     answer(id, choice)
   else
-    require('acp.base.notify').error(
-      ('no option of kind %s; options: %s'):format(kind, names(options))
-    )
+    local message = 'no option of kind %s; options: %s'
+    require('acp.base.notify').error(message:format(kind, names(options)))
   end
 end
 
@@ -94,12 +78,9 @@ function M.first(kind)
 end
 
 --- Answer the decision under the cursor with its first option of `kind`.
----@param kind string
 function M.kind(kind)
   local id = require('acp.ui.question').here()
-  if id then
-    answer_kind(id, options_of(id), kind)
-  end
+  if id then answer_kind(id, options_of(id), kind) end
 end
 
 --- Open the decision under the cursor: a form to fill in.
@@ -128,9 +109,7 @@ end
 --- Show what the decision under the cursor would write, side by side.
 function M.review()
   local id = require('acp.ui.question').here()
-  if id then
-    require('acp.review.proposal').ask(id)
-  end
+  if id then require('acp.review.proposal').ask(id) end
 end
 
 return M

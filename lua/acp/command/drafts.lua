@@ -1,4 +1,4 @@
---- What the user wrote and no agent has got yet, kept on disk: texts in composers, prompts that
+--- Texts of the user that no agent has got yet, kept on disk: drafts in composers, prompts that
 --- wait, comments. They are written when typing pauses, come back in the next Neovim that is used
 --- in the same directory, and are gone when they are sent.
 ---
@@ -6,6 +6,8 @@
 --- the drafts (`acp_nvim/editor/sent.py`), so that a sent prompt does not come back, even where
 --- Neovim was killed before it could say so here.
 local M = {}
+
+local draft_file = require('acp.base.draft_file')
 
 local VERSION = 1
 local PAUSE_MS, LONGEST_MS = 300, 2000
@@ -22,7 +24,6 @@ local ended = false -- Neovim ends: that the host goes too changes nothing any m
 local first_change, last_change = 0, 0
 local told ---@type string|nil the last problem
 
----@param why string
 local function problem(why)
   if why ~= told then
     told = why
@@ -31,17 +32,13 @@ local function problem(why)
 end
 
 --- Where a composer's session works, or would.
----@param n integer|nil
----@return string
 local function place(n)
   local session = n and require('acp.base.state').get().sessions[n]
   local cwd = session and session.cwd or require('acp.ui.composer.places').cwd()
   if cwd == '' then -- it was deleted
     cwd = n and places[n] or ''
   end
-  if n then
-    places[n] = cwd
-  end
+  if n then places[n] = cwd end
   return cwd
 end
 
@@ -74,92 +71,52 @@ end
 
 ---@return table<string, string> path -> text
 local function texts()
-  local file = require('acp.base.draft_file')
   local found = {}
   for cwd, kept in pairs(collect()) do
-    found[file.path(cwd)] = vim.json.encode({
-      version = VERSION,
-      cwd = cwd,
-      sent = vim.fs.basename(file.sent_path()),
-      current = require('acp.base.state').current(),
-      drafts = kept.drafts,
-      queue = kept.queue,
-      earlier = kept.earlier,
-      remarks = kept.remarks,
-    })
+    kept.version, kept.sent = VERSION, vim.fs.basename(draft_file.sent_path())
+    kept.current = require('acp.base.state').current()
+    found[draft_file.path(cwd)] = vim.json.encode(kept)
   end
   return found
 end
 
---- What is to be done so that the disk has what it should.
+--- Files to write and to remove.
 ---@return acp.FileJob[]
 local function jobs()
   local wanted, list = texts(), {}
   for path, text in pairs(wanted) do
-    if on_disk[path] ~= text then
-      list[#list + 1] = { path = path, text = text }
-    end
+    if on_disk[path] ~= text then list[#list + 1] = { path = path, text = text } end
   end
   for path in pairs(on_disk) do
-    if not wanted[path] then
-      list[#list + 1] = { path = path }
-    end
+    if not wanted[path] then list[#list + 1] = { path = path } end
   end
   return list
 end
 
---- Notes what is done; returns what hears of each job, and what is called after all of them.
----@return fun(job: acp.FileJob, err: string|nil) done
----@return fun() finish
-local function account()
-  local results = {}
-  local function done(job, err)
-    results[#results + 1] = { job = job, err = err }
+--- Note the results of jobs.
+---@param done acp.FileJob[]
+local function note(done)
+  local why
+  for _, job in ipairs(done) do
+    if not job.err then on_disk[job.path] = job.text end
+    why = why or job.err
   end
-  local function finish()
-    local why
-    for _, one in ipairs(results) do
-      if not one.err then
-        on_disk[one.job.path] = one.job.text
-      end
-      why = why or one.err
-    end
-    if why then
-      problem(why)
-    else
-      told = nil
-    end
+  if why then
+    problem(why)
+  else
+    told = nil
   end
-  return done, finish
 end
 
 --- Files taken over go once this Neovim's own have what was in them.
----@param list acp.FileJob[]
-local function with_leftover(list)
-  for _, path in ipairs(leftover) do
-    list[#list + 1] = { path = path }
-  end
+---@return acp.FileJob[]
+local function leftover_jobs()
+  local list = vim.tbl_map(function(path) return { path = path } end, leftover)
   leftover = {}
   return list
 end
 
-local flush ---@type fun()
-
----@param list acp.FileJob[]
----@param after fun()
-local function start(list, after)
-  local done, finish = account()
-  require('acp.base.draft_file').start(
-    list,
-    done,
-    vim.schedule_wrap(function()
-      finish()
-      after()
-    end)
-  )
-end
-
-flush = function()
+local function flush()
   if ended then
     return
   elseif busy then
@@ -167,45 +124,37 @@ flush = function()
     return
   end
   local list = jobs()
-  if #list == 0 and #leftover == 0 then
-    return
-  end
+  if #list == 0 and #leftover == 0 then return end
   busy = true
-  if next(on_disk) == nil then
-    require('acp.base.draft_file').prepare()
-  end
-  start(list, function()
-    busy = false
-    if not told and #leftover > 0 then
-      start(with_leftover({}), function() end)
-    end
-    if again then
-      again = false
-      flush()
-    end
-  end)
+  if next(on_disk) == nil then draft_file.prepare() end
+  draft_file.start(
+    list,
+    vim.schedule_wrap(function(done)
+      note(done)
+      busy = false
+      if not told and #leftover > 0 then
+        draft_file.start(leftover_jobs(), vim.schedule_wrap(note))
+      end
+      if again then
+        again = false
+        flush()
+      end
+    end)
+  )
 end
 
 --- Neovim ends, whatever is under way.
 local function leave()
   ended = true
-  vim.wait(1000, function()
-    return not busy
-  end, 5)
-  local done, finish = account()
+  vim.wait(1000, function() return not busy end, 5)
   earlier = {} -- the user has had them
   local list = jobs()
-  if #list > 0 and next(on_disk) == nil then
-    require('acp.base.draft_file').prepare()
-  end
-  require('acp.base.draft_file').run(list, done)
-  finish()
-  if not told then
-    require('acp.base.draft_file').run(with_leftover({}), function() end)
-  end
+  if #list > 0 and next(on_disk) == nil then draft_file.prepare() end
+  note(draft_file.run(list))
+  if not told then draft_file.run(leftover_jobs()) end
   if next(on_disk) == nil then
-    vim.uv.fs_unlink(require('acp.base.draft_file').sent_path())
-    local directory = require('acp.base.draft_file').directory()
+    vim.uv.fs_unlink(draft_file.sent_path())
+    local directory = draft_file.directory()
     vim.uv.fs_rmdir(directory) -- does nothing where others have theirs
     vim.uv.fs_rmdir(vim.fs.dirname(directory))
   end
@@ -222,23 +171,17 @@ local function look()
   end
   queues = seen
   require('acp.ui.composer.held_prompts').hand_over()
-  if changed then
-    M.soon()
-  end
+  if changed then M.soon() end
 end
 
 local watch = require('acp.base.once')(function()
-  local group = vim.api.nvim_create_augroup('acp.drafts', {})
-  vim.api.nvim_create_autocmd('VimLeavePre', { group = group, callback = leave })
-  vim.api.nvim_create_autocmd('User', { group = group, pattern = 'AcpState', callback = look })
+  local on = require('acp.base.autocmds').group('acp.drafts')
+  on('VimLeavePre', leave)
+  on('User', look, { pattern = 'AcpState' })
 end)
 
----@return number
-local function now()
-  return vim.uv.hrtime() / 1e6
-end
+local function now() return vim.uv.hrtime() / 1e6 end
 
----@param ms number
 local function later(ms)
   waits = true
   vim.defer_fn(function()
@@ -280,9 +223,7 @@ local function by_use(found)
     local kept = found[i]
     table.sort(kept.drafts, function(a, b)
       local first, second = a.n == kept.current, b.n == kept.current
-      if first ~= second then
-        return first
-      end
+      if first ~= second then return first end
       return (a.n or 0) < (b.n or 0)
     end)
     vim.list_extend(list, kept.drafts)
@@ -291,7 +232,6 @@ local function by_use(found)
 end
 
 --- Earlier prompts for the composer, and for the file until this Neovim ends.
----@param cwd string
 ---@param list acp.KeptPrompt[] the first is the one that is found first
 local function to_history(cwd, list)
   for i = #list, 1, -1 do
@@ -303,25 +243,15 @@ local function to_history(cwd, list)
   end
 end
 
----@param count integer
----@param one string
----@param many string
----@return string
-local function counted(count, one, many)
-  return count == 1 and one or ('%d %s'):format(count, many)
-end
+local function counted(count, one, many) return count == 1 and one or count .. ' ' .. many end
 
---- What came back, in one line.
+--- A line about drafts, prompts and comments that came back.
 ---@param back boolean whether a draft is in the composer
 ---@param old integer drafts in the history
 ---@param waiting integer prompts
----@param remarks integer
----@return string|nil
 local function summary(back, old, waiting, remarks)
   local parts = {}
-  if back then
-    parts[1] = 'your draft is back in the composer'
-  end
+  if back then parts[1] = 'your draft is back in the composer' end
   if old > 0 then
     parts[#parts + 1] = counted(old, 'an earlier draft is', 'earlier drafts are')
       .. " among the composer's earlier prompts"
@@ -336,11 +266,10 @@ local function summary(back, old, waiting, remarks)
   return #parts > 0 and table.concat(parts, '; ') or nil
 end
 
----@param cwd string
 ---@param n integer composer
 ---@return boolean back whether a draft is in the composer
 local function take(cwd, n)
-  local found, paths, problems = require('acp.base.draft_file').take(cwd)
+  local found, paths, problems = draft_file.take(cwd)
   local drafts, queue, old, remarks = by_use(found), {}, {}, {}
   for _, kept in ipairs(found) do
     vim.list_extend(remarks, kept.remarks)
@@ -350,24 +279,16 @@ local function take(cwd, n)
   vim.list_extend(leftover, paths)
   to_history(cwd, vim.iter(old):rev():totable())
   local back = drafts[1] ~= nil and require('acp.ui.composer').restore(n, drafts[1])
-  if back then
-    table.remove(drafts, 1)
-  end
+  if back then table.remove(drafts, 1) end
   to_history(cwd, drafts)
   require('acp.ui.composer.held_prompts').add(cwd, queue)
-  if #remarks > 0 then
-    require('acp.review.comment').restore(cwd, remarks)
-  end
-  if #paths > 0 then
-    M.soon()
-  end
+  if #remarks > 0 then require('acp.review.comment').restore(cwd, remarks) end
+  if #paths > 0 then M.soon() end
   for _, why in ipairs(problems) do
     problem(why)
   end
   local words = summary(back, #drafts, #queue, #remarks)
-  if words then
-    require('acp.base.notify').echo('info', words)
-  end
+  if words then require('acp.base.notify').echo('info', words) end
   return back
 end
 
@@ -377,18 +298,14 @@ end
 ---@return boolean back whether a draft is in the composer
 function M.recall(n)
   local cwd = require('acp.ui.composer.places').cwd()
-  if cwd == '' or recalled[cwd] then
-    return false
-  end
+  if cwd == '' or recalled[cwd] then return false end
   recalled[cwd] = true
   return take(cwd, n or require('acp.base.state').meant())
 end
 
 --- The same as soon as the command that the user gave is done.
 function M.recall_soon()
-  vim.schedule(function()
-    M.recall()
-  end)
+  vim.schedule(function() M.recall() end)
 end
 
 return M

@@ -7,13 +7,10 @@ local guard = require('acp.command.guard')
 ---@param opts { range?: integer, line1?: integer, line2?: integer }
 ---@return { bufnr: integer, first: integer, last: integer }|nil
 local function range_of(opts)
-  if not opts.range or opts.range == 0 then
-    return nil
-  end
+  if not opts.range or opts.range == 0 then return nil end
   return { bufnr = vim.api.nvim_get_current_buf(), first = opts.line1, last = opts.line2 }
 end
 
----@param opts table
 local function prompt(opts)
   local range = range_of(opts)
   local new = opts.bang or nil
@@ -33,13 +30,9 @@ end
 
 --- `:[range]AcpPrompt[!] [text]`. The text is taken as it was typed.
 ---@param opts table as Neovim gives them to a command
-function M.prompt(opts)
-  guard(prompt, opts)
-end
+function M.prompt(opts) guard(prompt, opts) end
 
 --- Whether a session has something that a cancel ends.
----@param n integer|nil
----@return boolean
 local function at_work(n)
   local state = require('acp.base.state').get()
   local session = state.sessions[n or state.current] or {}
@@ -53,10 +46,8 @@ local function cancel(opts)
   if dropped and not (running and at_work(opts.session)) then
     require('acp.base.notify').echo('info', 'the queue is empty now')
   elseif running then
-    require('acp.base.host').notify(
-      'cancel',
-      { session = opts.session, clear = opts.bang or false }
-    )
+    local args = { session = opts.session, clear = opts.bang or false }
+    require('acp.base.host').notify('cancel', args)
   else
     require('acp.base.notify').echo('info', 'nothing to cancel')
   end
@@ -64,14 +55,10 @@ end
 
 --- `:AcpCancel[!]`.
 ---@param opts { bang?: boolean, session?: integer }
-function M.cancel(opts)
-  guard(cancel, opts)
-end
+function M.cancel(opts) guard(cancel, opts) end
 
 --- Cancel the turn of one session: the key of its windows.
 ---@param n integer|nil
-function M.cancel_session(n)
-  M.cancel({ bang = false, session = n })
-end
+function M.cancel_session(n) M.cancel({ bang = false, session = n }) end
 
 return M

@@ -1,19 +1,13 @@
 --- `:Acp {subcommand}`. What is wrong with it is one line that names the nearest valid thing.
 local M = {}
 
-local guard = require('acp.command.guard')
+local guard, valid_names = require('acp.command.guard'), require('acp.base.valid_names')
 
----@param message string
-local function fail(message)
-  require('acp.base.notify').error(message)
-end
+local function fail(message) require('acp.base.notify').error(message) end
 
 --- One argument that was typed as several words, an option's id say: whole where such a one is
 --- valid.
 ---@param sub acp.Subcommand
----@param args string[]
----@param rest string
----@return string[]
 local function whole(sub, args, rest)
   local several = #args > 1 and sub.max == 1 and sub.values
   rest = vim.trim(rest)
@@ -22,8 +16,6 @@ end
 
 --- The first argument that is not among those that are valid in its place.
 ---@param sub acp.Subcommand
----@param name string
----@param args string[]
 ---@return string|nil mistake
 local function check(sub, name, args)
   local max = sub.max or 0
@@ -32,9 +24,7 @@ local function check(sub, name, args)
       or ('at most %d argument%s'):format(max, max > 1 and 's' or '')
     return ("%s takes %s, not '%s'"):format(name, takes, args[max + 1])
   end
-  if sub.need and #args == 0 then
-    return ('%s needs %s'):format(name, sub.need)
-  end
+  if sub.need and #args == 0 then return ('%s needs %s'):format(name, sub.need) end
   for i, arg in ipairs(sub.strict and args or {}) do
     local valid = sub.values(vim.list_slice(args, 1, i - 1), '')
     if #valid > 0 and not vim.tbl_contains(valid, arg) then
@@ -46,25 +36,19 @@ end
 
 --- A word of the command line as it is meant: backslashes before spaces and backslashes taken
 --- out.
----@param opts table
----@return string[]
 local function words(opts)
   return opts.fargs or vim.split(vim.trim(opts.args), '%s+', { trimempty = true })
 end
 
 --- All subcommands to choose from.
 local function menu()
-  local function line(entry)
-    return ('%-12s %s'):format(entry[1], entry[2])
-  end
+  local function line(entry) return ('%-12s %s'):format(entry[1], entry[2]) end
   local opts = { prompt = 'Acp', format_item = line }
   vim.ui.select(require('acp.command.subcommands.about'), opts, function(entry)
     local need = entry and require('acp.command.subcommands').list[entry[1]].need
     if need then
       vim.ui.input({ prompt = ('Acp %s: %s: '):format(entry[1], need) }, function(text)
-        if text and text ~= '' then
-          vim.cmd.Acp({ args = { entry[1], text } })
-        end
+        if text and text ~= '' then vim.cmd.Acp({ args = { entry[1], text } }) end
       end)
     elseif entry then
       vim.cmd.Acp(entry[1])
@@ -72,7 +56,6 @@ local function menu()
   end)
 end
 
----@param opts table
 local function run(opts)
   local args = words(opts)
   local name = table.remove(args, 1)
@@ -106,8 +89,37 @@ end
 
 --- `:Acp {subcommand} …`.
 ---@param opts table as Neovim gives them to a command
-function M.run(opts)
-  guard(run, opts)
+function M.run(opts) guard(run, opts) end
+
+--- Words of a command line before the one under the cursor, the command itself left out.
+---@return string[]
+local function words_before(line)
+  -- A space that a backslash quotes is part of its word.
+  local text = line:gsub('^.-Acp!?%s+', '', 1):gsub('\\ ', '\1')
+  local found = {}
+  for word in text:gmatch('%S+%s') do
+    found[#found + 1] = (vim.trim(word):gsub('\1', ' '))
+  end
+  return found
+end
+
+--- Completion of `:Acp`, as |command-completion-customlist|: from tables and caches, nothing waits.
+---@param lead string
+---@param pos integer
+---@return string[]
+function M.complete(lead, line, pos)
+  local subcommands = require('acp.command.subcommands')
+  local before = words_before(line:sub(1, pos))
+  local name = table.remove(before, 1)
+  if not name then return valid_names.matching(subcommands.names(), lead) end
+  local sub = subcommands.list[name] or subcommands.list[name:match('^(.+)!$')]
+  local max = sub and sub.max or 0
+  if not sub or not sub.values or (max >= 0 and #before >= max) then return {} end
+  local plain = lead:gsub('\\ ', ' ')
+  return vim.tbl_map(
+    function(value) return (value:gsub('([ \\])', '\\%1')) end,
+    valid_names.matching(sub.values(before, plain), plain)
+  )
 end
 
 return M

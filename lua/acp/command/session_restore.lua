@@ -1,5 +1,5 @@
---- The host is gone, its sessions are not: the user's words come back to him, whoever waits for the
---- end of something hears of it, and the next host takes the sessions up where they stand.
+--- The host is gone, its sessions are not: the user's words come back, whoever waits for the end of
+--- something hears of it, and the next host takes the sessions up where they stand.
 local M = {}
 
 ---@class acp.Left what the next host must know of a session, of a closed one its edits only
@@ -27,7 +27,6 @@ local died ---@type number|nil when the last host did, in seconds since 1970
 local cut = {} ---@type table<integer, boolean> sessions whose turn the host did not outlive
 
 --- Frame operation: this prompt is being answered; without a text none is.
----@param n integer
 ---@param text? string
 ---@param paths? string[]
 ---@param ranges? table[]
@@ -35,27 +34,20 @@ function M.under_way(n, text, paths, ranges)
   under_way[n] = text and { text = text, paths = paths or {}, ranges = ranges or {} } or nil
 end
 
---- The user's words go back to where he wrote them: first what was being answered, then what
+--- The user's words go back to where they wrote them: first what was being answered, then what
 --- waited.
----@param n integer
----@param session table
 local function give_back(n, session)
   local give = require('acp.ui.composer').give_back
   for i = #(session.queue or {}), 1, -1 do
     give(n, session.queue[i])
   end
   local prompt = under_way[n]
-  if prompt then
-    give(n, prompt.text, prompt.paths, prompt.ranges)
-  end
+  if prompt then give(n, prompt.text, prompt.paths, prompt.ranges) end
   under_way[n] = nil
   require('acp.base.state').set({ 'sessions', n, 'queue' }, {})
 end
 
---- What is over now, as it would have been told.
----@param n integer
----@param session table
----@param message string
+--- Events for permissions and turns that ended with the host.
 ---@return any[][] events
 local function ends(n, session, message)
   local list = {}
@@ -63,9 +55,7 @@ local function ends(n, session, message)
     local data = { session = n, id = one.id, outcome = 'cancelled' }
     list[#list + 1] = { 'AcpPermissionDone', data }
   end
-  if cut[n] then
-    list[#list + 1] = { 'AcpTurnEnd', { session = n, error = message } }
-  end
+  if cut[n] then list[#list + 1] = { 'AcpTurnEnd', { session = n, error = message } } end
   return list
 end
 
@@ -83,9 +73,7 @@ function M.host_gone(message)
   end
   state.host_gone('failed', message)
   for _, name in ipairs({ 'acp.buffers.disk_changes', 'acp.buffers.watch' }) do
-    if package.loaded[name] then
-      package.loaded[name].host_gone()
-    end
+    if package.loaded[name] then package.loaded[name].host_gone() end
   end
   require('acp.ui.question').clear()
   for _, one in ipairs(events) do
@@ -94,7 +82,6 @@ function M.host_gone(message)
 end
 
 --- Values in force of the options of a session, by id.
----@param session table
 ---@return table<string, string|boolean>
 local function chosen(session)
   local values = vim.empty_dict()
@@ -104,8 +91,6 @@ local function chosen(session)
   return values
 end
 
----@param n integer
----@param session table
 ---@return acp.Left
 local function record(n, session)
   local bufnr = require('acp.ui.chat.buffers').bufnr(n)
@@ -126,10 +111,7 @@ local function record(n, session)
 end
 
 --- Whether there was a host whose sessions the next one takes up.
----@return boolean
-function M.any()
-  return next(require('acp.base.state').get().sessions) ~= nil
-end
+function M.any() return next(require('acp.base.state').get().sessions) ~= nil end
 
 ---@class acp.Before
 ---@field instance string
@@ -142,20 +124,16 @@ end
 ---@field died? number
 ---@field sent string where the host notes which prompts it has sent
 
---- What the host that starts now must know of those before it.
+--- The state of earlier hosts, for the one that starts now.
 ---@return acp.Before
 function M.left()
   runs = runs + 1
   local state = require('acp.base.state').get()
   local list = {}
   for n, session in pairs(state.sessions) do
-    if not session.parent and session.agent then
-      list[#list + 1] = record(n, session)
-    end
+    if not session.parent and session.agent then list[#list + 1] = record(n, session) end
   end
-  table.sort(list, function(a, b)
-    return a.n < b.n
-  end)
+  table.sort(list, function(a, b) return a.n < b.n end)
   cut = {}
   require('acp.base.journal').watch()
   local inline = package.loaded['acp.review.inline']

@@ -20,60 +20,41 @@ local ECHO_MS = 1500
 
 local bases = {} ---@type table<integer, acp.Base> by buffer
 
----@param bufnr integer
----@return string[]
-local function text(bufnr)
-  return api.nvim_buf_get_lines(bufnr, 0, -1, false)
-end
+local function text(bufnr) return api.nvim_buf_get_lines(bufnr, 0, -1, false) end
 
 ---@param base acp.Base
 local function confirmed(base)
   local held = base.held
   base.sent, base.held = nil, nil
-  if held then
-    M.put(base, held.lines, held.eol)
-  end
+  if held then M.put(base, held.lines, held.eol) end
 end
 
 --- Tell the host what is in the buffer, unless it knows.
----@param bufnr integer
 function M.flush(bufnr)
   local base = bases[bufnr]
-  if not base or not api.nvim_buf_is_loaded(bufnr) then
-    return
-  end
+  if not base or not api.nvim_buf_is_loaded(bufnr) then return end
   local lines = text(bufnr)
   vim.bo[bufnr].modified = false
-  if vim.deep_equal(lines, base.told) then
-    return
-  end
+  if vim.deep_equal(lines, base.told) then return end
   base.told, base.sent, base.held = lines, lines, nil
-  require('acp.base.host').notify(
-    'base_written',
-    { path = base.path, lines = lines, eol = base.eol }
-  )
+  local args = { path = base.path, lines = lines, eol = base.eol }
+  require('acp.base.host').notify('base_written', args)
   vim.defer_fn(function()
-    if base.sent == lines then
-      confirmed(base)
-    end
+    if base.sent == lines then confirmed(base) end
   end, ECHO_MS)
 end
 
---- Changed by a command, `do` or `dp`: told at once. While the user types there it is told when he
---- has done.
+--- Changed by a command, `do` or `dp`: told at once. While the user types there it is told when
+--- they have done.
 ---@param base acp.Base
 local function changed(base)
-  if base.applying or base.scheduled then
-    return
-  end
+  if base.applying or base.scheduled then return end
   base.scheduled = true
   vim.schedule(function()
     base.scheduled = false
     local typing = api.nvim_get_current_buf() == base.bufnr
       and api.nvim_get_mode().mode:match('^[iR]')
-    if not typing then
-      M.flush(base.bufnr)
-    end
+    if not typing then M.flush(base.bufnr) end
   end)
 end
 
@@ -82,23 +63,15 @@ local function watch(base)
   local bufnr = base.bufnr
   api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
-      if not bases[bufnr] then
-        return true
-      end
+      if not bases[bufnr] then return true end
       changed(base)
     end,
   })
-  local on = function(events, callback)
-    api.nvim_create_autocmd(events, { buffer = bufnr, callback = callback })
-  end
-  on({ 'BufWriteCmd', 'InsertLeave', 'BufLeave' }, function()
-    M.flush(bufnr)
-  end)
-  on('BufWipeout', function()
-    bases[bufnr] = nil
-  end)
+  local on = require('acp.base.autocmds').in_buffer
+  on(bufnr, { 'BufWriteCmd', 'InsertLeave', 'BufLeave' }, function() M.flush(bufnr) end)
+  on(bufnr, 'BufWipeout', function() bases[bufnr] = nil end)
   -- A name with a scheme and no file behind it is not for language servers.
-  on('LspAttach', function(args)
+  on(bufnr, 'LspAttach', function(args)
     vim.schedule(function()
       if api.nvim_buf_is_loaded(bufnr) then
         vim.lsp.buf_detach_client(bufnr, args.data.client_id)
@@ -108,8 +81,6 @@ local function watch(base)
 end
 
 --- Replace a buffer's text by hunks, so that marks and view stay in the rest.
----@param bufnr integer
----@param lines string[]
 local function replace(bufnr, lines)
   local old = table.concat(text(bufnr), '\n') .. '\n'
   local hunks = diff(old, table.concat(lines, '\n') .. '\n', { result_type = 'indices' })
@@ -123,7 +94,6 @@ end
 
 --- The host's text into the buffer.
 ---@param base acp.Base
----@param lines string[]
 ---@param eol boolean
 function M.put(base, lines, eol)
   lines = #lines > 0 and lines or { '' }
@@ -134,25 +104,18 @@ function M.put(base, lines, eol)
   vim.bo[base.bufnr].modified = false
 end
 
----@param path string
 ---@return acp.Base|nil
 local function of(path)
   for bufnr, base in pairs(bases) do
-    if base.path == path and api.nvim_buf_is_loaded(bufnr) then
-      return base
-    end
+    if base.path == path and api.nvim_buf_is_loaded(bufnr) then return base end
   end
 end
 
 --- The base of a file changed at the host.
----@param path string
----@param lines string[]
 ---@param eol boolean
 function M.set(path, lines, eol)
   local base = of(path)
-  if not base then
-    return
-  end
+  if not base then return end
   if not base.sent then
     M.put(base, lines, eol)
   elseif vim.deep_equal(base.sent, #lines > 0 and lines or { '' }) then
@@ -166,7 +129,6 @@ end
 --- The buffer of a file's base, filled.
 ---@param n integer session
 ---@param file acp.ReviewFile
----@param filetype string
 ---@return integer bufnr
 function M.ensure(n, file, filetype)
   local known = of(file.path)
@@ -200,9 +162,7 @@ function M.wipe()
   for bufnr in pairs(bases) do
     M.flush(bufnr)
     bases[bufnr] = nil
-    if api.nvim_buf_is_valid(bufnr) then
-      api.nvim_buf_delete(bufnr, { force = true })
-    end
+    if api.nvim_buf_is_valid(bufnr) then api.nvim_buf_delete(bufnr, { force = true }) end
   end
 end
 

@@ -1,10 +1,11 @@
 --- Remarks on hunks: shown where they were made until they go to the agent with the next prompt.
 --- They are kept here until then, whatever becomes of the host, and for the next Neovim
---- (|acp.drafts|).
+--- (`acp.command.drafts`).
 local M = {}
 
 local api = vim.api
 local ns = api.nvim_create_namespace('acp.comments')
+local loaded = require('acp.buffers.loaded').buffer
 
 ---@class acp.Remark arguments of the verb `comment`
 ---@field id integer
@@ -36,14 +37,12 @@ local made = 0
 ---@return integer bufnr
 ---@return integer row
 local function place(here)
-  local bufnr = require('acp.buffers.loaded').buffer(here.path) or here.bufnr
+  local bufnr = loaded(here.path) or here.bufnr
   return bufnr, math.min(here.line, api.nvim_buf_line_count(bufnr)) - 1
 end
 
 --- Show a remark at the end of a line.
 ---@param one acp.Waiting
----@param bufnr integer
----@param row integer
 local function show(one, bufnr, row)
   require('acp.ui.highlights').define()
   one.bufnr = bufnr
@@ -56,7 +55,6 @@ local function show(one, bufnr, row)
 end
 
 --- A remark on the hunk under the cursor, or on the line where there is none.
----@param text string
 function M.add(text)
   local here = require('acp.review.hunk').here()
   if here.path == '' then
@@ -67,9 +65,7 @@ function M.add(text)
   local context = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
   made = made + 1
   local remark = vim.tbl_extend('force', here, { id = made, text = text, context = context })
-  if not require('acp.base.host').notify('comment', remark) then
-    return
-  end
+  if not require('acp.base.host').notify('comment', remark) then return end
   local one = { remark = remark, cwd = require('acp.ui.composer.places').cwd() }
   show(one, bufnr, row)
   waiting[#waiting + 1] = one
@@ -78,9 +74,6 @@ end
 
 --- Frame operation: what a remark is about. It stays that, whatever becomes of these lines.
 ---@param id integer
----@param first integer
----@param last integer
----@param lines string[]
 function M.understood(id, first, last, lines)
   for _, one in ipairs(waiting) do
     if one.remark.id == id then
@@ -91,19 +84,12 @@ function M.understood(id, first, last, lines)
 end
 
 --- Frame operation: a paragraph waits for the next prompt of session `n`.
----@param n integer
----@param text string
-function M.noted(n, text)
-  notes[#notes + 1] = { n = n, text = text }
-end
+function M.noted(n, text) notes[#notes + 1] = { n = n, text = text } end
 
 --- Frame operation: these remarks go with a prompt of session `n` now, and so do its notes.
----@param n integer
 ---@param ids integer[]
 function M.gone(n, ids)
-  notes = vim.tbl_filter(function(note)
-    return note.n ~= n
-  end, notes)
+  notes = vim.tbl_filter(function(note) return note.n ~= n end, notes)
   waiting = vim.tbl_filter(function(one)
     local goes = vim.tbl_contains(ids, one.remark.id)
     if goes and one.bufnr and api.nvim_buf_is_valid(one.bufnr) then
@@ -117,9 +103,7 @@ end
 --- The remarks that have not gone yet, in the order in which they were made.
 ---@return acp.Remark[]
 function M.remarks()
-  return vim.tbl_map(function(one)
-    return one.remark
-  end, waiting)
+  return vim.tbl_map(function(one) return one.remark end, waiting)
 end
 
 --- The same, by the directories where they were made.
@@ -136,7 +120,7 @@ end
 --- Show the remarks on files that have been opened meanwhile.
 local function show_missing()
   for _, one in ipairs(waiting) do
-    local bufnr = not one.mark and require('acp.buffers.loaded').buffer(one.remark.path)
+    local bufnr = not one.mark and loaded(one.remark.path)
     if bufnr then
       show(one, bufnr, math.min(one.remark.line, api.nvim_buf_line_count(bufnr)) - 1)
     end
@@ -144,19 +128,14 @@ local function show_missing()
 end
 
 local watch = require('acp.base.once')(function()
-  api.nvim_create_autocmd('BufReadPost', {
-    group = api.nvim_create_augroup('acp.comment', {}),
-    callback = vim.schedule_wrap(show_missing),
-  })
+  local on = require('acp.base.autocmds').group('acp.comment')
+  on('BufReadPost', vim.schedule_wrap(show_missing))
 end)
 
 --- Remarks of an earlier Neovim wait again.
----@param cwd string
 ---@param remarks acp.Remark[]
 function M.restore(cwd, remarks)
-  if #remarks == 0 then
-    return
-  end
+  if #remarks == 0 then return end
   local host = require('acp.base.host')
   for _, remark in ipairs(remarks) do
     made = made + 1
@@ -172,8 +151,6 @@ end
 
 --- The notes that have not gone yet.
 ---@return acp.Note[]
-function M.notes()
-  return vim.list_slice(notes)
-end
+function M.notes() return vim.list_slice(notes) end
 
 return M

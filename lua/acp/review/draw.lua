@@ -22,12 +22,12 @@ local LINE, WORD = 90, 95
 ---@class acp.Entry
 ---@field hunk acp.Hunk
 ---@field id? integer extmark, nil until it is placed
----@field fine? boolean its words and colours are drawn
+---@field refined? boolean its words and colours are drawn
 ---@field text? string[] the lines of which the words were drawn
 ---@field words? integer[] extmarks
----@field wash? integer extmark that colours its lines in place of a line highlight
+---@field tint? integer extmark that colours its lines in place of a line highlight
 ---@field below? boolean its lines were removed after the last one
----@field bare? boolean nothing of it is to be seen
+---@field hidden? boolean nothing of it is shown
 
 local looks = {
   added = { line = 'AcpHunkAdd', sign = 'AcpSignAdd', text = '┃' },
@@ -35,16 +35,10 @@ local looks = {
   removed = { sign = 'AcpSignRemove', text = '▁' },
 }
 
----@param old string[]
----@param new string[]
 local function same_lines(old, new)
-  if #old ~= #new then
-    return false
-  end
+  if #old ~= #new then return false end
   for i = 1, #old do
-    if old[i] ~= new[i] then
-      return false
-    end
+    if old[i] ~= new[i] then return false end
   end
   return true
 end
@@ -61,13 +55,9 @@ end
 ---@param hunk acp.Hunk
 ---@param count integer of the buffer's lines
 ---@return integer row
-function M.row(hunk, count)
-  return math.max(math.min(hunk.first, count - 1), 0)
-end
+function M.row(hunk, count) return math.max(math.min(hunk.first, count - 1), 0) end
 
 ---@param hunk acp.Hunk
----@param count integer
----@return integer|nil
 local function end_row(hunk, count)
   local last = math.min(hunk.last, count) - 1
   return last > M.row(hunk, count) and last or nil
@@ -82,9 +72,9 @@ local function options(entry, place)
   if place[2] > place[1] then
     opts.end_row, opts.end_col = place[2], 0
   end
-  if not entry.bare then
+  if not entry.hidden then
     local look = looks[entry.hunk.kind]
-    opts.line_hl_group = not entry.wash and look.line or nil
+    opts.line_hl_group = not entry.tint and look.line or nil
     if require('acp.config').get().review.signs then
       opts.sign_text, opts.sign_hl_group = look.text, look.sign
     end
@@ -92,24 +82,19 @@ local function options(entry, place)
   return opts
 end
 
----@param bufnr integer
 ---@param entry acp.Entry
 ---@param virtual acp.Chunk[][] removed lines
----@param place integer[]
 local function mark(bufnr, entry, virtual, place)
   local opts = options(entry, place)
-  if #virtual > 0 and not entry.bare then
+  if #virtual > 0 and not entry.hidden then
     opts.virt_lines = virtual
     opts.virt_lines_above = not entry.below
-    if vim.fn.has('nvim-0.11') == 1 then
-      opts.virt_lines_overflow = 'scroll'
-    end
+    if vim.fn.has('nvim-0.11') == 1 then opts.virt_lines_overflow = 'scroll' end
   end
   entry.id = api.nvim_buf_set_extmark(bufnr, M.ns, place[1], 0, opts)
 end
 
 --- Draw a hunk, its removed lines without colours.
----@param bufnr integer
 ---@param entry acp.Entry
 ---@param place? integer[] where it stands now; default: where the host said
 function M.place(bufnr, entry, place)
@@ -119,33 +104,27 @@ function M.place(bufnr, entry, place)
     place = { row, end_row(hunk, count) or row }
     entry.below = hunk.first >= count
   end
-  mark(bufnr, entry, entry.bare and {} or require('acp.review.virtual').plain(hunk.removed), place)
+  local removed = entry.hidden and {} or require('acp.review.virtual').plain(hunk.removed)
+  mark(bufnr, entry, removed, place)
 end
 
----@param bufnr integer
 ---@param entry acp.Entry
 local function drop_words(bufnr, entry)
   for _, id in ipairs(entry.words or {}) do
     api.nvim_buf_del_extmark(bufnr, words_ns, id)
   end
-  if entry.wash then
-    api.nvim_buf_del_extmark(bufnr, lines_ns, entry.wash)
-  end
-  entry.words, entry.wash = nil, nil
+  if entry.tint then api.nvim_buf_del_extmark(bufnr, lines_ns, entry.tint) end
+  entry.words, entry.tint = nil, nil
 end
 
 --- Take a hunk's marks away.
----@param bufnr integer
 ---@param entry acp.Entry
 function M.remove(bufnr, entry)
-  if entry.id then
-    api.nvim_buf_del_extmark(bufnr, M.ns, entry.id)
-  end
+  if entry.id then api.nvim_buf_del_extmark(bufnr, M.ns, entry.id) end
   drop_words(bufnr, entry)
 end
 
 --- Rows of the marks by id, `{row, end_row}`, inclusive.
----@param bufnr integer
 ---@param from? integer
 ---@param to? integer inclusive
 ---@return table<integer, integer[]>
@@ -161,12 +140,11 @@ end
 
 --- Entries for `hunks`: where the same hunk stands in the same place its entry is kept, with its
 --- marks; the others have none yet. Marks that no hunk has any more are taken away.
----@param bufnr integer
 ---@param before acp.Entry[]
 ---@param hunks acp.Hunk[]
----@param bare boolean nothing is to be seen of them
+---@param hidden boolean nothing of them is shown
 ---@return acp.Entry[]
-function M.compare(bufnr, before, hunks, bare)
+function M.compare(bufnr, before, hunks, hidden)
   local count = api.nvim_buf_line_count(bufnr)
   local at = M.positions(bufnr)
   local by_row = {}
@@ -183,12 +161,12 @@ function M.compare(bufnr, before, hunks, bare)
     local row = M.row(hunk, count)
     local old = by_row[row]
     local last = old and at[old.id][2]
-    local there = old and old.bare == bare and last == (end_row(hunk, count) or row)
+    local there = old and old.hidden == hidden and last == (end_row(hunk, count) or row)
     if old and there and same(old.hunk, hunk) then
       old.hunk, by_row[row] = hunk, nil
       result[i] = old
     else
-      result[i] = { hunk = hunk, bare = bare }
+      result[i] = { hunk = hunk, hidden = hidden }
     end
   end
   for _, entry in pairs(by_row) do
@@ -197,32 +175,24 @@ function M.compare(bufnr, before, hunks, bare)
   return result
 end
 
----@param bufnr integer
 ---@param entry acp.Entry
----@param row integer
 ---@param words acp.Words
 local function draw_words(bufnr, entry, row, words)
   entry.words = {}
   for i, spans in pairs(words) do
     for _, span in ipairs(spans) do
-      entry.words[#entry.words + 1] = api.nvim_buf_set_extmark(
-        bufnr,
-        words_ns,
-        row + i - 1,
-        span[1],
-        { end_col = span[2], hl_group = 'AcpHunkWord', priority = WORD, strict = false }
-      )
+      local opts = { end_col = span[2], hl_group = 'AcpHunkWord', priority = WORD, strict = false }
+      local id = api.nvim_buf_set_extmark(bufnr, words_ns, row + i - 1, span[1], opts)
+      table.insert(entry.words, id)
     end
   end
 end
 
 --- Colour the lines of a hunk, below what else colours them.
----@param bufnr integer
 ---@param entry acp.Entry
----@param place integer[]
-local function wash(bufnr, entry, place)
+local function tint(bufnr, entry, place)
   local group = looks[entry.hunk.kind].line
-  entry.wash = group
+  entry.tint = group
     and api.nvim_buf_set_extmark(bufnr, lines_ns, place[1], 0, {
       end_row = place[2] + 1,
       end_col = 0,
@@ -234,18 +204,16 @@ local function wash(bufnr, entry, place)
 end
 
 --- Show nothing of a hunk any more, or show it again, where it stands now.
----@param bufnr integer
 ---@param entry acp.Entry
 ---@param place integer[]
----@param bare boolean
-function M.toggle(bufnr, entry, place, bare)
+---@param hidden boolean
+function M.toggle(bufnr, entry, place, hidden)
   drop_words(bufnr, entry)
-  entry.bare, entry.fine = bare, nil
+  entry.hidden, entry.refined = hidden, nil
   M.place(bufnr, entry, place)
 end
 
 --- Draw the words and colours of a hunk that somebody looks at, unless they are drawn already.
----@param bufnr integer
 ---@param entry acp.Entry
 ---@param place integer[] of its mark
 function M.refine(bufnr, entry, place)
@@ -254,16 +222,14 @@ function M.refine(bufnr, entry, place)
   if hunk.kind == 'changed' then
     text = api.nvim_buf_get_lines(bufnr, place[1], place[2] + 1, false)
   end
-  if entry.fine and same_lines(entry.text, text) then
-    return
-  end
+  if entry.refined and same_lines(entry.text, text) then return end
   drop_words(bufnr, entry)
   local old, new = require('acp.review.words').hunk(hunk.removed, text)
-  wash(bufnr, entry, place)
+  tint(bufnr, entry, place)
   local removed = require('acp.review.virtual').coloured(bufnr, hunk.removed, old)
   mark(bufnr, entry, removed, place)
   draw_words(bufnr, entry, place[1], new)
-  entry.fine, entry.text = true, text
+  entry.refined, entry.text = true, text
 end
 
 return M

@@ -6,9 +6,7 @@ local api = vim.api
 
 --- Index in `list` of the row `count` steps from `row`; outside of 1..#list past the ends.
 ---@param list integer[] ascending
----@param row integer
 ---@param count integer not 0
----@return integer
 local function index(list, row, count)
   local before, at = 0, 0
   for i, first in ipairs(list) do
@@ -28,30 +26,23 @@ local function go(row)
 end
 
 --- Show a file in the current window, as the user asked; in another where this one takes no files.
----@param path string
 ---@return integer bufnr
 local function edit(path)
-  local bufnr = require('acp.buffers.loaded').buffer(path) or require('acp.buffers.add')(path)
-  if bufnr == api.nvim_get_current_buf() then
-    return bufnr
-  end
+  local files = require('acp.buffers.loaded')
+  local bufnr = files.buffer(path) or files.add(path)
+  if bufnr == api.nvim_get_current_buf() then return bufnr end
   vim.bo[bufnr].buflisted = true
   vim.cmd("normal! m'")
   local fixed = vim.wo.winfixbuf or vim.w.acp or vim.bo.buftype ~= ''
-  if fixed or not pcall(api.nvim_win_set_buf, 0, bufnr) then
-    require('acp.ui.jump').to(path)
-  end
+  if fixed or not pcall(api.nvim_win_set_buf, 0, bufnr) then require('acp.ui.jump').to(path) end
   return bufnr
 end
 
 --- Go to a row of a file: in the review where that is what the user looks at, else here.
----@param path string
 ---@param row integer 0-based
 function M.visit(path, row)
   local position = package.loaded['acp.review.position']
-  if position and position.visit(path, row) then
-    return
-  end
+  if position and position.visit(path, row) then return end
   local barred = require('acp.buffers.nofollow').barred(path)
   if barred then
     require('acp.base.notify').echo('warn', ('%s: %s'):format(vim.fs.basename(path), barred))
@@ -63,26 +54,19 @@ end
 
 --- The path that comes `step` files after `here` in `paths`, going round.
 ---@param paths string[] sorted
----@param here string|nil
 ---@param step 1|-1
----@return string
 local function neighbour(paths, here, step)
   local list = vim.list_extend({}, paths)
   if not vim.list_contains(list, here) then
     list[#list + 1] = here
     table.sort(list)
   end
-  for i, path in ipairs(list) do
-    if path == here then
-      return list[(i - 1 + step) % #list + 1]
-    end
-  end
-  return paths[1]
+  local i = vim.iter(ipairs(list)):find(function(_, path) return path == here end)
+  return i and list[(i - 1 + step) % #list + 1] or paths[1]
 end
 
 --- To the first hunk of the next file, or the last one of the file before.
 ---@param step 1|-1
----@param paths string[]
 local function cross(step, paths)
   local inline = require('acp.review.inline')
   local bufnr = api.nvim_get_current_buf()
@@ -90,21 +74,16 @@ local function cross(step, paths)
   local path = neighbour(paths, here ~= '' and here or nil, step)
   M.visit(path, 0)
   local list = inline.rows(api.nvim_get_current_buf())
-  if list[1] then
-    go(list[step > 0 and 1 or #list])
-  end
+  if list[1] then go(list[step > 0 and 1 or #list]) end
 end
 
 --- Go to the next (`count` > 0) or previous pending hunk: of this buffer, past its last (or first)
 --- one of the next file with pending edits, going round at the end.
----@param count integer
 function M.jump(count)
   local inline = require('acp.review.inline')
   local bufnr = api.nvim_get_current_buf()
   local list, paths = inline.rows(bufnr), inline.paths()
-  local others = vim.tbl_filter(function(path)
-    return path ~= inline.path(bufnr)
-  end, paths)
+  local others = vim.tbl_filter(function(path) return path ~= inline.path(bufnr) end, paths)
   if #list == 0 and #others == 0 then
     require('acp.base.notify').echo('info', 'no pending hunk')
     return
@@ -133,27 +112,11 @@ function M.here()
   return { path = path, line = line, bufnr = bufnr, tick = tick }
 end
 
----@class acp.DecidedAt
----@field win integer
----@field buf integer
+local place = require('acp.ui.win').place
+local decided ---@type { win: integer, buf: integer }|nil where the user decided last
 
-local decided ---@type acp.DecidedAt|nil where the user decided last
-
---- Whether the user is still where he decided, in Normal mode. True once for each decision.
----@return boolean
-function M.still_there()
-  local at = decided
-  decided = nil
-  return at ~= nil
-    and api.nvim_get_mode().mode == 'n'
-    and at.win == api.nvim_get_current_win()
-    and at.buf == api.nvim_get_current_buf()
-end
-
---- The user decides here: what comes next is shown to him, as long as he stays.
-function M.remember()
-  decided = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
-end
+--- The user decides here: what comes next is shown to them, as long as they stay.
+function M.remember() decided = place() end
 
 --- Accept or reject the hunk under the cursor, the file's hunks or all.
 ---@param verb 'accept'|'reject'
@@ -169,13 +132,13 @@ function M.decide(verb, scope)
   require('acp.base.host').notify(verb, args)
 end
 
---- After a decision by the user's key: on to the next hunk, if he is still where he decided.
+--- After a decision by the user's key: on to the next hunk, if they are still where they decided.
 ---@param path? string nothing is left without one
 ---@param row? integer 0-based
 function M.jumped(path, row)
-  if M.still_there() and path then
-    M.visit(path, row or 0)
-  end
+  local there = api.nvim_get_mode().mode == 'n' and vim.deep_equal(decided, place())
+  decided = nil
+  if there and path then M.visit(path, row or 0) end
 end
 
 return M

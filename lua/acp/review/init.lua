@@ -9,34 +9,21 @@ local request = require('acp.review.request')
 
 local requested = {} ---@type table<string, true> asked for while the review was open
 
----@param value any
-local function absent(value)
-  return value == nil or value == vim.NIL
-end
+local function absent(value) return value == nil or value == vim.NIL end
 
----@param action string
----@return string
 local function key(action)
-  for _, one in ipairs(require('acp.ui.keymaps').list('review')) do
-    if one.action == action then
-      return one.key
-    end
-  end
-  return ''
+  local found = vim
+    .iter(require('acp.ui.keymaps').list('review'))
+    :find(function(one) return one.action == action end)
+  return found and found.key or ''
 end
 
 ---@param file acp.ReviewFile
----@param count integer
----@return string
 local function hint(file, count)
   local words = file.conflict and { ':w resolves' } or { 'do reject', 'dp accept' }
   local next_file, help = key('next_file'), key('help')
-  if count > 1 and next_file ~= '' then
-    words[#words + 1] = next_file .. ' next file'
-  end
-  if help ~= '' then
-    words[#words + 1] = help .. ' keys'
-  end
+  if count > 1 and next_file ~= '' then words[#words + 1] = next_file .. ' next file' end
+  if help ~= '' then words[#words + 1] = help .. ' keys' end
   return table.concat(words, ' · ')
 end
 
@@ -49,19 +36,13 @@ local edits = {
     require('acp.review.hunk').remember()
     require('acp.base.host').notify(verb, { scope = 'file', path = file.path })
   end,
-  closed = function()
-    requested = {}
-  end,
+  closed = function() requested = {} end,
   more = function(paths)
-    local new = vim.tbl_filter(function(path)
-      return not requested[path]
-    end, paths)
+    local new = vim.tbl_filter(function(path) return not requested[path] end, paths)
     for _, path in ipairs(new) do
       requested[path] = true
     end
-    if #new > 0 then
-      require('acp.base.host').notify('review', vim.empty_dict())
-    end
+    if #new > 0 then require('acp.base.host').notify('review', vim.empty_dict()) end
   end,
 }
 
@@ -103,9 +84,7 @@ function M.open(files)
 end
 
 --- The base that lies under a text with these hunks.
----@param bufnr integer
 ---@param hunks acp.Hunk[]
----@return string[]
 local function beneath(bufnr, hunks)
   local result, row = {}, 0
   for _, hunk in ipairs(hunks) do
@@ -117,7 +96,6 @@ local function beneath(bufnr, hunks)
 end
 
 --- The hunks of a file are told anew: by them and the buffer's text the left side is known, too.
----@param path string
 ---@param bufnr integer whose text the rows belong to
 ---@param hunks acp.Hunk[]
 function M.told(path, bufnr, hunks)
@@ -136,24 +114,19 @@ end
 ---@return acp.ReviewFile|nil
 function M.file()
   local review = tab.state()
-  if not review then
-    return nil
-  end
+  if not review then return nil end
   local win = api.nvim_get_current_win()
   return review.files[win == review.list and api.nvim_win_get_cursor(win)[1] or review.at]
 end
 
----@param bufnr integer
 local function save(bufnr)
-  local outcome, why = require('acp.buffers.save').check(bufnr, true)
+  local files = require('acp.buffers.save')
+  local outcome, why = files.check(bufnr, true)
   if not outcome then
-    local ok, err =
-      require('acp.buffers.save').write(bufnr, require('acp.config').get().files.autocmds)
+    local ok, err = files.write(bufnr, require('acp.config').get().files.autocmds)
     outcome, why = not ok and 'failed' or nil, err
   end
-  if outcome then
-    require('acp.base.notify').echo('warn', 'not saved: ' .. tostring(why))
-  end
+  if outcome then require('acp.base.notify').echo('warn', 'not saved: ' .. tostring(why)) end
 end
 
 --- Diff mode's own key, with its count. A deleted file has no text to write into: there the key
@@ -168,9 +141,7 @@ local function diff_mode(command)
   end
   local count = vim.v.count > 0 and vim.v.count or ''
   local ok, why = pcall(vim.cmd, ('normal! %s%s'):format(count, command))
-  if not ok then
-    require('acp.base.notify').error(require('acp.buffers.save').reason(why))
-  end
+  if not ok then require('acp.base.notify').error(require('acp.buffers.save').reason(why)) end
 end
 
 --- Diff mode's own `do`: the hunk as it was accepted, back into the live text. To reject is to save
@@ -183,16 +154,12 @@ function M.obtain()
   local live = review and bufnr == review.shown and vim.bo[bufnr].buftype == ''
   if live and tick ~= api.nvim_buf_get_changedtick(bufnr) then
     local policy = require('acp.config').get().files.save
-    if policy == 'always' or (policy == 'auto' and clean) then
-      save(bufnr)
-    end
+    if policy == 'always' or (policy == 'auto' and clean) then save(bufnr) end
   end
 end
 
 --- Diff mode's own `dp`: the live text of the hunk into the base, which accepts it.
-function M.put()
-  diff_mode('dp')
-end
+function M.put() diff_mode('dp') end
 
 --- Show the file under the list's cursor.
 function M.pick()
@@ -208,9 +175,7 @@ end
 function M.decide(verb)
   local file = M.file()
   local review = tab.state()
-  if file and review then
-    review.source.decide(verb, file)
-  end
+  if file and review then review.source.decide(verb, file) end
 end
 
 --- Close the review.

@@ -4,7 +4,7 @@ local M = {}
 
 local api = vim.api
 local draw = require('acp.review.draw')
-local live = require('acp.buffers.loaded')
+local live, config = require('acp.buffers.loaded'), require('acp.config')
 
 --- Hunks that are drawn at once; of more, those on the screen first and the rest in slices.
 local AT_ONCE = 100
@@ -23,7 +23,7 @@ local SLICE_NS = 5e6
 ---@field bufnr? integer where it is shown
 ---@field count? integer lines of the buffer that the rows belonged to
 ---@field entries acp.Entry[]
----@field bare? boolean only where hunks are is kept: diff mode shows them
+---@field hidden? boolean only positions of hunks are kept: diff mode shows them
 ---@field round integer grows with each drawing: what an older one has left to do is void
 
 local files = {} ---@type table<string, acp.InlineFile>
@@ -31,40 +31,30 @@ local by_buffer = {} ---@type table<integer, acp.InlineFile>
 local notes_ns = api.nvim_create_namespace('acp.hunks.notes')
 
 --- Rows that some window shows of the buffer, as `{first, last}`, inclusive.
----@param bufnr integer
----@return integer[][]
 local function visible(bufnr)
-  return vim.tbl_map(function(win)
-    return { vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1 }
-  end, vim.fn.win_findbuf(bufnr))
+  return vim.tbl_map(
+    function(win) return { vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1 } end,
+    vim.fn.win_findbuf(bufnr)
+  )
 end
 
 --- Draw what the window's rows show in full. It changes extmarks, so it runs between redraws.
----@param bufnr integer
----@param from integer
----@param to integer
 local function refine(bufnr, from, to)
   local file = by_buffer[bufnr]
-  if not file or not api.nvim_buf_is_loaded(bufnr) then
-    return
-  end
+  if not file or not api.nvim_buf_is_loaded(bufnr) then return end
   local at = draw.positions(bufnr, from, to)
   for _, entry in ipairs(file.entries) do
     local place = entry.id and at[entry.id]
-    if place then
-      draw.refine(bufnr, entry, place)
-    end
+    if place then draw.refine(bufnr, entry, place) end
   end
 end
 
 ---@param file acp.InlineFile
-local function plain(file)
-  return file.bare or not require('acp.config').get().review.inline
-end
+local function is_hidden(file) return file.hidden or not config.get().review.inline end
 
 ---@param file acp.InlineFile
 local function refine_visible(file)
-  if not plain(file) then
+  if not is_hidden(file) then
     for _, rows in ipairs(visible(file.bufnr)) do
       refine(file.bufnr, rows[1], rows[2] + 1)
     end
@@ -73,11 +63,9 @@ end
 
 --- Whether hunks between these rows wait to be drawn in full.
 ---@param file acp.InlineFile
----@param from integer
----@param to integer
-local function coarse(file, from, to)
+local function has_unrefined(file, from, to)
   for _, entry in ipairs(file.entries) do
-    if entry.id and not entry.fine and entry.hunk.first <= to and entry.hunk.last >= from then
+    if entry.id and not entry.refined and entry.hunk.first <= to and entry.hunk.last >= from then
       return true
     end
   end
@@ -86,12 +74,8 @@ end
 
 ---@param file acp.InlineFile
 ---@param entries acp.Entry[] those to be drawn
----@param i integer
----@param round integer
 local function slice(file, entries, i, round)
-  if file.round ~= round or by_buffer[file.bufnr] ~= file then
-    return
-  end
+  if file.round ~= round or by_buffer[file.bufnr] ~= file then return end
   local stop = vim.uv.hrtime() + SLICE_NS
   while entries[i] and vim.uv.hrtime() < stop do
     draw.place(file.bufnr, entries[i])
@@ -99,35 +83,26 @@ local function slice(file, entries, i, round)
   end
   if entries[i] then
     -- A timer, not vim.schedule(): keys are served in between.
-    vim.defer_fn(function()
-      slice(file, entries, i, round)
-    end, 1)
+    vim.defer_fn(function() slice(file, entries, i, round) end, 1)
   else
     refine_visible(file)
   end
 end
 
 ---@param hunk acp.Hunk
----@param windows integer[][]
----@return boolean
 local function on_screen(hunk, windows)
   for _, rows in ipairs(windows) do
-    if hunk.first <= rows[2] + 1 and hunk.last >= rows[1] then
-      return true
-    end
+    if hunk.first <= rows[2] + 1 and hunk.last >= rows[1] then return true end
   end
   return false
 end
 
 --- Those on the screen first.
 ---@param entries acp.Entry[]
----@param bufnr integer
 ---@return acp.Entry[] now
 ---@return acp.Entry[] later
-local function parted(entries, bufnr)
-  if #entries <= AT_ONCE then
-    return entries, {}
-  end
+local function by_visibility(entries, bufnr)
+  if #entries <= AT_ONCE then return entries, {} end
   local windows = visible(bufnr)
   local now, later = {}, {}
   for _, entry in ipairs(entries) do
@@ -141,7 +116,7 @@ local function note(file)
   api.nvim_buf_clear_namespace(file.bufnr, notes_ns, 0, -1)
   local text = file.meta.conflict and 'conflict with the text on disk, :Acp review shows both'
     or file.meta.note
-  if text and not plain(file) then
+  if text and not is_hidden(file) then
     local group = file.meta.conflict and 'AcpConflict' or 'AcpMuted'
     api.nvim_buf_set_extmark(file.bufnr, notes_ns, 0, 0, {
       virt_text = { { (' %s '):format(text), group } },
@@ -150,7 +125,6 @@ local function note(file)
   end
 end
 
----@param bufnr integer
 local function wipe(bufnr)
   for _, name in ipairs({ '', '.words', '.lines', '.notes' }) do
     api.nvim_buf_clear_namespace(bufnr, api.nvim_create_namespace('acp.hunks' .. name), 0, -1)
@@ -162,20 +136,16 @@ local function draw_file(file)
   local bufnr = file.bufnr --[[@as integer]]
   file.round = file.round + 1
   file.count = api.nvim_buf_line_count(bufnr)
-  file.entries = draw.compare(bufnr, file.entries, file.hunks, plain(file))
-  local missing = vim.tbl_filter(function(entry)
-    return not entry.id
-  end, file.entries)
-  local now, later = parted(missing, bufnr)
+  file.entries = draw.compare(bufnr, file.entries, file.hunks, is_hidden(file))
+  local missing = vim.tbl_filter(function(entry) return not entry.id end, file.entries)
+  local now, later = by_visibility(missing, bufnr)
   for _, entry in ipairs(now) do
     draw.place(bufnr, entry)
   end
   refine_visible(file)
   note(file)
   require('acp.review.top').reveal(bufnr)
-  if later[1] then
-    slice(file, later, 1, file.round)
-  end
+  if later[1] then slice(file, later, 1, file.round) end
 end
 
 --- The marks and keys of a buffer that has no pending hunks any more.
@@ -183,30 +153,26 @@ end
 local function leave(file)
   local bufnr = file.bufnr
   file.bufnr, file.entries, file.round = nil, {}, file.round + 1
-  if not bufnr then
-    return
-  end
+  if not bufnr then return end
   by_buffer[bufnr] = nil
   if api.nvim_buf_is_loaded(bufnr) then
     wipe(bufnr)
-    require('acp.review.keys').detach('edits', bufnr)
+    require('acp.ui.keymaps').detach('edits', bufnr)
   end
 end
 
 --- Show a file's hunks in its buffer.
 ---@param file acp.InlineFile
----@param bufnr integer
 local function show(file, bufnr)
   if file.bufnr ~= bufnr then
     leave(file)
     file.bufnr, by_buffer[bufnr] = bufnr, file
     wipe(bufnr) -- `:edit` unloads a buffer, yet keeps its marks
-    require('acp.review.keys').attach('edits', bufnr)
+    require('acp.ui.keymaps').attach_over('edits', bufnr)
   end
   draw_file(file)
 end
 
----@param path string
 local function clear(path)
   local file = files[path]
   if file then
@@ -220,77 +186,52 @@ end
 local function on_read(args)
   local name = api.nvim_buf_get_name(args.buf)
   local file = name ~= '' and files[vim.uv.fs_realpath(name) or name]
-  if not file or vim.bo[args.buf].buftype ~= '' then
-    return
-  end
-  if file.bufnr and file.bufnr ~= args.buf and api.nvim_buf_is_loaded(file.bufnr) then
-    return
-  end
+  if not file or vim.bo[args.buf].buftype ~= '' then return end
+  if file.bufnr and file.bufnr ~= args.buf and api.nvim_buf_is_loaded(file.bufnr) then return end
   local shown = file.bufnr == args.buf
   if shown and (args.event == 'BufWinEnter' or #file.entries == 0 and #file.hunks == 0) then
     return
   end
   local last = file.hunks[#file.hunks]
   local count = api.nvim_buf_line_count(args.buf)
-  if (shown and file.count ~= count) or (last and last.last > count) then
-    return
-  end
+  if (shown and file.count ~= count) or (last and last.last > count) then return end
   show(file, args.buf)
 end
 
----@param args { buf: integer, event: string }
+---@param args { buf: integer }
 local function on_unload(args)
   local file = by_buffer[args.buf]
   if file then
     by_buffer[args.buf] = nil
     file.bufnr, file.entries, file.count = nil, {}, nil
   end
-  if args.event == 'BufWipeout' then
-    require('acp.review.keys').forget(args.buf)
-  end
 end
 
----@param bufnr integer
----@param top integer
----@param bottom integer
 local function on_win(_, _, bufnr, top, bottom)
   local file = by_buffer[bufnr]
-  if file and not plain(file) and coarse(file, top, bottom) then
-    vim.schedule(function()
-      refine(bufnr, top, bottom)
-    end)
+  if file and not is_hidden(file) and has_unrefined(file, top, bottom) then
+    vim.schedule(function() refine(bufnr, top, bottom) end)
   end
 end
 
 local watch = require('acp.base.once')(function()
   require('acp.ui.highlights').define()
   require('acp.review.top').watch()
-  local group = api.nvim_create_augroup('acp.review.inline', {})
-  local on = function(events, callback)
-    api.nvim_create_autocmd(events, { group = group, callback = callback })
-  end
+  local on = require('acp.base.autocmds').group('acp.review.inline')
   on({ 'BufReadPost', 'BufWinEnter' }, on_read)
-  on({ 'BufUnload', 'BufWipeout' }, on_unload)
+  on('BufUnload', on_unload)
   api.nvim_set_decoration_provider(draw.ns, { on_win = on_win })
 end)
 
----@param value any
-local function absent(value)
-  return value == nil or value == vim.NIL
-end
+local function absent(value) return value == nil or value == vim.NIL end
 
 --- The review shows the other side of the same hunks.
----@param path string
----@param bufnr integer|nil
 ---@param hunks acp.Hunk[]
 local function pass_on(path, bufnr, hunks)
-  if bufnr then
-    require('acp.base.signals').emit('hunks_told', path, bufnr, hunks)
-  end
+  if bufnr then require('acp.base.signals').emit('hunks_told', path, bufnr, hunks) end
 end
 
 --- Pending hunks of a file, all of them; an empty list clears. `path` is absolute and real.
----@param path string
 ---@param hunks acp.Hunk[]
 ---@param meta? acp.HunksMeta
 function M.set(path, hunks, meta)
@@ -314,18 +255,17 @@ end
 
 --- Show nothing of a buffer's hunks while it is in diff mode, whose lines would not stand side by
 --- side with virtual ones between them; or show them again.
----@param bufnr integer
----@param bare boolean
-function M.bare(bufnr, bare)
+---@param hidden boolean
+function M.hide(bufnr, hidden)
   local file = by_buffer[bufnr]
-  if file and api.nvim_buf_is_loaded(bufnr) and (file.bare or false) ~= bare then
-    file.bare = bare
+  if file and api.nvim_buf_is_loaded(bufnr) and (file.hidden or false) ~= hidden then
+    file.hidden = hidden
     local at = draw.positions(bufnr)
     for _, entry in ipairs(file.entries) do
       if entry.id and at[entry.id] then
-        draw.toggle(bufnr, entry, at[entry.id], plain(file))
+        draw.toggle(bufnr, entry, at[entry.id], is_hidden(file))
       else
-        entry.bare = plain(file)
+        entry.hidden = is_hidden(file)
       end
     end
     refine_visible(file)
@@ -349,27 +289,19 @@ function M.paths()
   for path, file in pairs(files) do
     seen[path] = #file.hunks > 0 and file.meta.kind ~= 'deleted' or nil
   end
-  for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      if edit.kind ~= 'deleted' and (edit.hunks > 0 or edit.conflict or edit.note) then
-        seen[edit.path] = true
-      end
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    if edit.kind ~= 'deleted' and (edit.hunks > 0 or edit.conflict or edit.note) then
+      seen[edit.path] = true
     end
   end
-  local list = vim.tbl_keys(seen)
-  table.sort(list)
-  return list
+  return require('acp.base.sorted_keys')(seen)
 end
 
 --- The file whose hunks a buffer shows.
----@param bufnr integer
 ---@return string|nil path
-function M.path(bufnr)
-  return by_buffer[bufnr] and by_buffer[bufnr].path
-end
+function M.path(bufnr) return by_buffer[bufnr] and by_buffer[bufnr].path end
 
 --- Rows on which hunks of a buffer begin, 0-based, ascending.
----@param bufnr integer
 ---@return integer[]
 function M.rows(bufnr)
   local found, last = {}, -1

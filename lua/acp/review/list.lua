@@ -19,16 +19,13 @@ function M.quickfix(items, title)
   require('acp.ui.window').when_free(function()
     local win = api.nvim_get_current_win()
     vim.cmd(('botright copen %d'):format(math.min(#items, 10)))
-    if api.nvim_win_is_valid(win) then
-      api.nvim_set_current_win(win)
-    end
+    if api.nvim_win_is_valid(win) then api.nvim_set_current_win(win) end
   end)
 end
 
 local signs = { created = 'A', deleted = 'D', modified = 'M' }
 
 ---@param file acp.ReviewFile
----@param current boolean
 ---@return string line
 ---@return acp.Span[] spans
 local function row(file, current)
@@ -46,7 +43,6 @@ local function row(file, current)
 end
 
 --- Draw the list of the review's files.
----@param bufnr integer
 ---@param files acp.ReviewFile[]
 ---@param current integer
 function M.draw(bufnr, files, current)
@@ -66,9 +62,7 @@ end
 ---@return integer bufnr
 function M.buffer()
   local bufnr, created = require('acp.ui.scratch').ensure('acp://review', 'acpreview')
-  if created then
-    require('acp.ui.keymaps').attach('review_files', bufnr)
-  end
+  if created then require('acp.ui.keymaps').attach('review_files', bufnr) end
   return bufnr
 end
 

@@ -3,48 +3,22 @@
 local M = {}
 
 local api = vim.api
+local set, literal = require('acp.ui.win').set, require('acp.ui.win').literal
 
---- What diff mode and our own windows set; a window that is given back has the user's values.
-local RESET = {
-  'diff',
-  'scrollbind',
-  'cursorbind',
-  'foldmethod',
-  'foldlevel',
-  'foldenable',
-  'foldcolumn',
-  'wrap',
-  'winbar',
-  'winfixbuf',
-  'winfixwidth',
-  'winfixheight',
-  'winhighlight',
-}
+--- Options that diff mode and our own windows set; a window that is given back has the user's.
+local RESET = vim.split(
+  'diff scrollbind cursorbind foldmethod foldlevel foldenable foldcolumn wrap winbar winfixbuf '
+    .. 'winfixwidth winfixheight winhighlight',
+  ' '
+)
 
---- What a window of ours that the tab was opened from may have passed on.
-local LOOKS = {
-  'number',
-  'relativenumber',
-  'signcolumn',
-  'statuscolumn',
-  'colorcolumn',
-  'list',
-  'spell',
-  'linebreak',
-  'breakindent',
-  'cursorline',
-  'conceallevel',
-}
+--- Options that a new tab page may have inherited from a window of ours.
+local LOOKS = vim.split(
+  'number relativenumber signcolumn statuscolumn colorcolumn list spell linebreak breakindent '
+    .. 'cursorline conceallevel',
+  ' '
+)
 
----@param win integer
----@param name string
----@param value any
-local function set(win, name, value)
-  api.nvim_set_option_value(name, value, { scope = 'local', win = win })
-end
-
----@param win integer
----@param names string[]
 local function reset(win, names)
   for _, name in ipairs(names) do
     set(win, name, api.nvim_get_option_value(name, { scope = 'global' }))
@@ -52,42 +26,31 @@ local function reset(win, names)
 end
 
 --- Out of diff mode, as a window of the user's is.
----@param win integer
 function M.plain(win)
   set(win, 'diff', false)
   reset(win, RESET)
 end
 
 --- Into diff mode.
----@param win integer
-function M.arm(win)
-  local diffopt = vim.opt.diffopt:get()
-  if not vim.list_contains(diffopt, 'followwrap') then
-    set(win, 'wrap', false)
-  end
-  local column = vim.o.diffopt:match('foldcolumn:(%d+)')
-  set(win, 'foldcolumn', column or '2')
+local function arm(win)
+  if not vim.list_contains(vim.opt.diffopt:get(), 'followwrap') then set(win, 'wrap', false) end
+  set(win, 'foldcolumn', vim.o.diffopt:match('foldcolumn:(%d+)') or '2')
   set(win, 'foldmethod', 'diff')
   set(win, 'foldlevel', 0)
-  set(win, 'foldenable', true)
-  set(win, 'scrollbind', true)
-  set(win, 'cursorbind', true)
-  set(win, 'diff', true)
+  for _, name in ipairs({ 'foldenable', 'scrollbind', 'cursorbind', 'diff' }) do
+    set(win, name, true)
+  end
 end
 
 --- Show a window from its top, apart from the other: that has one empty line, and with the cursor
 --- on it the end of this one would be in view.
----@param win integer
 function M.unbind(win)
   set(win, 'scrollbind', false)
   set(win, 'cursorbind', false)
-  api.nvim_win_call(win, function()
-    vim.fn.winrestview({ topline = 1, lnum = 1, col = 0 })
-  end)
+  api.nvim_win_call(win, function() vim.fn.winrestview({ topline = 1, lnum = 1, col = 0 }) end)
 end
 
 --- Make a fresh window one of the review's.
----@param win integer
 function M.adopt(win)
   vim.w[win].acp_review = true
   M.plain(win)
@@ -96,8 +59,6 @@ end
 
 --- Show a buffer in a window of the review. It is out of diff mode meanwhile: a buffer that leaves
 --- a window in diff mode goes on being compared while it is hidden.
----@param win integer
----@param bufnr integer
 function M.show(win, bufnr)
   M.plain(win)
   if api.nvim_win_get_buf(win) ~= bufnr then
@@ -105,24 +66,14 @@ function M.show(win, bufnr)
     vim.go.shortmess = shortmess .. 'A'
     local ok, why = pcall(api.nvim_win_set_buf, win, bufnr)
     vim.go.shortmess = shortmess
-    if not ok then
-      error(why, 0)
-    end
+    if not ok then error(why, 0) end
   end
-  M.arm(win)
-end
-
----@param text string
----@return string
-local function literal(text)
-  return (text:gsub('%%', '%%%%'))
+  arm(win)
 end
 
 --- A winbar of a title on the left and hints on the right. What is too long loses the end of the
 --- hints; where there are none, the beginning of the title, but not what stands before it. A window
 --- that is being closed has none.
----@param win integer
----@param title string
 ---@param hint? string
 ---@param before? string
 function M.bar(win, title, hint, before)
@@ -134,8 +85,7 @@ function M.bar(win, title, hint, before)
   end
 end
 
---- Leave a window to the user: whatever he came to show in it.
----@param win integer
+--- Leave a window to the user: whatever they came to show in it.
 function M.release(win)
   vim.w[win].acp_review = nil
   M.plain(win)

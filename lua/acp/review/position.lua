@@ -5,9 +5,7 @@ local api = vim.api
 local tab = require('acp.review.tab')
 local sides = require('acp.review.sides')
 
---- Whether the user looks at the review.
----@return boolean
-function M.current()
+local function current()
   local review = tab.state()
   return review ~= nil and api.nvim_get_current_tabpage() == review.tab
 end
@@ -23,13 +21,10 @@ end
 
 --- Go to a row of a file in the review, or to the next file of its list where nothing is left to
 --- decide in the one that is shown. False when the user does not look at it.
----@param path string
 ---@param row integer 0-based
 ---@return boolean
 function M.visit(path, row)
-  if not M.current() then
-    return false
-  end
+  if not current() then return false end
   local state = tab.state() --[[@as acp.Review]]
   local file = state.files[state.at]
   sides.refresh(file)
@@ -44,9 +39,7 @@ function M.visit(path, row)
     return true
   end
   tab.show(i, row)
-  if api.nvim_get_current_win() ~= state.list then
-    api.nvim_set_current_win(state.live)
-  end
+  if api.nvim_get_current_win() ~= state.list then api.nvim_set_current_win(state.live) end
   return true
 end
 
@@ -54,15 +47,11 @@ end
 ---@param step integer
 function M.go(step)
   local review = tab.state()
-  if not review then
-    return
-  end
+  if not review then return end
   local count = #review.files
   local i = (review.at - 1 + step) % count + 1
   for _ = 1, count - 1 do
-    if sides.open(review.files[i]) then
-      break
-    end
+    if sides.open(review.files[i]) then break end
     i = (i - 1 + (step > 0 and 1 or -1)) % count + 1
   end
   tab.show(i)

@@ -19,16 +19,13 @@ local tab = require('acp.review.tab')
 local open ---@type acp.Proposed|nil
 
 ---@param file acp.Proposal
----@return string[]
 local function text(file)
   local bufnr = file.bufnr
-  if not bufnr or not api.nvim_buf_is_loaded(bufnr) then
-    return file.proposal
-  end
+  if not bufnr or not api.nvim_buf_is_loaded(bufnr) then return file.proposal end
   return api.nvim_buf_get_lines(bufnr, 0, -1, false)
 end
 
---- What the user made of the proposals, by path; nil where he left them as they were.
+--- Proposals that the user has edited, by path; nil where there are none.
 ---@return table<string, string>|nil
 local function amended()
   local found = {}
@@ -56,26 +53,21 @@ local function right(file)
     file.bufnr = sides.scratch(name, file.proposal, sides.filetype(file), true)
     local bufnr = file.bufnr
     -- `:w` says that the text is as it should be; it is sent with the answer.
-    api.nvim_create_autocmd('BufWriteCmd', {
-      buffer = bufnr,
-      callback = function()
-        vim.bo[bufnr].modified = false
-        require('acp.base.notify').echo('info', 'sent with the answer, :Acp allow or the key of g?')
-      end,
-    })
+    require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
+      vim.bo[bufnr].modified = false
+      require('acp.base.notify').echo('info', 'sent with the answer, :Acp allow or the key of g?')
+    end)
   end
   return file.bufnr, 'may be edited'
 end
 
 --- Option of the first kind that there is.
----@param kind string
 ---@return string|nil id
 local function option(kind)
-  for _, one in ipairs(open and open.options or {}) do
-    if one.kind == kind then
-      return one.id
-    end
-  end
+  local found = vim
+    .iter(open and open.options or {})
+    :find(function(one) return one.kind == kind end)
+  return found and found.id
 end
 
 --- Answer a permission that is open here; `choice` is an option's id. What was edited goes along.
@@ -109,17 +101,13 @@ local source = {
     put = 'put into the other side',
   },
   decide = decide,
-  closed = function()
-    open = nil
-  end,
+  closed = function() open = nil end,
 }
 
---- What the user made of a permission's proposals, for an answer that is given elsewhere.
+--- The edited proposals of a permission, for an answer that is given elsewhere.
 ---@param id integer|string
 ---@return table<string, string>|nil
-function M.amended(id)
-  return open and open.id == id and amended() or nil
-end
+function M.amended(id) return open and open.id == id and amended() or nil end
 
 --- The permission that is open here while the user looks at it.
 ---@return integer|string|nil id
@@ -129,8 +117,8 @@ function M.shown()
   return here and api.nvim_get_current_tabpage() == review.tab and open.id or nil
 end
 
---- What the verbs `allow` and `deny` are told of the permission that is open here: its `id` while
---- the user looks at it, which then is the one he means, and whose texts he amended.
+--- Arguments of the verbs `allow` and `deny` for the permission that is open here: its `id` while
+--- the user looks at it, which then is the one they mean, and whose texts they amended.
 ---@return { id?: integer|string, proposal?: integer|string, amended?: table<string, string> }
 function M.told()
   local texts = amended()
@@ -138,18 +126,11 @@ function M.told()
 end
 
 local watch = require('acp.base.once')(function()
-  api.nvim_create_autocmd('User', {
-    group = api.nvim_create_augroup('acp.proposal', {}),
-    pattern = 'AcpPermissionDone',
-    callback = function(args)
-      if open and args.data and args.data.id == open.id then
-        tab.close()
-      end
-    end,
-  })
+  require('acp.base.autocmds').group('acp.proposal')('User', function(args)
+    if open and args.data and args.data.id == open.id then tab.close() end
+  end, { pattern = 'AcpPermissionDone' })
 end)
 
----@param file table
 ---@return acp.Proposal
 local function known(file)
   file.base = type(file.base) == 'table' and file.base or {}
@@ -173,9 +154,7 @@ end
 ---   file yet; `kind` 'deleted': it would go; `label`: what to say of it instead of 'proposed'
 ---@param options acp.PermissionOption[]
 function M.open(id, files, options)
-  if not require('acp.review.request').awaited() then
-    return
-  end
+  if not require('acp.review.request').awaited() then return end
   if #files == 0 then
     require('acp.base.notify').echo('info', 'this permission shows no edits')
     return

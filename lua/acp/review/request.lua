@@ -1,38 +1,31 @@
 --- The review that the user has asked for and the host has not answered yet.
 local M = {}
 
-local api = vim.api
+local place = require('acp.ui.win').place
 
 local asked ---@type { win: integer, buf: integer }|nil
 local wanted ---@type string|nil path to begin with
 
---- The user has asked for the review: where he is now, for the answer takes a moment.
----@param path? string
+--- The user has asked for the review: where they are now, for the answer takes a moment.
 function M.expect(path)
-  asked = { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() }
+  asked = place()
   wanted = path or require('acp.review.inline').path(asked.buf)
 end
 
 --- Whether an answer is awaited.
----@return boolean
-function M.open()
-  return asked ~= nil
-end
+function M.open() return asked ~= nil end
 
 --- The file to begin with.
 ---@return string|nil
-function M.path()
-  return wanted
-end
+function M.path() return wanted end
 
---- Whether what the user asked for may open now; where he went on meanwhile he is told instead.
----@return boolean
+--- Whether the review may open now; a user who went on meanwhile is told that it is ready.
 function M.awaited()
   local here = asked
   asked = nil
-  local moved = here
-    and not (here.win == api.nvim_get_current_win() and here.buf == api.nvim_get_current_buf())
-  if moved or api.nvim_get_mode().mode:match('^[iRt]') then
+  if
+    (here and not vim.deep_equal(here, place())) or vim.api.nvim_get_mode().mode:match('^[iRt]')
+  then
     require('acp.base.notify').echo('info', 'the review is ready, :Acp review opens it')
     return false
   end

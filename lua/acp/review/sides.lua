@@ -1,4 +1,4 @@
---- What stands on either side of a file's review, and what it says over it.
+--- The buffers on both sides of a file's review, and their titles.
 local M = {}
 
 local api = vim.api
@@ -20,15 +20,12 @@ local api = vim.api
 
 local made = {} ---@type table<integer, true> scratch buffers of ours
 
----@param path string
 ---@return integer session whose pending edit it is; 0 where none is known
-function M.session(path)
+local function session_of(path)
   local state = require('acp.base.state').get()
   for n, session in pairs(state.sessions) do
     for _, edit in ipairs(session.edits or {}) do
-      if edit.path == path then
-        return n
-      end
+      if edit.path == path then return n end
     end
   end
   return state.current or 0
@@ -45,9 +42,6 @@ function M.filetype(file)
 end
 
 --- A buffer that is no file, with these lines.
----@param name string
----@param lines string[]
----@param filetype string
 ---@param modifiable? boolean
 ---@return integer bufnr
 function M.scratch(name, lines, filetype, modifiable)
@@ -63,48 +57,42 @@ function M.scratch(name, lines, filetype, modifiable)
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modified = false
   vim.bo[bufnr].modifiable = modifiable or false
-  if vim.bo[bufnr].filetype ~= filetype then
-    vim.bo[bufnr].filetype = filetype
-  end
-  if not made[bufnr] then
-    require('acp.ui.keymaps').attach('review', bufnr)
-  end
+  if vim.bo[bufnr].filetype ~= filetype then vim.bo[bufnr].filetype = filetype end
+  if not made[bufnr] then require('acp.ui.keymaps').attach('review', bufnr) end
   made[bufnr] = true
   return bufnr
 end
 
 ---@param file acp.ReviewFile
 ---@return integer bufnr
+local function page(kind, file, lines)
+  local name = ('acp://%s/%d//%s'):format(kind, session_of(file.path), file.path)
+  return M.scratch(name, lines, M.filetype(file))
+end
+
+---@param file acp.ReviewFile
+---@return integer bufnr
 ---@return string title
 function M.left(file)
-  local n = M.session(file.path)
   if file.conflict and file.theirs then
-    local name = ('acp://theirs/%d//%s'):format(n, file.path)
-    return M.scratch(name, file.theirs, M.filetype(file)), "the agent's, on disk"
+    return page('theirs', file, file.theirs), "the agent's, on disk"
+  elseif file.kind == 'deleted' then
+    return page('was', file, file.base), 'accepted'
   end
-  if file.kind == 'deleted' then
-    local name = ('acp://was/%d//%s'):format(n, file.path)
-    return M.scratch(name, file.base, M.filetype(file)), 'accepted'
-  end
-  return require('acp.review.base').ensure(n, file, M.filetype(file)), 'accepted'
+  return require('acp.review.base').ensure(session_of(file.path), file, M.filetype(file)),
+    'accepted'
 end
 
 ---@param file acp.ReviewFile
 ---@return integer bufnr
 ---@return string title
 function M.right(file)
-  if file.kind == 'deleted' then
-    local name = ('acp://deleted/%d//%s'):format(M.session(file.path), file.path)
-    return M.scratch(name, {}, M.filetype(file)), 'deleted by the agent'
-  end
+  if file.kind == 'deleted' then return page('deleted', file, {}), 'deleted by the agent' end
   local barred = require('acp.buffers.nofollow').barred(file.path)
-  if barred then
-    local name = ('acp://gone/%d//%s'):format(M.session(file.path), file.path)
-    return M.scratch(name, {}, M.filetype(file)), barred
-  end
+  if barred then return page('gone', file, {}), barred end
   local bufnr = require('acp.buffers.loaded').buffer(file.path)
   if not bufnr then
-    bufnr = require('acp.buffers.add')(file.path)
+    bufnr = require('acp.buffers.loaded').add(file.path)
     vim.bo[bufnr].buflisted = true
   end
   local title = file.conflict and 'yours, not saved' or file.kind == 'created' and 'new' or ''
@@ -114,20 +102,14 @@ end
 --- Counts of a file as they are now.
 ---@param file acp.ReviewFile
 function M.refresh(file)
-  if file.label then
-    return
+  if file.label then return end
+  local found = {} ---@type acp.Edit|table
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    found = edit.path == file.path and edit or found
   end
-  local found
-  for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      found = edit.path == file.path and edit or found
-    end
-  end
-  file.pending = found ~= nil
-  file.hunks = found and found.hunks or 0
-  file.added, file.removed = found and found.added or 0, found and found.removed or 0
-  file.conflict = found and found.conflict or false
-  file.note = found and found.note
+  file.pending = next(found) ~= nil
+  file.hunks, file.added, file.removed = found.hunks or 0, found.added or 0, found.removed or 0
+  file.conflict, file.note = found.conflict or false, found.note
 end
 
 --- Paths that are pending and not among files.
@@ -138,12 +120,10 @@ function M.unlisted(files)
   for _, file in ipairs(files) do
     seen[file.path] = true
   end
-  for _, session in pairs(require('acp.base.state').get().sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      if not seen[edit.path] then
-        seen[edit.path] = true
-        found[#found + 1] = edit.path
-      end
+  for _, edit in ipairs(require('acp.base.state').edits()) do
+    if not seen[edit.path] then
+      seen[edit.path] = true
+      found[#found + 1] = edit.path
     end
   end
   return found
@@ -151,10 +131,7 @@ end
 
 --- Whether something is left to decide.
 ---@param file acp.ReviewFile
----@return boolean
-function M.open(file)
-  return file.pending or file.label ~= nil
-end
+function M.open(file) return file.pending or file.label ~= nil end
 
 --- Such as `+3 -1`, or that nothing is left.
 ---@param file acp.ReviewFile
@@ -173,9 +150,7 @@ end
 --- Take the scratch buffers away.
 function M.wipe()
   for bufnr in pairs(made) do
-    if api.nvim_buf_is_valid(bufnr) then
-      api.nvim_buf_delete(bufnr, { force = true })
-    end
+    if api.nvim_buf_is_valid(bufnr) then api.nvim_buf_delete(bufnr, { force = true }) end
   end
   made = {}
 end

@@ -36,7 +36,7 @@ local review ---@type acp.Review|nil
 -- Keys and titles ---------------------------------------------------------------------------------
 
 local keyed ---@type integer|nil live buffer that has the review's keys
-local bared ---@type integer|nil live buffer whose own marks are hidden
+local unmarked ---@type integer|nil live buffer whose own marks are hidden
 
 --- In the live window its buffer has the review's keys, while the user is there; in the tab page it
 --- has no marks of ours, because diff mode shows the same.
@@ -44,30 +44,15 @@ local function sync()
   local state = review
   local here = state and api.nvim_get_current_tabpage() == state.tab and state.shown or nil
   local there = here and api.nvim_get_current_win() == state.live and here or nil
-  local keys, inline = require('acp.review.keys'), require('acp.review.inline')
-  if keyed ~= there then
-    if keyed then
-      keys.detach('review', keyed)
-    end
-    keyed = there
-    if keyed then
-      keys.attach('review', keyed)
-    end
-  end
-  if bared ~= here then
-    if bared then
-      inline.bare(bared, false)
-    end
-    bared = here
-    if bared then
-      inline.bare(bared, true)
-    end
-  end
+  local keys, inline = require('acp.ui.keymaps'), require('acp.review.inline')
+  if keyed and keyed ~= there then keys.detach('review', keyed) end
+  if there and keyed ~= there then keys.attach_over('review', there) end
+  if unmarked and unmarked ~= here then inline.hide(unmarked, false) end
+  if here and unmarked ~= here then inline.hide(here, true) end
+  keyed, unmarked = there, here
 end
 
 ---@param state acp.Review
----@param left string
----@param right string
 local function bars(state, left, right)
   local file = state.files[state.at]
   local path = vim.fn.fnamemodify(file.path, ':~:.')
@@ -85,13 +70,10 @@ end
 
 --- With `move` the list's cursor goes to the file that is shown.
 ---@param state acp.Review
----@param move? boolean
 local function draw_list(state, move)
   if state.list and api.nvim_win_is_valid(state.list) then
     require('acp.review.list').draw(api.nvim_win_get_buf(state.list), state.files, state.at)
-    if move then
-      api.nvim_win_set_cursor(state.list, { state.at, 0 })
-    end
+    if move then api.nvim_win_set_cursor(state.list, { state.at, 0 }) end
   end
 end
 
@@ -129,18 +111,14 @@ function M.show(i, row)
   bars(state, left_title, right_title)
   draw_list(state, true)
   aim(state, row)
-  if file.kind == 'deleted' then
-    panes.unbind(state.base)
-  end
+  if file.kind == 'deleted' then panes.unbind(state.base) end
   sync()
 end
 
 --- Counts changed; when the last one is nothing, the user is told once.
 local function refresh()
   local state = review
-  if not state then
-    return
-  end
+  if not state then return end
   local left = false
   for _, file in ipairs(state.files) do
     sides.refresh(file)
@@ -153,9 +131,7 @@ local function refresh()
   end
   state.left = left
   local others = sides.unlisted(state.files)
-  if #others > 0 and state.source.more then
-    state.source.more(others)
-  end
+  if #others > 0 and state.source.more then state.source.more(others) end
   local titles = state.files[state.at].titles
   bars(state, titles[1], titles[2])
   draw_list(state)
@@ -163,17 +139,10 @@ end
 
 -- Opening and closing -----------------------------------------------------------------------------
 
----@param open boolean
-local function announce(open)
-  require('acp.base.events').fire('AcpReview', { open = open })
-end
-
 --- Windows that the user split off ours leave diff mode with them.
 ---@param state acp.Review
 local function plain_others(state)
-  if not api.nvim_tabpage_is_valid(state.tab) then
-    return
-  end
+  if not api.nvim_tabpage_is_valid(state.tab) then return end
   for _, win in ipairs(api.nvim_tabpage_list_wins(state.tab)) do
     if not vim.w[win].acp and (vim.wo[win].diff or vim.w[win].acp_review) then
       panes.release(win)
@@ -187,20 +156,15 @@ local function close_windows(state, keep)
   for _, win in pairs({ state.list, state.base, state.live }) do
     local valid = win ~= keep and api.nvim_win_is_valid(win)
     local alone = #api.nvim_list_tabpages() == 1 and #api.nvim_tabpage_list_wins(0) == 1
-    if valid and not (alone and win == state.live) then
-      require('acp.ui.window').close(win)
-    end
+    if valid and not (alone and win == state.live) then require('acp.ui.window').close(win) end
   end
   plain_others(state)
 end
 
---- End the review. `keep` stays as a window of the user's: he has closed the others.
+--- End the review. `keep` stays as a window of the user's: they have closed the others.
 ---@param state acp.Review
----@param keep? integer
 local function finish(state, keep)
-  if review ~= state then
-    return
-  end
+  if review ~= state then return end
   local here = api.nvim_get_current_tabpage() == state.tab
   review = nil
   pcall(api.nvim_del_augroup_by_name, 'acp.review.tab')
@@ -212,39 +176,29 @@ local function finish(state, keep)
   state.source.closed()
   require('acp.review.base').wipe()
   sides.wipe()
-  announce(false)
+  require('acp.base.events').fire('AcpReview', { open = false })
 end
 
 ---@param args { match: string }
 local function on_closed(args)
   local state, win = review, tonumber(args.match)
-  if not state or (win ~= state.base and win ~= state.live) then
-    return
-  end
+  if not state or (win ~= state.base and win ~= state.live) then return end
   -- `:q` in one side ends the review; `:only` in the other keeps that as an ordinary window.
   local quit = api.nvim_get_current_win() == win
   local other = win == state.base and state.live or state.base
   vim.schedule(function()
     local keep = not quit and other == state.live and api.nvim_win_is_valid(other) and other or nil
-    require('acp.ui.window').when_free(function()
-      finish(state, keep)
-    end)
+    require('acp.ui.window').when_free(function() finish(state, keep) end)
   end)
 end
 
---- The user shows something else on the live side: then the window is his.
+--- The user shows something else on the live side: then the window is theirs.
 local function on_buffer()
   local state = review
-  if not state or api.nvim_get_current_win() ~= state.live then
-    return
-  end
-  if api.nvim_win_get_buf(state.live) == state.shown then
-    return
-  end
+  if not state or api.nvim_get_current_win() ~= state.live then return end
+  if api.nvim_win_get_buf(state.live) == state.shown then return end
   vim.schedule(function()
-    if api.nvim_win_is_valid(state.live) then
-      finish(state, state.live)
-    end
+    if api.nvim_win_is_valid(state.live) then finish(state, state.live) end
   end)
 end
 
@@ -258,27 +212,20 @@ local function open_list(state)
     win = -1,
     height = list_height(state.files),
   })
-  require('acp.ui.window').adopt(
-    state.list,
-    { winfixheight = true, cursorline = true, wrap = false }
-  )
+  local options = { winfixheight = true, cursorline = true, wrap = false }
+  require('acp.ui.window').adopt(state.list, options)
   draw_list(state)
 end
 
 local function watch()
-  local group = api.nvim_create_augroup('acp.review.tab', {})
-  local on = function(events, callback, pattern)
-    api.nvim_create_autocmd(events, { group = group, pattern = pattern, callback = callback })
-  end
+  local on = require('acp.base.autocmds').group('acp.review.tab')
   on('WinClosed', on_closed)
   on('BufWinEnter', on_buffer)
   on('WinEnter', sync)
   on('TabEnter', function()
-    if review and api.nvim_get_current_tabpage() == review.tab then
-      open_list(review)
-    end
+    if review and api.nvim_get_current_tabpage() == review.tab then open_list(review) end
   end)
-  on('User', refresh, 'AcpState')
+  on('User', refresh, { pattern = 'AcpState' })
 end
 
 ---@param files acp.ReviewFile[]
@@ -303,7 +250,7 @@ local function open_tab(files, source)
   }
   watch()
   open_list(review)
-  announce(true)
+  require('acp.base.events').fire('AcpReview', { open = true })
 end
 
 --- Index of a path among files, 1 where it is not among them.
@@ -311,12 +258,8 @@ end
 ---@param path string|nil
 ---@return integer
 function M.position(files, path)
-  for i, file in ipairs(files) do
-    if file.path == path then
-      return i
-    end
-  end
-  return 1
+  local i = vim.iter(ipairs(files)):find(function(_, file) return file.path == path end)
+  return i or 1
 end
 
 --- Show files in the review's tab page, opened where it is not.
@@ -326,15 +269,11 @@ end
 function M.present(files, source, path)
   require('acp.ui.highlights').define()
   require('acp.ui.window').when_free(function()
-    if review and review.source ~= source then
-      finish(review)
-    end
+    if review and review.source ~= source then finish(review) end
     if review then
       review.files = files
       api.nvim_set_current_tabpage(review.tab)
-      if review.list and not api.nvim_win_is_valid(review.list) then
-        review.list = nil
-      end
+      if review.list and not api.nvim_win_is_valid(review.list) then review.list = nil end
       open_list(review)
     else
       open_tab(files, source)
@@ -345,9 +284,7 @@ end
 
 --- The review that is open. Only |acp.review| may change what `at` is, by `show`.
 ---@return acp.Review|nil
-function M.state()
-  return review
-end
+function M.state() return review end
 
 --- Bring the list of files up to date; what is shown stays. Files that are decided stay listed.
 ---@param files acp.ReviewFile[]
@@ -365,13 +302,9 @@ function M.update(files)
     end
   end
   for _, file in ipairs(files) do
-    if new[file.path] then
-      table.insert(state.files, file)
-    end
+    if new[file.path] then table.insert(state.files, file) end
   end
-  if api.nvim_get_current_tabpage() == state.tab then
-    open_list(state)
-  end
+  if api.nvim_get_current_tabpage() == state.tab then open_list(state) end
   if state.list and api.nvim_win_is_valid(state.list) then
     api.nvim_win_set_height(state.list, list_height(state.files))
   end
@@ -381,11 +314,7 @@ end
 --- Close the review.
 function M.close()
   local state = review
-  if state then
-    require('acp.ui.window').when_free(function()
-      finish(state)
-    end)
-  end
+  if state then require('acp.ui.window').when_free(function() finish(state) end) end
 end
 
 return M

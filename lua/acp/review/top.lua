@@ -5,21 +5,15 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('acp.hunks')
 
 --- How many virtual lines stand above line 1.
----@param bufnr integer
----@return integer
 local function above(bufnr)
   local marks = vim.api.nvim_buf_get_extmarks(bufnr, ns, 0, { 0, 0 }, { details = true })
   for _, mark in ipairs(marks) do
     local details = mark[4]
-    if details.virt_lines and details.virt_lines_above then
-      return #details.virt_lines
-    end
+    if details.virt_lines and details.virt_lines_above then return #details.virt_lines end
   end
   return 0
 end
 
----@param win integer
----@param lines integer
 local function fill(win, lines)
   vim.api.nvim_win_call(win, function()
     local view = vim.fn.winsaveview()
@@ -31,7 +25,6 @@ local function fill(win, lines)
 end
 
 --- Show them in every window that is at the top of the buffer.
----@param bufnr integer
 function M.reveal(bufnr)
   local lines = above(bufnr)
   if lines > 0 then
@@ -47,23 +40,16 @@ local function on_scroll()
     local win = tonumber(id)
     if win and vim.api.nvim_win_is_valid(win) and change.topline < 0 and change.topfill <= 0 then
       local lines = above(vim.api.nvim_win_get_buf(win))
-      if lines > 0 then
-        fill(win, lines)
-      end
+      if lines > 0 then fill(win, lines) end
     end
   end
 end
 
 --- Follow the windows from now on.
 function M.watch()
-  local group = vim.api.nvim_create_augroup('acp.review.top', {})
-  vim.api.nvim_create_autocmd('WinScrolled', { group = group, callback = on_scroll })
-  vim.api.nvim_create_autocmd('BufWinEnter', {
-    group = group,
-    callback = function(args)
-      M.reveal(args.buf)
-    end,
-  })
+  local on = require('acp.base.autocmds').group('acp.review.top')
+  on('WinScrolled', on_scroll)
+  on('BufWinEnter', function(args) M.reveal(args.buf) end)
 end
 
 return M

@@ -13,22 +13,15 @@ local LINE, WORD, MORE = 'AcpHunkRemove', 'AcpHunkRemoveWord', 'AcpMuted'
 ---@alias acp.Chunk { [1]: string, [2]: string|string[] }
 
 --- Blanks that make a line as wide as any window; virtual lines end at the window's edge.
----@return string
-local function padding()
-  return (' '):rep(vim.o.columns)
-end
+local function padding() return (' '):rep(vim.o.columns) end
 
----@param lines string[]
 ---@return acp.Chunk[]|nil
 local function more(lines)
   local hidden = #lines - M.MAX_LINES
-  if hidden > 0 then
-    return { { ('… %d more removed lines'):format(hidden), MORE } }
-  end
+  if hidden > 0 then return { { ('… %d more removed lines'):format(hidden), MORE } } end
 end
 
 --- Virtual lines without colours.
----@param lines string[]
 ---@return acp.Chunk[][]
 function M.plain(lines)
   local pad, result = padding(), {}
@@ -40,16 +33,12 @@ function M.plain(lines)
 end
 
 --- Paints of a line: `{col, end_col, group}`; later ones lie over earlier ones.
----@param lines string[]
----@param lang string
 ---@return table<integer, any[][]> by line, from 1
 local function syntax(lines, lang)
   local paints = {}
   local text = table.concat(lines, '\n')
   local query = #text <= MAX_PARSED and vim.treesitter.query.get(lang, 'highlights')
-  if not query then
-    return paints
-  end
+  if not query then return paints end
   local parser = vim.treesitter.get_string_parser(text, lang)
   for id, node in query:iter_captures(parser:parse()[1]:root(), text) do
     local group = ('@%s.%s'):format(query.captures[id], lang)
@@ -64,19 +53,12 @@ local function syntax(lines, lang)
 end
 
 --- The language that the buffer is highlighted by, nil where tree-sitter does not do it.
----@param bufnr integer
----@return string|nil
 local function language(bufnr)
-  if not vim.treesitter.highlighter.active[bufnr] then
-    return nil
-  end
+  if not vim.treesitter.highlighter.active[bufnr] then return nil end
   return vim.treesitter.language.get_lang(vim.bo[bufnr].filetype)
 end
 
 --- A line cut where its colours change.
----@param line string
----@param paints any[][]
----@param words integer[][]
 ---@return acp.Chunk[]
 local function chunks(line, paints, words)
   local edges = { [0] = true, [#line] = true }
@@ -85,22 +67,17 @@ local function chunks(line, paints, words)
       edges[math.min(span[1], #line)], edges[math.min(span[2], #line)] = true, true
     end
   end
-  local cuts = vim.tbl_keys(edges)
-  table.sort(cuts)
+  local cuts = require('acp.base.sorted_keys')(edges)
   local result = {}
   for i = 1, #cuts - 1 do
     local from, to = cuts[i], cuts[i + 1]
     local groups = {}
     for _, paint in ipairs(paints) do
-      if paint[1] <= from and paint[2] >= to then
-        groups[#groups + 1] = paint[3]
-      end
+      if paint[1] <= from and paint[2] >= to then groups[#groups + 1] = paint[3] end
     end
     groups[#groups + 1] = LINE
     for _, word in ipairs(words) do
-      if word[1] <= from and word[2] >= to then
-        groups[#groups + 1] = WORD
-      end
+      if word[1] <= from and word[2] >= to then groups[#groups + 1] = WORD end
     end
     result[i] = { line:sub(from + 1, to), groups }
   end
@@ -108,8 +85,6 @@ local function chunks(line, paints, words)
 end
 
 --- Virtual lines with the colours of the buffer's language and of the words that changed.
----@param bufnr integer
----@param lines string[]
 ---@param words acp.Words
 ---@return acp.Chunk[][]
 function M.coloured(bufnr, lines, words)

@@ -1,4 +1,4 @@
---- What changed inside lines: which removed line belongs to which new one, and the words in which
+--- Changes inside lines: which removed line belongs to which new one, and the words in which
 --- they differ. For hunks of a size that a person reads word by word; others have none.
 local M = {}
 
@@ -17,21 +17,13 @@ local COMMON = 0.5
 ---@field [1] integer line of the old side, from 1
 ---@field [2] integer line of the new side, from 1
 
----@param lines string[]
----@return string
-local function joined(lines)
-  return #lines > 0 and table.concat(lines, '\n') .. '\n' or ''
-end
+local function joined(lines) return #lines > 0 and table.concat(lines, '\n') .. '\n' or '' end
 
 --- Which old line became which new one: Neovim's linematch says, which is affordable in hunks of
 --- this size.
----@param old string[]
----@param new string[]
 ---@return acp.Pair[]
 local function pairs_of(old, new)
-  if #old == 1 and #new == 1 then
-    return { { 1, 1 } }
-  end
+  if #old == 1 and #new == 1 then return { { 1, 1 } } end
   local found = {}
   local blocks = diff(joined(old), joined(new), {
     result_type = 'indices',
@@ -48,8 +40,6 @@ local function pairs_of(old, new)
 end
 
 --- Words, runs of blanks, and every other character by itself; UTF-8 sequences stay whole.
----@param line string
----@return string[]
 local function tokens(line)
   local list, at = {}, 1
   while at <= #line do
@@ -63,8 +53,6 @@ local function tokens(line)
 end
 
 --- Byte columns at which each token begins, and the one after the last.
----@param list string[]
----@return integer[]
 local function columns(list)
   local starts, col = { 0 }, 0
   for i, token in ipairs(list) do
@@ -74,15 +62,9 @@ local function columns(list)
   return starts
 end
 
----@param starts integer[]
----@param first integer
----@param count integer
----@param spans integer[][]
 ---@return integer bytes
 local function add(starts, first, count, spans)
-  if count == 0 then
-    return 0
-  end
+  if count == 0 then return 0 end
   local span = { starts[first], starts[first + count] }
   spans[#spans + 1] = span
   return span[2] - span[1]
@@ -95,9 +77,7 @@ end
 ---@return integer[][]|nil old_spans
 ---@return integer[][]|nil new_spans
 function M.line(old, new)
-  if math.max(#old, #new) > M.MAX_BYTES then
-    return nil
-  end
+  if math.max(#old, #new) > M.MAX_BYTES then return nil end
   local a, b = tokens(old), tokens(new)
   local blocks = diff(joined(a), joined(b), { result_type = 'indices', algorithm = 'minimal' })
   local old_at, new_at = columns(a), columns(b)
@@ -109,9 +89,7 @@ function M.line(old, new)
     changed = changed + add(old_at, block[1], block[2], old_spans)
     changed = changed + add(new_at, block[3], block[4], new_spans)
   end
-  if changed > (1 - COMMON) * (#old + #new) then
-    return nil
-  end
+  if changed > (1 - COMMON) * (#old + #new) then return nil end
   return old_spans, new_spans
 end
 
@@ -122,9 +100,7 @@ end
 ---@return acp.Words new_words
 function M.hunk(old, new)
   local old_words, new_words = {}, {}
-  if #old == 0 or #new == 0 or #old + #new > M.MAX_LINES then
-    return old_words, new_words
-  end
+  if #old == 0 or #new == 0 or #old + #new > M.MAX_LINES then return old_words, new_words end
   for _, pair in ipairs(pairs_of(old, new)) do
     old_words[pair[1]], new_words[pair[2]] = M.line(old[pair[1]], new[pair[2]])
   end

@@ -4,13 +4,9 @@ local M = {}
 
 local pending = {} ---@type table<integer, string[]> absolute paths
 
----@param path string
 ---@return string
-function M.label(path)
-  return vim.fn.fnamemodify(path, ':~:.')
-end
+function M.label(path) return vim.fn.fnamemodify(path, ':~:.') end
 
----@param n integer
 local function changed(n)
   require('acp.base.signals').emit('attached', n)
   require('acp.base.signals').emit('draft_changed')
@@ -18,27 +14,27 @@ end
 
 --- Composers for whose next prompt something waits.
 ---@return integer[]
-function M.composers()
-  return vim.tbl_keys(pending)
-end
+function M.composers() return vim.tbl_keys(pending) end
 
---- What waits for the next prompt of composer `n`.
----@param n integer
+--- Attachments of the next prompt of composer `n`.
 ---@return string[] paths
-function M.list(n)
-  return vim.list_slice(pending[n] or {})
+function M.list(n) return vim.list_slice(pending[n] or {}) end
+
+--- Put further paths behind others, each once.
+---@param paths string[] changed
+---@param further string[]
+---@return string[] paths
+function M.joined(paths, further)
+  for _, path in ipairs(further) do
+    if not vim.tbl_contains(paths, path) then paths[#paths + 1] = path end
+  end
+  return paths
 end
 
----@param n integer
+--- Attach without a word: again, what came back with a prompt.
 ---@param paths string[] absolute
-local function join(n, paths)
-  local list = M.list(n)
-  for _, path in ipairs(paths) do
-    if not vim.tbl_contains(list, path) then
-      list[#list + 1] = path
-    end
-  end
-  pending[n] = list
+function M.restore(n, paths)
+  pending[n] = M.joined(M.list(n), paths)
   changed(n)
 end
 
@@ -47,28 +43,15 @@ end
 ---@param n integer|nil composer, the current session's by default
 ---@param paths string[] absolute
 function M.add(n, paths)
-  join(n or require('acp.base.state').meant(), paths)
+  M.restore(n or require('acp.base.state').meant(), paths)
   local names = table.concat(vim.tbl_map(M.label, paths), ', ')
   require('acp.base.notify').echo('info', ('with the next prompt: %s'):format(names))
 end
 
---- Attach again what came back with a prompt.
----@param n integer
----@param paths string[] absolute
-function M.restore(n, paths)
-  join(n, paths)
-end
-
 --- Take one path off the next prompt, or all.
----@param n integer
----@param path? string
 function M.remove(n, path)
-  if not pending[n] then
-    return
-  end
-  pending[n] = path and vim.tbl_filter(function(one)
-    return one ~= path
-  end, M.list(n)) or nil
+  if not pending[n] then return end
+  pending[n] = path and vim.tbl_filter(function(one) return one ~= path end, M.list(n)) or nil
   changed(n)
 end
 
@@ -81,22 +64,22 @@ function M.manage()
     return
   end
   local items = vim.list_extend({ 'all of them' }, vim.tbl_map(M.label, paths))
-  require('acp.ui.pick').choose('Take off the next prompt', 'attach', items, function(index)
-    M.remove(n, paths[index - 1])
-  end)
+  require('acp.ui.pick').choose(
+    'Take off the next prompt',
+    'attach',
+    items,
+    function(index) M.remove(n, paths[index - 1]) end
+  )
 end
 
---- What the host made of the clipboard's image goes with the next prompt of composer `n`.
+--- Have the host attach the image of the clipboard.
 function M.from_clipboard()
-  require('acp.base.host').notify(
-    'attach',
-    { clipboard = true, composer = require('acp.base.state').meant() }
-  )
+  local n = require('acp.base.state').meant()
+  require('acp.base.host').notify('attach', { clipboard = true, composer = n })
 end
 
 --- Text of the buffer that shows a file, when it has changes that the file has not.
 ---@param path string absolute
----@return string|nil
 local function unsaved(path)
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(bufnr)
@@ -120,12 +103,9 @@ function M.carried(paths)
 end
 
 --- Frame operation: open a file in the program that is there for it.
----@param path string
 function M.open(path)
   local _, why = vim.ui.open(path)
-  if why then
-    require('acp.base.notify').echo('warn', ('%s: it is in %s'):format(why, path))
-  end
+  if why then require('acp.base.notify').echo('warn', ('%s: it is in %s'):format(why, path)) end
 end
 
 return M

@@ -6,12 +6,8 @@ local FRAME = 2 -- rows of a border
 
 ---@param win integer|nil
 ---@return boolean
-function M.wanted(win)
-  return win ~= nil and vim.api.nvim_win_get_config(win).relative ~= ''
-end
+function M.wanted(win) return win ~= nil and require('acp.ui.win').floats(win) end
 
----@param win integer
----@param rows integer
 local function grow(win, rows)
   if vim.api.nvim_win_is_valid(win) then
     vim.api.nvim_win_set_height(win, math.max(vim.api.nvim_win_get_height(win) + rows, 1))
@@ -19,7 +15,6 @@ local function grow(win, rows)
 end
 
 --- Open `bufnr` below the float `upper`, as wide as that.
----@param bufnr integer
 ---@param upper integer
 ---@param height integer rows, at most half of what there is
 ---@param enter boolean
@@ -35,16 +30,14 @@ function M.open(bufnr, upper, height, enter)
     col = above.col,
     width = above.width,
     height = height,
-    border = require('acp.ui.border')(),
+    border = require('acp.ui.win').border(),
     zindex = above.zindex + 1, -- the upper one may have been opened anew, as high as before
   })
   grow(upper, -given)
   vim.api.nvim_create_autocmd('WinClosed', {
     pattern = tostring(win),
     once = true,
-    callback = function()
-      grow(upper, given)
-    end,
+    callback = function() grow(upper, given) end,
   })
   return win
 end

@@ -4,68 +4,40 @@ local M = {}
 --- A checkpoint's first line: its number, the time, and how the prompt begins.
 local HEAD = [[^ *\d\+  \d\d:\d\d:\d\d  ]]
 
----@param bufnr integer
----@return integer n session
-local function session(bufnr)
-  return tonumber(vim.api.nvim_buf_get_name(bufnr):match('(%d+)$')) --[[@as integer]]
+--- Send a verb for the session of a list.
+local function ask(verb, bufnr, args)
+  args.session = tonumber(vim.api.nvim_buf_get_name(bufnr):match('(%d+)$'))
+  require('acp.base.host').notify(verb, args)
 end
 
---- Number of the checkpoint under the cursor; it is said where there is none.
----@return integer|nil
-local function number()
+--- The same for the checkpoint under the cursor; it is said where there is none.
+---@return boolean asked
+local function ask_here(verb, bufnr, args)
   local line = vim.fn.search(HEAD, 'bcnW')
-  local n = line > 0 and tonumber(vim.fn.getline(line):match('%d+')) or nil
-  if not n then
+  args.n = line > 0 and tonumber(vim.fn.getline(line):match('%d+')) or nil
+  if args.n then
+    ask(verb, bufnr, args)
+  else
     require('acp.base.notify').echo('info', 'no checkpoint under the cursor')
   end
-  return n
-end
-
----@param verb string
----@param bufnr integer
----@param args table
-local function ask(verb, bufnr, args)
-  require('acp.base.host').notify(verb, vim.tbl_extend('error', { session = session(bufnr) }, args))
+  return args.n ~= nil
 end
 
 --- Show what changed since.
----@param bufnr integer
 function M.changes(bufnr)
-  local n = number()
-  if n then
-    require('acp.ui.report').expect()
-    ask('changes', bufnr, { n = n })
-  end
+  if ask_here('changes', bufnr, {}) then require('acp.ui.report').expect() end
 end
 
 --- Bring back what agents changed.
----@param bufnr integer
-function M.restore(bufnr)
-  local n = number()
-  if n then
-    ask('restore', bufnr, { n = n, list = true })
-  end
-end
+function M.restore(bufnr) ask_here('restore', bufnr, { list = true }) end
 
 --- Bring all files back, those that only the user changed too.
----@param bufnr integer
-function M.restore_all(bufnr)
-  local n = number()
-  if n then
-    ask('restore', bufnr, { n = n, every = true, list = true })
-  end
-end
+function M.restore_all(bufnr) ask_here('restore', bufnr, { every = true, list = true }) end
 
 --- Take the last restore back.
----@param bufnr integer
-function M.undo(bufnr)
-  ask('restore', bufnr, { list = true })
-end
+function M.undo(bufnr) ask('restore', bufnr, { list = true }) end
 
---- What changed since each, as of now.
----@param bufnr integer
-function M.refresh(bufnr)
-  ask('checkpoints', bufnr, {})
-end
+--- Compare with the present files again.
+function M.refresh(bufnr) ask('checkpoints', bufnr, {}) end
 
 return M

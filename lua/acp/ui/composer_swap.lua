@@ -10,9 +10,7 @@ local api = vim.api
 function M.changed(old, new)
   local window, composer = require('acp.ui.window'), require('acp.ui.composer')
   local before = composer.bufnr(old)
-  if not before or window.showing(require('acp.ui.chat.buffers').bufnr(old)) then
-    return
-  end
+  if not before or window.showing(require('acp.ui.chat.buffers').bufnr(old)) then return end
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     local idle = vim.w[win].acp and win ~= api.nvim_get_current_win()
     if idle and api.nvim_win_get_buf(win) == before then

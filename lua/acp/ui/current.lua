@@ -1,9 +1,7 @@
---- The current session follows the user: it is that of the chat or composer he went to last.
+--- The current session follows the user: it is that of the chat or composer they entered last.
 local M = {}
 
 --- Our number of the session that a buffer of ours belongs to.
----@param name string
----@return integer|nil
 local function session_of(name)
   local n = tonumber(name:match('^acp://chat/(%d+)$') or name:match('^acp://composer/(%d+)$'))
   return n and require('acp.base.state').get().sessions[n] and n or nil
@@ -11,17 +9,13 @@ end
 
 --- Watch where the user goes. Called when the first chat or composer is made; idempotent.
 M.watch = require('acp.base.once')(function()
-  vim.api.nvim_create_autocmd('BufEnter', {
-    group = vim.api.nvim_create_augroup('acp.current', {}),
-    pattern = { 'acp://chat/*', 'acp://composer/*' },
-    callback = function(args)
-      local n = session_of(vim.api.nvim_buf_get_name(args.buf))
-      local host = require('acp.base.host')
-      if n and n ~= require('acp.base.state').current() and host.running() then
-        host.notify('current', { session = n })
-      end
-    end,
-  })
+  require('acp.base.autocmds').group('acp.current')('BufEnter', function(args)
+    local n = session_of(vim.api.nvim_buf_get_name(args.buf))
+    local host = require('acp.base.host')
+    if n and n ~= require('acp.base.state').current() and host.running() then
+      host.notify('current', { session = n })
+    end
+  end, { pattern = { 'acp://chat/*', 'acp://composer/*' } })
 end)
 
 return M

@@ -5,50 +5,32 @@ local M = {}
 
 local api = vim.api
 
----@param win integer
----@return boolean
-local function floats(win)
-  return api.nvim_win_get_config(win).relative ~= ''
-end
-
----@param tab integer
----@return integer win
-local function ordinary(tab)
-  return vim.iter(api.nvim_tabpage_list_wins(tab)):find(function(win)
-    return not floats(win)
-  end)
-end
+local floats, splits = require('acp.ui.win').floats, require('acp.ui.win').splits
 
 --- The current tab page is about to be left.
 local function leave()
   local here = api.nvim_get_current_win()
-  local previous = vim.fn.win_getid(vim.fn.winnr('#'))
-  if not floats(here) or (previous ~= 0 and previous ~= here and not floats(previous)) then
-    return
-  end
+  local previous = require('acp.ui.win').previous()
+  if not floats(here) or (previous and previous ~= here and not floats(previous)) then return end
   local ignored = vim.o.eventignore
   vim.o.eventignore = 'all'
-  pcall(api.nvim_set_current_win, ordinary(0))
+  pcall(api.nvim_set_current_win, splits(0)[1])
   pcall(api.nvim_set_current_win, here)
   vim.o.eventignore = ignored
 end
 
 --- Look after tab pages from now on.
-M.watch = require('acp.base.once')(function()
-  api.nvim_create_autocmd('TabLeave', {
-    group = api.nvim_create_augroup('acp.float_exit', {}),
-    callback = leave,
-  })
-end)
+M.watch = require('acp.base.once')(
+  function() require('acp.base.autocmds').group('acp.float_exit')('TabLeave', leave) end
+)
 
 --- A window is about to be closed; in another tab page, left without autocommands, it may be such a
 --- float.
----@param win integer
 function M.before_close(win)
   local tab = api.nvim_win_get_tabpage(win)
   local elsewhere = tab ~= api.nvim_get_current_tabpage()
   if elsewhere and floats(win) and api.nvim_tabpage_get_win(tab) == win then
-    api.nvim_tabpage_set_win(tab, ordinary(tab))
+    api.nvim_tabpage_set_win(tab, splits(tab)[1])
   end
 end
 

@@ -28,34 +28,21 @@ local begun = false -- option `follow` has had its one effect
 
 -- The label ---------------------------------------------------------------------------------------
 
----@param win integer
----@return string
 local function winbar(win)
   return api.nvim_get_option_value('winbar', { scope = 'local', win = win })
 end
 
----@param win integer
----@param value string
-local function set_winbar(win, value)
-  api.nvim_set_option_value('winbar', value, { scope = 'local', win = win })
-end
+local function set_winbar(win, value) require('acp.ui.win').set(win, 'winbar', value) end
 
 --- A window's own winbar: what is left when our label is taken out of it.
----@param value string
----@return string
-local function without_label(value)
-  return (value:gsub('%%#AcpFollow%a*#.-%%%*', ''))
-end
+local function without_label(value) return (value:gsub('%%#AcpFollow%a*#.-%%%*', '')) end
 
 --- Neovim keeps a window's options by buffer, and splits copy them: the label turns up again in
 --- windows that follow nothing.
----@param win integer
 local function strip(win)
   local value = winbar(win)
   local own = without_label(value)
-  if own ~= value then
-    set_winbar(win, own)
-  end
+  if own ~= value then set_winbar(win, own) end
 end
 
 ---@param state acp.Followed
@@ -65,16 +52,10 @@ end
 
 -- Where the user is -------------------------------------------------------------------------------
 
----@param win integer
 ---@return { buf: integer, lnum: integer, col: integer, topline: integer }
 local function place(win)
-  local cursor = api.nvim_win_get_cursor(win)
-  return {
-    buf = api.nvim_win_get_buf(win),
-    lnum = cursor[1],
-    col = cursor[2],
-    topline = vim.fn.line('w0', win),
-  }
+  local buf, cursor = api.nvim_win_get_buf(win), api.nvim_win_get_cursor(win)
+  return { buf = buf, lnum = cursor[1], col = cursor[2], topline = vim.fn.line('w0', win) }
 end
 
 local function pause()
@@ -86,15 +67,9 @@ end
 
 --- The cursor or the view of the followed window moved. The agent's edits move them as well, and so
 --- do we; only what a key of the user's did counts.
----@param win integer
----@param edited? boolean
 local function moved(win, edited)
-  if not followed or win ~= followed.win or followed.applying or not typed then
-    return
-  end
-  if edited or not vim.deep_equal(place(win), followed.at) then
-    pause()
-  end
+  if not followed or win ~= followed.win or followed.applying or not typed then return end
+  if edited or not vim.deep_equal(place(win), followed.at) then pause() end
 end
 
 ---@param args { event: string, buf: integer, match: string }
@@ -109,9 +84,7 @@ local function on_event(args)
       moved(tonumber(id) or 0)
     end
   elseif args.event == 'InsertEnter' then
-    if followed and win == followed.win then
-      pause()
-    end
+    if followed and win == followed.win then pause() end
   else
     moved(win, args.event == 'TextChanged')
   end
@@ -132,50 +105,32 @@ end
 
 local watch = require('acp.base.once')(function()
   require('acp.ui.highlights').define()
-  local group = api.nvim_create_augroup('acp.follow', {})
-  local on = function(events, callback)
-    api.nvim_create_autocmd(events, { group = group, callback = callback })
-  end
+  local on = require('acp.base.autocmds').group('acp.follow')
   on({ 'CursorMoved', 'TextChanged', 'InsertEnter', 'WinScrolled', 'WinClosed' }, on_event)
   on({ 'BufWinEnter', 'WinNew' }, on_buffer)
-  vim.on_key(function(_, keys)
-    typed = typed or (keys ~= nil and keys ~= '')
-  end, ns)
+  vim.on_key(function(_, keys) typed = typed or (keys ~= nil and keys ~= '') end, ns)
   -- By then a key has had all its effects; what comes after is not the user's.
-  on('SafeState', function()
-    typed = false
-  end)
+  on('SafeState', function() typed = false end)
 end)
 
 -- Following ---------------------------------------------------------------------------------------
 
----@param path string
----@return boolean
 local function readable(path)
   local stat = vim.uv.fs_stat(path)
-  if stat then
-    return stat.type == 'file' and vim.uv.fs_access(path, 'R') == true
-  end
+  if stat then return stat.type == 'file' and vim.uv.fs_access(path, 'R') == true end
   return require('acp.buffers.loaded').buffer(path) ~= nil
 end
 
 --- Light the line for a moment.
----@param bufnr integer
----@param line integer
 local function flash(bufnr, line)
-  local id = api.nvim_buf_set_extmark(bufnr, ns, line - 1, 0, {
-    line_hl_group = 'AcpFlash',
-    priority = 200,
-  })
+  local look = { line_hl_group = 'AcpFlash', priority = 200 }
+  local id = api.nvim_buf_set_extmark(bufnr, ns, line - 1, 0, look)
   vim.defer_fn(function()
-    if api.nvim_buf_is_valid(bufnr) then
-      api.nvim_buf_del_extmark(bufnr, ns, id)
-    end
+    if api.nvim_buf_is_valid(bufnr) then api.nvim_buf_del_extmark(bufnr, ns, id) end
   end, FLASH_MS)
 end
 
 --- Put the line on the window's screen, in the middle when it is not there yet.
----@param line integer
 local function reveal(line)
   api.nvim_win_set_cursor(0, { line, 0 })
   vim.cmd('silent! .foldopen!')
@@ -190,8 +145,8 @@ end
 ---@param state acp.Followed
 ---@param location acp.Location
 local function edit(state, location)
-  local bufnr = require('acp.buffers.loaded').buffer(location.path)
-    or require('acp.buffers.add')(location.path)
+  local files = require('acp.buffers.loaded')
+  local bufnr = files.buffer(location.path) or files.add(location.path)
   if bufnr ~= api.nvim_get_current_buf() or (location.line or 0) ~= vim.fn.line('.') then
     vim.cmd("mark '")
   end
@@ -218,39 +173,24 @@ end
 
 local apply
 
----@param ms integer
 local function later(ms)
-  if timer then
-    return
-  end
+  if timer then return end
   timer = vim.defer_fn(function()
     timer = nil
     apply()
   end, ms)
 end
 
---- Whether Neovim refuses other buffers just now, in the command-line window or an <expr> mapping.
----@param why string
-local function refused(why)
-  return why:find('E565') or why:find('E11:') or why:find('E523')
-end
-
 function apply()
   local state, location = followed, waiting
   waiting = nil
-  if not state or not state.active or not location then
-    return
-  end
-  if not api.nvim_win_is_valid(state.win) or not readable(location.path) then
-    return
-  end
+  if not state or not state.active or not location then return end
+  if not api.nvim_win_is_valid(state.win) or not readable(location.path) then return end
   state.applying = true
-  local ok, why = pcall(api.nvim_win_call, state.win, function()
-    edit(state, location)
-  end)
+  local ok, why = pcall(api.nvim_win_call, state.win, function() edit(state, location) end)
   state.applying = false
   state.at = place(state.win)
-  if not ok and refused(tostring(why)) then
+  if not ok and require('acp.buffers.save').is_locked(why) then
     waiting = waiting or location
     later(SETTLE_MS)
   elseif not ok then
@@ -260,13 +200,10 @@ end
 
 --- The agent works here. The last of several places within 100 ms is shown.
 ---@param session integer only the current session's places are followed
----@param path string
 ---@param line? integer|userdata 1-based, vim.NIL when not known
 function M.show(session, path, line)
   local current = require('acp.base.state').current()
-  if not followed or not followed.active or (current and session ~= current) then
-    return
-  end
+  if not followed or not followed.active or (current and session ~= current) then return end
   local file = require('acp.ui.jump').file(path, session)
   waiting = file and { path = file, line = type(line) == 'number' and line or nil } or waiting
   later(SETTLE_MS)
@@ -284,19 +221,17 @@ function M.stop()
   end
 end
 
----@param win integer
 ---@return string|nil why not
 local function unfit(win)
   if vim.w[win].acp or vim.w[win].acp_review then
     return 'a window of acp cannot follow'
-  elseif api.nvim_win_get_config(win).relative ~= '' then
+  elseif require('acp.ui.win').floats(win) then
     return 'a floating window cannot follow'
   elseif vim.wo[win].winfixbuf or vim.bo[api.nvim_win_get_buf(win)].buftype ~= '' then
     return 'this window is no place for files'
   end
 end
 
----@param win integer
 local function start(win)
   M.stop()
   watch()
@@ -323,9 +258,7 @@ function M.toggle()
   if followed and followed.active then
     local elsewhere = followed.win ~= win
     M.stop()
-    if elsewhere then
-      require('acp.base.notify').echo('info', 'follow-along is off')
-    end
+    if elsewhere then require('acp.base.notify').echo('info', 'follow-along is off') end
     return
   end
   local why = unfit(win)
@@ -343,26 +276,18 @@ end
 --- The first prompt is on its way: with option `follow` the window that is current then follows,
 --- or the one before it where that is one of ours.
 function M.begin()
-  if begun or followed then
-    return
-  end
+  if begun or followed then return end
   begun = true
-  local before = vim.fn.win_getid(vim.fn.winnr('#'))
-  for _, win in ipairs({ api.nvim_get_current_win(), before }) do
-    if win ~= 0 and not unfit(win) then
-      start(win)
-      return
-    end
-  end
+  local windows = vim.iter({ api.nvim_get_current_win(), require('acp.ui.win').previous() })
+  local win = windows:find(function(one) return not unfit(one) end)
+  if win then start(win) end
 end
 
---- What the followed window does: `'following'`, `'paused'`, or nil where none follows.
+--- The state of the followed window: `'following'`, `'paused'`, or nil where none follows.
 ---@return 'following'|'paused'|nil
 ---@return integer|nil win
 function M.status()
-  if followed then
-    return followed.active and 'following' or 'paused', followed.win
-  end
+  if followed then return followed.active and 'following' or 'paused', followed.win end
 end
 
 return M

@@ -5,21 +5,15 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('acp.form')
 local ns_review = vim.api.nvim_create_namespace('acp.form.review')
 
---- What starts the head of a field and a line of help, as `session/form_page.py` has it.
+--- Beginnings of a field's head and of a line of help, as `session/form_page.py` has it.
 local HEAD, HELP = '━━ ', '│ '
 
 ---@class acp.Form
 ---@field lines string[]
 ---@field cursor integer 0-based row of the first value
 
----@param id string
----@return string
-local function name_of(id)
-  return 'acp://form/' .. id
-end
+local function name_of(id) return 'acp://form/' .. id end
 
----@param id string
----@return integer|nil
 local function buffer_of(id)
   local bufnr = require('acp.ui.scratch').find(name_of(id))
   return bufnr and vim.bo[bufnr].buftype == 'acwrite' and bufnr or nil
@@ -32,7 +26,6 @@ function M.current()
   return vim.bo.filetype == 'acpform' and name:match('^acp://form/(.+)$') or nil
 end
 
----@param bufnr integer
 local function paint(bufnr)
   vim.api.nvim_buf_clear_namespace(bufnr, ns, 0, -1)
   for row, line in ipairs(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)) do
@@ -44,53 +37,33 @@ local function paint(bufnr)
   end
 end
 
---- What was said about the last version of the text holds no more.
----@param bufnr integer
+--- Remove the notes on an earlier version of the text.
 local function forget(bufnr)
   vim.api.nvim_buf_clear_namespace(bufnr, ns_review, 0, -1)
   vim.diagnostic.reset(ns, bufnr)
 end
 
----@param id string
----@param bufnr integer
 local function watch(id, bufnr)
-  vim.api.nvim_create_autocmd('BufWriteCmd', {
-    buffer = bufnr,
-    callback = function()
-      if require('acp.buffers.automatic_saves').saves() then
-        return
-      end
-      require('acp.base.host').notify('form_write', {
-        id = id,
-        lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false),
-      })
+  local on = require('acp.base.autocmds').in_buffer
+  on(bufnr, 'BufWriteCmd', function()
+    if not require('acp.buffers.automatic_saves').saves() then
+      local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+      require('acp.base.host').notify('form_write', { id = id, lines = lines })
       vim.bo[bufnr].modified = false
-    end,
-  })
-  vim.api.nvim_create_autocmd({ 'TextChanged', 'TextChangedI' }, {
-    buffer = bufnr,
-    callback = function()
-      forget(bufnr)
-      paint(bufnr)
-    end,
-  })
+    end
+  end)
+  on(bufnr, { 'TextChanged', 'TextChangedI' }, function()
+    forget(bufnr)
+    paint(bufnr)
+  end)
 end
 
----@param id string
 ---@param form acp.Form
 ---@return integer bufnr
 local function create(id, form)
   require('acp.ui.highlights').define()
   local bufnr = require('acp.ui.scratch').claim(name_of(id))
-  require('acp.ui.scratch').set_options(bufnr, {
-    buftype = 'acwrite',
-    modifiable = true, -- whatever that of files is
-    bufhidden = 'hide',
-    buflisted = false,
-    swapfile = false,
-    modeline = false,
-    filetype = 'acpform',
-  })
+  require('acp.ui.scratch').set_writable(bufnr, 'acpform')
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, form.lines)
   vim.bo[bufnr].modified = false
   paint(bufnr)
@@ -105,18 +78,11 @@ end
 function M.open(id, form)
   local known = buffer_of(id)
   local bufnr = known or create(id, form)
-  local window = require('acp.ui.window')
   local enter = require('acp.ui.report').waiting()
-  local win = window.showing(bufnr)
-  if not win then
-    local size = math.min(#form.lines + 1, math.floor(vim.o.lines * 0.6))
-    win = window.open_beside(bufnr, { layout = 'bottom', size = size, enter = enter })
-  elseif enter then
-    window.focus(win)
-  end
-  if win and not known then
-    vim.api.nvim_win_set_cursor(win, { form.cursor + 1, 0 })
-  end
+  local size = math.min(#form.lines + 1, math.floor(vim.o.lines * 0.6))
+  local where = { layout = 'bottom', size = size, enter = enter }
+  local win = require('acp.ui.window').show(bufnr, where)
+  if win and not known then vim.api.nvim_win_set_cursor(win, { form.cursor + 1, 0 }) end
 end
 
 --- Frame operation: what is wrong with a form, `{row, text}` each, 0-based.
@@ -124,29 +90,17 @@ end
 ---@param problems { [1]: integer, [2]: string }[]
 function M.problems(id, problems)
   local bufnr = buffer_of(id)
-  if not bufnr then
-    return
-  end
+  if not bufnr then return end
   forget(bufnr)
   -- Our windows have no sign column, and an empty field nothing to underline.
   vim.diagnostic.config({ virtual_text = true }, ns)
-  vim.diagnostic.set(
-    ns,
-    bufnr,
-    vim.tbl_map(function(problem)
-      return {
-        lnum = problem[1],
-        col = 0,
-        message = problem[2],
-        severity = vim.diagnostic.severity.ERROR,
-        source = 'acp',
-      }
-    end, problems)
-  )
+  local list = vim.tbl_map(function(problem)
+    local severity = vim.diagnostic.severity.ERROR
+    return { lnum = problem[1], col = 0, message = problem[2], severity = severity, source = 'acp' }
+  end, problems)
+  vim.diagnostic.set(ns, bufnr, list)
 end
 
----@param bufnr integer
----@param lines string[]
 local function show_review(bufnr, lines)
   forget(bufnr)
   local shown = { { { 'Would be sent:', 'AcpTitle' } } }
@@ -162,9 +116,7 @@ end
 ---@param lines string[] what would be sent, one line a field
 function M.review(id, lines)
   local bufnr = buffer_of(id)
-  if bufnr then
-    show_review(bufnr, lines)
-  end
+  if bufnr then show_review(bufnr, lines) end
   local prompt = 'Send this form? ' .. table.concat(lines, ' · ')
   local items = { 'Send', 'Keep editing', 'Decline' }
   require('acp.ui.pick').choose(prompt, 'form', items, function(index)
@@ -182,9 +134,7 @@ end
 ---@param by string
 function M.closed(id, outcome, by)
   local bufnr = buffer_of(id)
-  if not bufnr then
-    return
-  end
+  if not bufnr then return end
   if by == 'user' or not vim.bo[bufnr].modified then
     require('acp.ui.window').close_all(bufnr)
     vim.api.nvim_buf_delete(bufnr, { force = true })
@@ -199,7 +149,6 @@ function M.closed(id, outcome, by)
   require('acp.base.notify').echo('warn', why)
 end
 
----@param line string
 ---@return string|nil bracket
 ---@return string|nil indent
 ---@return string|nil mark
@@ -210,7 +159,6 @@ local function box(line)
 end
 
 ---@param row integer 1-based
----@param ticked boolean
 local function tick(row, ticked)
   local open, indent, _, rest = box(vim.fn.getline(row))
   local close = open == '(' and ')' or ']'
@@ -238,9 +186,7 @@ function M.choose()
     vim.cmd.normal({ '+', bang = true, mods = { emsg_silent = true } })
     return
   end
-  if open == '(' then
-    untick_around(row)
-  end
+  if open == '(' then untick_around(row) end
   tick(row, mark ~= 'x')
 end
 

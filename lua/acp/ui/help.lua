@@ -12,9 +12,7 @@ local function by_rank(keys)
   for i, key in ipairs(keys) do
     at[key] = key_names.rank(key.action) * 100 + i
   end
-  table.sort(keys, function(a, b)
-    return at[a] < at[b]
-  end)
+  table.sort(keys, function(a, b) return at[a] < at[b] end)
   return keys
 end
 
@@ -41,15 +39,12 @@ local function rows_of(keys)
 end
 
 --- Digits that follow one another are said by the first and the last.
----@param keys string[]
----@return string
 local function said(keys)
   local text = table.concat(keys, ' ')
   local digits = #keys > 2 and ('1 2 3 4 5 6 7 8 9'):find(text, 1, true)
   return digits and keys[1] .. '…' .. keys[#keys] or text
 end
 
----@param title string
 ---@param keys acp.Key[]
 ---@return string[] lines
 ---@return acp.Span[] spans
@@ -68,7 +63,6 @@ local function page(title, keys)
   return lines, spans
 end
 
----@param window string
 ---@param words? table<string, string>
 ---@return string[] lines
 ---@return acp.Span[] spans
@@ -91,7 +85,6 @@ local function pages(window, words)
   return lines, spans
 end
 
----@param lines string[]
 ---@return vim.api.keyset.win_config
 local function placement(lines)
   local width = 20
@@ -107,14 +100,13 @@ local function placement(lines)
     width = width,
     height = height,
     style = 'minimal',
-    border = require('acp.ui.border')(),
+    border = require('acp.ui.win').border(),
     title = ' keys ',
     zindex = 60,
   }
 end
 
 --- Show the keys of a window's kind; any of `q`, `<Esc>`, `g?` and leaving it closes it.
----@param window string
 ---@param words? table<string, string> by action: what it does just now, where that is another thing
 function M.open(window, words)
   require('acp.ui.highlights').define()
@@ -124,9 +116,7 @@ function M.open(window, words)
   vim.bo[bufnr].bufhidden = 'wipe'
   local win = vim.api.nvim_open_win(bufnr, true, placement(lines))
   vim.w[win].acp = true
-  local function close()
-    require('acp.ui.window').close(win)
-  end
+  local function close() require('acp.ui.window').close(win) end
   for _, key in ipairs({ 'q', '<Esc>', 'g?' }) do
     vim.keymap.set('n', key, close, { buffer = bufnr, nowait = true, silent = true })
   end

@@ -27,7 +27,6 @@ M.groups = {
   -- tool calls
   AcpToolTitle = 'Function',
   AcpToolKind = 'Type',
-  AcpToolPending = 'DiagnosticHint',
   AcpToolRunning = 'DiagnosticInfo',
   AcpToolCompleted = 'DiagnosticOk',
   AcpToolFailed = 'DiagnosticError',
@@ -78,10 +77,7 @@ M.define = require('acp.base.once')(function()
     end
   end
   set()
-  vim.api.nvim_create_autocmd('ColorScheme', {
-    group = vim.api.nvim_create_augroup('acp.highlights', {}),
-    callback = set,
-  })
+  require('acp.base.autocmds').group('acp.highlights')('ColorScheme', set)
 end)
 
 return M

@@ -1,12 +1,11 @@
---- Opening files from the chat: in a window of the user's own, by his own key.
+--- Opening files and addresses that an agent names, in a window of the user's own, as they asked.
 local M = {}
 
 local api = vim.api
 
 --- Whether a file may be shown in this window: an ordinary one that is nobody's tool.
----@param win integer
 local function ordinary(win)
-  return api.nvim_win_get_config(win).relative == ''
+  return not require('acp.ui.win').floats(win)
     and vim.bo[api.nvim_win_get_buf(win)].buftype == ''
     and not vim.wo[win].previewwindow
     and not vim.wo[win].winfixbuf
@@ -15,15 +14,9 @@ end
 --- The window used before this one, else any ordinary one of the tab page.
 ---@return integer? win
 local function candidate()
-  local previous = vim.fn.win_getid(vim.fn.winnr('#'))
-  if previous ~= 0 and ordinary(previous) then
-    return previous
-  end
-  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    if ordinary(win) then
-      return win
-    end
-  end
+  local previous = require('acp.ui.win').previous()
+  return previous and ordinary(previous) and previous
+    or vim.iter(api.nvim_tabpage_list_wins(0)):find(ordinary)
 end
 
 --- Whether Neovim would wait for what comes out of it: a pipe, a device.
@@ -34,13 +27,10 @@ end
 
 --- The absolute path of a file that an agent names; nil where it names none. Every other name may
 --- be more than a name: to edit `term://{command}` is to run the command.
----@param path string
 ---@param session? integer whose directory a relative path is below
 ---@return string?
 function M.file(path, session)
-  if path == '' or path:find('%z') then
-    return
-  end
+  if path == '' or path:find('%z') then return end
   local drive = vim.fn.has('win32') == 1 and path:match('^%a:[/\\]')
   if path:sub(1, 1) ~= '/' and not drive then
     local known = session and require('acp.base.state').session(session)
@@ -50,7 +40,6 @@ function M.file(path, session)
 end
 
 --- Edit a file at a line and go there; where there is no ordinary window one is split off.
----@param path string
 ---@param line? integer 1-based
 ---@param session? integer whose directory a relative path is below
 function M.to(path, line, session)
@@ -71,6 +60,17 @@ function M.to(path, line, session)
     api.nvim_win_set_cursor(0, { math.max(1, math.min(line, api.nvim_buf_line_count(0))), 0 })
     vim.cmd('normal! zv')
   end
+end
+
+--- Frame operation: open an address in the browser, as the user has agreed to; where that fails it
+--- is said, with the address.
+function M.browse(url)
+  vim.schedule(function()
+    local ok, _, why = pcall(vim.ui.open, url)
+    if not ok or why then
+      require('acp.base.notify').echo('error', ('could not open %s'):format(url))
+    end
+  end)
 end
 
 return M

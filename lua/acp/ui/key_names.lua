@@ -1,53 +1,24 @@
 --- Keys and their actions for people: in which order, and how a key is spelled.
 local M = {}
 
---- What one wants to know first stands first; what is not named here follows, by what it does.
-local ORDER = {
-  'send',
-  'apply',
-  'finish',
-  'complete',
-  'act',
-  'choose',
-  'compose',
-  'allow_once',
-  'allow_always',
-  'reject_once',
-  'reject_always',
-  'review',
-  'open',
-  'changes',
-  'restore',
-  'restore_all',
-  'undo',
-  'obtain',
-  'put',
-  'accept_hunk',
-  'reject_hunk',
-  'next_hunk',
-  'previous_hunk',
-  'accept_file',
-  'reject_file',
-  'next_file',
-  'previous_file',
-  'next_turn',
-  'previous_turn',
-  'earlier',
-  'later',
-  'cancel',
-}
+--- The most important actions first; all others follow, sorted by their descriptions.
+local ORDER = [[
+  send apply finish complete act choose compose allow_once allow_always reject_once
+  reject_always review open changes restore restore_all undo obtain put accept_hunk
+  reject_hunk next_hunk previous_hunk accept_file reject_file next_file previous_file
+  next_turn previous_turn earlier later cancel
+]]
 local LAST = { close = 2000, help = 3000 } ---@type table<string, integer>
-local rank = {} ---@type table<string, integer>
-for i, action in ipairs(ORDER) do
-  rank[action] = i
+local rank, count = {}, 0 ---@type table<string, integer>, integer
+for action in ORDER:gmatch('%S+') do
+  count = count + 1
+  rank[action] = count
 end
 
 --- Place of an action among the others.
 ---@param action string
 ---@return integer
-function M.rank(action)
-  return LAST[action] or rank[action] or 1000
-end
+function M.rank(action) return LAST[action] or rank[action] or 1000 end
 
 --- The key as one types it.
 ---@param key string
@@ -57,12 +28,8 @@ function M.spelled(key)
     local value = vim.g[name]
     return value == ' ' and '<Space>' or value or '\\'
   end
-  key = key:gsub('<[Ll]ocal[Ll]eader>', function()
-    return leader('maplocalleader')
-  end)
-  return (key:gsub('<[Ll]eader>', function()
-    return leader('mapleader')
-  end))
+  key = key:gsub('<[Ll]ocal[Ll]eader>', function() return leader('maplocalleader') end)
+  return (key:gsub('<[Ll]eader>', function() return leader('mapleader') end))
 end
 
 return M

@@ -14,7 +14,6 @@ local signals = require('acp.base.signals')
 local listed, source = {}, nil ---@type table<string, acp.Key[]>, table|nil by window; of which
 
 ---@param keymaps table|false option `keymaps`
----@param window string
 ---@return acp.Key[]
 local function sorted(keymaps, window)
   local keys = {}
@@ -25,14 +24,11 @@ local function sorted(keymaps, window)
       keys[#keys + 1] = { key = key, modes = modes, action = action, desc = desc }
     end
   end
-  table.sort(keys, function(a, b)
-    return a.desc == b.desc and a.key < b.key or a.desc < b.desc
-  end)
+  table.sort(keys, function(a, b) return a.desc == b.desc and a.key < b.key or a.desc < b.desc end)
   return keys
 end
 
 --- Keys in force in a window, sorted by what they do; the list is not to be changed.
----@param window string
 ---@return acp.Key[]
 function M.list(window)
   local keymaps = require('acp.config').get().keymaps
@@ -43,8 +39,7 @@ function M.list(window)
   return listed[window]
 end
 
---- What keys of a window do, in a few words, for the line above it: `<C-s> applies · g? keys`.
----@param window string
+--- The keys of a window with short descriptions, for its winbar: `<C-s> applies · g? keys`.
 ---@param words table<string, string> by action
 ---@return string
 function M.words(window, words)
@@ -55,12 +50,8 @@ function M.words(window, words)
     end
   end
   local actions_of = vim.tbl_keys(keys)
-  table.sort(actions_of, function(a, b)
-    return key_names.rank(a) < key_names.rank(b)
-  end)
-  local said = vim.tbl_map(function(action)
-    return keys[action]
-  end, actions_of)
+  table.sort(actions_of, function(a, b) return key_names.rank(a) < key_names.rank(b) end)
+  local said = vim.tbl_map(function(action) return keys[action] end, actions_of)
   return table.concat(said, ' · ')
 end
 
@@ -68,13 +59,12 @@ end
 ---@field n? integer session
 ---@field on_card? fun(): any
 ---@field keys { mode: string, key: string, desc: string }[]
+---@field kept? { mode: string, key: string, map: table }[] the user's own on the same keys
 
---- What was set, by buffer and window's kind.
+--- The keys that were set, by buffer and kind of window.
 local attached = {} ---@type table<integer, table<string, acp.Attached>>
 
 --- `vim.keymap.set()` in a buffer, for half of what that takes: a new chat has many keys.
----@param bufnr integer
----@param modes string[]
 ---@param key acp.Key
 ---@param options vim.api.keyset.keymap
 local function set_key(bufnr, modes, key, options)
@@ -87,13 +77,10 @@ end
 --- In the chat a permission's key is one only while the cursor is on a pending permission; else
 --- it does what it always does, counts, operators and registers included.
 ---@param key acp.Key
----@param bufnr integer
 ---@param on_card fun(): any whether the cursor is on one
 local function map_on_card(key, bufnr, on_card)
   local function run()
-    if not on_card() then
-      return key.key
-    end
+    if not on_card() then return key.key end
     return ('<Cmd>lua require("acp.ui.keymaps").run("permission", "%s")<CR>'):format(key.action)
   end
   set_key(bufnr, { 'n' }, key, { callback = run, expr = true, replace_keycodes = true })
@@ -102,13 +89,13 @@ end
 --- Keys of pending permissions that a chat has while the cursor is on one.
 ---@return acp.Key[]
 function M.on_card()
-  return vim.tbl_filter(function(key)
-    return not vim.list_contains({ 'help', 'open', 'close' }, key.action)
-  end, M.list('permission'))
+  return vim.tbl_filter(
+    function(key) return not vim.list_contains({ 'help', 'open', 'close' }, key.action) end,
+    M.list('permission')
+  )
 end
 
 --- Do an action of a window, as if its key had been pressed in the current buffer.
----@param window string
 ---@param action string
 ---@param n? integer session
 function M.run(window, action, n)
@@ -116,8 +103,6 @@ function M.run(window, action, n)
 end
 
 --- Set the keys of a window's kind in a buffer.
----@param window string
----@param bufnr integer
 ---@param n? integer session
 ---@param on_card? fun(): any where pending permissions stand in it, whether the cursor is on one:
 ---  it gets their keys as well
@@ -132,9 +117,7 @@ function M.attach(window, bufnr, n, on_card)
     end
   end
   for _, key in ipairs(M.list(window)) do
-    local function act()
-      signals.emit('key_pressed', window, key.action, bufnr, n)
-    end
+    local function act() signals.emit('key_pressed', window, key.action, bufnr, n) end
     set_key(bufnr, key.modes, key, { callback = act, silent = true })
     note(key)
   end
@@ -144,21 +127,52 @@ function M.attach(window, bufnr, n, on_card)
   end
 end
 
---- Take the keys of a window's kind away from a buffer, where they are still ours.
----@param window string
----@param bufnr integer
-function M.detach(window, bufnr)
+--- The mapping that a buffer itself has; the global ones do not count.
+---@param key { mode: string, key: string }
+---@return table|nil map as |maparg()| gives it
+local function own(bufnr, key)
+  local map = vim.api.nvim_buf_call(
+    bufnr,
+    function() return vim.fn.maparg(key.key, key.mode, false, true) end
+  )
+  return map.buffer == 1 and map or nil
+end
+
+--- The same in a buffer of the user's: what they have on these keys comes back by `detach`.
+function M.attach_over(window, bufnr)
   local it = (attached[bufnr] or {})[window]
-  for _, key in ipairs(it and it.keys or {}) do
-    local map = vim.api.nvim_buf_call(bufnr, function()
-      return vim.fn.maparg(key.key, key.mode, false, true)
-    end)
-    if map.buffer == 1 and map.desc == key.desc then
-      vim.keymap.del(key.mode, key.key, { buffer = bufnr })
+  if it and it.keys[1] and not own(bufnr, it.keys[1]) then
+    attached[bufnr][window] = nil -- `:bdelete` has taken all mappings
+  end
+  M.detach(window, bufnr)
+  local kept = {}
+  for _, key in ipairs(M.list(window)) do
+    for _, mode in ipairs(key.modes) do
+      local map = own(bufnr, { mode = mode, key = key.key })
+      if map and not (map.desc or ''):match('^acp: ') then
+        kept[#kept + 1] = { mode = mode, key = key.key, map = map }
+      end
     end
   end
-  if it then
-    attached[bufnr][window] = nil
+  M.attach(window, bufnr)
+  attached[bufnr][window].kept = kept
+end
+
+--- Take the keys of a window's kind away from a buffer, where they are still ours, and put back
+--- what the user had there. A key that they have mapped since stays theirs.
+function M.detach(window, bufnr)
+  local it = (attached[bufnr] or {})[window]
+  if not it then return end
+  attached[bufnr][window] = nil
+  if it.kept and not vim.api.nvim_buf_is_loaded(bufnr) then return end
+  for _, key in ipairs(it.keys) do
+    local map = own(bufnr, key)
+    if map and map.desc == key.desc then vim.keymap.del(key.mode, key.key, { buffer = bufnr }) end
+  end
+  for _, old in ipairs(it.kept or {}) do
+    if not own(bufnr, old) then
+      vim.api.nvim_buf_call(bufnr, function() vim.fn.mapset(old.mode, false, old.map) end)
+    end
   end
 end
 
@@ -169,7 +183,8 @@ function M.refresh()
       attached[bufnr] = nil
     else
       for window, it in pairs(windows_of) do
-        M.attach(window, bufnr, it.n, it.on_card)
+        local attach = it.kept and M.attach_over or M.attach
+        attach(window, bufnr, it.n, it.on_card)
       end
     end
   end

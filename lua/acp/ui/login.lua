@@ -9,7 +9,6 @@ local M = {}
 ---@field cwd string
 
 --- Run a program in the terminal of buffer `bufnr`.
----@param bufnr integer
 ---@param login acp.Login
 ---@param on_exit fun(code: integer)
 ---@return boolean started
@@ -18,9 +17,7 @@ local function run(bufnr, login, on_exit)
   local opts = {
     cwd = login.cwd,
     env = login.env,
-    on_exit = function(_, code)
-      on_exit(code)
-    end,
+    on_exit = function(_, code) on_exit(code) end,
   }
   local start = vim.fn.jobstart
   if vim.fn.has('nvim-0.11') == 1 then
@@ -28,12 +25,8 @@ local function run(bufnr, login, on_exit)
   else
     start = vim.fn.termopen
   end
-  local ok, job = pcall(vim.api.nvim_buf_call, bufnr, function()
-    return start(login.cmd, opts)
-  end)
-  if ok and job > 0 then
-    return true
-  end
+  local ok, job = pcall(vim.api.nvim_buf_call, bufnr, function() return start(login.cmd, opts) end)
+  if ok and job > 0 then return true end
   return false, ok and 'not executable' or tostring(job)
 end
 
@@ -45,9 +38,7 @@ function M.open(id, login)
   local win
   local function done(code)
     require('acp.base.host').notify('login_done', { id = id, code = code })
-    if code == 0 then
-      require('acp.ui.window').close(win)
-    end
+    if code == 0 then require('acp.ui.window').close(win) end
   end
   local enter = require('acp.ui.report').waiting()
   win = require('acp.ui.window').open_beside(bufnr, { layout = 'bottom', enter = enter })

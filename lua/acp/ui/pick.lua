@@ -11,7 +11,6 @@ local active ---@type acp.Question|nil
 local watching = false
 
 --- Whether a dialog may come up without taking keys that were meant for something else.
----@return boolean
 local function free()
   -- nt: a terminal's window, where the user does not type into it.
   return vim.api.nvim_get_mode().mode:match('^nt?$') ~= nil and vim.fn.getcmdwintype() == ''
@@ -20,9 +19,7 @@ end
 local advance ---@type fun()
 
 local function wait()
-  if watching then
-    return
-  end
+  if watching then return end
   watching = true
   vim.api.nvim_create_autocmd({ 'ModeChanged', 'CmdwinLeave' }, {
     once = true,
@@ -36,8 +33,7 @@ end
 --- Some pickers never call back when they are closed. In an ordinary window nothing is open any
 --- more.
 local function abandon_closed()
-  local float = vim.api.nvim_win_get_config(0).relative ~= ''
-  if active and free() and not float then
+  if active and free() and not require('acp.ui.win').floats(0) then
     local old = active
     active = nil
     old.drop()
@@ -45,9 +41,7 @@ local function abandon_closed()
 end
 
 advance = function()
-  if active or #queue == 0 then
-    return
-  end
+  if active or #queue == 0 then return end
   if not free() then
     wait()
     return
@@ -55,9 +49,7 @@ advance = function()
   local question = table.remove(queue, 1)
   active = question
   local function done()
-    if active == question then
-      active = nil
-    end
+    if active == question then active = nil end
     vim.schedule(advance)
   end
   -- An error that nobody takes ends in a prompt for a key, and holds everything up.
@@ -79,9 +71,6 @@ local function ask(question)
 end
 
 --- An answer goes to the host once, whatever a picker calls.
----@param verb string
----@param id integer|string
----@param name string
 ---@return fun(value: any)
 local function answer_once(verb, id, name)
   local answered = false
@@ -94,26 +83,19 @@ local function answer_once(verb, id, name)
 end
 
 ---@param item string|{ label: string }
----@return string
 local function label(item)
-  return require('acp.base.notify').one_line(
-    type(item) == 'table' and item.label or item --[[@as string]]
-  )
+  local text = type(item) == 'table' and item.label or item --[[@as string]]
+  return require('acp.base.notify').one_line(text)
 end
 
 --- Ask by |vim.ui.select()|. Where a picker gives the item alone, its place is looked up.
----@param prompt string
----@param kind string
 ---@param items (string|{ label: string })[]
 ---@param on_index fun(index: integer|nil)
----@param done fun()
 local function select(prompt, kind, items, on_index, done)
   local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
   vim.ui.select(items, opts, function(item, index)
     if item ~= nil and not index then
-      index = vim.iter(ipairs(items)):find(function(_, one)
-        return rawequal(one, item)
-      end)
+      index = vim.iter(ipairs(items)):find(function(_, one) return rawequal(one, item) end)
     end
     on_index(index)
     done()
@@ -121,8 +103,6 @@ local function select(prompt, kind, items, on_index, done)
 end
 
 --- Ask by |vim.ui.select()| and go on here; nothing happens when the user chooses nothing.
----@param prompt string
----@param kind string
 ---@param items string[]
 ---@param on_choice fun(index: integer)
 function M.choose(prompt, kind, items, on_choice)
@@ -143,15 +123,11 @@ end
 --- Ask by |vim.ui.select()|; the answer is the verb `picked {id, index}`, 1-based, without index
 --- when the user chose nothing.
 ---@param id integer|string
----@param prompt string
----@param kind string
 ---@param items (string|{ label: string })[]
 function M.select(id, prompt, kind, items)
   local answer = answer_once('picked', id, 'index')
   ask({
-    put = function(done)
-      select(prompt, kind, items, answer, done)
-    end,
+    put = function(done) select(prompt, kind, items, answer, done) end,
     drop = answer,
   })
 end
@@ -159,7 +135,6 @@ end
 --- Ask by |vim.ui.input()|; the answer is the verb `typed {id, text}`, without text when
 --- cancelled.
 ---@param id integer|string
----@param prompt string
 ---@param default string|nil
 function M.input(id, prompt, default)
   local answer = answer_once('typed', id, 'text')

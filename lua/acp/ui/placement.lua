@@ -12,22 +12,17 @@ local LEAST = 20 -- columns
 local order, count = {}, 0 ---@type table<integer, integer>, integer
 
 --- Note that a window of ours has been opened, or taken for something else.
----@param win integer
 function M.opened(win)
   count = count + 1
   order[win] = count
 end
 
 ---@param layout acp.Layout
----@return boolean
-local function at_side(layout)
-  return layout == 'left' or layout == 'right'
-end
+local function at_side(layout) return layout == 'left' or layout == 'right' end
 
 --- Whether one more at that side would leave too little for each: Neovim would make some of them
 --- one column wide.
 ---@param layout acp.Layout
----@return boolean
 local function crowded(layout)
   local way = at_side(layout) and 'row' or 'col'
   local windows = vim.fn.winlayout()
@@ -37,24 +32,18 @@ end
 
 --- Windows of ours in this tab page whose buffer's name begins so, the one opened first before the
 --- others; no floats.
----@param prefix string
----@return integer[]
 local function ours(prefix)
   local found = vim.tbl_filter(function(win)
     local name = api.nvim_buf_get_name(api.nvim_win_get_buf(win))
-    local split = api.nvim_win_get_config(win).relative == ''
-    return vim.w[win].acp and split and vim.startswith(name, prefix)
-  end, api.nvim_tabpage_list_wins(0))
-  table.sort(found, function(a, b)
-    return (order[a] or 0) < (order[b] or 0)
-  end)
+    return vim.w[win].acp and vim.startswith(name, prefix)
+  end, require('acp.ui.win').splits(0))
+  table.sort(found, function(a, b) return (order[a] or 0) < (order[b] or 0) end)
   return found
 end
 
 --- Whether the user's own windows would be left with too little beside one more.
 ---@param windows integer[] ours that stand there
 ---@param width integer|nil of the new one
----@return boolean
 local function squeezed(windows, width)
   local columns, left = {}, vim.o.columns - (width or 0)
   for _, win in ipairs(windows) do
@@ -75,31 +64,20 @@ end
 ---@return integer|nil above
 ---@return integer|nil taken
 function M.for_one(prefix, layout, width)
-  if layout == 'float' then
-    return nil
-  end
+  if layout == 'float' then return nil end
   local windows = ours(prefix)
   local tight = at_side(layout) and squeezed(windows, width)
   for _, win in ipairs(tight and windows or {}) do
-    if api.nvim_win_get_height(win) > 2 * STACKED then
-      return win
-    end
+    if api.nvim_win_get_height(win) > 2 * STACKED then return win end
   end
-  if not tight and not crowded(layout) then
-    return nil
-  end
-  return nil,
-    vim.iter(windows):find(function(win)
-      return win ~= api.nvim_get_current_win()
-    end)
+  if not tight and not crowded(layout) then return nil end
+  return nil, vim.iter(windows):find(function(win) return win ~= api.nvim_get_current_win() end)
 end
 
 --- The last window of a part of the layout.
 ---@param part any[] as `winlayout()` has it
 ---@return integer win
-local function last_of(part)
-  return part[1] == 'leaf' and part[2] or last_of(part[2][#part[2]])
-end
+local function last_of(part) return part[1] == 'leaf' and part[2] or last_of(part[2][#part[2]]) end
 
 --- Neovim takes the columns of one more from the window beside it alone, from 0.12 on from the
 --- user's own. Where too little is left there, several of ours get equal parts; else the user's own
@@ -110,9 +88,7 @@ function M.make()
   local mine, narrow = {}, false
   for _, part in ipairs(parts) do
     local win = last_of(part)
-    if part[1] == 'leaf' and vim.w[win].acp then
-      mine[#mine + 1] = win
-    end
+    if part[1] == 'leaf' and vim.w[win].acp then mine[#mine + 1] = win end
     narrow = narrow or api.nvim_win_get_width(win) < LEAST
   end
   if narrow and #mine == 1 and vim.o.equalalways then

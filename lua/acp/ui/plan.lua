@@ -11,18 +11,13 @@ local plans = {} ---@type table<integer, acp.PlanPage>
 local EMPTY = { 'no plan yet' }
 local LEAST, MOST = 3, 12
 
----@param n integer
----@return string
-local function name_of(n)
-  return 'acp://plan/' .. n
-end
+local function name_of(n) return 'acp://plan/' .. n end
 
 --- Make a window of ours high enough for the plan as it wraps there; it never shrinks by itself.
 --- Below a chat that floats it has the rows that the chat could give.
----@param bufnr integer
 local function fit(bufnr)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    if vim.w[win].acp and vim.api.nvim_win_get_config(win).relative == '' then
+    if vim.w[win].acp and not require('acp.ui.win').floats(win) then
       local bar = vim.fn.getwininfo(win)[1].winbar -- a user's own, over all windows
       local height = math.min(vim.api.nvim_win_text_height(win, {}).all, MOST) + bar
       vim.api.nvim_win_set_height(win, math.max(height, vim.api.nvim_win_get_height(win)))
@@ -30,8 +25,6 @@ local function fit(bufnr)
   end
 end
 
----@param n integer
----@param bufnr integer
 local function draw(n, bufnr)
   local plan = plans[n]
   if not plan or #plan.lines == 0 then
@@ -43,18 +36,13 @@ local function draw(n, bufnr)
 end
 
 --- The plan of session `n` as it is now; drawn where its buffer exists.
----@param n integer
----@param lines string[]
 ---@param spans acp.Span[]
 function M.set(n, lines, spans)
   plans[n] = { lines = lines, spans = spans }
   local bufnr = require('acp.ui.scratch').find(name_of(n))
-  if bufnr and vim.api.nvim_buf_is_loaded(bufnr) then
-    draw(n, M.ensure(n))
-  end
+  if bufnr and vim.api.nvim_buf_is_loaded(bufnr) then draw(n, M.ensure(n)) end
 end
 
----@param n integer
 ---@return integer bufnr
 function M.ensure(n)
   require('acp.ui.highlights').define()
@@ -62,15 +50,12 @@ function M.ensure(n)
   if created then
     vim.bo[bufnr].formatlistpat = require('acp.ui.scratch').ITEM
     require('acp.ui.keymaps').attach('view', bufnr, n)
-    require('acp.ui.scratch').on_read(bufnr, function()
-      draw(n, bufnr)
-    end)
+    require('acp.ui.scratch').on_read(bufnr, function() draw(n, bufnr) end)
     draw(n, bufnr)
   end
   return bufnr
 end
 
----@param n integer
 ---@return acp.OpenOpts
 local function place(n)
   local chat = require('acp.ui.window').showing(require('acp.ui.chat.buffers').bufnr(n))
@@ -88,7 +73,6 @@ end
 
 --- Show the plan of session `n` above its chat (or at the top), or close its window. The focus
 --- stays.
----@param n integer
 function M.toggle(n)
   local window = require('acp.ui.window')
   local bufnr = M.ensure(n)

@@ -4,79 +4,52 @@ local M = {}
 local RULE = ('─'):rep(24)
 local shown = {} ---@type table<integer, string[]> buffer -> the texts it was filled with
 
----@param n integer
----@return string
-local function name_of(n)
-  return 'acp://queue/' .. n
-end
+local function name_of(n) return 'acp://queue/' .. n end
 
 --- One text after another, a rule between.
----@param texts string[]
 ---@return string[] lines
-function M.lines(texts)
+local function lines_of(texts)
   local lines = {}
   for i, text in ipairs(texts) do
-    if i > 1 then
-      lines[#lines + 1] = RULE
-    end
+    if i > 1 then lines[#lines + 1] = RULE end
     vim.list_extend(lines, vim.split(text, '\n', { plain = true }))
   end
   return lines
 end
 
 --- The texts of a page; blank ones are left out.
----@param lines string[]
 ---@return string[] texts
-function M.texts(lines)
+local function texts_of(lines)
   local texts, part = {}, {}
   local function close()
     local text = vim.trim(table.concat(part, '\n'))
-    if text ~= '' then
-      texts[#texts + 1] = text
-    end
+    if text ~= '' then texts[#texts + 1] = text end
     part = {}
   end
   for _, line in ipairs(lines) do
-    if line == RULE then
-      close()
-    else
-      part[#part + 1] = line
-    end
+    if line == RULE then close() end
+    if line ~= RULE then part[#part + 1] = line end
   end
   close()
   return texts
 end
 
----@param n integer|nil
----@return acp.Session|nil
-local function session_of(n)
-  return n and require('acp.base.state').get().sessions[n]
-end
-
----@param n integer|nil
----@return boolean
 local function has_own(n)
-  local session = session_of(n)
+  local session = require('acp.base.state').get().sessions[n or -1]
   return session ~= nil and #(session.queue or {}) > 0
 end
 
---- What waits in session `n`; before there is one, what waited when an earlier Neovim ended.
----@param n integer
+--- The queue of session `n`; before there is one, the prompts held since an earlier Neovim.
 ---@return string[] texts
 local function waiting(n)
-  return has_own(n) and session_of(n).queue or require('acp.ui.composer.held_prompts').texts()
+  return has_own(n) and require('acp.base.state').session(n).queue
+    or require('acp.ui.composer.held_prompts').texts()
 end
 
----@param n integer
 ---@return string[] texts
-local function queue_of(n)
-  return vim.tbl_map(vim.trim, waiting(n))
-end
+local function queue_of(n) return vim.tbl_map(vim.trim, waiting(n)) end
 
 --- Take out of `texts` what the buffer was filled with and has been sent since.
----@param texts string[]
----@param before string[]
----@param now string[]
 local function drop_sent(texts, before, now)
   local left = {} ---@type table<string, integer>
   for _, text in ipairs(now) do
@@ -86,125 +59,81 @@ local function drop_sent(texts, before, now)
     if (left[text] or 0) > 0 then
       left[text] = left[text] - 1
     else
-      local at = vim.iter(ipairs(texts)):find(function(_, one)
-        return one == text
-      end)
+      local at = vim.iter(ipairs(texts)):find(function(_, one) return one == text end)
       table.remove(texts, at or #texts + 1)
     end
   end
 end
 
----@param n integer
----@param bufnr integer
 local function apply(n, bufnr)
-  local texts = M.texts(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false))
+  local texts = texts_of(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false))
   drop_sent(texts, shown[bufnr] or {}, queue_of(n))
-  if not has_own(n) and (require('acp.ui.composer.held_prompts').any() or not session_of(n)) then
-    require('acp.ui.composer.held_prompts').set(texts)
+  local held = require('acp.ui.composer.held_prompts')
+  if not has_own(n) and (held.any() or not require('acp.base.state').session(n)) then
+    held.set(texts)
   else
     require('acp.base.host').notify('queue', { session = n, action = 'set', texts = texts })
     require('acp.base.state').set({ 'sessions', n, 'queue' }, texts)
   end
   shown[bufnr] = texts
   vim.bo[bufnr].modified = false
-  require('acp.base.notify').echo(
-    'info',
-    #texts == 1 and '1 prompt waits' or ('%d prompts wait'):format(#texts)
-  )
+  local said = #texts == 1 and '1 prompt waits' or ('%d prompts wait'):format(#texts)
+  require('acp.base.notify').echo('info', said)
 end
 
 --- The prompts that wait now, in place of what is there.
----@param n integer
----@param bufnr integer
 local function fill(n, bufnr)
   shown[bufnr] = queue_of(n)
-  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, M.lines(waiting(n)))
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines_of(waiting(n)))
   vim.bo[bufnr].modified = false
 end
 
 --- Keep a buffer without edits as the queue is.
----@param n integer
----@param bufnr integer
 local function follow(n, bufnr)
-  local id = vim.api.nvim_create_autocmd('User', {
-    pattern = 'AcpState',
-    callback = function()
-      if not vim.bo[bufnr].modified and not vim.deep_equal(shown[bufnr], queue_of(n)) then
-        fill(n, bufnr)
-      end
-    end,
-  })
-  vim.api.nvim_create_autocmd('BufWipeout', {
-    buffer = bufnr,
-    callback = function()
-      shown[bufnr] = nil
-      vim.api.nvim_del_autocmd(id)
-    end,
-  })
+  local on, group = require('acp.base.autocmds').group('acp.queue.' .. bufnr)
+  on('User', function()
+    local changed = not vim.deep_equal(shown[bufnr], queue_of(n))
+    if changed and not vim.bo[bufnr].modified then fill(n, bufnr) end
+  end, { pattern = 'AcpState' })
+  on('BufWipeout', function()
+    shown[bufnr] = nil
+    vim.api.nvim_del_augroup_by_id(group)
+  end, { buffer = bufnr })
 end
 
----@param n integer
 ---@return integer bufnr
 local function ensure(n)
   local bufnr = vim.fn.bufadd(name_of(n))
-  if vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == 'acwrite' then
-    return bufnr
-  end
+  if vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == 'acwrite' then return bufnr end
   vim.fn.bufload(bufnr)
-  require('acp.ui.scratch').set_options(bufnr, {
-    buftype = 'acwrite',
-    modifiable = true, -- whatever that of files is
-    bufhidden = 'wipe',
-    buflisted = false,
-    swapfile = false,
-    modeline = false,
-    filetype = 'acpqueue',
-  })
-  vim.api.nvim_create_autocmd('BufWriteCmd', {
-    buffer = bufnr,
-    callback = function()
-      if not require('acp.buffers.automatic_saves').saves() then
-        apply(n, bufnr)
-      end
-    end,
-  })
+  require('acp.ui.scratch').set_writable(bufnr, 'acpqueue', { bufhidden = 'wipe' })
+  require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
+    if not require('acp.buffers.automatic_saves').saves() then apply(n, bufnr) end
+  end)
   require('acp.ui.keymaps').attach('queue', bufnr, n)
   follow(n, bufnr)
-  require('acp.ui.scratch').on_read(bufnr, function()
-    fill(n, bufnr)
-  end)
+  require('acp.ui.scratch').on_read(bufnr, function() fill(n, bufnr) end)
   fill(n, bufnr)
   return bufnr
 end
 
---- What stands above the window: how, and by which keys as they are.
----@return string
+--- The winbar: the format, and the keys.
 local function hint()
   local words = require('acp.ui.keymaps').words('queue', { apply = 'applies', help = 'keys' })
-  words = words ~= '' and words:gsub('%%', '%%%%') or ':w applies'
+  words = words ~= '' and require('acp.ui.win').literal(words) or ':w applies'
   return (' a rule parts the prompts %%= %s '):format(words)
 end
 
 --- Open the waiting prompts of the current session for editing.
-function M.edit()
+local function edit()
   local n = require('acp.base.state').meant()
   if #waiting(n) == 0 then
     require('acp.base.notify').echo('info', 'the queue is empty')
     return
   end
-  local window = require('acp.ui.window')
-  local bufnr = ensure(n)
-  local win = window.showing(bufnr)
-  if win then
-    window.focus(win)
-    return
-  end
-  window.open_beside(bufnr, {
-    layout = 'bottom',
-    size = 10,
-    enter = true,
-    options = { winbar = hint() },
-  })
+  local options = { winbar = hint() }
+  local where = { layout = 'bottom', size = 10, enter = true, options = options }
+  require('acp.ui.window').show(ensure(n), where)
 end
 
 --- `:Acp queue {action}`.
@@ -212,12 +141,10 @@ end
 function M.run(action)
   local held = require('acp.ui.composer.held_prompts')
   if action == 'edit' then
-    M.edit()
+    edit()
   elseif held.any() and not has_own(require('acp.base.state').current()) then
     held[action]()
-    if action == 'clear' then
-      require('acp.base.notify').echo('info', 'the queue is empty now')
-    end
+    if action == 'clear' then require('acp.base.notify').echo('info', 'the queue is empty now') end
   elseif require('acp.base.host').running() then
     require('acp.base.host').notify('queue', { action = action })
   else

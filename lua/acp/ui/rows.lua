@@ -4,6 +4,7 @@
 local M = {}
 
 local api = vim.api
+local floats, splits = require('acp.ui.win').floats, require('acp.ui.win').splits
 
 ---@class acp.Rows
 ---@field windows string those of the tab page, floats left out
@@ -11,37 +12,22 @@ local api = vim.api
 
 local pages = {} ---@type table<integer, acp.Rows> by tab page
 
---- What stands in the same column as `win`, above and below, `win` included.
+--- The parts of the column that `win` is in, `win` included.
 ---@param part any[] as `winlayout()` has it
----@param win integer
 ---@return any[]|nil parts
 local function column(part, win)
   for _, inner in ipairs(part[1] ~= 'leaf' and part[2] or {}) do
-    if inner[1] == 'leaf' and inner[2] == win then
-      return part[1] == 'col' and part[2] or nil
-    end
+    if inner[1] == 'leaf' and inner[2] == win then return part[1] == 'col' and part[2] or nil end
     local found = column(inner, win)
-    if found then
-      return found
-    end
+    if found then return found end
   end
 end
 
 --- Whether the rows that `win` gives up have somewhere to go.
----@param win integer
----@return boolean
 local function has_taker(win)
-  return vim.iter(column(vim.fn.winlayout(), win) or {}):any(function(part)
-    return part[1] ~= 'leaf' or not vim.wo[part[2]].winfixheight
-  end)
-end
-
----@param tab integer
----@return integer[]
-local function splits(tab)
-  return vim.tbl_filter(function(win)
-    return api.nvim_win_get_config(win).relative == ''
-  end, api.nvim_tabpage_list_wins(tab))
+  return vim
+    .iter(column(vim.fn.winlayout(), win) or {})
+    :any(function(part) return part[1] ~= 'leaf' or not vim.wo[part[2]].winfixheight end)
 end
 
 --- Sizes have changed. Where the windows are the same the user, or the screen, has said how high
@@ -56,38 +42,29 @@ local function on_resized()
       local rows, before = api.nvim_win_get_height(win), known.wanted[win]
       local same = windows == known.windows or not before
       wanted[win] = same and rows or before
-      if not same and rows > before and has_taker(win) then
-        api.nvim_win_set_height(win, before)
-      end
+      if not same and rows > before and has_taker(win) then api.nvim_win_set_height(win, before) end
     end
   end
   pages[tab] = next(wanted) and { windows = windows, wanted = wanted } or nil
 end
 
 --- A window goes: the same windows as before, with one between, are others too.
----@param win integer
 local function on_closed(win)
   local page = pages[api.nvim_win_get_tabpage(win)]
-  if page and api.nvim_win_get_config(win).relative == '' then
-    page.windows = ''
-  end
+  if page and not floats(win) then page.windows = '' end
 end
 
 local watch = require('acp.base.once')(function()
-  local group = api.nvim_create_augroup('acp.rows', {})
-  api.nvim_create_autocmd('WinResized', { group = group, callback = on_resized })
-  api.nvim_create_autocmd('WinClosed', {
-    group = group,
-    callback = function(args)
-      on_closed(tonumber(args.match) --[[@as integer]])
-    end,
-  })
+  local on = require('acp.base.autocmds').group('acp.rows')
+  on('WinResized', on_resized)
+  on('WinClosed', function(args)
+    on_closed(tonumber(args.match) --[[@as integer]])
+  end)
 end)
 
 --- Keep the rows that `win`, which has just been opened, has now.
----@param win integer
 function M.keep(win)
-  if api.nvim_win_get_config(win).relative == '' then
+  if not floats(win) then
     local tab = api.nvim_win_get_tabpage(win)
     pages[tab] = pages[tab] or { windows = '', wanted = {} }
     pages[tab].windows = table.concat(splits(tab), ' ')

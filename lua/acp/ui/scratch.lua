@@ -5,18 +5,14 @@ local M = {}
 M.ITEM = [[^\s*\%(\d\+[.)]\|[-*+>○◐✓✗⊘—→↳]\%( \[.\]\)\?\)\s\+]]
 
 --- The buffer of exactly this name, nil when there is none.
----@param name string
 ---@return integer|nil bufnr
 function M.find(name)
   -- bufnr() takes a pattern; the list is exact.
-  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.api.nvim_buf_get_name(bufnr) == name then
-      return bufnr
-    end
-  end
+  return vim
+    .iter(vim.api.nvim_list_bufs())
+    :find(function(bufnr) return vim.api.nvim_buf_get_name(bufnr) == name end)
 end
 
----@param bufnr integer
 ---@param options table<string, any>
 function M.set_options(bufnr, options)
   for name, value in pairs(options) do
@@ -24,9 +20,23 @@ function M.set_options(bufnr, options)
   end
 end
 
+--- Options of a buffer of ours that the user writes into; a filetype comes last.
+---@param more? table<string, any>
+function M.set_writable(bufnr, filetype, more)
+  M.set_options(bufnr, {
+    buftype = 'acwrite',
+    modifiable = true, -- whatever that of files is
+    bufhidden = 'hide',
+    buflisted = false,
+    swapfile = false,
+    modeline = false,
+  })
+  M.set_options(bufnr, more or {})
+  vim.bo[bufnr].filetype = filetype
+end
+
 --- An empty buffer of this name that is no file's. One that is there is taken over: a session file
 --- (|:mksession|) leaves such, with the windows that showed it.
----@param name string
 ---@return integer bufnr
 function M.claim(name)
   local bufnr = M.find(name)
@@ -44,8 +54,6 @@ function M.claim(name)
 end
 
 --- A buffer with this name and filetype, not modifiable, without file, swap or modeline.
----@param name string
----@param filetype string
 ---@return integer bufnr
 ---@return boolean created
 function M.ensure(name, filetype)
@@ -67,16 +75,11 @@ function M.ensure(name, filetype)
   return bufnr, true
 end
 
---- `:edit` empties a buffer that has no file; `fill` brings back what it shows.
----@param bufnr integer
----@param fill fun()
-function M.on_read(bufnr, fill)
-  vim.api.nvim_create_autocmd('BufReadCmd', { buffer = bufnr, callback = fill })
-end
+--- `:edit` empties a buffer that has no file; `fn` brings back what it shows.
+---@param fn fun()
+function M.on_read(bufnr, fn) require('acp.base.autocmds').in_buffer(bufnr, 'BufReadCmd', fn) end
 
 --- Replace all lines and highlights of a buffer that is not modifiable.
----@param bufnr integer
----@param lines string[]
 ---@param spans? acp.Span[]
 ---@param ns integer
 function M.fill(bufnr, lines, spans, ns)
@@ -87,7 +90,6 @@ function M.fill(bufnr, lines, spans, ns)
 end
 
 --- Set the highlights of a whole buffer. Spans that lie outside the text are left out.
----@param bufnr integer
 ---@param spans acp.Span[] `{row, col, end_col, group}`, 0-based, bytes
 ---@param ns integer
 function M.paint(bufnr, spans, ns)
@@ -101,15 +103,11 @@ function M.paint(bufnr, spans, ns)
   end
 end
 
---- Rows [first, last) became `lines`: where the user is in it he goes on seeing the same.
+--- Rows [first, last) became `lines`: a user who is in it goes on seeing the same.
 ---@param view vim.fn.winsaveview.ret
----@param last integer
----@param shift integer
 local function stay(view, last, shift)
   for _, at in ipairs({ 'lnum', 'topline' }) do
-    if view[at] > last then
-      view[at] = view[at] + shift
-    end
+    if view[at] > last then view[at] = view[at] + shift end
   end
   vim.fn.winrestview(view)
 end
@@ -117,10 +115,6 @@ end
 --- Replace rows [first, last) without harm to folds: line by line, then what is more or less.
 --- nvim_buf_set_lines() cuts a fold where its first row is replaced, and leaves out what comes
 --- directly above its last one; it is what takes rows below all others.
----@param bufnr integer
----@param first integer
----@param last integer
----@param lines string[]
 function M.replace(bufnr, first, last, lines)
   local bottom = last >= vim.api.nvim_buf_line_count(bufnr)
   if bottom and (first == 0 or first == last or #lines == 0) then
@@ -129,9 +123,7 @@ function M.replace(bufnr, first, last, lines)
   end
   local view = vim.api.nvim_get_current_buf() == bufnr and vim.fn.winsaveview()
   local both = math.min(last - first, #lines)
-  if both > 0 then
-    vim.fn.setbufline(bufnr, first + 1, vim.list_slice(lines, 1, both))
-  end
+  if both > 0 then vim.fn.setbufline(bufnr, first + 1, vim.list_slice(lines, 1, both)) end
   if #lines > both and bottom then
     vim.api.nvim_buf_set_lines(bufnr, last, last, true, vim.list_slice(lines, both + 1))
   elseif #lines > both then
@@ -139,16 +131,12 @@ function M.replace(bufnr, first, last, lines)
   elseif first + both < last then
     vim.fn.deletebufline(bufnr, first + both + 1, last)
   end
-  if view then
-    stay(view, last, #lines - (last - first))
-  end
+  if view then stay(view, last, #lines - (last - first)) end
 end
 
 local CUTS = vim.fn.has('nvim-0.11') == 0 -- whether nvim_buf_set_text() cuts folds
 
 --- Append text to the end of `row`.
----@param bufnr integer
----@param row integer
 ---@param lines string[] the first one continues `row`
 function M.append(bufnr, row, lines)
   if CUTS and #lines > 1 then

@@ -2,12 +2,8 @@
 local M = {}
 
 --- 12345 -> '12k'.
----@param count number
----@return string
 local function short(count)
-  if count >= 1e6 then
-    return ('%.1fM'):format(count / 1e6)
-  end
+  if count >= 1e6 then return ('%.1fM'):format(count / 1e6) end
   return count >= 1000 and ('%dk'):format(math.floor(count / 1000 + 0.5)) or tostring(count)
 end
 
@@ -34,29 +30,16 @@ function M.asked(session)
   return count
 end
 
---- Decisions that wait, of all sessions.
----@param sessions table<integer, acp.Session>
+--- Pending hunks, each file counted once.
+---@param edits acp.Edit[]
 ---@return integer
-local function pending(sessions)
-  local count = 0
-  for _, session in pairs(sessions) do
-    count = count + M.asked(session)
-  end
-  return count
-end
-
---- Pending hunks of all files; sessions may share a file.
----@param sessions table<integer, acp.Session>
----@return integer
-function M.hunks(sessions)
+function M.hunks(edits)
   local seen, count = {}, 0
-  for _, session in pairs(sessions) do
-    for _, edit in ipairs(session.edits or {}) do
-      if not seen[edit.path] then
-        seen[edit.path] = true
-        -- A deletion, a renaming and a conflict are one thing to decide, whatever their hunks.
-        count = count + math.max(edit.hunks, 1)
-      end
+  for _, edit in ipairs(edits) do
+    if not seen[edit.path] then
+      seen[edit.path] = true
+      -- A deletion, a renaming and a conflict are one thing to decide, whatever their hunks.
+      count = count + math.max(edit.hunks, 1)
     end
   end
   return count
@@ -71,17 +54,14 @@ function M.text()
     return state.host ~= 'stopped' and state.host and 'acp ' .. state.host or ''
   end
   local parts = { session.agent, session.status }
-  if #(session.queue or {}) > 0 then
-    parts[#parts + 1] = '+' .. #session.queue
+  if #(session.queue or {}) > 0 then parts[#parts + 1] = '+' .. #session.queue end
+  local count = #(state.elicitations or {})
+  for _, one in pairs(state.sessions) do
+    count = count + M.asked(one)
   end
-  local count = pending(state.sessions) + #(state.elicitations or {})
-  if count > 0 then
-    parts[#parts + 1] = count .. '?'
-  end
-  local edits = M.hunks(state.sessions)
-  if edits > 0 then
-    parts[#parts + 1] = edits .. '±'
-  end
+  if count > 0 then parts[#parts + 1] = count .. '?' end
+  local edits = M.hunks(require('acp.base.state').edits())
+  if edits > 0 then parts[#parts + 1] = edits .. '±' end
   parts[#parts + 1] = M.usage(session)
   return (table.concat(parts, ' '):gsub('%%', ''))
 end

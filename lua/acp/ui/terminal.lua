@@ -13,29 +13,18 @@ local api = vim.api
 local by_name = {} ---@type table<string, acp.TerminalBuffer>
 local by_buffer = {} ---@type table<integer, acp.TerminalBuffer>
 
----@param n integer
----@param id string
-local function name_of(n, id)
-  return ('acp://terminal/%d/%s'):format(n, (id:gsub('[%c]', '?')))
-end
+local function name_of(n, id) return ('acp://terminal/%d/%s'):format(n, (id:gsub('[%c]', '?'))) end
 
 ---@param terminal acp.TerminalBuffer
----@param verb string
----@param args? table
 local function notify(terminal, verb, args)
   args = vim.tbl_extend('force', { session = terminal.n, id = terminal.id }, args or {})
-  if require('acp.base.host').running() then
-    require('acp.base.host').notify(verb, args)
-  end
+  if require('acp.base.host').running() then require('acp.base.host').notify(verb, args) end
 end
 
 --- Tell the host when the first window shows the buffer and when the last one is gone.
 ---@param terminal acp.TerminalBuffer
----@param fresh? boolean
 local function tell_shown(terminal, fresh)
-  if not api.nvim_buf_is_valid(terminal.bufnr) then
-    return
-  end
+  if not api.nvim_buf_is_valid(terminal.bufnr) then return end
   local shown = #vim.fn.win_findbuf(terminal.bufnr) > 0
   if shown ~= terminal.shown then
     terminal.shown = shown
@@ -53,48 +42,33 @@ end
 ---@param terminal acp.TerminalBuffer
 local function watch(terminal)
   local function soon()
-    vim.schedule(function()
-      tell_shown(terminal)
-    end)
+    vim.schedule(function() tell_shown(terminal) end)
   end
-  local group = api.nvim_create_augroup('acp.terminal.' .. terminal.bufnr, {})
-  api.nvim_create_autocmd({ 'BufWinEnter', 'BufWinLeave', 'BufHidden' }, {
-    group = group,
-    buffer = terminal.bufnr,
-    callback = soon,
-  })
-  api.nvim_create_autocmd({ 'BufUnload', 'BufWipeout' }, {
-    group = group,
-    buffer = terminal.bufnr,
-    callback = function()
-      if by_buffer[terminal.bufnr] == terminal then
-        pcall(api.nvim_del_augroup_by_id, group)
-        forget(terminal)
-      end
-    end,
-  })
+  local name = 'acp.terminal.' .. terminal.bufnr
+  local on, group = require('acp.base.autocmds').group(name)
+  on({ 'BufWinEnter', 'BufWinLeave', 'BufHidden' }, soon, { buffer = terminal.bufnr })
+  on({ 'BufUnload', 'BufWipeout' }, function()
+    if by_buffer[terminal.bufnr] == terminal then
+      pcall(api.nvim_del_augroup_by_id, group)
+      forget(terminal)
+    end
+  end, { buffer = terminal.bufnr })
 end
 
----@param n integer
----@param id string
 ---@param ours boolean whether what the user types reaches a program
 ---@return acp.TerminalBuffer
 local function create(n, id, ours)
   local buffer = require('acp.ui.scratch')
   local name = name_of(n, id)
   local old = buffer.find(name)
-  if old then
-    api.nvim_buf_delete(old, { force = true })
-  end
+  if old then api.nvim_buf_delete(old, { force = true }) end
   local bufnr = api.nvim_create_buf(false, true)
   api.nvim_buf_set_name(bufnr, name)
   local terminal = { n = n, id = id, bufnr = bufnr, channel = 0, shown = false }
   terminal.channel = api.nvim_open_term(bufnr, {
     force_crlf = false,
     on_input = function(_, _, _, keys)
-      if ours then
-        notify(terminal, 'terminal_input', { keys = keys })
-      end
+      if ours then notify(terminal, 'terminal_input', { keys = keys }) end
     end,
   })
   buffer.set_options(bufnr, {
@@ -110,28 +84,23 @@ local function create(n, id, ours)
   return terminal
 end
 
---- What stands above the window: the command, and the keys as they are.
+--- The winbar: the command, and the keys.
 ---@param terminal acp.TerminalBuffer
----@param ours boolean
----@return string
 local function bar(terminal, ours)
   local session = require('acp.base.state').get().sessions[terminal.n] or {}
-  local known = vim.iter(session.terminals or {}):find(function(one)
-    return one.id == terminal.id
-  end)
+  local known = vim
+    .iter(session.terminals or {})
+    :find(function(one) return one.id == terminal.id end)
   local words_of = require('acp.base.notify')
   local command = words_of.cut(words_of.one_line(known and known.command or terminal.id), 80)
   local words = { stop = ours and 'stops' or nil, close = 'closes', help = 'keys' }
   local keys = require('acp.ui.keymaps').words('terminal', words)
-  local function literal(text)
-    return (text:gsub('%%', '%%%%'))
-  end
+  local literal = require('acp.ui.win').literal
   return (' %s %%= %s '):format(literal(command), literal(keys))
 end
 
 --- Neovim keeps a window at the end of a terminal whose cursor is on the last line. The terminal
 --- gets as many lines as its window when that is drawn.
----@param win integer
 local function go_to_end(win)
   vim.cmd.redraw()
   local bufnr = api.nvim_win_get_buf(win)
@@ -144,32 +113,21 @@ end
 ---@param id string
 ---@param ours boolean
 function M.open(n, id, ours)
-  local window = require('acp.ui.window')
   local terminal = by_name[name_of(n, id)]
   local fresh = terminal == nil
   terminal = terminal or create(n, id, ours)
-  local enter = api.nvim_get_mode().mode == 'n'
-  local win = window.showing(terminal.bufnr)
-  if not win then
-    win = window.open_beside(terminal.bufnr, {
-      layout = 'bottom',
-      size = 0.4,
-      enter = enter,
-      options = { winbar = bar(terminal, ours) },
-    })
-  elseif enter then
-    window.focus(win)
-  end
-  if win then
-    go_to_end(win)
-  end
+  local win = require('acp.ui.window').show(terminal.bufnr, {
+    layout = 'bottom',
+    size = 0.4,
+    enter = api.nvim_get_mode().mode == 'n',
+    options = { winbar = bar(terminal, ours) },
+  })
+  if win then go_to_end(win) end
   tell_shown(terminal, fresh)
 end
 
 --- Frame operation: output of a terminal.
----@param n integer
 ---@param id string
----@param text string
 function M.write(n, id, text)
   local terminal = by_name[name_of(n, id)]
   if terminal and api.nvim_buf_is_valid(terminal.bufnr) then
@@ -178,12 +136,9 @@ function M.write(n, id, text)
 end
 
 --- End what runs in the terminal of a buffer.
----@param bufnr integer
 function M.stop(bufnr)
   local terminal = by_buffer[bufnr]
-  if terminal then
-    notify(terminal, 'terminal_stop')
-  end
+  if terminal then notify(terminal, 'terminal_stop') end
 end
 
 ---@class acp.TerminalItem
@@ -194,9 +149,7 @@ end
 --- Frame operation: let the user choose a terminal, and open it.
 ---@param items acp.TerminalItem[]
 function M.pick(items)
-  local labels = vim.tbl_map(function(item)
-    return item.label
-  end, items)
+  local labels = vim.tbl_map(function(item) return item.label end, items)
   require('acp.ui.pick').choose('Terminals', 'terminals', labels, function(index)
     local item = items[index]
     require('acp.base.host').notify('terminal_open', { session = item.session, id = item.id })

@@ -1,6 +1,8 @@
 --- Windows the plugin opens. Views only: closing one ends nothing; none but our own is ever
---- taken. A window of ours has `w:acp` set and 'winfixbuf' on, unless it is alone (`lone.lua`).
+--- taken. A window of ours has `w:acp` set and 'winfixbuf' on, unless it is alone (`sole_window`).
 local M = {}
+
+local set = require('acp.ui.win').set
 
 ---@alias acp.Layout 'right'|'left'|'top'|'bottom'|'float'
 
@@ -21,15 +23,8 @@ local MIN_COLUMNS, MIN_LINES = 20, 3
 --- while it closes others (E1159, E814).
 local REFUSED = { 'E565', 'E11:', 'E1159', 'E814', 'textlock' }
 
----@param why string
----@return boolean
 local function refused_for_now(why)
-  for _, code in ipairs(REFUSED) do
-    if why:find(code, 1, true) then
-      return true
-    end
-  end
-  return false
+  return vim.iter(REFUSED):any(function(code) return why:find(code, 1, true) ~= nil end)
 end
 
 --- Call `fn`; where Neovim refuses windows just now, again as soon as it may be possible.
@@ -37,29 +32,16 @@ end
 ---@return any result nil when it had to be put off
 function M.when_free(fn)
   local ok, result = pcall(fn)
-  if ok then
-    return result
-  end
-  if not refused_for_now(tostring(result)) then
-    error(result, 0)
-  end
-  local group = vim.api.nvim_create_augroup('acp.window.' .. tostring(fn), {})
+  if ok then return result end
+  if not refused_for_now(tostring(result)) then error(result, 0) end
+  local on, group = require('acp.base.autocmds').group('acp.window.' .. tostring(fn))
   local cmdwin = vim.fn.getcmdwintype() ~= ''
-  vim.api.nvim_create_autocmd(cmdwin and 'CmdwinLeave' or { 'SafeState', 'ModeChanged' }, {
-    group = group,
-    callback = function()
-      pcall(vim.api.nvim_del_augroup_by_id, group)
-      vim.schedule(function()
-        M.when_free(fn)
-      end)
-    end,
-  })
+  on(cmdwin and 'CmdwinLeave' or { 'SafeState', 'ModeChanged' }, function()
+    pcall(vim.api.nvim_del_augroup_by_id, group)
+    vim.schedule(function() M.when_free(fn) end)
+  end)
 end
 
----@param size number
----@param whole integer
----@param least integer
----@return integer
 local function cells(size, whole, least)
   local wanted = size < 1 and math.floor(whole * size) or math.floor(size)
   return math.max(math.min(wanted, whole - least - 1), least)
@@ -77,7 +59,7 @@ local function placement(opts)
       col = vim.o.columns - width - 2,
       width = width,
       height = math.max(vim.o.lines - vim.o.cmdheight - 4, MIN_LINES),
-      border = require('acp.ui.border')(),
+      border = require('acp.ui.win').border(),
       zindex = 40,
     }
   end
@@ -114,14 +96,13 @@ local PLAIN = {
 }
 
 --- Mark `win` as ours and set its options, for it alone.
----@param win integer
 ---@param options? table<string, any>
 function M.adopt(win, options)
   vim.w[win].acp = true
   for name, value in pairs(vim.tbl_extend('force', PLAIN, options or {})) do
-    vim.api.nvim_set_option_value(name, value, { scope = 'local', win = win })
+    set(win, name, value)
   end
-  vim.api.nvim_set_option_value('winfixbuf', true, { scope = 'local', win = win })
+  set(win, 'winfixbuf', true)
   require('acp.ui.sole_window').watch()
   require('acp.ui.float_exit').watch()
 end
@@ -132,7 +113,6 @@ end
 
 local shares, columns = {}, 0 ---@type table<integer, acp.Share>, integer
 
----@param win integer
 local function note_share(win)
   local width = vim.api.nvim_win_get_width(win)
   if not shares[win] or shares[win].width ~= width then
@@ -163,70 +143,51 @@ local function keep_shares()
 end
 
 --- A window at a side keeps its part of the screen when that changes.
----@param win integer
 local function keep_share(win)
   if columns == 0 then
-    local group = vim.api.nvim_create_augroup('acp.window', {})
-    vim.api.nvim_create_autocmd('WinResized', { group = group, callback = note_shares })
-    vim.api.nvim_create_autocmd('VimResized', { group = group, callback = keep_shares })
+    local on = require('acp.base.autocmds').group('acp.window')
+    on('WinResized', note_shares)
+    on('VimResized', keep_shares)
   end
   columns = vim.o.columns
   note_share(win)
 end
 
----@param win integer
----@param bufnr integer
 ---@param opts acp.OpenOpts
 local function dress(win, bufnr, opts)
   local side = opts.side or vim.list_contains({ 'left', 'right' }, opts.layout or 'right')
   local fixed = { winfixwidth = side, winfixheight = not side and opts.layout ~= 'float' }
   M.adopt(win, vim.tbl_extend('force', fixed, opts.options or {}))
-  if side then
-    keep_share(win)
-  end
+  if side then keep_share(win) end
   require('acp.ui.placement').opened(win)
-  if opts.last then
-    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
-  end
+  if opts.last then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 }) end
 end
 
 local ENTERING = 'BufEnter,BufLeave,WinEnter,WinLeave'
 
 --- Show `bufnr` in a window where the user is not. Neovim would tell that it is entered.
----@param win integer
----@param bufnr integer
 local function show_aside(win, bufnr)
   local ignored = vim.o.eventignore
   vim.o.eventignore = (ignored == '' and '' or ignored .. ',') .. ENTERING
   local ok, why = pcall(vim.api.nvim_win_set_buf, win, bufnr)
   vim.o.eventignore = ignored
-  if not ok then
-    error(why, 0)
-  end
+  if not ok then error(why, 0) end
 end
 
 --- Show `bufnr` in a window of ours in place of what is there; that one's buffer stays.
----@param win integer
----@param bufnr integer
 ---@param opts acp.OpenOpts
 ---@return integer win
 function M.replace(win, bufnr, opts)
   local before = vim.api.nvim_win_get_buf(win)
-  vim.api.nvim_set_option_value('winfixbuf', false, { scope = 'local', win = win })
+  set(win, 'winfixbuf', false)
   show_aside(win, bufnr)
   dress(win, bufnr, opts)
-  if opts.enter then
-    vim.api.nvim_set_current_win(win)
-  end
-  if opts.replaced then
-    opts.replaced(before)
-  end
+  if opts.enter then vim.api.nvim_set_current_win(win) end
+  if opts.replaced then opts.replaced(before) end
   return win
 end
 
----@param bufnr integer
 ---@param opts acp.OpenOpts
----@return integer|nil
 local function open(bufnr, opts)
   local layout = opts.layout or 'right'
   local room = require('acp.ui.placement')
@@ -235,12 +196,10 @@ local function open(bufnr, opts)
     above, taken = room.for_one(opts.like, layout, placement(opts).width)
   end
   if above then
-    opts =
-      vim.tbl_extend('force', opts, { layout = 'bottom', under = above, size = 0.5, side = true })
+    local there = { layout = 'bottom', under = above, size = 0.5, side = true }
+    opts = vim.tbl_extend('force', opts, there)
   end
-  if taken then
-    return M.replace(taken, bufnr, opts)
-  end
+  if taken then return M.replace(taken, bufnr, opts) end
   local below = require('acp.ui.below')
   if below.wanted(opts.under) then
     local float = below.open(bufnr, opts.under --[[@as integer]], opts.size, opts.enter or false)
@@ -253,9 +212,7 @@ local function open(bufnr, opts)
     local float = vim.tbl_extend('force', opts, { layout = 'float' })
     ok, win = pcall(vim.api.nvim_open_win, bufnr, opts.enter or false, placement(float))
   end
-  if not ok then
-    error(win, 0)
-  end
+  if not ok then error(win, 0) end
   dress(win --[[@as integer]], bufnr, opts)
   if config.split and config.height then -- 'equalalways' may have had its say
     vim.api.nvim_win_set_height(win --[[@as integer]], config.height)
@@ -267,36 +224,42 @@ end
 
 --- Open a window for `bufnr` beside everything else. The focus stays unless `opts.enter`. Where
 --- Neovim refuses windows just now it is opened as soon as possible, and nil is returned.
----@param bufnr integer
 ---@param opts? acp.OpenOpts
 ---@return integer|nil winid
 function M.open_beside(bufnr, opts)
-  return M.when_free(function()
-    return vim.api.nvim_buf_is_valid(bufnr) and open(bufnr, opts or {}) or nil
-  end)
+  return M.when_free(
+    function() return vim.api.nvim_buf_is_valid(bufnr) and open(bufnr, opts or {}) or nil end
+  )
 end
 
---- A window of the current tab page that shows `bufnr`; with `anywhere` of any tab page.
+--- A window of the current tab page that shows `bufnr`.
 ---@param bufnr integer|nil
----@param anywhere? boolean
 ---@return integer|nil winid
-function M.showing(bufnr, anywhere)
-  if not bufnr or not vim.api.nvim_buf_is_valid(bufnr) then
-    return nil
-  end
+function M.showing(bufnr)
+  if not bufnr or not vim.api.nvim_buf_is_valid(bufnr) then return nil end
   local tab = vim.api.nvim_get_current_tabpage()
-  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    if anywhere or vim.api.nvim_win_get_tabpage(win) == tab then
-      return win
-    end
+  local windows = vim.iter(vim.fn.win_findbuf(bufnr))
+  return windows:find(function(win) return vim.api.nvim_win_get_tabpage(win) == tab end)
+end
+
+--- Show `bufnr` where a window of this tab page does, and go there with `opts.enter`; else beside
+--- everything.
+---@param opts acp.OpenOpts
+---@return integer|nil winid
+---@return boolean opened
+function M.show(bufnr, opts)
+  local win = M.showing(bufnr)
+  if not win then
+    return M.open_beside(bufnr, opts), true
+  elseif opts.enter then
+    M.focus(win)
   end
+  return win, false
 end
 
 --- The last window cannot be closed: it gets the user's last buffer, or an empty one.
----@param win integer
----@param bufnr integer
 local function leave(win, bufnr)
-  vim.api.nvim_set_option_value('winfixbuf', false, { scope = 'local', win = win })
+  set(win, 'winfixbuf', false)
   vim.w[win].acp = nil
   local other = vim.fn.bufnr('#')
   if other < 1 or other == bufnr or not vim.bo[other].buflisted then
@@ -308,13 +271,9 @@ end
 --- Close `win` if it is there, the last one of the screen included.
 ---@param win integer|nil
 function M.close(win)
-  if not win or not vim.api.nvim_win_is_valid(win) then
-    return
-  end
+  if not win or not vim.api.nvim_win_is_valid(win) then return end
   M.when_free(function()
-    if not vim.api.nvim_win_is_valid(win) then
-      return
-    end
+    if not vim.api.nvim_win_is_valid(win) then return end
     local bufnr = vim.api.nvim_win_get_buf(win)
     require('acp.ui.float_exit').before_close(win)
     local ok, why = pcall(vim.api.nvim_win_close, win, true)
@@ -327,7 +286,6 @@ function M.close(win)
 end
 
 --- Close every window that shows `bufnr`, in all tab pages; the buffer stays.
----@param bufnr integer
 function M.close_all(bufnr)
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     M.close(win)
@@ -335,11 +293,8 @@ function M.close_all(bufnr)
 end
 
 --- Make `win` the current one; the user's own act, so it may.
----@param win integer
 function M.focus(win)
-  M.when_free(function()
-    vim.api.nvim_set_current_win(win)
-  end)
+  M.when_free(function() vim.api.nvim_set_current_win(win) end)
 end
 
 return M

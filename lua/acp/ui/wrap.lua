@@ -2,8 +2,6 @@
 local M = {}
 
 --- Screen lines that `lines` take when they are wrapped at `width`, wherever that is: the least.
----@param lines string[]
----@param width integer
 ---@return integer
 function M.least(lines, width)
   local count = 0
@@ -14,11 +12,8 @@ function M.least(lines, width)
 end
 
 --- Rows that a window's text takes there, which breaks at words and is indented.
----@param win integer
 ---@param last? integer row (from 0) up to which it counts
 ---@return integer
-function M.there(win, last)
-  return vim.api.nvim_win_text_height(win, { end_row = last }).all
-end
+function M.there(win, last) return vim.api.nvim_win_text_height(win, { end_row = last }).all end
 
 return M

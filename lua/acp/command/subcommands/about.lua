@@ -1,4 +1,4 @@
---- What each subcommand does, in the order of how often one wants it: the list of a bare `:Acp`.
+--- Descriptions of the subcommands, the most used first: the menu of a bare `:Acp`.
 ---@type { [1]: string, [2]: string }[]
 return {
   { 'prompt', 'say something to the agent' },

@@ -1,37 +1,30 @@
 --- Subcommands: decisions and pending edits.
 local spec = require('acp.command.subcommands.spec')
 
-local notify, first, known, absolute, shown =
-  spec.notify, spec.first, spec.known, spec.absolute, spec.shown
+local notify, known, shown = spec.notify, spec.known, spec.shown
 local when_running, when_kept = spec.when_running, spec.when_kept
 
 ---@type table<string, acp.Subcommand>
 local list = {}
 
 for _, verb in ipairs({ 'allow', 'deny' }) do
-  list[verb] = {
-    max = 1,
-    values = known('permission_options'),
-    strict = true,
-    run = when_running('no pending permission', function(args)
-      require('acp.command.decide').command(verb, args[1])
-    end),
-  }
+  local run = when_running(
+    'no pending permission',
+    function(args) require('acp.command.decide').command(verb, args[1]) end
+  )
+  list[verb] = spec.one_of('permission_options', nil, run)
 end
 
 list.permissions = {
   run = when_running(
     'no pending permission',
     shown(function()
-      if not require('acp.ui.question').enter() then
-        notify('permissions')
-      end
+      if not require('acp.ui.question').enter() then notify('permissions') end
     end)
   ),
 }
 
 --- A path that is none, where there are files that could be meant.
----@param typed string|nil
 ---@param path string|nil the same, absolute
 ---@return string|nil mistake
 local function no_file(typed, path)
@@ -39,9 +32,7 @@ local function no_file(typed, path)
   if not path or #pending == 0 or vim.tbl_contains(pending, path) or vim.uv.fs_stat(path) then
     return nil
   end
-  local names = vim.tbl_map(function(one)
-    return vim.fn.fnamemodify(one, ':.')
-  end, pending)
+  local names = vim.tbl_map(function(one) return vim.fn.fnamemodify(one, ':.') end, pending)
   return require('acp.base.nearest').message('file', typed --[[@as string]], names)
 end
 
@@ -49,7 +40,7 @@ list.review = {
   max = 1,
   values = known('pending_files'),
   run = when_kept('no pending edits', function(args)
-    local path = absolute(args[1])
+    local path = spec.absolute(args[1])
     local mistake = no_file(args[1], path)
     if mistake then
       require('acp.base.notify').error(mistake)
@@ -62,41 +53,31 @@ list.review = {
 for _, verb in ipairs({ 'accept', 'reject' }) do
   list[verb] = {
     max = 1,
-    values = first({ 'hunk', 'file', 'all' }),
+    values = spec.first({ 'hunk', 'file', 'all' }),
     strict = true,
-    run = when_kept('no pending edits', function(args)
-      require('acp.review.hunk').decide(verb, args[1] or 'hunk')
-    end),
+    run = when_kept(
+      'no pending edits',
+      function(args) require('acp.review.hunk').decide(verb, args[1] or 'hunk') end
+    ),
   }
 end
 
 list.unreject = {
-  run = when_kept('nothing was rejected', function()
-    notify('unreject')
-  end),
+  run = when_kept('nothing was rejected', function() notify('unreject') end),
 }
 
 list.edits = {
-  run = when_kept('no pending edits', function()
-    notify('edits')
-  end),
+  run = when_kept('no pending edits', function() notify('edits') end),
 }
 
 list.comment = {
   max = -1,
   need = 'text',
-  run = function(_, opts)
-    require('acp.review.comment').add(opts.rest)
-  end,
+  run = function(_, opts) require('acp.review.comment').add(opts.rest) end,
 }
 
 list.checkpoints = {
-  run = when_kept(
-    'no checkpoints',
-    shown(function()
-      notify('checkpoints')
-    end)
-  ),
+  run = when_kept('no checkpoints', shown(function() notify('checkpoints') end)),
 }
 
 list.restore = {
@@ -107,9 +88,8 @@ list.restore = {
     local n = args[1] and tonumber(args[1])
     if args[1] and (not n or n < 1 or n % 1 ~= 0) then
       local message = ("restore takes the number of a prompt, not '%s'"):format(args[1])
-      local nearest =
-        require('acp.base.nearest').find(args[1], require('acp.base.valid_names').checkpoints())
-      local hint = nearest and (", did you mean '%s'?"):format(nearest) or ''
+      local numbers = require('acp.base.valid_names').checkpoints()
+      local hint = require('acp.base.nearest').hint(args[1], numbers)
       require('acp.base.notify').error(message .. hint)
       return
     end
@@ -118,9 +98,7 @@ list.restore = {
 }
 
 list.follow = {
-  run = function()
-    require('acp.ui.follow').toggle()
-  end,
+  run = function() require('acp.ui.follow').toggle() end,
 }
 
 return list

@@ -17,10 +17,6 @@ end
 
 --- Names of all subcommands, sorted.
 ---@return string[]
-function M.names()
-  local names = vim.tbl_keys(M.list)
-  table.sort(names)
-  return names
-end
+function M.names() return require('acp.base.sorted_keys')(M.list) end
 
 return M

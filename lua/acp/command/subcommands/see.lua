@@ -1,42 +1,33 @@
 --- Subcommands: what one looks at, and getting started.
-local spec = require('acp.command.subcommands.spec')
+local spec, valid_names = require('acp.command.subcommands.spec'), require('acp.base.valid_names')
 
-local notify, known, absolute, when_running, shown =
-  spec.notify, spec.known, spec.absolute, spec.when_running, spec.shown
+local notify, absolute, shown = spec.notify, spec.absolute, spec.shown
 
 ---@type table<string, acp.Subcommand>
 local list = {}
 
 list.terminals = {
-  run = when_running('no terminals', function()
-    notify('terminals')
-  end),
+  run = spec.when_running('no terminals', function() notify('terminals') end),
 }
 
 list.export = {
   max = 1,
-  values = known('files'),
-  run = when_running(
+  values = spec.known('files'),
+  run = spec.when_running(
     'no session to export',
-    shown(function(args)
-      notify('export', { file = absolute(args[1]) })
-    end)
+    shown(function(args) notify('export', { file = absolute(args[1]) }) end)
   ),
 }
 
 list.info = {
-  run = shown(function()
-    notify('info')
-  end),
+  run = shown(function() notify('info') end),
 }
 
 list.log = {
   max = 2,
   values = function(args, lead)
-    if #args == 0 then
-      return vim.list_extend({ 'save' }, require('acp.base.valid_names').started())
-    end
-    return args[1] == 'save' and require('acp.base.valid_names').files(lead) or {}
+    if #args == 0 then return vim.list_extend({ 'save' }, valid_names.started()) end
+    return args[1] == 'save' and valid_names.files(lead) or {}
   end,
   run = shown(function(args)
     if args[1] == 'save' then
@@ -45,27 +36,43 @@ list.log = {
       else
         notify('log_save', { file = absolute(args[2]) })
       end
-    elseif args[1] and not vim.tbl_contains(require('acp.base.valid_names').started(), args[1]) then
-      local names = vim.list_extend({ 'save' }, require('acp.base.valid_names').started())
-      require('acp.base.notify').error(
-        require('acp.base.nearest').message('argument of log', args[1], names)
-      )
+    elseif args[1] and not vim.tbl_contains(valid_names.started(), args[1]) then
+      local names = vim.list_extend({ 'save' }, valid_names.started())
+      local mistake = require('acp.base.nearest').message('argument of log', args[1], names)
+      require('acp.base.notify').error(mistake)
     else
       notify('log', { agent = args[1] })
     end
   end),
 }
 
+--- A copy of the sample project that goes with this Neovim.
+---@return string directory
+local function sample()
+  local from = vim.fs.joinpath(require('acp.base.python').root(), 'acp_nvim', 'tutor', 'sample')
+  local to = vim.fs.joinpath(vim.fn.tempname(), 'sample')
+  vim.fn.mkdir(to, 'p')
+  for name, kind in vim.fs.dir(from) do
+    if kind == 'file' then
+      assert(vim.uv.fs_copyfile(vim.fs.joinpath(from, name), vim.fs.joinpath(to, name)))
+    end
+  end
+  return to
+end
+
+--- A tour with the embedded agent, in a tab page of its own: nothing of the user's is touched, and
+--- `:tabclose` is the way back.
 list.tutor = {
   run = function()
-    require('acp.command.tutor').start()
+    local directory = sample()
+    vim.cmd.tabedit(vim.fn.fnameescape(vim.fs.joinpath(directory, 'till.py')))
+    vim.cmd.tcd({ vim.fn.fnameescape(directory), mods = { silent = true } })
+    require('acp.ui.composer.delivery').write('/tour', { new = true, agent = 'tutor' })
   end,
 }
 
 list.install = {
-  run = function()
-    require('acp.base.install').run()
-  end,
+  run = function() require('acp.base.install').run() end,
 }
 
 return list

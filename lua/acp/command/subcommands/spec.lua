@@ -1,4 +1,4 @@
---- What a subcommand of `:Acp` is, and what many of them share.
+--- The type of subcommands of `:Acp`, and helpers that many of them share.
 local M = {}
 
 ---@class acp.Subcommand
@@ -11,22 +11,27 @@ local M = {}
 ---@field need? string what is missing when there is no argument
 
 --- Send a verb. A table without entries would arrive as a list: msgpack cannot tell.
----@param verb string
 ---@param args? table
 function M.notify(verb, args)
   local empty = args == nil or next(args) == nil
   require('acp.base.host').notify(verb, empty and vim.empty_dict() or args)
 end
 
+--- A subcommand of one argument, which is among the names of this list of `acp.base.valid_names`.
+---@param names string
+---@param noun string|nil what it names, for an error
+---@param run fun(args: string[], opts: table)
+---@return acp.Subcommand
+function M.one_of(names, noun, run)
+  return { max = 1, nouns = { noun }, values = M.known(names), strict = true, run = run }
+end
+
 ---@param list string[]
 ---@return fun(args: string[]): string[]
 function M.first(list)
-  return function(args)
-    return #args == 0 and list or {}
-  end
+  return function(args) return #args == 0 and list or {} end
 end
 
----@param name string
 ---@return fun(args: string[], lead: string): string[]
 function M.known(name)
   return function(args, lead)
@@ -41,7 +46,6 @@ function M.absolute(path)
 end
 
 --- Nothing of this can be going on while the host does not run: say so instead of starting it.
----@param message string
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
 function M.when_running(message, fn)
@@ -55,7 +59,6 @@ function M.when_running(message, fn)
 end
 
 --- The same of what outlives the host: its death is no reason to say so.
----@param message string
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
 function M.when_kept(message, fn)

@@ -1,7 +1,7 @@
 --- Subcommands: prompts, their session and what goes along with them.
-local spec = require('acp.command.subcommands.spec')
+local spec, valid = require('acp.command.subcommands.spec'), require('acp.base.valid_names')
 
-local notify, first, known = spec.notify, spec.first, spec.known
+local notify = spec.notify
 
 ---@type table<string, acp.Subcommand>
 local list = {}
@@ -14,18 +14,14 @@ list.prompt = {
 }
 
 list.cancel = {
-  run = function(_, opts)
-    require('acp.command.everyday').cancel(opts)
-  end,
+  run = function(_, opts) require('acp.command.everyday').cancel(opts) end,
 }
 
 for view, module in pairs({ chat = 'acp.ui.chat', plan = 'acp.ui.plan' }) do
   list[view] = {
     run = function()
       local n = require('acp.base.state').get().current
-      if view == 'chat' then
-        require('acp.command.drafts').recall_soon()
-      end
+      if view == 'chat' then require('acp.command.drafts').recall_soon() end
       if n then
         require(module).toggle(n)
       else
@@ -35,22 +31,14 @@ for view, module in pairs({ chat = 'acp.ui.chat', plan = 'acp.ui.plan' }) do
   }
 end
 
-list.new = {
-  max = 1,
-  nouns = { 'agent' },
-  values = known('agents'),
-  strict = true,
-  run = function(args)
-    local cwd = require('acp.ui.composer.places').place()
-    if cwd then
-      notify('new', { agent = args[1], cwd = cwd })
-    end
-  end,
-}
+list.new = spec.one_of('agents', 'agent', function(args)
+  local cwd = require('acp.ui.composer.places').place()
+  if cwd then notify('new', { agent = args[1], cwd = cwd }) end
+end)
 
 list.queue = {
   max = 1,
-  values = first({ 'edit', 'run', 'clear' }),
+  values = spec.first({ 'edit', 'run', 'clear' }),
   strict = true,
   run = function(args)
     require('acp.command.drafts').recall()
@@ -61,14 +49,11 @@ list.queue = {
 list.sessions = {
   run = function()
     local cwd = require('acp.ui.composer.places').place()
-    if cwd then
-      notify('sessions', { cwd = cwd })
-    end
+    if cwd then notify('sessions', { cwd = cwd }) end
   end,
 }
 
 --- Paths that can be read, and those that cannot.
----@param args string[]
 ---@return string[] paths
 ---@return string[] missing
 local function readable(args)
@@ -86,10 +71,7 @@ end
 list.attach = {
   max = -1,
   values = function(_, lead)
-    return vim.list_extend(
-      lead == '' and { '-' } or {},
-      require('acp.base.valid_names').files(lead)
-    )
+    return vim.list_extend(lead == '' and { '-' } or {}, valid.files(lead))
   end,
   run = function(args)
     local media = require('acp.ui.attachments')
@@ -102,14 +84,12 @@ list.attach = {
     end
     local paths, missing = readable(args)
     if #missing > 0 then
-      local siblings =
-        require('acp.base.valid_names').files(vim.fn.fnamemodify(missing[1], ':h') .. '/')
-      siblings = vim.tbl_map(function(path)
-        return (path:gsub('^%./', ''):gsub('^//+', '/'))
-      end, siblings)
-      require('acp.base.notify').error(
-        require('acp.base.nearest').message('file', missing[1], siblings)
+      local siblings = vim.tbl_map(
+        function(path) return (path:gsub('^%./', ''):gsub('^//+', '/')) end,
+        valid.files(vim.fn.fnamemodify(missing[1], ':h') .. '/')
       )
+      local mistake = require('acp.base.nearest').message('file', missing[1], siblings)
+      require('acp.base.notify').error(mistake)
       return
     end
     media.add(nil, paths)

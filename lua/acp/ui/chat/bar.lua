@@ -2,6 +2,9 @@
 local M = {}
 
 local api = vim.api
+local literal, set = require('acp.ui.win').literal, require('acp.ui.win').set
+
+local notify = require('acp.base.notify')
 
 local TICK_MS = 1000
 local MARGIN, LEAST_TITLE = 4, 8 -- cells
@@ -14,9 +17,8 @@ local BUSY = { running = true, cancelling = true, starting = true }
 local turns = {} ---@type table<integer, acp.Turn> the latest of each session
 local started = {} ---@type table<integer, integer> when a session began to start, ms
 local timer ---@type uv.uv_timer_t|nil
-local watching, due = false, false
+local due = false
 
----@param ms integer
 ---@return string such as `12 s`, `2:05`, `1:02:05`
 local function time(ms)
   local s = math.floor(ms / 1000)
@@ -28,22 +30,12 @@ local function time(ms)
   return ('%d:%02d:%02d'):format(s / 3600, s / 60 % 60, s % 60)
 end
 
----@param count integer
----@param word string
----@return string|nil
-local function counted(count, word)
-  return count > 0 and ('%d %s'):format(count, word) or nil
-end
+local function counted(count, word) return count > 0 and ('%d %s'):format(count, word) or nil end
 
----@param n integer
----@param session table
----@return string
 local function status(n, session)
   local word, turn = session.status, turns[n]
   started[n] = word == 'starting' and (started[n] or vim.uv.now()) or nil
-  if started[n] then
-    return word .. ' ' .. time(vim.uv.now() - started[n])
-  end
+  if started[n] then return word .. ' ' .. time(vim.uv.now() - started[n]) end
   if BUSY[word] then
     return turn and not turn.took and word .. ' ' .. time(vim.uv.now() - turn.from) or word
   end
@@ -56,83 +48,60 @@ local function status(n, session)
 end
 
 --- Id of the mode, or its name.
----@param modes table|nil
----@return string|nil
 local function mode(modes)
-  for _, one in ipairs(modes and modes.available or {}) do
-    if one.id == modes.current then
-      return one.name
-    end
-  end
-end
-
---- As a statusline has it: a `%` of an agent's own is one.
----@param text string
----@return string
-local function literal(text)
-  return (text:gsub('%%', '%%%%'))
+  local current = vim
+    .iter(modes and modes.available or {})
+    :find(function(one) return one.id == modes.current end)
+  return current and current.name
 end
 
 ---@param parts (string|nil)[]
----@param first integer
----@param last integer
----@return string
 local function joined(parts, first, last)
   local found = {}
   for i = first, last do
     found[#found + 1] = parts[i]
   end
-  return require('acp.base.notify').one_line(table.concat(found, ' · '))
+  return notify.one_line(table.concat(found, ' · '))
 end
 
 --- As much as there is room for: the title gives way first, and how much of the context is used
 --- last. Nothing is cut in its middle.
 ---@param parts (string|nil)[] title, mode, usage
 ---@param room integer cells
----@return string
 local function fitting(parts, room)
   for first = 1, 3 do
     local text = joined(parts, first, 3)
     local over = vim.fn.strdisplaywidth(text) - room
-    if over <= 0 then
-      return text
-    end
+    if over <= 0 then return text end
     local left = first == 1 and vim.fn.strdisplaywidth(parts[1]) - over or 0
     if left >= LEAST_TITLE then
-      return joined({ require('acp.base.notify').cut(parts[1], left), parts[2], parts[3] }, 1, 3)
+      return joined({ notify.cut(parts[1], left), parts[2], parts[3] }, 1, 3)
     end
   end
   return ''
 end
 
---- What waits for the user stands out.
----@param n integer
+--- The winbar; questions are highlighted.
 ---@param width integer cells
----@return string
 local function text(n, width)
   local session = require('acp.base.state').session(n)
-  if not session then
-    return ''
-  end
-  local asked = require('acp.ui.statusline').asked(session)
+  if not session then return '' end
+  local status_of = require('acp.ui.statusline')
+  local asked = status_of.asked(session)
   local questions = counted(asked, asked == 1 and 'question' or 'questions')
   local now = { status(n, session) }
   now[#now + 1] = counted(#(session.queue or {}), 'waiting')
-  now[#now + 1] = counted(require('acp.ui.statusline').hunks({ session }), 'to review')
+  now[#now + 1] = counted(status_of.hunks(session.edits or {}), 'to review')
   local plain = joined(now, 1, #now)
   local left = literal(plain)
-  if session.error then
-    left = '%#AcpError#' .. left .. '%*'
-  end
+  if session.error then left = '%#AcpError#' .. left .. '%*' end
   if questions then
     left = left .. ' · %#AcpPermission#' .. questions .. '%*'
     plain = plain .. ' · ' .. questions
   end
-  local one_line = require('acp.base.notify').one_line
-  local title = one_line(session.title or session.agent)
+  local title = notify.one_line(session.title or session.agent)
   local room = width - vim.fn.strdisplaywidth(plain) - MARGIN
-  local usage = require('acp.ui.statusline').usage(session)
-  local right = fitting({ title, mode(session.modes), usage }, room)
+  local right = fitting({ title, mode(session.modes), status_of.usage(session) }, room)
   return (' %s %%<%%=%s '):format(left, literal(right))
 end
 
@@ -146,7 +115,7 @@ local function update()
       local value = shown and text(n, api.nvim_win_get_width(win)) or ''
       if vim.w[win].acp_bar ~= value then
         vim.w[win].acp_bar = value
-        api.nvim_set_option_value('winbar', value, { scope = 'local', win = win })
+        set(win, 'winbar', value)
       end
       local session = require('acp.base.state').session(n)
       busy = busy or shown and session ~= nil and BUSY[session.status] ~= nil
@@ -155,15 +124,13 @@ local function update()
   return busy
 end
 
-local function tick()
-  timer = nil
-  M.update()
-end
-
 --- Draw what has changed; once in a second while a session is at work that some window shows.
 function M.update()
   if update() and not timer then
-    timer = vim.defer_fn(tick, TICK_MS)
+    timer = vim.defer_fn(function()
+      timer = nil
+      M.update()
+    end, TICK_MS)
   end
 end
 
@@ -179,26 +146,18 @@ function M.later()
 end
 
 --- The windows that show a chat have their line, and keep it up to date.
-function M.watch()
-  if watching then
-    return
-  end
-  watching = true
-  local group = api.nvim_create_augroup('acp.bar', {})
-  api.nvim_create_autocmd('WinResized', { group = group, callback = M.later })
-  api.nvim_create_autocmd('User', {
-    group = group,
-    pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' },
-    callback = function(args)
-      local n = args.data.session
-      if args.match == 'AcpTurnStart' then
-        turns[n] = { from = vim.uv.now() }
-      elseif args.match == 'AcpTurnEnd' and turns[n] then
-        turns[n].took = vim.uv.now() - turns[n].from
-      end
-      M.later()
-    end,
-  })
-end
+M.watch = require('acp.base.once')(function()
+  local on = require('acp.base.autocmds').group('acp.bar')
+  on('WinResized', M.later)
+  on('User', function(args)
+    local n = args.data.session
+    if args.match == 'AcpTurnStart' then
+      turns[n] = { from = vim.uv.now() }
+    elseif args.match == 'AcpTurnEnd' and turns[n] then
+      turns[n].took = vim.uv.now() - turns[n].from
+    end
+    M.later()
+  end, { pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' } })
+end)
 
 return M

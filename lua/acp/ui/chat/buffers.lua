@@ -24,23 +24,14 @@ function M.forget(chat)
   M.chats[chat.n], by_buffer[chat.bufnr] = nil, nil
 end
 
----@param n integer
 ---@return integer? bufnr
-function M.bufnr(n)
-  return M.chats[n] and M.chats[n].bufnr
-end
+function M.bufnr(n) return M.chats[n] and M.chats[n].bufnr end
 
 --- Number of the session whose chat a buffer is.
----@param bufnr integer
 ---@return integer?
-function M.number(bufnr)
-  return by_buffer[bufnr] and by_buffer[bufnr].n
-end
+function M.number(bufnr) return by_buffer[bufnr] and by_buffer[bufnr].n end
 
----@param bufnr integer
 ---@return acp.Chat?
-function M.of(bufnr)
-  return by_buffer[bufnr]
-end
+function M.of(bufnr) return by_buffer[bufnr] end
 
 return M

@@ -1,4 +1,4 @@
---- What stands under the cursor in a chat.
+--- Actions on the row under the cursor in a chat, and jumps between turns.
 local M = {}
 
 local api = vim.api
@@ -8,9 +8,7 @@ local api = vim.api
 ---@return acp.Chat? chat
 local function target()
   local chat = require('acp.ui.chat.buffers').of(api.nvim_get_current_buf())
-  if not chat then
-    return
-  end
+  if not chat then return end
   local row = api.nvim_win_get_cursor(0)[1] - 1
   return require('acp.ui.chat.marks').at(chat, row), chat
 end
@@ -31,11 +29,8 @@ end
 
 --- Scroll until all of the lines can be seen, or where they are too many the first on top.
 ---@param first integer the cursor's
----@param last integer
 local function show(first, last)
-  if vim.fn.line('w$') >= last then
-    return
-  end
+  if vim.fn.line('w$') >= last then return end
   local rows = vim.fn.getwininfo(api.nvim_get_current_win())[1].height
   local height = api.nvim_win_text_height(0, { start_row = first - 1, end_row = last - 1 }).all
   if height >= rows then
@@ -60,9 +55,7 @@ function M.act()
   if folded == vim.fn.line('.') then
     return
   elseif not found or found.kind == 'fold' or found.kind == 'turn' then
-    if folded < 0 then
-      toggle_fold()
-    end
+    if folded < 0 then toggle_fold() end
   elseif found.kind == 'file' then
     require('acp.ui.jump').to(found.path, found.line, chat.n)
   elseif found.kind == 'url' then
@@ -70,6 +63,20 @@ function M.act()
   else
     require('acp.ui.report').expect()
     require('acp.base.host').notify('open', { session = chat.n, target = found })
+  end
+end
+
+--- Jump to the next (1) or previous (-1) turn of the chat that the current window shows.
+---@param direction 1|-1
+function M.go(direction)
+  local _, chat = target()
+  local row = api.nvim_win_get_cursor(0)[1] - 1
+  local rows = vim.iter(chat and require('acp.ui.chat.marks').rows(chat, 'turn') or {})
+  local further = rows:filter(function(at) return (at - row) * direction > 0 end)
+  local best = direction > 0 and further:next() or direction < 0 and further:last()
+  if best then
+    vim.cmd("normal! m'")
+    api.nvim_win_set_cursor(0, { best + 1, 0 })
   end
 end
 

@@ -11,9 +11,6 @@ local api = vim.api
 
 --- Rows [first, last) became `count` rows. Folds move as Neovim's own do.
 ---@param chat acp.Chat
----@param first integer
----@param last integer
----@param count integer
 function M.splice(chat, first, last, count)
   local shift = count - (last - first)
   for i = shift == 0 and 0 or #chat.folds, 1, -1 do
@@ -34,13 +31,10 @@ function M.splice(chat, first, last, count)
 end
 
 ---@param chat acp.Chat
----@param id string
 ---@return acp.Fold?
 local function find(chat, id)
   for i = #chat.folds, 1, -1 do
-    if chat.folds[i].id == id then
-      return chat.folds[i]
-    end
+    if chat.folds[i].id == id then return chat.folds[i] end
   end
 end
 
@@ -58,18 +52,13 @@ end
 --- All at once: each Ex command by itself costs more than the fold.
 local function run(win, commands)
   if #commands > 0 then
-    api.nvim_win_call(win, function()
-      vim.cmd(table.concat(commands, '\n'))
-    end)
+    api.nvim_win_call(win, function() vim.cmd(table.concat(commands, '\n')) end)
   end
 end
 
----@param win integer
 local function fill(win)
   local last = vim.fn.line('$', win)
-  if vim.fn.line('.', win) < last then
-    return
-  end
+  if vim.fn.line('.', win) < last then return end
   api.nvim_win_call(win, function()
     local function height(first, final)
       return api.nvim_win_text_height(win, { start_row = first - 1, end_row = final - 1 }).all
@@ -81,13 +70,9 @@ local function fill(win)
       local folded = vim.fn.foldclosed(higher - 1)
       local above = folded > 0 and folded or higher - 1
       left = left - height(above, higher - 1)
-      if left >= 0 then
-        higher = above
-      end
+      if left >= 0 then higher = above end
     end
-    if higher < top then
-      vim.fn.winrestview({ topline = higher })
-    end
+    if higher < top then vim.fn.winrestview({ topline = higher }) end
   end)
 end
 
@@ -103,7 +88,6 @@ end
 local seen = {} ---@type table<integer, table<string, true>> by buffer
 
 --- Make the folds of a chat in a window that shows it anew.
----@param win integer
 ---@param chat acp.Chat
 function M.dress(win, chat)
   local commands, opening = { 'normal! zE' }, {}
@@ -145,17 +129,14 @@ function M.open(chat, id, open)
   seen[chat.bufnr] = seen[chat.bufnr] or {}
   seen[chat.bufnr][id] = open or nil
   local fold = find(chat, id)
-  if not fold or fold.first == fold.last then
-    return
-  end
+  if not fold or fold.first == fold.last then return end
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
-    api.nvim_win_call(win, function()
-      pcall(vim.cmd, fold.first + 1 .. (open and 'foldopen!' or 'foldclose'))
-    end)
+    api.nvim_win_call(
+      win,
+      function() pcall(vim.cmd, fold.first + 1 .. (open and 'foldopen!' or 'foldclose')) end
+    )
   end
-  if not open then
-    M.fill(chat)
-  end
+  if not open then M.fill(chat) end
 end
 
 return M

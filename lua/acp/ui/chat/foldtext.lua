@@ -1,11 +1,11 @@
---- What a closed fold of a chat shows in its one line: its head, cut where the window ends, and of
---- a thought how it begins.
+--- The line of a closed fold in a chat: its head, cut where the window ends, and the beginning of a
+--- thought.
 local M = {}
 
 local api = vim.api
 
 local FOLD = '▸ ' -- begins a head that says nothing of what is below it
-local CUT = '…' -- ends what is cut, by `acp.notify`
+local CUT = '…' -- ends what is cut, by `acp.base.notify`
 local LOOKED_AT = 4 -- lines, for one that is not blank
 local MOST = 500 -- bytes that a screen may be wide, and folds that are remembered
 
@@ -14,19 +14,15 @@ local known, count = {}, 0 ---@type table<string, { [1]: string, [2]: string? }[
 
 --- How a thought begins, without the marks that agents put around a title.
 ---@param first integer line of the head
----@return string
 local function beginning(first)
   for _, line in ipairs(api.nvim_buf_get_lines(0, first, first + LOOKED_AT, false)) do
     local text = vim.trim(line:sub(1, MOST)):gsub('^#+%s+', ''):gsub('%*%*', '')
-    if text ~= '' then
-      return ' · ' .. text
-    end
+    if text ~= '' then return ' · ' .. text end
   end
   return ''
 end
 
 --- A line as pieces with a group each.
----@param row integer
 ---@param text string the beginning of the line
 ---@return { [1]: string, [2]: string? }[]
 local function pieces(row, text)
@@ -46,9 +42,6 @@ local function pieces(row, text)
   return chunks
 end
 
----@param first integer
----@param head string
----@param more string
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[]
 local function drawn(first, head, more, width)
@@ -59,12 +52,8 @@ local function drawn(first, head, more, width)
   local is_cut = whole ~= head .. more
   local shown = is_cut and whole:sub(1, -1 - #CUT) or whole
   local chunks = pieces(first - 1, shown:sub(1, #head))
-  if #shown > #head then
-    chunks[#chunks + 1] = { shown:sub(#head + 1), 'AcpThought' }
-  end
-  if is_cut then
-    chunks[#chunks + 1] = { CUT, (chunks[#chunks] or {})[2] }
-  end
+  if #shown > #head then chunks[#chunks + 1] = { shown:sub(#head + 1), 'AcpThought' } end
+  if is_cut then chunks[#chunks + 1] = { CUT, (chunks[#chunks] or {})[2] } end
   return chunks
 end
 

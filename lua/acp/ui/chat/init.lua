@@ -2,9 +2,9 @@
 local M = {}
 
 local api = vim.api
-local marks = require('acp.ui.chat.marks')
-
-local buffers = require('acp.ui.chat.buffers')
+local marks, buffers = require('acp.ui.chat.marks'), require('acp.ui.chat.buffers')
+local folds, scratch = require('acp.ui.chat.folds'), require('acp.ui.scratch')
+local set = require('acp.ui.win').set
 local chats = buffers.chats
 
 --- Bytes of a row from which on breaking at words costs more time than a frame has: Neovim then
@@ -36,18 +36,6 @@ local window_options = {
   concealcursor = '',
 }
 
-local function scratch(name)
-  local bufnr = require('acp.ui.scratch').claim(name)
-  local options = vim.bo[bufnr]
-  options.bufhidden = 'hide'
-  options.swapfile = false
-  options.modeline = false
-  options.undolevels = -1
-  options.formatlistpat = require('acp.ui.scratch').ITEM
-  options.modifiable = false
-  return bufnr
-end
-
 --- Neovim looks for files of the filetype in every directory of 'runtimepath'.
 local function set_filetype(bufnr)
   if api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].filetype == '' then
@@ -57,12 +45,10 @@ end
 
 local function dress(win, chat)
   for name, value in pairs(window_options) do
-    if chat.long and (name == 'linebreak' or name == 'breakindent') then
-      value = false
-    end
-    api.nvim_set_option_value(name, value, { win = win, scope = 'local' })
+    if chat.long and (name == 'linebreak' or name == 'breakindent') then value = false end
+    set(win, name, value)
   end
-  require('acp.ui.chat.folds').dress(win, chat)
+  folds.dress(win, chat)
   require('acp.ui.chat.bar').later()
 end
 
@@ -73,14 +59,11 @@ local function measure(chat, lines, open)
   for i = 2, #lines do
     long = math.max(long, #lines[i])
   end
-  if long <= LONG or chat.long then
-    return
-  end
+  if long <= LONG or chat.long then return end
   chat.long = true
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
-    for _, name in ipairs({ 'linebreak', 'breakindent' }) do
-      api.nvim_set_option_value(name, false, { win = win, scope = 'local' })
-    end
+    set(win, 'linebreak', false)
+    set(win, 'breakindent', false)
   end
 end
 
@@ -91,78 +74,59 @@ local function ask_again(chat)
 end
 
 local function attach(chat)
-  api.nvim_create_autocmd('BufWinEnter', {
-    buffer = chat.bufnr,
-    callback = function()
-      dress(api.nvim_get_current_win(), chat)
-    end,
-  })
-  require('acp.ui.scratch').on_read(chat.bufnr, function()
+  local on = require('acp.base.autocmds').in_buffer
+  on(chat.bufnr, 'BufWinEnter', function() dress(api.nvim_get_current_win(), chat) end)
+  scratch.on_read(chat.bufnr, function()
     M.reset(chat.n)
     ask_again(chat)
   end)
-  api.nvim_create_autocmd('BufWipeout', {
-    buffer = chat.bufnr,
-    callback = function()
-      buffers.forget(chat)
-      marks.forget(chat)
-    end,
-  })
+  on(chat.bufnr, 'BufWipeout', function()
+    buffers.forget(chat)
+    marks.forget(chat)
+  end)
 end
 
 --- Create the buffer of session n, or return the one it has. One in place of a buffer that was
 --- wiped or unloaded is drawn by the host.
----@param n integer
 ---@param new? boolean there was none: its filetype comes a little later, no key has to wait for it
 ---@return integer bufnr
 function M.create(n, new)
   local chat = chats[n]
-  if chat and api.nvim_buf_is_loaded(chat.bufnr) then
-    return chat.bufnr
-  end
-  chat = {
-    n = n,
-    bufnr = scratch(('acp://chat/%d'):format(n)),
-    looks = {},
-    targets = {},
-    folds = {},
-    open = 0,
-  }
+  if chat and api.nvim_buf_is_loaded(chat.bufnr) then return chat.bufnr end
+  local bufnr = scratch.claim(('acp://chat/%d'):format(n))
+  scratch.set_options(bufnr, {
+    bufhidden = 'hide',
+    swapfile = false,
+    modeline = false,
+    undolevels = -1,
+    formatlistpat = scratch.ITEM,
+    modifiable = false,
+  })
+  chat = { n = n, bufnr = bufnr, looks = {}, targets = {}, folds = {}, open = 0 }
   buffers.add(chat)
   require('acp.ui.highlights').define()
   marks.watch(chat)
   attach(chat)
-  for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
+  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     dress(win, chat)
   end
   require('acp.ui.current').watch()
   require('acp.ui.chat.bar').watch()
   require('acp.ui.chat.scroll_end').watch()
-  require('acp.ui.keymaps').attach(
-    'chat',
-    chat.bufnr,
-    n,
-    require('acp.ui.chat.cursor_target').decision
-  )
-  require('acp.base.state').set_buffer(n, 'chat_bufnr', chat.bufnr)
+  local on_card = require('acp.ui.chat.cursor_target').decision
+  require('acp.ui.keymaps').attach('chat', bufnr, n, on_card)
+  require('acp.base.state').set_buffer(n, 'chat_bufnr', bufnr)
   if new then
-    vim.defer_fn(function()
-      set_filetype(chat.bufnr)
-    end, FILETYPE_MS)
-    return chat.bufnr
+    vim.defer_fn(function() set_filetype(bufnr) end, FILETYPE_MS)
+    return bufnr
   end
-  set_filetype(chat.bufnr)
-  if require('acp.base.host').running() then
-    ask_again(chat)
-  end
-  return chat.bufnr
+  set_filetype(bufnr)
+  if require('acp.base.host').running() then ask_again(chat) end
+  return bufnr
 end
 
 --- Frame operation: there is a session n.
----@param n integer
-function M.begin(n)
-  M.create(n, true)
-end
+function M.begin(n) M.create(n, true) end
 
 --- The chat to write into, nil for one that the host is yet to draw anew.
 ---@return acp.Chat?
@@ -174,13 +138,10 @@ end
 --- Windows that stand on the last line follow the end; no other window is moved.
 local function followers(bufnr)
   local last = api.nvim_buf_line_count(bufnr)
-  local found = {}
-  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    if api.nvim_win_get_cursor(win)[1] == last then
-      found[#found + 1] = win
-    end
-  end
-  return found
+  return vim.tbl_filter(
+    function(win) return api.nvim_win_get_cursor(win)[1] == last end,
+    vim.fn.win_findbuf(bufnr)
+  )
 end
 
 local function follow(bufnr, windows)
@@ -188,6 +149,14 @@ local function follow(bufnr, windows)
   for _, win in ipairs(windows) do
     api.nvim_win_set_cursor(win, { last, 0 })
   end
+end
+
+--- Windows of this tab page that show a chat.
+local function shown_here(bufnr)
+  return vim.tbl_filter(
+    function(win) return api.nvim_win_get_buf(win) == bufnr end,
+    api.nvim_tabpage_list_wins(0)
+  )
 end
 
 local function edit(chat, change)
@@ -204,45 +173,33 @@ local function edit(chat, change)
 end
 
 --- Frame operation: replace rows [first, last).
----@param n integer
----@param first integer
----@param last integer
----@param lines string[]
----@param decor any[] see `acp.marks`, rows relative to `first`
+---@param decor any[] see `acp.ui.chat.marks`, rows relative to `first`
 function M.replace(n, first, last, lines, decor)
   local chat = writable(n)
-  if not chat then
-    return
-  end
+  if not chat then return end
   edit(chat, function(bufnr)
     local total = api.nvim_buf_line_count(bufnr)
-    require('acp.ui.scratch').replace(bufnr, first, last, lines)
+    scratch.replace(bufnr, first, last, lines)
     marks.splice(chat, first, last, #lines, total)
-    require('acp.ui.chat.folds').splice(chat, first, last, #lines)
+    folds.splice(chat, first, last, #lines)
     measure(chat, lines[1] and lines or { '' }, 0)
     marks.set(chat, first, decor)
   end)
-  if #lines < last - first then
-    require('acp.ui.chat.folds').fill(chat)
-  end
+  if #lines < last - first then folds.fill(chat) end
 end
 
 --- Frame operation: append text to the end of `row`.
----@param n integer
----@param row integer
 ---@param lines string[] the first one continues `row`
----@param decor any[] see `acp.marks`, rows relative to `row`
+---@param decor any[] see `acp.ui.chat.marks`, rows relative to `row`
 function M.append(n, row, lines, decor)
   local chat = writable(n)
-  if not chat then
-    return
-  end
+  if not chat then return end
   edit(chat, function(bufnr)
     local total = api.nvim_buf_line_count(bufnr)
-    require('acp.ui.scratch').append(bufnr, row, lines)
+    scratch.append(bufnr, row, lines)
     if #lines > 1 then
       marks.splice(chat, row + 1, row + 1, #lines - 1, total)
-      require('acp.ui.chat.folds').splice(chat, row + 1, row + 1, #lines - 1)
+      folds.splice(chat, row + 1, row + 1, #lines - 1)
     end
     measure(chat, lines, chat.open)
     chat.looks[row + 1] = nil
@@ -250,26 +207,19 @@ function M.append(n, row, lines, decor)
   end)
 end
 
---- Frame operation: blocks are foldable from now on, see `acp.folds`.
----@param n integer
----@param folds any[] id, first row, last row and open of one after the other
-function M.folds(n, folds)
-  if chats[n] and not chats[n].awaited then
-    require('acp.ui.chat.folds').add(chats[n], folds)
-  end
+--- Frame operation: blocks are foldable from now on, see `acp.ui.chat.folds`.
+---@param list any[] id, first row, last row and open of one after the other
+function M.folds(n, list)
+  if chats[n] and not chats[n].awaited then folds.add(chats[n], list) end
 end
 
 --- Frame operation: open or close the fold of a block in every window.
----@param n integer
 ---@param id string
 ---@param open boolean
 function M.fold_open(n, id, open)
-  if chats[n] then
-    require('acp.ui.chat.folds').open(chats[n], id, open)
-  end
+  if chats[n] then folds.open(chats[n], id, open) end
 end
 
----@param bufnr integer
 local function show(bufnr)
   local chat = require('acp.config').get().chat
   require('acp.ui.window').open_beside(bufnr, {
@@ -278,63 +228,37 @@ local function show(bufnr)
     last = true,
     like = 'acp://chat/',
     replaced = function(other)
-      require('acp.base.signals').emit(
-        'chat_replaced',
-        buffers.number(other),
-        buffers.number(bufnr)
-      )
+      local old, new = buffers.number(other), buffers.number(bufnr)
+      require('acp.base.signals').emit('chat_replaced', old, new)
     end,
   })
 end
 
 --- The user has sent a prompt from the composer of n: its windows here go to the end, and follow it
 --- again.
----@param n integer
 function M.follow(n)
   local chat = chats[n]
-  if not chat or not api.nvim_buf_is_loaded(chat.bufnr) then
-    return
-  end
-  local last = api.nvim_buf_line_count(chat.bufnr)
-  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    if api.nvim_win_get_buf(win) == chat.bufnr then
-      api.nvim_win_set_cursor(win, { last, 0 })
-    end
-  end
+  if chat and api.nvim_buf_is_loaded(chat.bufnr) then follow(chat.bufnr, shown_here(chat.bufnr)) end
 end
 
 --- Frame operation and API: show the chat of n beside, where no window shows it; the focus stays.
----@param n integer
 function M.open(n)
   local bufnr = M.create(n)
-  if #vim.fn.win_findbuf(bufnr) == 0 then
-    show(bufnr)
-  end
+  if #vim.fn.win_findbuf(bufnr) == 0 then show(bufnr) end
 end
 
 --- Open the chat of a session in this tab page, or close it there.
----@param n integer
 function M.toggle(n)
   local bufnr = M.create(n)
-  local window = require('acp.ui.window')
-  if not window.showing(bufnr) then
-    show(bufnr)
-    return
-  end
-  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    if api.nvim_win_get_buf(win) == bufnr then
-      window.close(win)
-    end
-  end
+  local windows = shown_here(bufnr)
+  if #windows == 0 then show(bufnr) end
+  vim.iter(windows):each(require('acp.ui.window').close)
 end
 
 --- Frame operation: forget what is drawn; the host draws all again.
----@param n integer
 function M.reset(n)
   local chat = chats[n]
-  if not chat then
-    return
-  end
+  if not chat then return end
   edit(chat, function(bufnr)
     api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})

@@ -1,4 +1,4 @@
---- What is laid over the rows of a chat: how they look, and targets that say what <CR> does there.
+--- Highlights of the rows of a chat, and their targets, which say what <CR> does there.
 --- Both are kept here by row. A mark of Neovim's for each would cost a frame more than all else in
 --- it; so rows get their looks when they are drawn, and those that nobody sees cost nothing.
 local M = {}
@@ -24,11 +24,6 @@ local groups = setmetatable({}, {
 --- Bytes at both ends of a span that nobody wants to read: they are seen in the cursor's line.
 local MARKUP = { AcpStrong = 2, AcpEmphasis = 1 }
 
----@param bufnr integer
----@param row integer
----@param first integer
----@param last integer
----@param bytes integer
 local function conceal(bufnr, row, first, last, bytes)
   for _, col in ipairs({ first, last - bytes }) do
     local options = { end_col = col + bytes, conceal = '', ephemeral = true, strict = false }
@@ -38,25 +33,18 @@ end
 
 ---@param _ 'line'
 ---@param _ integer window
----@param bufnr integer
----@param row integer
 local function line(_, _, bufnr, row)
   local look = drawn[row + 1]
-  if not look then
-    return
-  end
+  if not look then return end
   local set_extmark, options = api.nvim_buf_set_extmark, { ephemeral = true, strict = false }
   for i = 1, #look, 3 do
     local first, last, group = look[i], look[i + 1], look[i + 2]
     options.end_col, options.hl_group = last, groups[group]
     set_extmark(bufnr, ns, row, first, options)
-    if MARKUP[group] then
-      conceal(bufnr, row, first, last, MARKUP[group])
-    end
+    if MARKUP[group] then conceal(bufnr, row, first, last, MARKUP[group]) end
   end
 end
 
----@param win integer
 ---@return integer cells
 local function measured(win)
   local info = vim.fn.getwininfo(win)[1]
@@ -71,33 +59,21 @@ api.nvim_set_decoration_provider(ns, {
     end
     return chat ~= nil
   end,
-  on_end = function()
-    window = 0
-  end,
+  on_end = function() window = 0 end,
   on_line = line,
 })
 
 --- Draw a chat's rows from now on.
 ---@param chat acp.Chat
-function M.watch(chat)
-  chats[chat.bufnr] = chat
-end
+function M.watch(chat) chats[chat.bufnr] = chat end
 
 --- Its buffer is gone.
 ---@param chat acp.Chat
-function M.forget(chat)
-  chats[chat.bufnr] = nil
-end
+function M.forget(chat) chats[chat.bufnr] = nil end
 
 ---@param rows table<integer, any> by row, from 1
----@param first integer
----@param last integer
----@param shift integer
----@param total integer
 local function splice(rows, first, last, shift, total)
-  if shift ~= 0 and last < total then
-    table.move(rows, last + 1, total, last + 1 + shift)
-  end
+  if shift ~= 0 and last < total then table.move(rows, last + 1, total, last + 1 + shift) end
   for row = first + 1, last + shift do
     rows[row] = nil
   end
@@ -108,9 +84,6 @@ end
 
 --- Rows [first, last) of a chat that had `total` of them became `count` rows: bare ones.
 ---@param chat acp.Chat
----@param first integer
----@param last integer
----@param count integer
 ---@param total integer
 function M.splice(chat, first, last, count, total)
   local shift = count - (last - first)
@@ -133,30 +106,20 @@ function M.set(chat, first, decor)
 end
 
 --- How wide a window's text is: not asked for again while it is being drawn.
----@param win integer
 ---@return integer cells
-function M.columns(win)
-  return win == window and columns or measured(win)
-end
+function M.columns(win) return win == window and columns or measured(win) end
 
 --- How a row looks: a plain one is empty.
----@param bufnr integer
----@param row integer
 ---@return acp.Look
-function M.look(bufnr, row)
-  return chats[bufnr] and chats[bufnr].looks[row + 1] or {}
-end
+function M.look(bufnr, row) return chats[bufnr] and chats[bufnr].looks[row + 1] or {} end
 
---- What a target's data says: a number is a tool call, from 0.
----@param data table|integer
----@return table
+--- A target as a table: a number stands for a tool call, counted from 0.
 local function meaning(data)
   return type(data) == 'number' and { kind = 'tool', call = data } or data --[[@as table]]
 end
 
 --- The target of a row.
 ---@param chat acp.Chat
----@param row integer
 ---@return table? data
 function M.at(chat, row)
   local data = chat.targets[row + 1]
@@ -165,8 +128,6 @@ end
 
 --- Decisions whose cards stand in rows `first` to `last` from their first row to their last.
 ---@param chat acp.Chat
----@param first integer
----@param last integer
 ---@return table<string, true> by id
 function M.cards(chat, first, last)
   local began, found = {}, {}
@@ -183,15 +144,12 @@ end
 
 --- Rows that lead to something of a kind, in order.
 ---@param chat acp.Chat
----@param kind string
 ---@return integer[]
 function M.rows(chat, kind)
   local rows = {}
   for row = 1, api.nvim_buf_line_count(chat.bufnr) do
     local data = chat.targets[row]
-    if data and meaning(data).kind == kind then
-      rows[#rows + 1] = row - 1
-    end
+    if data and meaning(data).kind == kind then rows[#rows + 1] = row - 1 end
   end
   return rows
 end

@@ -5,31 +5,19 @@ local M = {}
 local api = vim.api
 
 --- The first line with which all that follows fits into `rows`.
----@param win integer
----@param last integer
----@param rows integer
----@return integer
 local function top(win, last, rows)
-  local line = last
-  while line > 1 do
+  for line = last, 2, -1 do
     local above = { start_row = line - 2, end_row = last - 1 }
-    if api.nvim_win_text_height(win, above).all > rows then
-      break
-    end
-    line = line - 1
+    if api.nvim_win_text_height(win, above).all > rows then return line end
   end
-  return line
+  return 1
 end
 
 --- Neovim looks where the end is when the cursor comes there, not when it is there.
----@param win integer
----@param last integer
 local function reveal(win, last)
   if api.nvim_win_get_cursor(win)[1] == last and vim.fn.line('w$', win) < last then
     local line = top(win, last, vim.fn.getwininfo(win)[1].height)
-    api.nvim_win_call(win, function()
-      vim.fn.winrestview({ topline = line })
-    end)
+    api.nvim_win_call(win, function() vim.fn.winrestview({ topline = line }) end)
   end
 end
 
@@ -44,9 +32,8 @@ local function on_resized()
 end
 
 --- Follow the windows from now on. Idempotent.
-M.watch = require('acp.base.once')(function()
-  local group = api.nvim_create_augroup('acp.ending', {})
-  api.nvim_create_autocmd('WinResized', { group = group, callback = on_resized })
-end)
+M.watch = require('acp.base.once')(
+  function() require('acp.base.autocmds').group('acp.scroll_end')('WinResized', on_resized) end
+)
 
 return M

@@ -2,50 +2,42 @@
 --- waits.
 local M = {}
 
+local notify, valid_names = require('acp.base.notify'), require('acp.base.valid_names')
+local places = require('acp.ui.composer.places')
+
 local MOST = 200
 local HINT, ABOUT = 20, 50 -- cells of the menu: what a command takes, and what it does
 
---- What is being completed at the cursor: `/` only as the first word of the prompt's first line.
+--- The kind of word at the cursor: `/` only as the first word of the prompt's first line.
 ---@param line string up to the cursor
 ---@param row integer 1-based
 ---@return 'command'|'mention'|nil kind
 ---@return integer col 0-based, where the text to be replaced begins
 local function at_cursor(line, row)
   local mention = line:match('.*%s()@%S*$') or line:match('^()@%S*$')
-  if mention then
-    return 'mention', mention - 1
-  end
+  if mention then return 'mention', mention - 1 end
   local variable = line:match('.*()%{%l*$')
-  if variable then
-    return 'mention', variable - 1
-  end
-  if row == 1 and line:match('^%s*/%S*$') then
-    return 'command', #line:match('^%s*')
-  end
+  if variable then return 'mention', variable - 1 end
+  if row == 1 and line:match('^%s*/%S*$') then return 'command', #line:match('^%s*') end
   return nil, -3
 end
 
----@param bufnr integer
----@return integer|nil
 local function session_of(bufnr)
   return tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
 end
 
---- What an agent says of a command, line by line with nothing unseen in it.
----@param text string|nil
----@return string
+--- An agent's description of a command, unprintable characters spelled out.
 local function legible(text)
   local lines = vim.split(text or '', '\r?\n')
-  return table.concat(vim.tbl_map(require('acp.base.notify').one_line, lines), '\n')
+  return table.concat(vim.tbl_map(notify.one_line, lines), '\n')
 end
 
 --- The agent's commands that fit, with description and what they take. A name that nobody can type
 --- is none.
 ---@param base string with its `/`
----@param n integer|nil
 ---@return table[] items
 local function commands(base, n)
-  local one_line, cut = require('acp.base.notify').one_line, require('acp.base.notify').cut
+  local one_line, cut = notify.one_line, notify.cut
   local session = require('acp.base.state').get().sessions[n or -1]
   local items, names = {}, {}
   for _, command in ipairs(session and session.commands or {}) do
@@ -62,26 +54,22 @@ local function commands(base, n)
       }
     end
   end
-  return vim.tbl_map(function(name)
-    return items[name]
-  end, require('acp.base.valid_names').matching(names, base:sub(2)))
+  return vim.tbl_map(
+    function(name) return items[name] end,
+    valid_names.matching(names, base:sub(2))
+  )
 end
 
 ---@param base string with its `@` or `{`
 ---@return table[] items
 local function variables(base)
   local mark = base:sub(1, 1) == '{' and '{' or '@{'
-  local about = require('acp.ui.composer.variables').about
-  local names = vim.tbl_map(function(name)
-    return mark .. name .. '}'
-  end, require('acp.ui.composer.variables').names())
+  if not vim.startswith(mark, base:sub(1, #mark)) then return {} end
+  local variables_of = require('acp.ui.composer.variables')
+  local names = vim.tbl_map(function(name) return mark .. name .. '}' end, variables_of.names())
   return vim.tbl_map(
-    function(name)
-      return { word = name, menu = about[name:match('%l+')] }
-    end,
-    vim.startswith(mark, base:sub(1, #mark))
-        and require('acp.base.valid_names').matching(names, base)
-      or {}
+    function(name) return { word = name, menu = variables_of.about[name:match('%l+')] } end,
+    valid_names.matching(names, base)
   )
 end
 
@@ -89,20 +77,20 @@ end
 ---@return table[] items
 ---@return boolean ready
 local function files(base)
-  local paths, ready =
-    require('acp.ui.composer.files').list(require('acp.ui.composer.places').cwd())
+  local paths, ready = require('acp.ui.composer.files').list(places.cwd())
   local lead = base:sub(2)
   local found = lead == '' and paths or vim.fn.matchfuzzy(paths, lead, { limit = MOST })
-  return vim.tbl_map(function(path)
-    return { word = '@' .. path, dup = 1 }
-  end, vim.list_slice(found, 1, MOST)),
+  return vim.tbl_map(
+    function(path) return { word = '@' .. path, dup = 1 } end,
+    vim.list_slice(found, 1, MOST)
+  ),
     ready
 end
 
 --- The list was still being made: offer it once it is there, if the user waits at the same place.
 local function when_listed()
   local bufnr, tick = vim.api.nvim_get_current_buf(), vim.b.changedtick
-  require('acp.ui.composer.files').when_ready(require('acp.ui.composer.places').cwd(), function()
+  require('acp.ui.composer.files').when_ready(places.cwd(), function()
     local here = vim.api.nvim_get_current_buf() == bufnr and vim.b.changedtick == tick
     if here and vim.api.nvim_get_mode().mode:match('^i') and vim.fn.pumvisible() == 0 then
       vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)
@@ -123,13 +111,9 @@ function M.omni(findstart, base)
   if base:sub(1, 1) == '/' then
     return { words = commands(base, session_of(0)), refresh = 'always' }
   end
-  if base:sub(1, 1) == '{' then
-    return { words = variables(base), refresh = 'always' }
-  end
+  if base:sub(1, 1) == '{' then return { words = variables(base), refresh = 'always' } end
   local found, ready = files(base)
-  if not ready then
-    when_listed()
-  end
+  if not ready then when_listed() end
   -- Before a letter is typed files are what is looked for: variables have a sign of their own.
   local words = base == '@' and vim.list_extend(found, variables(base))
     or vim.list_extend(variables(base), found)

@@ -1,4 +1,4 @@
---- What a prompt carries along: directory, lines of a buffer, mentioned files, named variables.
+--- The context of a prompt: directory, lines of a buffer, mentioned files, named variables.
 local M = {}
 
 local places = require('acp.ui.composer.places')
@@ -11,9 +11,6 @@ local ns = vim.api.nvim_create_namespace('acp.context')
 ---@field lost acp.Range what it was when it was made, for the case that the buffer goes away
 
 --- A range that follows the edits made to its buffer until it is sent.
----@param bufnr integer
----@param first integer
----@param last integer
 ---@return acp.Chip
 function M.chip(bufnr, first, last)
   local range = places.range(bufnr, first, last)
@@ -42,27 +39,19 @@ end
 --- A range as it was in a Neovim that has ended.
 ---@param range acp.Range
 ---@return acp.Chip
-function M.fixed_chip(range)
-  return { bufnr = -1, mark = 0, lost = range }
-end
+function M.fixed_chip(range) return { bufnr = -1, mark = 0, lost = range } end
 
 --- The range a chip stands for now.
 ---@param chip acp.Chip
 ---@return acp.Range
 function M.resolve(chip)
-  if not vim.api.nvim_buf_is_loaded(chip.bufnr) then
-    return chip.lost
-  end
+  if not vim.api.nvim_buf_is_loaded(chip.bufnr) then return chip.lost end
   local at = vim.api.nvim_buf_get_extmark_by_id(chip.bufnr, ns, chip.mark, { details = true })
-  if not at[1] then
-    return chip.lost
-  end
+  if not at[1] then return chip.lost end
   return places.range(chip.bufnr, at[1] + 1, math.max(at[3].end_row, at[1]) + 1)
 end
 
 --- Files and directories named as `@path` in a text, absolute; only those that exist.
----@param text string
----@param cwd string
 ---@return string[]
 function M.mentions(text, cwd)
   local found, seen = {}, {}
@@ -82,7 +71,6 @@ function M.mentions(text, cwd)
 end
 
 --- Everything the verb `prompt` carries for a text, but the session.
----@param text string
 ---@param chips? acp.Chip[]
 ---@param n? integer the composer whose attachments go along
 ---@param more? string[] further files, absolute
@@ -90,19 +78,16 @@ end
 function M.prompt(text, chips, n, more)
   local cwd = places.cwd()
   local ranges = vim.tbl_map(M.resolve, chips or {})
-  local paths = n and require('acp.ui.attachments').list(n) or {}
-  for _, path in ipairs(vim.list_extend(M.mentions(text, cwd), more or {})) do
-    if not vim.tbl_contains(paths, path) then
-      paths[#paths + 1] = path
-    end
-  end
+  local attachments = require('acp.ui.attachments')
+  local paths = n and attachments.list(n) or {}
+  attachments.joined(paths, vim.list_extend(M.mentions(text, cwd), more or {}))
   local variables = require('acp.ui.composer.variables').used(text)
   return {
     text = text,
     cwd = cwd,
     range = ranges[#ranges],
     ranges = #ranges > 1 and ranges or nil,
-    attach = #paths > 0 and require('acp.ui.attachments').carried(paths) or nil,
+    attach = #paths > 0 and attachments.carried(paths) or nil,
     variables = #variables > 0 and variables or nil,
   }
 end

@@ -8,9 +8,9 @@ local M = {}
 
 local KNOWN = 200
 
---- What was sent and the host has not said it has, oldest first.
+--- Prompts that were sent and not confirmed by the host yet, oldest first.
 local unconfirmed = {} ---@type acp.Delivered[]
---- What the host has taken, the last of it, oldest first.
+--- The last prompts that the host has confirmed, oldest first.
 local taken = {} ---@type acp.Delivered[]
 local numbers = 0
 
@@ -21,22 +21,11 @@ function M.reserve()
   return numbers
 end
 
---- The host is gone: what it never took goes back into the composers.
-function M.host_gone()
-  local lost = unconfirmed
-  unconfirmed = {}
-  for i = #lost, 1, -1 do
-    require('acp.base.signals').emit('prompt_comes_back', lost[i].n, lost[i].text)
-  end
-end
-
 --- Frame operation: the host has taken a prompt. What becomes of it is told as that of all others.
 ---@param id integer
 function M.taken(id)
   unconfirmed = vim.tbl_filter(function(one)
-    if one.id == id then
-      taken[#taken + 1] = one
-    end
+    if one.id == id then taken[#taken + 1] = one end
     return one.id ~= id
   end, unconfirmed)
   while #taken > KNOWN do
@@ -45,9 +34,7 @@ function M.taken(id)
   require('acp.base.signals').emit('draft_goes')
 end
 
---- What is known of a prompt in the queue of session `n`; the host tells its words only.
----@param n integer
----@param text string
+--- Our record of a prompt in the queue of session `n`; the host tells its words only.
 ---@param used table<integer, true> by number
 ---@return acp.KeptPrompt|nil
 local function known(n, text, used)
@@ -66,9 +53,7 @@ end
 function M.waiting()
   local found, used = {}, {}
   local sessions = require('acp.base.state').get().sessions
-  local order = vim.tbl_keys(sessions)
-  table.sort(order)
-  for _, n in ipairs(order) do
+  for _, n in ipairs(require('acp.base.sorted_keys')(sessions)) do
     for _, text in ipairs(sessions[n].queue or {}) do
       found[#found + 1] = known(n, text, used)
     end
@@ -76,57 +61,52 @@ function M.waiting()
   return vim.list_extend(found, unconfirmed)
 end
 
+--- Where the host is gone, what it never took goes back into the composers.
 local function on_state()
   local host = require('acp.base.state').get().host
-  if host ~= 'running' and host ~= 'starting' and #unconfirmed > 0 then
-    M.host_gone()
+  if host ~= 'running' and host ~= 'starting' then
+    local lost = unconfirmed
+    unconfirmed = {}
+    for i = #lost, 1, -1 do
+      require('acp.base.signals').emit('prompt_comes_back', lost[i].n, lost[i].text)
+    end
   end
 end
 
 local watch = require('acp.base.once')(function()
-  vim.api.nvim_create_autocmd('User', {
-    group = vim.api.nvim_create_augroup('acp.delivery', {}),
-    pattern = 'AcpState',
-    callback = on_state,
-  })
+  local on = require('acp.base.autocmds').group('acp.delivery')
+  on('User', on_state, { pattern = 'AcpState' })
 end)
 
 --- Whether a prompt goes to a session that is there already, in a directory of its own.
 ---@param args table of the verb `prompt`
----@return boolean
 local function housed(args)
   local state = require('acp.base.state').get()
   local n = args.session or state.current
   local session = n and not args.new and state.sessions[n]
-  return session
-      and session.id
-      and session.status ~= 'closed'
-      and (args.agent == nil or args.agent == session.agent)
-    or false
+  local open = session and session.id and session.status ~= 'closed'
+  return open and (args.agent == nil or args.agent == session.agent) or false
 end
 
 --- Remember a prompt until the host says that it has it.
----@param n integer
 ---@param args table of the verb `prompt`
 local function track(n, args)
-  if not args.text then
-    return
-  end
+  if not args.text then return end
   watch()
   unconfirmed[#unconfirmed + 1] = {
     id = args.delivery,
     n = n,
     text = args.text,
     ranges = args.ranges or (args.range and { args.range }) or nil,
-    paths = args.attach and vim.tbl_map(function(file)
-      return type(file) == 'table' and file.path or file
-    end, args.attach),
+    paths = args.attach and vim.tbl_map(
+      function(file) return type(file) == 'table' and file.path or file end,
+      args.attach
+    ),
   }
   require('acp.base.signals').emit('draft_goes')
 end
 
 --- Hand over a prompt; its text comes to composer `n` unless the host takes it.
----@param n integer
 ---@param args table of the verb `prompt`
 ---@return boolean sent
 function M.send(n, args)
@@ -134,32 +114,25 @@ function M.send(n, args)
     return false
   end
   args.delivery = args.delivery or M.reserve()
-  if require('acp.config').get().follow then
-    require('acp.ui.follow').begin()
-  end
-  if not require('acp.base.host').notify('prompt', args) then
-    return false
-  end
+  if require('acp.config').get().follow then require('acp.ui.follow').begin() end
+  if not require('acp.base.host').notify('prompt', args) then return false end
   track(n, args)
   require('acp.ui.attachments').remove(n)
   return true
 end
 
 --- Let prompts wait in the queue of session `n` until the user lets them go.
----@param n integer
 ---@param prompts table[] as the verb `prompt` takes them
 function M.hold(n, prompts)
-  if
-    require('acp.base.host').notify('queue', { session = n, action = 'hold', prompts = prompts })
-  then
-    for _, args in ipairs(prompts) do
-      track(n, args)
+  local args = { session = n, action = 'hold', prompts = prompts }
+  if require('acp.base.host').notify('queue', args) then
+    for _, prompt in ipairs(prompts) do
+      track(n, prompt)
     end
   end
 end
 
 --- The same for one that was not written in a composer; a text that cannot be sent goes there.
----@param n integer
 ---@param args table of the verb `prompt`
 function M.prompt(n, args)
   if not M.send(n, args) and args.text then
@@ -175,8 +148,8 @@ function M.write(text_or_blocks, opts)
   local n = opts.session or require('acp.base.state').meant()
   local blocks = type(text_or_blocks) == 'table'
   local text = blocks and '' or text_or_blocks --[[@as string]]
-  local args =
-    context.prompt(text, nil, n, require('acp.ui.composer.places').absolute(opts.attach or {}))
+  local paths = require('acp.ui.composer.places').absolute(opts.attach or {})
+  local args = context.prompt(text, nil, n, paths)
   args.session, args.new, args.agent, args.meta = opts.session, opts.new, opts.agent, opts.meta
   if blocks then
     local list = vim.islist(text_or_blocks) and text_or_blocks or { text_or_blocks }

@@ -20,22 +20,17 @@ local LISTERS = {
   { 'find', '.', '-name', '.git', '-prune', '-o', '-type', 'f', '-print' },
 }
 
----@param output string
----@return string[]
 local function parse(output)
   local paths = {}
   for line in output:gmatch('[^\r\n]+') do
     paths[#paths + 1] = (line:gsub('^%./', ''))
-    if #paths == LIMIT then
-      break
-    end
+    if #paths == LIMIT then break end
   end
   table.sort(paths)
   return paths
 end
 
 ---@param list acp.FileList
----@param paths string[]
 local function finish(list, paths)
   list.paths, list.at, list.busy = paths, vim.uv.now(), false
   local waiting = list.waiting
@@ -46,9 +41,7 @@ local function finish(list, paths)
 end
 
 --- Try the listers in turn; the first that ends well is believed.
----@param cwd string
 ---@param list acp.FileList
----@param i integer
 local function try(cwd, list, i)
   local argv = LISTERS[i]
   if not argv then
@@ -57,22 +50,17 @@ local function try(cwd, list, i)
   end
   local env = require('acp.base.git').environment()
   local opts = { cwd = cwd, text = true, timeout = 10000, env = env, clear_env = true }
-  local ok = pcall(vim.system, argv, opts, function(result)
-    vim.schedule(function()
-      if result.code == 0 then
-        finish(list, parse(result.stdout or ''))
-      else
-        try(cwd, list, i + 1)
-      end
-    end)
+  local ended = vim.schedule_wrap(function(result)
+    if result.code == 0 then
+      finish(list, parse(result.stdout or ''))
+    else
+      try(cwd, list, i + 1)
+    end
   end)
-  if not ok then
-    try(cwd, list, i + 1)
-  end
+  if not pcall(vim.system, argv, opts, ended) then try(cwd, list, i + 1) end
 end
 
 --- See to it that there will be a fresh list. Returns at once.
----@param cwd string
 function M.warm(cwd)
   local list = lists[cwd] or { paths = {}, at = -1, busy = false, waiting = {} }
   lists[cwd] = list
@@ -90,7 +78,6 @@ function M.warm(cwd)
 end
 
 --- Call `fn` when the first list of `cwd` is there.
----@param cwd string
 ---@param fn fun()
 function M.when_ready(cwd, fn)
   M.warm(cwd)
@@ -101,8 +88,7 @@ function M.when_ready(cwd, fn)
   end
 end
 
---- What is known now, relative to `cwd`, sorted.
----@param cwd string
+--- The present list, relative to `cwd`, sorted.
 ---@return string[] paths
 ---@return boolean ready whether there is a list at all
 function M.list(cwd)

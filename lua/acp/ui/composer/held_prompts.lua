@@ -8,22 +8,15 @@ local M = {}
 
 local list = {} ---@type acp.HeldPrompt[]
 
-local function changed()
-  require('acp.base.signals').emit('draft_goes')
-end
+local function changed() require('acp.base.signals').emit('draft_goes') end
 
 --- Those that wait here.
 ---@return acp.HeldPrompt[]
-function M.list()
-  return list
-end
+function M.list() return list end
 
 ---@return boolean
-function M.any()
-  return #list > 0
-end
+function M.any() return #list > 0 end
 
----@param cwd string
 ---@param prompt acp.KeptPrompt
 ---@return acp.HeldPrompt
 local function record(cwd, prompt)
@@ -36,9 +29,8 @@ local function record(cwd, prompt)
   }
 end
 
---- What the verbs `prompt` and `queue` take for one of them.
+--- Arguments of the verbs `prompt` and `queue` for one of them.
 ---@param prompt acp.HeldPrompt
----@return table
 local function args_of(prompt)
   local context = require('acp.ui.composer.context')
   local chips = vim.tbl_map(context.fixed_chip, prompt.ranges or {})
@@ -48,7 +40,6 @@ local function args_of(prompt)
 end
 
 --- The session in a directory that can take them: the current one where it can.
----@param cwd string
 ---@return integer|nil n
 local function session_in(cwd)
   local state = require('acp.base.state').get()
@@ -67,9 +58,7 @@ end
 
 --- Let a session have those of its directory, if there is one.
 function M.hand_over()
-  if #list == 0 then
-    return
-  end
+  if #list == 0 then return end
   local left, given = {}, {} ---@type acp.HeldPrompt[], table<integer, table[]>
   for _, prompt in ipairs(list) do
     local n = session_in(prompt.cwd)
@@ -87,7 +76,6 @@ function M.hand_over()
 end
 
 --- More of them wait.
----@param cwd string
 ---@param prompts acp.KeptPrompt[]
 function M.add(cwd, prompts)
   for _, prompt in ipairs(prompts) do
@@ -98,9 +86,7 @@ end
 
 ---@return string[]
 function M.texts()
-  return vim.tbl_map(function(prompt)
-    return prompt.text
-  end, list)
+  return vim.tbl_map(function(prompt) return prompt.text end, list)
 end
 
 --- Let these wait in their place, those whose words did not change with what goes along.
@@ -109,9 +95,7 @@ function M.set(texts)
   local before, cwd = list, list[1] and list[1].cwd or require('acp.ui.composer.places').cwd()
   list = vim.tbl_map(function(text)
     for i, prompt in ipairs(before) do
-      if vim.trim(prompt.text) == vim.trim(text) then
-        return table.remove(before, i)
-      end
+      if vim.trim(prompt.text) == vim.trim(text) then return table.remove(before, i) end
     end
     return record(cwd, { text = text })
   end, texts)
@@ -123,9 +107,7 @@ end
 function M.clear()
   local any = #list > 0
   list = {}
-  if any then
-    changed()
-  end
+  if any then changed() end
   return any
 end
 

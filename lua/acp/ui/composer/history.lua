@@ -11,28 +11,17 @@ local sent = {} ---@type string[] oldest first
 ---@field written table<integer, string> what stands in place of the entry, where it was changed
 
 ---@return acp.Walk
-function M.walk()
-  return { at = 0, written = {} }
-end
+function M.walk() return { at = 0, written = {} } end
 
 --- Remember a prompt; the same one twice in a row counts once.
----@param text string
 function M.add(text)
-  if sent[#sent] ~= text then
-    sent[#sent + 1] = text
-  end
-  if #sent > LIMIT then
-    table.remove(sent, 1)
-  end
+  if sent[#sent] ~= text then sent[#sent + 1] = text end
+  if #sent > LIMIT then table.remove(sent, 1) end
 end
 
 --- Text of a step: what was written there, else the entry itself.
 ---@param walk acp.Walk
----@param at integer
----@return string
-local function text_at(walk, at)
-  return walk.written[at] or (at == 0 and '' or sent[#sent - at + 1])
-end
+local function entry(walk, at) return walk.written[at] or at > 0 and sent[#sent - at + 1] or '' end
 
 --- Go `by` steps to earlier (positive) or later prompts.
 ---@param walk acp.Walk changed
@@ -41,12 +30,10 @@ end
 ---@return string|nil text nil at either end
 function M.step(walk, by, present)
   local at = math.min(math.max(walk.at + by, 0), #sent)
-  if at == walk.at then
-    return nil
-  end
+  if at == walk.at then return nil end
   walk.written[walk.at] = present
   walk.at = at
-  return text_at(walk, at)
+  return entry(walk, at)
 end
 
 return M

@@ -7,6 +7,8 @@
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.composer')
+local attachments, state = require('acp.ui.attachments'), require('acp.base.state')
+local context, places = require('acp.ui.composer.context'), require('acp.ui.composer.places')
 
 ---@class acp.Composer
 ---@field bufnr integer
@@ -18,49 +20,37 @@ local composers = {} ---@type table<integer, acp.Composer>
 local drafts = {} ---@type table<integer, string[]> of buffers that were unloaded
 local numbers = {} ---@type table<integer, integer> of the prompts that are being written
 
----@param n integer
----@return string
-local function name_of(n)
-  return 'acp://composer/' .. n
-end
+local function name_of(n) return 'acp://composer/' .. n end
 
 --- The composer's buffer, nil when it was never opened.
----@param n integer
 ---@return integer|nil
 function M.bufnr(n)
   local it = composers[n]
   return it and vim.api.nvim_buf_is_valid(it.bufnr) and it.bufnr or nil
 end
 
----@param bufnr integer
----@return string[]
-local function lines_of(bufnr)
-  return vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+local function lines_of(bufnr) return vim.api.nvim_buf_get_lines(bufnr, 0, -1, false) end
+
+--- Other lines into a buffer, which does not count as modified.
+---@param last? integer row before which they stand in place of others; all by default
+local function put(bufnr, text, last)
+  vim.api.nvim_buf_set_lines(bufnr, 0, last or -1, false, vim.split(text, '\n', { plain = true }))
+  vim.bo[bufnr].modified = false
 end
 
----@param lines string[]
----@return boolean
-local function blank(lines)
-  return table.concat(lines):match('^%s*$') ~= nil
-end
+local function blank(lines) return table.concat(lines):match('^%s*$') ~= nil end
 
---- What stands under the text: the attached lines; and in an empty composer how to send.
----@param n integer
+--- Draw the attachments below the text, and in an empty composer how to send.
 function M.decorate(n)
   local it = composers[n]
-  if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then
-    return
-  end
+  if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
   vim.api.nvim_buf_clear_namespace(it.bufnr, ns, 0, -1)
   local below = {}
+  local function add(label) below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } } end
   for _, chip in ipairs(it.chips) do
-    local label =
-      require('acp.ui.composer.places').label(require('acp.ui.composer.context').resolve(chip))
-    below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } }
+    add(places.label(context.resolve(chip)))
   end
-  for _, path in ipairs(require('acp.ui.attachments').list(n)) do
-    below[#below + 1] = { { '  + ' .. require('acp.ui.attachments').label(path), 'AcpAttachment' } }
-  end
+  vim.iter(attachments.list(n)):map(attachments.label):each(add)
   local count = vim.api.nvim_buf_line_count(it.bufnr)
   if #below > 0 then
     vim.api.nvim_buf_set_extmark(it.bufnr, ns, count - 1, 0, { virt_lines = below })
@@ -74,17 +64,13 @@ function M.decorate(n)
 end
 
 --- Keep decoration and the flag 'modified' right after every change, whoever made it.
----@param n integer
----@param bufnr integer
 local function watch(n, bufnr)
   local due = false
   vim.api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
       vim.bo[bufnr].modified = false -- `:wa` may follow at once
       require('acp.base.signals').emit('draft_changed')
-      if due then
-        return
-      end
+      if due then return end
       due = true
       vim.schedule(function()
         due = false
@@ -97,43 +83,24 @@ local function watch(n, bufnr)
   })
 end
 
----@param n integer
----@param bufnr integer
 local function dress(n, bufnr)
-  require('acp.ui.scratch').set_options(bufnr, {
-    buftype = 'acwrite',
-    modifiable = true, -- whatever that of files is
-    bufhidden = 'hide',
-    buflisted = false,
-    swapfile = false,
-    modeline = false,
-    filetype = 'acpcomposer',
+  require('acp.ui.scratch').set_writable(bufnr, 'acpcomposer', {
     omnifunc = "v:lua.require'acp.ui.composer.completion'.omni",
     textwidth = 0,
   })
-  local draft = drafts[n]
-  if draft then
+  if drafts[n] then
+    vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, drafts[n])
     drafts[n] = nil
-    vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, draft)
   end
   vim.bo[bufnr].modified = false
-  local group = vim.api.nvim_create_augroup('acp.composer.' .. n, {})
+  local on = require('acp.base.autocmds').group('acp.composer.' .. n)
   -- By buffer, not by name: `:w other` is a write of this buffer too.
-  vim.api.nvim_create_autocmd({ 'BufWriteCmd', 'FileWriteCmd' }, {
-    group = group,
-    buffer = bufnr,
-    callback = function(args)
-      M.write(n, args)
-    end,
-  })
+  on({ 'BufWriteCmd', 'FileWriteCmd' }, function(args) M.write(n, args) end, { buffer = bufnr })
   watch(n, bufnr)
-  require('acp.ui.exits').watch(bufnr, group, function()
-    return not blank(lines_of(bufnr))
-  end)
+  require('acp.ui.exits').watch(bufnr, on, function() return not blank(lines_of(bufnr)) end)
   require('acp.ui.keymaps').attach('composer', bufnr, n)
 end
 
----@param bufnr integer
 ---@return acp.Composer
 local function record(bufnr)
   local walk = require('acp.ui.composer.history').walk()
@@ -145,7 +112,6 @@ local announced = '' -- the sessions when this was last looked at
 --- A session that has just come to be learns of the composer that waited for it; what an empty
 --- one shows depends on how many there are.
 local function announce()
-  local state = require('acp.base.state')
   local sessions = {}
   for n, session in pairs(state.get().sessions) do
     sessions[#sessions + 1] = n .. (session.status == 'closed' and '-' or '+')
@@ -157,35 +123,21 @@ local function announce()
     local session = state.get().sessions[n]
     local there = session and vim.api.nvim_buf_is_valid(it.bufnr)
     local new = there and session.composer_bufnr ~= it.bufnr
-    if new then
-      state.set_buffer(n, 'composer_bufnr', it.bufnr)
-    end
-    if new or changed then
-      M.decorate(n)
-    end
+    if new then state.set_buffer(n, 'composer_bufnr', it.bufnr) end
+    if new or changed then M.decorate(n) end
   end
 end
 
 --- Autocommands for all composers: unloading keeps the draft, reading brings it back.
 local function register()
-  local group = vim.api.nvim_create_augroup('acp.composer', {})
+  local add = require('acp.base.autocmds').group('acp.composer')
   local function on(event, callback)
-    vim.api.nvim_create_autocmd(event, {
-      group = group,
-      pattern = 'acp://composer/*',
-      callback = function(args)
-        local n = tonumber(vim.api.nvim_buf_get_name(args.buf):match('^acp://composer/(%d+)$'))
-        if n then
-          callback(n, args)
-        end
-      end,
-    })
+    add(event, function(args)
+      local n = tonumber(vim.api.nvim_buf_get_name(args.buf):match('^acp://composer/(%d+)$'))
+      if n then callback(n, args) end
+    end, { pattern = 'acp://composer/*' })
   end
-  vim.api.nvim_create_autocmd('User', {
-    group = group,
-    pattern = 'AcpState',
-    callback = announce,
-  })
+  add('User', announce, { pattern = 'AcpState' })
   on('BufUnload', function(n, args)
     local lines = lines_of(args.buf)
     drafts[n] = not blank(lines) and lines or nil
@@ -200,17 +152,12 @@ end
 
 --- The composer of session `n`, made when there is none. Before the first session it is that of
 --- the session to come.
----@param n integer
 ---@return integer bufnr
 function M.ensure(n)
   require('acp.ui.highlights').define()
   local it = composers[n]
-  if it and vim.api.nvim_buf_is_loaded(it.bufnr) then
-    return it.bufnr
-  end
-  if next(composers) == nil then
-    register()
-  end
+  if it and vim.api.nvim_buf_is_loaded(it.bufnr) then return it.bufnr end
+  if next(composers) == nil then register() end
   local bufnr = vim.fn.bufadd(name_of(n))
   composers[n] = it or record(bufnr)
   composers[n].bufnr = bufnr
@@ -224,12 +171,10 @@ function M.ensure(n)
   return bufnr
 end
 
---- What the verb `prompt` says about the session: this one, or a new one where it does not exist
+--- The session as the verb `prompt` names it: this one, or a new one where it does not exist
 --- yet.
----@param n integer
----@return table
 local function target(n)
-  local sessions = require('acp.base.state').get().sessions
+  local sessions = state.get().sessions
   if composers[n].new or not sessions[n] then
     return { new = (composers[n].new or next(sessions) ~= nil) or nil }
   end
@@ -237,7 +182,6 @@ local function target(n)
 end
 
 --- Send lines `first` to `last` (all by default) of composer `n` and take them out of it.
----@param n integer
 ---@param first? integer 1-based
 ---@param last? integer 1-based, inclusive
 function M.send(n, first, last)
@@ -248,14 +192,11 @@ function M.send(n, first, last)
     return
   end
   local text = table.concat(lines, '\n')
-  local args =
-    vim.tbl_extend('error', require('acp.ui.composer.context').prompt(text, it.chips, n), target(n))
+  local args = vim.tbl_extend('error', context.prompt(text, it.chips, n), target(n))
   args.composer = n
   local whole = (first or 1) <= 1 and (last or #lines) >= vim.api.nvim_buf_line_count(it.bufnr)
   args.delivery = whole and numbers[n] or nil
-  if not require('acp.ui.composer.delivery').send(n, args) then
-    return
-  end
+  if not require('acp.ui.composer.delivery').send(n, args) then return end
   numbers[n] = nil
   require('acp.ui.chat').follow(n)
   require('acp.ui.composer.history').add(text)
@@ -265,16 +206,12 @@ function M.send(n, first, last)
 end
 
 --- Send, and close the window: what `ZZ` does with a file.
----@param n integer
 function M.finish(n)
-  if not blank(lines_of(composers[n].bufnr)) then
-    M.send(n)
-  end
+  if not blank(lines_of(composers[n].bufnr)) then M.send(n) end
   require('acp.ui.window').close(vim.api.nvim_get_current_win())
 end
 
 --- `:w` sends, `:2,3w!` sends these lines, `:w file` writes a file as everywhere else.
----@param n integer
 ---@param args { buf: integer, match: string, file: string }
 function M.write(n, args)
   local first, last = vim.fn.line("'["), vim.fn.line("']")
@@ -289,77 +226,56 @@ function M.write(n, args)
 end
 
 --- Put text in front of what is there: the host could not use it.
----@param n integer
----@param text string
 ---@param paths? string[] files that were attached
 ---@param ranges? { path: string, first: integer, last: integer }[] lines that were
 function M.give_back(n, text, paths, ranges)
   local bufnr = M.ensure(n)
-  local lines = vim.split(text, '\n', { plain = true })
-  if blank(lines_of(bufnr)) then
-    vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
-  else
-    vim.api.nvim_buf_set_lines(bufnr, 0, 0, false, lines)
-  end
-  vim.bo[bufnr].modified = false
-  vim.list_extend(composers[n].chips, require('acp.ui.composer.context').chips(ranges or {}))
-  require('acp.ui.attachments').restore(n, paths or {})
+  put(bufnr, text, not blank(lines_of(bufnr)) and 0 or nil)
+  vim.list_extend(composers[n].chips, context.chips(ranges or {}))
+  attachments.restore(n, paths or {})
   -- Why the host is not there is said in one line as well, and counts more.
-  local quiet = require('acp.base.state').get().host == 'running'
-  if quiet and not require('acp.ui.window').showing(bufnr) then
-    require('acp.base.notify').echo(
-      'info',
-      'the prompt is back in the composer, :AcpPrompt goes there'
-    )
+  if state.get().host == 'running' and not require('acp.ui.window').showing(bufnr) then
+    local said = 'the prompt is back in the composer, :AcpPrompt goes there'
+    require('acp.base.notify').echo('info', said)
   end
 end
 
----@param n integer
----@return string
 local function text_of(n)
   local it = composers[n]
   local there = it and vim.api.nvim_buf_is_loaded(it.bufnr)
   return table.concat(there and lines_of(it.bufnr) or drafts[n] or {}, '\n')
 end
 
---- What is written in composers and waits there, with what goes along.
+--- The drafts in all composers, with their attachments.
 ---@return acp.KeptPrompt[]
 function M.contents()
-  local media, context = require('acp.ui.attachments'), require('acp.ui.composer.context')
-  local found, order = {}, vim.list_extend(vim.tbl_keys(composers), media.composers())
+  local found, order = {}, vim.list_extend(vim.tbl_keys(composers), attachments.composers())
   table.sort(order)
   for _, n in ipairs(vim.fn.uniq(order)) do
-    local text, paths = text_of(n), media.list(n)
+    local text, paths = text_of(n), attachments.list(n)
     local ranges = vim.tbl_map(context.resolve, composers[n] and composers[n].chips or {})
     if text:match('%S') or #paths > 0 or #ranges > 0 then
       numbers[n] = numbers[n] or require('acp.ui.composer.delivery').reserve()
-      local draft = { n = n, id = numbers[n], text = text, paths = paths, ranges = ranges }
-      found[#found + 1] = draft
+      found[#found + 1] = { n = n, id = numbers[n], text = text, paths = paths, ranges = ranges }
     end
   end
   return found
 end
 
 --- Put a draft of an earlier Neovim into composer `n`, unless something is written there.
----@param n integer
 ---@param draft acp.KeptPrompt
 ---@return boolean
 function M.restore(n, draft)
   local bufnr = M.ensure(n)
-  if not blank(lines_of(bufnr)) then
-    return false
-  end
-  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split(draft.text, '\n', { plain = true }))
-  vim.bo[bufnr].modified = false
-  local chips = vim.tbl_map(require('acp.ui.composer.context').fixed_chip, draft.ranges or {})
-  vim.list_extend(composers[n].chips, chips)
-  require('acp.ui.attachments').restore(n, draft.paths or {})
+  if not blank(lines_of(bufnr)) then return false end
+  put(bufnr, draft.text)
+  vim.list_extend(composers[n].chips, vim.tbl_map(context.fixed_chip, draft.ranges or {}))
+  attachments.restore(n, draft.paths or {})
   return true
 end
 
 --- Show an earlier (`by` = 1) or later (-1) prompt; what is written is kept.
 ---@param by integer
----@param n integer
 function M.browse(by, n)
   local it = composers[n]
   local present = table.concat(lines_of(it.bufnr), '\n')
@@ -368,15 +284,12 @@ function M.browse(by, n)
     require('acp.base.notify').echo('info', by > 0 and 'no earlier prompt' or 'no later prompt')
     return
   end
-  vim.api.nvim_buf_set_lines(it.bufnr, 0, -1, false, vim.split(text, '\n', { plain = true }))
+  put(it.bufnr, text)
   local win = require('acp.ui.window').showing(it.bufnr)
-  if win then
-    vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 })
-  end
+  if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 }) end
 end
 
 --- Below its chat, of which it leaves half to be read.
----@param n integer
 ---@return acp.OpenOpts
 local function place(n)
   local chat = require('acp.ui.window').showing(require('acp.ui.chat.buffers').bufnr(n))
@@ -394,20 +307,16 @@ end
 ---@param opts? acp.ComposeOpts
 function M.open(opts)
   opts = opts or {}
-  local n = opts.session
-    or (opts.new and require('acp.base.state').next())
-    or require('acp.base.state').meant()
+  local n = opts.session or (opts.new and state.next()) or state.meant()
   local bufnr = M.ensure(n)
   local it = composers[n]
   it.new = it.new or opts.new or false
   if opts.range then
-    local range = opts.range
-    it.chips[#it.chips + 1] =
-      require('acp.ui.composer.context').chip(range.bufnr, range.first, range.last)
+    it.chips[#it.chips + 1] = context.chip(opts.range.bufnr, opts.range.first, opts.range.last)
     require('acp.base.signals').emit('draft_changed')
   end
   local back = require('acp.base.signals').emit('composer_opens', n)
-  require('acp.ui.composer.files').warm(require('acp.ui.composer.places').cwd())
+  require('acp.ui.composer.files').warm(places.cwd())
   local window = require('acp.ui.window')
   window.when_free(function()
     local win = window.showing(bufnr)
@@ -421,23 +330,18 @@ function M.open(opts)
       vim.api.nvim_win_set_cursor(win, { #lines, #lines[#lines] })
     end
     M.decorate(n)
-    if opts.insert then
-      vim.cmd.startinsert({ bang = true })
-    end
+    if opts.insert then vim.cmd.startinsert({ bang = true }) end
   end)
 end
 
---- Insert mode at the end of the line, where the user is in a composer: his key led him there.
+--- Insert mode at the end of the line, where the user is in a composer, by their key.
 function M.type()
-  if vim.bo.filetype == 'acpcomposer' then
-    vim.cmd.startinsert({ bang = true })
-  end
+  if vim.bo.filetype == 'acpcomposer' then vim.cmd.startinsert({ bang = true }) end
 end
 
 --- From the chat: go to its composer and type.
----@param n? integer
 function M.open_insert(n)
-  local session = n and require('acp.base.state').get().sessions[n]
+  local session = n and state.get().sessions[n]
   -- A subagent takes no prompts of ours; the session above it does.
   M.open({ session = session and session.parent or n, insert = true })
 end

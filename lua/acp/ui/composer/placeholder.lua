@@ -1,9 +1,7 @@
---- What an empty composer shows: whom the prompt is for, and the key that sends.
+--- The text of an empty composer: the agent that the prompt is for, and the key that sends.
 local M = {}
 
 --- The session is named by its number, that of its chat, where it is not the only one.
----@param n integer
----@return string
 local function which(n)
   local open = 0
   for _, session in pairs(require('acp.base.state').get().sessions) do
@@ -13,7 +11,6 @@ local function which(n)
   return open > 1 and (', session %d'):format(n) or ''
 end
 
----@param n integer
 ---@param new boolean whether the next prompt opens a new session
 ---@return string
 function M.text(n, new)

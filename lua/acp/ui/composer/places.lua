@@ -3,22 +3,17 @@ local M = {}
 
 --- The directory a session would be started in: that of the current window.
 ---@return string absolute
-function M.cwd()
-  return vim.fs.normalize(vim.fn.getcwd())
-end
+function M.cwd() return vim.fs.normalize(vim.fn.getcwd()) end
 
 --- The same for what cannot do without: nil, and said in one line, where it is deleted.
 ---@return string|nil absolute
 function M.place()
   local cwd = M.cwd()
-  if cwd ~= '' then
-    return cwd
-  end
+  if cwd ~= '' then return cwd end
   require('acp.base.notify').echo('error', 'the current directory was deleted, :cd to another one')
 end
 
 --- Absolute, normalised forms of `paths`; `~`, `%` and the like are expanded.
----@param paths string[]
 ---@return string[]
 function M.absolute(paths)
   return vim.tbl_map(function(path)
@@ -29,7 +24,6 @@ function M.absolute(paths)
 end
 
 --- Name of the file a buffer shows, '' when it shows none.
----@param bufnr integer
 ---@return string
 function M.path(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
@@ -46,7 +40,6 @@ end
 ---@field filetype string
 
 --- Lines `first` to `last` of a buffer as they are now.
----@param bufnr integer
 ---@param first integer 1-based
 ---@param last integer 1-based, inclusive
 ---@return acp.Range

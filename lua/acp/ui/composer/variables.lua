@@ -11,21 +11,18 @@ local M = {}
 local function work_window()
   local win = vim.api.nvim_get_current_win()
   if vim.w[win].acp then
-    local last = vim.fn.win_getid(vim.fn.winnr('#'))
-    win = last ~= 0 and not vim.w[last].acp and last or win
+    local last = require('acp.ui.win').previous()
+    win = last and not vim.w[last].acp and last or win
   end
   return win
 end
 
----@param bufnr integer
----@return string
 local function name_of(bufnr)
   local path = require('acp.ui.composer.places').path(bufnr)
   return path ~= '' and path or ('buffer ' .. bufnr)
 end
 
 ---@param item vim.Diagnostic
----@return string
 local function diagnostic_line(item)
   local severity = vim.diagnostic.severity[item.severity]
   local where = ('%s:%d:%d'):format(name_of(item.bufnr), item.lnum + 1, item.col + 1)
@@ -33,10 +30,7 @@ local function diagnostic_line(item)
 end
 
 --- Tree-sitter nodes that are a function, by a part of their type's name.
----@param bufnr integer
 ---@param row integer 0-based
----@param col integer
----@return string|nil
 local function enclosing_function(bufnr, row, col)
   local ok, node = pcall(vim.treesitter.get_node, { bufnr = bufnr, pos = { row, col } })
   while ok and node do
@@ -65,9 +59,7 @@ end
 function resolve.selection(_, bufnr)
   local first = vim.api.nvim_buf_get_mark(bufnr, '<')[1]
   local last = vim.api.nvim_buf_get_mark(bufnr, '>')[1]
-  if first == 0 or last < first then
-    return ''
-  end
+  if first == 0 or last < first then return '' end
   local places = require('acp.ui.composer.places')
   local range = places.range(bufnr, first, last)
   local text = vim.api.nvim_buf_call(bufnr, function()
@@ -97,14 +89,15 @@ function resolve.quickfix()
 end
 
 function resolve.buffers()
-  local lines = {}
-  for _, info in ipairs(vim.fn.getbufinfo({ buflisted = 1 })) do
-    lines[#lines + 1] = name_of(info.bufnr) .. (info.changed == 1 and ' (unsaved changes)' or '')
-  end
+  local unsaved = { [1] = ' (unsaved changes)' }
+  local lines = vim.tbl_map(
+    function(info) return name_of(info.bufnr) .. (unsaved[info.changed] or '') end,
+    vim.fn.getbufinfo({ buflisted = 1 })
+  )
   return table.concat(lines, '\n')
 end
 
---- What buffers have that their files have not: a unified diff each. What git knows of the files
+--- Unsaved changes of buffers, as a unified diff each. The diff of git for the files
 --- the host adds when it sends.
 function resolve.diff()
   local found = {}
@@ -112,16 +105,11 @@ function resolve.diff()
     local path = vim.api.nvim_buf_is_loaded(bufnr) and require('acp.ui.composer.places').path(bufnr)
       or ''
     if path ~= '' and vim.bo[bufnr].modified then
-      local file = require('acp.buffers.nofollow').readable(bufnr) and io.open(path, 'rb') or nil
-      local before = file and file:read('*a') or ''
-      if file then
-        file:close()
-      end
+      local readable = require('acp.buffers.nofollow').readable(bufnr)
+      local before = readable and require('acp.base.read_file')(path) or ''
       local after = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
       local diff = vim.diff(before, after, { ctxlen = 3 })
-      if diff ~= '' then
-        found[#found + 1] = ('unsaved: %s\n%s'):format(path, diff)
-      end
+      if diff ~= '' then found[#found + 1] = ('unsaved: %s\n%s'):format(path, diff) end
     end
   end
   return table.concat(found, '\n')
@@ -130,7 +118,7 @@ end
 --- Variables that the host knows more of.
 local late = { diff = true }
 
---- What each stands for.
+--- A description of each.
 ---@type table<string, string>
 M.about = {
   this = "the cursor's file and line",
@@ -145,15 +133,10 @@ M.about = {
 
 --- Names of all variables, sorted.
 ---@return string[]
-function M.names()
-  local names = vim.tbl_keys(resolve)
-  table.sort(names)
-  return names
-end
+function M.names() return require('acp.base.sorted_keys')(resolve) end
 
 --- The variables that a text names, each once, in the text's order; those that stand for nothing
 --- are left out.
----@param text string
 ---@return acp.Variable[]
 function M.used(text)
   local found, seen = {}, {}
@@ -163,9 +146,7 @@ function M.used(text)
       seen[name] = true
       win = win or work_window()
       local value = resolve[name](win, vim.api.nvim_win_get_buf(win))
-      if value ~= '' or late[name] then
-        found[#found + 1] = { name = name, text = value }
-      end
+      if value ~= '' or late[name] then found[#found + 1] = { name = name, text = value } end
     end
   end
   return found

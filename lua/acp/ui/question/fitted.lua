@@ -14,16 +14,7 @@ local least = require('acp.ui.wrap').least
 ---@field last integer exclusive
 ---@field indent string what stands before the end of a line
 
----@param line string
----@param width integer
----@return integer
-local function height(line, width)
-  return math.max(math.ceil(vim.fn.strdisplaywidth(line) / width), 1)
-end
-
 --- How many characters at the beginning (or, with `sign` -1, at the end) of a line fit in `cells`.
----@param line string
----@param cells integer
 ---@param sign 1|-1
 ---@return integer bytes
 local function fitting(line, cells, sign)
@@ -45,9 +36,6 @@ local function fitting(line, cells, sign)
 end
 
 --- Pieces of lines that fill `rows` screen rows from the first line down, or from the last one up.
----@param lines string[]
----@param rows integer
----@param width integer
 ---@param sign 1|-1
 ---@return acp.Piece[] from there
 ---@return integer used
@@ -56,7 +44,7 @@ local function take(lines, rows, width, sign)
   local at = sign > 0 and 1 or #lines
   while lines[at] and used < rows do
     local line = lines[at]
-    local needs = height(line, width)
+    local needs = least({ line }, width)
     local first, last, indent = 0, #line, ''
     if used + needs > rows then
       indent = sign < 0 and line:match('^%s*'):sub(1, 8) or ''
@@ -72,10 +60,7 @@ local function take(lines, rows, width, sign)
 end
 
 --- The lines in at most `rows` screen rows, and in three at least: a beginning, a gap and an end.
----@param lines string[]
 ---@param spans acp.Span[]
----@param width integer
----@param rows integer
 ---@param how string what shows all
 ---@return acp.Fitted
 local function fit(lines, spans, width, rows, how)
@@ -130,9 +115,6 @@ end
 
 --- Whether a card takes no more than that, as nearly all do.
 ---@param card acp.Card
----@param width integer
----@param rows integer
----@return boolean
 local function fits(card, width, rows)
   return #card.lines <= rows and least(card.lines, width) <= rows
 end
@@ -140,14 +122,11 @@ end
 --- A card in at most `rows` screen rows, as far as that goes: its options stay, above all what
 --- stands before them is shown.
 ---@param card acp.Card
----@param width integer
 ---@param rows integer
 ---@param inside boolean whether keys act there
 ---@return acp.Fitted|acp.Card
 function M.card(card, width, rows, inside)
-  if fits(card, width, rows) then
-    return card
-  end
+  if fits(card, width, rows) then return card end
   local head = card.head or #card.lines
   local options = math.min(head + #(card.options or {}), #card.lines)
   local above, above_spans = slice(card, 0, head)

@@ -1,5 +1,5 @@
 --- Where the float of decisions stands: in a corner of the screen that hides nothing of where the
---- user is, top right first. It stays there until he comes that way.
+--- user is, top right first. It stays there until they come that way.
 local M = {}
 
 local ORDER = { 'NE', 'SE', 'NW', 'SW' }
@@ -13,7 +13,6 @@ local corner = ORDER[1]
 ---@field left integer
 ---@field right integer
 
----@return boolean
 local function tabline()
   local shown = vim.o.showtabline
   return shown == 2 or shown == 1 and #vim.api.nvim_list_tabpages() > 1
@@ -21,14 +20,10 @@ end
 
 --- Whether a window at the top has a bar; what that says stays in view.
 ---@param top integer its row
----@return boolean
 local function bar(top)
-  for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  for _, win in ipairs(require('acp.ui.win').splits(0)) do
     local info = vim.fn.getwininfo(win)[1]
-    local floats = vim.api.nvim_win_get_config(win).relative ~= ''
-    if info.winbar == 1 and info.winrow == top and not floats then
-      return true
-    end
+    if info.winbar == 1 and info.winrow == top then return true end
   end
   return false
 end
@@ -41,15 +36,12 @@ local function rows()
   return bar(top) and top + 1 or top, vim.o.lines - vim.o.cmdheight - 1
 end
 
---- What is not to be hidden: a composer as a whole, elsewhere the cursor's row up to the cursor.
+--- The cells to keep in view: all of a composer, elsewhere the cursor's row up to the cursor.
 --- Nil while the user is in the float itself.
----@param win integer|nil
 ---@return acp.Rect|nil
 local function kept_clear(win)
   local here = vim.api.nvim_get_current_win()
-  if here == win then
-    return nil
-  end
+  if here == win then return nil end
   local info = vim.fn.getwininfo(here)[1]
   if vim.bo[info.bufnr].filetype == 'acpcomposer' then
     return {
@@ -61,17 +53,12 @@ local function kept_clear(win)
   end
   local at = vim.api.nvim_win_get_cursor(here)
   local screen = vim.fn.screenpos(here, at[1], at[2] + 1)
-  if screen.row == 0 then
-    return nil
-  end
+  if screen.row == 0 then return nil end
   return { top = screen.row, bottom = screen.row, left = info.wincol, right = screen.col + 1 }
 end
 
 --- Lines that a float of this width may have there.
----@param where string
----@param width integer
 ---@param clear acp.Rect|nil
----@return integer
 local function room(where, width, clear)
   local first, last = rows()
   local right = where:sub(2) == 'E'
@@ -80,17 +67,13 @@ local function room(where, width, clear)
       right and clear.right <= vim.o.columns - width - BORDER
       or not right and clear.left > width + BORDER
     )
-  if not clear or beside then
-    return last - first + 1 - BORDER
-  end
+  if not clear or beside then return last - first + 1 - BORDER end
   local free = where:sub(1, 1) == 'N' and clear.top - first or last - clear.bottom
   return free - BORDER
 end
 
 --- Position of a float of this width, and of at most this height: less where there is no room for
 --- it.
----@param width integer
----@param height integer
 ---@param win integer|nil the float, if it is open
 ---@return vim.api.keyset.win_config
 function M.place(width, height, win)
@@ -115,8 +98,6 @@ function M.place(width, height, win)
 end
 
 --- The float has gone: the next one begins at the top right.
-function M.forget()
-  corner = ORDER[1]
-end
+function M.forget() corner = ORDER[1] end
 
 return M

@@ -5,11 +5,9 @@ local api = vim.api
 
 local reviewed ---@type fun(): integer|string|nil
 
---- Who shows a decision in the current window otherwise than by its card says so here.
+--- The review registers here: it shows a decision otherwise than by a card.
 ---@param shows fun(): integer|string|nil the decision's id
-function M.shown_by(shows)
-  reviewed = shows
-end
+function M.shown_by(shows) reviewed = shows end
 
 --- The decision that the current window is about: the form that it asks for, all that it asks, or
 --- the review of the edits that it would allow, if these are all that it tells.
@@ -18,16 +16,13 @@ end
 local function subject(cards)
   local shown = reviewed and reviewed()
   for _, card in ipairs(cards) do
-    if card.id == shown and card.more then
-      return nil
-    end
+    if card.id == shown and card.more then return nil end
   end
   local name = api.nvim_buf_get_name(0)
   return shown or name:match('^acp://form/(.+)') or name:match('^acp://question/(.+)')
 end
 
 --- Decisions whose cards a window shows as a whole.
----@param win integer
 ---@return table<string, true> by id
 local function shown(win)
   local chat = require('acp.ui.chat.buffers').of(api.nvim_win_get_buf(win))
@@ -41,26 +36,19 @@ end
 
 ---@param found table<integer|string, any>
 ---@param cards acp.Card[]
----@return boolean
 local function all(found, cards)
-  return vim.iter(cards):all(function(card)
-    return found[card.id] ~= nil
-  end)
+  return vim.iter(cards):all(function(card) return found[card.id] ~= nil end)
 end
 
---- Whether all of them are before the user where he is (`'here'`: in the chat, a form or a review),
+--- Whether all of them are in view where the user is (`'here'`: in the chat, a form or a review),
 --- or in chats of this tab page (`'beside'`), each from its first row to its last.
 ---@param cards acp.Card[]
 ---@return 'here'|'beside'|nil
 function M.where(cards)
   local found = shown(api.nvim_get_current_win())
   local about = subject(cards)
-  if about then
-    found[about] = true
-  end
-  if all(found, cards) then
-    return 'here'
-  end
+  if about then found[about] = true end
+  if all(found, cards) then return 'here' end
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     found = vim.tbl_extend('force', found, shown(win))
   end

@@ -1,10 +1,12 @@
 --- The float of pending decisions, oldest first, those that no agent waits for last: top right, in
 --- whatever tab page is current, with or without a chat window. It is one line where a chat beside
---- shows all of them, and hidden where the user has them before him. It never takes the focus;
+--- shows all of them, and hidden where the user has them in view. It never takes the focus;
 --- `:Acp permissions` or <C-w>w goes there.
 local M = {}
 
 local ns = vim.api.nvim_create_namespace('acp.permission')
+local legend = require('acp.ui.question.legend')
+local scratch, wrap = require('acp.ui.scratch'), require('acp.ui.wrap')
 
 --- After a card under the user's cursor was answered elsewhere another moves there: keys wait
 --- this long.
@@ -43,24 +45,16 @@ local extent = { width = 1, rows = 1, head = 1, title = 1, first = 1 }
 local placed ---@type vim.api.keyset.win_config|nil
 local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } what it was cut for
 
----@return boolean
-local function visible()
-  return win ~= nil and vim.api.nvim_win_is_valid(win)
-end
+local function visible() return win ~= nil and vim.api.nvim_win_is_valid(win) end
 
 --- Whether the cursor is in the float.
----@return boolean
-function M.is_current()
-  return visible() and vim.api.nvim_get_current_win() == win
-end
+function M.is_current() return visible() and vim.api.nvim_get_current_win() == win end
 
 ---@return acp.CardRow|nil
 local function row_at_cursor()
   local at = vim.api.nvim_win_get_cursor(win --[[@as integer]])[1] - 1
   for _, row in ipairs(rows) do
-    if at <= row.last then
-      return row
-    end
+    if at <= row.last then return row end
   end
   return rows[#rows]
 end
@@ -82,14 +76,10 @@ end
 ---@param id integer|string
 ---@return acp.PermissionOption[]|nil
 function M.options(id)
-  for _, card in ipairs(cards) do
-    if card.id == id then
-      return card.options
-    end
-  end
+  local card = vim.iter(cards):find(function(one) return one.id == id end)
+  return card and card.options
 end
 
----@return integer
 local function sessions()
   local seen = {}
   for _, card in ipairs(cards) do
@@ -99,7 +89,6 @@ local function sessions()
 end
 
 --- How many wait behind those that have cards.
----@return integer
 local function behind()
   local count = 0
   for _, more in pairs(waiting) do
@@ -108,15 +97,11 @@ local function behind()
   return count
 end
 
---- What stands below the last card.
----@return string
-local function rest()
-  return ('… and %d more'):format(behind())
-end
+--- The line below the last card.
+local function rest() return ('… and %d more'):format(behind()) end
 
 --- All cards under one another, a blank line between; with several sessions each says whose it
 --- is. None takes more than `limit` screen rows: what is longer loses its middle.
----@param limit? integer
 ---@return string[] lines
 ---@return acp.Span[] spans
 local function page(limit)
@@ -124,9 +109,7 @@ local function page(limit)
   local several = sessions() > 1
   rows = {}
   for i, card in ipairs(cards) do
-    if i > 1 then
-      lines[#lines + 1] = ''
-    end
+    if i > 1 then lines[#lines + 1] = '' end
     local first = #lines
     if several then
       local label = card.session == 0 and 'no session' or 'session ' .. card.session
@@ -149,11 +132,10 @@ local function page(limit)
   return lines, spans
 end
 
----@return integer
 local function buffer()
   if not bufnr or not vim.api.nvim_buf_is_valid(bufnr) then
     bufnr = vim.api.nvim_create_buf(false, true)
-    require('acp.ui.scratch').set_options(bufnr, {
+    scratch.set_options(bufnr, {
       bufhidden = 'hide',
       modeline = false,
       modifiable = false,
@@ -165,17 +147,14 @@ local function buffer()
   return bufnr
 end
 
----@return string
 local function title()
   local count = #cards + behind()
   return count == 1 and ' question ' or (' %d questions '):format(count)
 end
 
---- What one can do, and how much there is that is not seen.
+--- The keys or commands that apply, and the number of hidden lines.
 ---@param more integer rows
----@return string
 local function footer(more)
-  local legend = require('acp.ui.question.legend')
   return M.is_current() and legend.inside(cards) or legend.outside(cards, more)
 end
 
@@ -183,27 +162,23 @@ end
 --- user reads there.
 ---@return integer rows
 local function most()
-  if M.is_current() then
-    return math.max(vim.o.lines, 3)
-  end
+  if M.is_current() then return math.max(vim.o.lines, 3) end
   local first = extent.first <= math.floor(vim.o.lines * HIGHEST) and extent.first or 0
   return math.max(math.floor(vim.o.lines * HEIGHT), first, 3)
 end
 
 --- Note how much the lines would take, as wide as the widest of them and what stands below them.
----@param lines string[]
 local function measure(lines)
   local function widen(width)
     extent.width = math.max(math.min(width, WIDTH, vim.o.columns - 4), 1)
-    extent.rows = require('acp.ui.wrap').least(lines, extent.width)
+    extent.rows = wrap.least(lines, extent.width)
     local asks = (cards[1].head or 0) + #(cards[1].options or {}) + rows[1].first + extent.title - 1
-    extent.first = require('acp.ui.wrap').least(vim.list_slice(lines, 1, asks), extent.width)
+    extent.first = wrap.least(vim.list_slice(lines, 1, asks), extent.width)
   end
   local width = vim.fn.strdisplaywidth(footer(0)) + 2
   extent.title = sessions() > 1 and 2 or 1
   extent.head = math.max(vim.fn.strdisplaywidth(lines[extent.title]), width)
-  width =
-    math.max(width, vim.fn.strdisplaywidth(require('acp.ui.question.legend').inside(cards)) + 2)
+  width = math.max(width, vim.fn.strdisplaywidth(legend.inside(cards)) + 2)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
   end
@@ -221,7 +196,7 @@ local function placement()
   local width = seen and math.min(extent.head, extent.width) or extent.width
   local here = visible() and win or nil
   local config = require('acp.ui.question.float_corner').place(width, height, here)
-  config.border = require('acp.ui.border')()
+  config.border = require('acp.ui.win').border()
   config.title = title()
   config.footer = footer(seen and 0 or extent.rows - config.height)
   config.footer_pos = 'right'
@@ -251,11 +226,8 @@ end
 
 --- Where the cursor stood goes on standing: the same card, the same line of it.
 ---@param before acp.CardRow|nil
----@param offset integer
 local function keep_place(before, offset)
-  if not before or not M.is_current() then
-    return
-  end
+  if not before or not M.is_current() then return end
   for _, row in ipairs(rows) do
     if row.id == before.id then
       local line = math.min(row.first + offset, row.last) + 1
@@ -263,9 +235,7 @@ local function keep_place(before, offset)
       return
     end
   end
-  if before.id ~= answered then
-    guarded = vim.uv.now() + GUARD_MS
-  end
+  if before.id ~= answered then guarded = vim.uv.now() + GUARD_MS end
   vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
 end
 
@@ -274,16 +244,14 @@ end
 ---@param limit? integer rows of a card
 local function fill(limit)
   local lines, spans = page(limit)
-  require('acp.ui.scratch').fill(buffer(), lines, spans, ns)
+  scratch.fill(buffer(), lines, spans, ns)
   for _ = 1, limit and 4 or 0 do
     local last = math.min(rows[1].last, vim.api.nvim_buf_line_count(buffer()) - 1)
-    local taken = require('acp.ui.wrap').there(win --[[@as integer]], last)
-    if taken <= placed.height or limit <= 4 then
-      return
-    end
+    local taken = wrap.there(win --[[@as integer]], last)
+    if taken <= placed.height or limit <= 4 then return end
     limit = math.max(limit - (taken - placed.height), 4)
     lines, spans = page(limit)
-    require('acp.ui.scratch').fill(buffer(), lines, spans, ns)
+    scratch.fill(buffer(), lines, spans, ns)
   end
 end
 
@@ -298,9 +266,7 @@ end
 
 --- Cut the cards for the room that the float has now, unless they are.
 local function fit()
-  if not visible() or placed.height == extent.title and extent.title < extent.rows then
-    return
-  end
+  if not visible() or placed.height == extent.title and extent.title < extent.rows then return end
   local inside = M.is_current()
   local limit = placed.height < extent.rows and placed.height or nil
   local now = { rows = limit, width = limit and placed.width, inside = limit and inside or nil }
@@ -314,9 +280,7 @@ end
 
 --- Out of the way of the user, if it is.
 local function place()
-  if not visible() then
-    return
-  end
+  if not visible() then return end
   local config = placement()
   if not vim.deep_equal(config, placed) then
     placed = config
@@ -338,12 +302,10 @@ local function draw()
     dismissed = false
     return
   end
-  if dismissed then
-    return
-  end
+  if dismissed then return end
   local before, offset = cursor_in_card()
   local lines, spans = page()
-  require('acp.ui.scratch').fill(buffer(), lines, spans, ns)
+  scratch.fill(buffer(), lines, spans, ns)
   fitted = {}
   measure(lines)
   if visible() then
@@ -352,7 +314,7 @@ local function draw()
     open()
   end
   -- As wide as it is now the text may take more rows than it would at least.
-  local taken = placed.width == extent.width and require('acp.ui.wrap').there(win) or extent.rows
+  local taken = placed.width == extent.width and wrap.there(win) or extent.rows
   if taken ~= extent.rows then
     extent.rows = taken
     place()
@@ -362,26 +324,20 @@ local function draw()
 end
 
 --- Draw now, or as soon as Neovim allows windows.
-local function redraw()
-  require('acp.ui.window').when_free(draw)
-end
+local function redraw() require('acp.ui.window').when_free(draw) end
 
 --- The user has closed it, :only included: it comes back with the next decision. Who closes the tab
 --- page that it stands in has not meant it: another one is entered then, by the same command.
 local function dismiss()
   left = vim.api.nvim_get_current_tabpage()
   win, dismissed = nil, true
-  vim.schedule(function()
-    left = nil
-  end)
+  vim.schedule(function() left = nil end)
 end
 
 ---@param args { event: string, match: string }
 local function on_window(args)
   if args.event == 'WinClosed' then
-    if win and tonumber(args.match) == win then
-      dismiss()
-    end
+    if win and tonumber(args.match) == win then dismiss() end
   elseif args.event == 'TabEnter' and not M.is_current() then
     dismissed = dismissed and not (left and not vim.api.nvim_tabpage_is_valid(left))
     close()
@@ -392,29 +348,18 @@ local function on_window(args)
 end
 
 local function register()
-  local group = vim.api.nvim_create_augroup('acp.permission', {})
-  vim.api.nvim_create_autocmd({ 'WinClosed', 'TabEnter', 'VimResized' }, {
-    group = group,
-    callback = on_window,
-  })
-  vim.api.nvim_create_autocmd(
-    { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' },
-    {
-      group = group,
-      callback = vim.schedule_wrap(dodge),
-    }
-  )
+  local on = require('acp.base.autocmds').group('acp.permission')
+  on({ 'WinClosed', 'TabEnter', 'VimResized' }, on_window)
+  local moves = { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' }
+  on(moves, vim.schedule_wrap(dodge))
   require('acp.ui.highlights').define()
 end
 
----@param n integer
 ---@return table<integer|string, integer> order of each known card of session n
 local function known(n)
   local order = {}
   for _, card in ipairs(cards) do
-    if card.session == n then
-      order[card.id] = card.order
-    end
+    if card.session == n then order[card.id] = card.order end
   end
   return order
 end
@@ -422,31 +367,21 @@ end
 --- The order in which a bare `:Acp allow` takes them.
 ---@param a acp.Card
 ---@param b acp.Card
----@return boolean
 local function comes_first(a, b)
   local a_waits, b_waits = a.subject ~= 'consent', b.subject ~= 'consent'
-  if a_waits ~= b_waits then
-    return a_waits
-  end
+  if a_waits ~= b_waits then return a_waits end
   return a.order < b.order
 end
 
 --- Pending decisions of session `n`, oldest first; an empty list takes them away.
----@param n integer
 ---@param list acp.Card[] as the host sends them: `id`, `lines`, `spans`, `options`
 ---@param more? integer how many wait behind these
 function M.set(n, list, more)
   waiting[n] = more ~= 0 and more or nil
-  if arrivals == 0 then
-    register()
-  end
+  if arrivals == 0 then register() end
   local order = known(n)
-  if #list == 0 and not next(order) then
-    return
-  end
-  cards = vim.tbl_filter(function(card)
-    return card.session ~= n
-  end, cards)
+  if #list == 0 and not next(order) then return end
+  cards = vim.tbl_filter(function(card) return card.session ~= n end, cards)
   for _, card in ipairs(list) do
     if not order[card.id] then
       arrivals = arrivals + 1
@@ -460,7 +395,6 @@ function M.set(n, list, more)
 end
 
 --- Only how many wait behind the cards of session `n` has changed.
----@param n integer
 ---@param more integer
 function M.set_more(n, more)
   local shown = behind() > 0
@@ -471,7 +405,7 @@ function M.set_more(n, more)
   end
   if shown then
     local last = vim.api.nvim_buf_line_count(buffer()) - 1
-    require('acp.ui.scratch').replace(buffer(), last, last + 1, { rest() })
+    scratch.replace(buffer(), last, last + 1, { rest() })
   end
   dodge()
 end
@@ -479,17 +413,13 @@ end
 --- Take all decisions away: the host is gone, and with it who asked.
 function M.clear()
   cards, waiting = {}, {}
-  if arrivals > 0 then
-    redraw()
-  end
+  if arrivals > 0 then redraw() end
 end
 
 --- Go to the float. False when nothing is pending.
 ---@return boolean
 function M.enter()
-  if #cards == 0 then
-    return false
-  end
+  if #cards == 0 then return false end
   dismissed = false
   require('acp.ui.window').when_free(function()
     draw()
@@ -502,9 +432,7 @@ end
 --- The decision whose card is under the cursor, in the float or in the chat.
 ---@return integer|string|nil
 function M.here()
-  if M.is_current() then
-    return M.card_at_cursor()
-  end
+  if M.is_current() then return M.card_at_cursor() end
   return require('acp.ui.chat.cursor_target').decision()
 end
 

@@ -1,13 +1,11 @@
---- What stands below the float of decisions: what one can do.
+--- The footer of the float of decisions: keys or commands.
 local M = {}
 
 --- For who is in it.
 ---@param cards acp.Card[]
 ---@return string
 function M.inside(cards)
-  local diffs = vim.iter(cards):any(function(card)
-    return card.diffs
-  end)
+  local diffs = vim.iter(cards):any(function(card) return card.diffs end)
   return (' y allow · n reject%s · g? keys '):format(diffs and ' · d side by side' or '')
 end
 

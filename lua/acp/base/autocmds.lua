@@ -1,0 +1,25 @@
+--- Autocommands of ours: in groups by subject, or of one buffer, with which they go.
+local M = {}
+
+---@alias acp.On fun(events: string|string[], callback: function, opts?: table): integer
+
+--- A group of this name, emptied: a function that adds to it, and its number.
+---@return acp.On on
+---@return integer group
+function M.group(name)
+  local group = vim.api.nvim_create_augroup(name, {})
+  return function(events, callback, opts)
+    opts = vim.tbl_extend('error', opts or {}, { group = group, callback = callback })
+    return vim.api.nvim_create_autocmd(events, opts)
+  end,
+    group
+end
+
+---@param events string|string[]
+---@param callback function
+---@return integer id
+function M.in_buffer(bufnr, events, callback)
+  return vim.api.nvim_create_autocmd(events, { buffer = bufnr, callback = callback })
+end
+
+return M
