@@ -72,7 +72,7 @@ class Host:
             self.access,
             self.worked_at,
             self.review.wrote,
-            self.review.edits.seen,
+            self.review.edits.agent_bases,
         )
         self._wire_files()
         self.reaper = Reaper()

@@ -2,7 +2,7 @@
 
 An agent writes whole texts. What it changes is the difference between its text and the **base**:
 what it last read or wrote, *of the text that is there*. So the base has to follow some changes of
-the file, and must not follow others. `Seen.changed` is told of every change, with its `Act`:
+the file, and must not follow others. `AgentBases.changed` is told of every change, with its `Act`:
 
 - `TYPED`: the user's own work, a save, another agent's write. The base stays. The next write is
   merged with it, and refused where both changed the same lines.
@@ -213,7 +213,7 @@ def _span(typed: list[Hunk], own: Hunk) -> tuple[int, int]:
     return own.new_start + shift, own.new_end + shift
 
 
-class Seen:
+class AgentBases:
     """The beliefs by real path and session (its key)."""
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_digests: int = MAX_DIGESTS) -> None:

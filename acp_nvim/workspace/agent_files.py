@@ -14,7 +14,7 @@ from typing import Final, Generic, Literal, Protocol, TypeVar
 import anyio
 from msgspec import UNSET, UnsetType
 
-from acp_nvim.edits.agent_bases import Act, Seen
+from acp_nvim.edits.agent_bases import Act, AgentBases
 from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.protocol import schema
 from acp_nvim.workspace import disk, key_files
@@ -112,7 +112,7 @@ class Files(Generic[S]):
         ask: Ask[S],
         on_location: OnLocation[S],
         on_write: OnWrite[S],
-        seen: Seen | None = None,
+        agent_bases: AgentBases | None = None,
     ) -> None:
         self.options = options
         self.amends: Amends[S] | None = None
@@ -124,7 +124,7 @@ class Files(Generic[S]):
         self._ask = ask
         self._on_location = on_location
         self._on_write = on_write
-        self.seen = seen if seen is not None else Seen()
+        self.agent_bases = agent_bases if agent_bases is not None else AgentBases()
         self._turns: Lines = {}
         self._writers: Lines = {}
 
@@ -144,7 +144,7 @@ class Files(Generic[S]):
             content = excerpt(text, line, limit)
         if len(content) > self.options.message_bytes:
             raise refusal("too_large", where.path, f"{len(content)} characters")
-        self.seen.note(session.key, where.real, text)
+        self.agent_bases.note(session.key, where.real, text)
         self.on_read(where.real, text)
         self._on_location(session, where.real, line)
         return schema.ReadTextFileResponse(content)
@@ -167,10 +167,10 @@ class Files(Generic[S]):
                 await self.look_first(where.real)
             async with self.turn(where.real):
                 text, amend = parse(params.content), self._amend(session)
-                seen, options = self.seen, self.options
-                work = Write(self._buffers, options, where, text, seen, session.key, amend)
+                bases, options = self.agent_bases, self.options
+                work = Write(self._buffers, options, where, text, bases, session.key, amend)
                 made = await work.run()
-                seen.wrote(session.key, where.real, work.base, work.believed, work.present)
+                bases.wrote(session.key, where.real, work.base, work.believed, work.present)
         done = schema.WriteTextFileResponse()
         failed = made is not None and made.unsaved
         if not failed:
@@ -190,11 +190,11 @@ class Files(Generic[S]):
 
     def last_read(self, session_key: str, real: str) -> Text | None:
         """What a session believes a file to hold; None when that is not known."""
-        return self.seen.last(session_key, real)
+        return self.agent_bases.last(session_key, real)
 
     def forget(self, session_key: str) -> None:
         """Drop what is remembered of a session that has ended."""
-        self.seen.forget(session_key)
+        self.agent_bases.forget(session_key)
 
     # ---- who may
 
@@ -246,9 +246,9 @@ class Files(Generic[S]):
             missing, act = stored is None, Act.REPLACED
             text = stored.text if stored is not None else EMPTY
         if missing:
-            self.seen.changed(where.real, None, Act.REPLACED)
+            self.agent_bases.changed(where.real, None, Act.REPLACED)
             raise refusal("missing", where.path, "no such file")
-        self.seen.found(where.real, self._present(where, live, text), act)
+        self.agent_bases.found(where.real, self._present(where, live, text), act)
         return text
 
     def _present(self, where: Place, live: BufferText | Closed, text: Text) -> Iterator[Text]:

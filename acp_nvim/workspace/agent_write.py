@@ -1,8 +1,8 @@
 """One write of an agent: merged with the text as it is now, put into the buffer, saved, verified.
 
-The base of the merge is what the agent last saw of the text that is there (`edits.seen`), else the
-file as saved. The whole change is made or nothing is; every way out that is no success is a
-`RequestError`, also where the file turns out not to hold what was saved.
+The base of the merge is what the agent last saw of the text that is there (`edits.agent_bases`),
+else the file as saved. The whole change is made or nothing is; every way out that is no success is
+a `RequestError`, also where the file turns out not to hold what was saved.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from acp_nvim.edits.agent_bases import Act, Seen, Stale
+from acp_nvim.edits.agent_bases import Act, AgentBases, Stale
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.merge import Conflict, Merged, merge
 from acp_nvim.edits.text import EMPTY, Text
@@ -67,17 +67,17 @@ class Write:
         options: FileOptions,
         where: Place,
         theirs: Text,
-        seen: Seen,
+        bases: AgentBases,
         session: str,
         amend: Amend | None = None,
     ) -> None:
-        """``seen`` knows what the ``session`` last saw of the file."""
+        """``bases`` knows what the ``session`` last saw of the file."""
         self.believed = self.base = self.present = theirs
         self._buffers = buffers
         self._options = options
         self._where = where
         self._theirs = theirs
-        self._seen = seen
+        self._bases = bases
         self._session = session
         self._amend = amend
         self._created = False
@@ -92,9 +92,9 @@ class Write:
         stored = disk.stored(self._where, self._limit, live.fileencodings, live.fileformats)
         self._created = stored is None
         if stored is None:
-            self._seen.changed(self._where.real, None, Act.REPLACED)
+            self._bases.changed(self._where.real, None, Act.REPLACED)
         else:
-            self._seen.found(self._where.real, iter((stored.text,)), Act.REPLACED)
+            self._bases.found(self._where.real, iter((stored.text,)), Act.REPLACED)
             if not self._changes(stored):
                 return None
         live = await self._buffers.load(self._where, stored.format if stored else None)
@@ -107,9 +107,9 @@ class Write:
         """The agent's base follows what became of the file meanwhile."""
         if live.absent:
             self._created = True
-            self._seen.changed(self._where.real, None, Act.REPLACED)
+            self._bases.changed(self._where.real, None, Act.REPLACED)
         else:
-            self._seen.found(self._where.real, self._present(live), Act.TYPED)
+            self._bases.found(self._where.real, self._present(live), Act.TYPED)
 
     @property
     def _limit(self) -> int:
@@ -178,7 +178,7 @@ class Write:
 
     def _known(self, present: Iterable[Text]) -> Text | None:
         """What the agent last saw of the file; None when it never did."""
-        found = self._seen.base_of(self._session, self._where.real, present)
+        found = self._bases.base_of(self._session, self._where.real, present)
         if isinstance(found, Stale):
             raise self._refuse("conflict", f"{found.reason}; read it again")
         return found
@@ -214,7 +214,7 @@ class Write:
             raise self._refuse("failed", again.why or "the buffer is gone")
         self._fresh = self._fresh and (again.bufnr, again.text) == (live.bufnr, live.text)
         if not again.absent:
-            self._seen.found(self._where.real, self._present(again), Act.TYPED)
+            self._bases.found(self._where.real, self._present(again), Act.TYPED)
         return again
 
     # ---- past it

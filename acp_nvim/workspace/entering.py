@@ -164,7 +164,7 @@ async def _lay_buffer(edits: Edits, path: str, layout: Format) -> None:
 
 def _record(edits: Edits, step: Step, base: Text | None, text: Text | None) -> None:
     ledger, n = edits.ledger, step.session.n
-    edits.seen.changed(step.path, text, Act.REPLACED)
+    edits.agent_bases.changed(step.path, text, Act.REPLACED)
     edits.checkpoints.did(step.path, base, text)
     if text is None and base is not None:
         ledger.agent_deleted(step.path, base, n)

@@ -20,7 +20,7 @@ from anyio import to_thread
 from acp_nvim.editor import review_view
 from acp_nvim.editor.bridge import Bridge
 from acp_nvim.editor.buffers import Buffers
-from acp_nvim.edits.agent_bases import Act, Seen
+from acp_nvim.edits.agent_bases import Act, AgentBases
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Pending
@@ -61,7 +61,7 @@ class Edits:
         self.checkpoints = checkpoints
         self.mirrors = Mirrors(self.buffers, lambda: self)
         self.ledger = Ledger()
-        self.seen = Seen()
+        self.agent_bases = AgentBases()
         self.known: dict[str, Text | None] = {}
         """What a file holds on disk by the hand of the user or the editor, since the last look."""
         self.bases: dict[str, Text | None] = {}
@@ -114,7 +114,7 @@ class Edits:
 
     async def _settle(self, path: str) -> None:
         """A text was given up: what agents believe goes by the one that came in its place."""
-        if not self.seen.is_left(path):
+        if not self.agent_bases.is_left(path):
             return
         limit, place = self.options().message_bytes, Place(path, path)
         try:
@@ -126,9 +126,9 @@ class Edits:
         except RequestError:
             return  # no text: nor can an agent write it
         if present:
-            self.seen.found(path, iter(present), Act.TYPED)
+            self.agent_bases.found(path, iter(present), Act.TYPED)
         else:
-            self.seen.changed(path, None, Act.REPLACED)
+            self.agent_bases.changed(path, None, Act.REPLACED)
 
     @asynccontextmanager
     async def alone(self, *paths: str) -> AsyncIterator[None]:
@@ -189,7 +189,7 @@ class Edits:
 
     def typed(self, path: str, after: Text, undone: bool = False) -> None:
         """The user changed the buffer to this text."""
-        self.seen.changed(path, after, Act.RETURNED if undone else Act.TYPED)
+        self.agent_bases.changed(path, after, Act.RETURNED if undone else Act.TYPED)
         self._typed(path, after)
 
     def _typed(self, path: str, after: Text) -> None:
@@ -204,7 +204,7 @@ class Edits:
         """Neovim has read the file again: an agent may have changed it, or the user may have given
         up what he had not saved.
         """
-        self.seen.changed(path, after, Act.RETURNED if undone else Act.REPLACED)
+        self.agent_bases.changed(path, after, Act.RETURNED if undone else Act.REPLACED)
         if self.at_work(path) and self.known.get(path) != after:
             self.rereads.add(path)
             self._lost.add(path)
@@ -215,8 +215,8 @@ class Edits:
     def left(self, path: str, before: Text | None, unsaved: bool) -> None:
         """The buffer's text has been given up for that of the file, by `:edit!` or `:bwipeout!`."""
         if before is not None:
-            self.seen.changed(path, before, Act.TYPED)
-        self.seen.left(path, Act.DECIDED if unsaved and before is not None else Act.REPLACED)
+            self.agent_bases.changed(path, before, Act.TYPED)
+        self.agent_bases.left(path, Act.DECIDED if unsaved and before is not None else Act.REPLACED)
 
     def lost(self, path: str) -> None:
         """What became of the buffer is not known: it has to be read, or is gone."""
@@ -332,11 +332,11 @@ class Edits:
     @asynccontextmanager
     async def carrying_out(self, paths: Iterable[str], act: Act) -> AsyncIterator[None]:
         """What becomes of these files meanwhile is one act of the user's, whatever the steps."""
-        known = [path for path in paths if self.seen.knows(path)]
+        known = [path for path in paths if self.agent_bases.knows(path)]
         before = {path: await self._shown(path) for path in known}
         yield
         for path, text in before.items():
-            self.seen.changed(path, await self._shown(path), act, text)
+            self.agent_bases.changed(path, await self._shown(path), act, text)
 
     async def _shown(self, path: str) -> Text | None:
         """The live text, None also where it is none."""

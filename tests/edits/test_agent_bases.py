@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from acp_nvim.edits.agent_bases import Act, Seen, Stale
+from acp_nvim.edits.agent_bases import Act, AgentBases, Stale
 from acp_nvim.edits.text import from_lines, size
 
 OLD, LIVE, OTHER = from_lines("abc"), from_lines("abU"), from_lines("xyz")
 
 
 def test_a_write_is_against_what_was_seen_last() -> None:
-    found = Seen()
+    found = AgentBases()
     found.note("s", "/f", OLD)
     assert found.base_of("s", "/f", [LIVE]) == OLD
     found.note("s", "/f", LIVE)
@@ -20,7 +20,7 @@ def test_a_write_is_against_what_was_seen_last() -> None:
 
 
 def test_texts_are_bounded_by_bytes_and_the_least_used_goes_first() -> None:
-    found = Seen(max_bytes=2 * size(OLD))
+    found = AgentBases(max_bytes=2 * size(OLD))
     for path in ("/f", "/g"):
         found.note("s", path, OLD)
     found.last("s", "/f")
@@ -31,7 +31,7 @@ def test_texts_are_bounded_by_bytes_and_the_least_used_goes_first() -> None:
 
 
 def test_of_a_text_that_went_it_is_still_known_which_one_it_was() -> None:
-    found = Seen(max_bytes=10)
+    found = AgentBases(max_bytes=10)
     found.note("s", "/f", OLD)
     assert found.bytes == 0
     assert found.base_of("s", "/f", [LIVE, OLD]) == OLD
@@ -43,7 +43,7 @@ def test_of_a_text_that_went_it_is_still_known_which_one_it_was() -> None:
 
 
 def test_digests_are_bounded_too() -> None:
-    found = Seen(max_bytes=10, max_digests=2)
+    found = AgentBases(max_bytes=10, max_digests=2)
     for path in "abcd":
         found.note("s", path, OLD)
     assert isinstance(found.base_of("s", "d", [LIVE]), Stale)
@@ -51,7 +51,7 @@ def test_digests_are_bounded_too() -> None:
 
 
 def test_a_session_that_ended_is_forgotten() -> None:
-    found = Seen(max_bytes=size(OLD))
+    found = AgentBases(max_bytes=size(OLD))
     for path in ("/f", "/g"):
         found.note("s", path, OLD)
     found.forget("s")
@@ -62,7 +62,7 @@ def test_a_session_that_ended_is_forgotten() -> None:
 
 def test_a_decision_that_is_taken_back_gives_the_agent_its_old_knowledge_again() -> None:
     """What another program put in the place of the agent's line is not the agent's afterwards."""
-    found = Seen()
+    found = AgentBases()
     found.note("s", "/f", from_lines("abc"))
     found.wrote("s", "/f", from_lines("abc"), from_lines("Xbc"), from_lines("Xbc"))
     found.changed("/f", from_lines("Pbc"), Act.REPLACED)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from acp_nvim.edits.hunks import apply
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text, from_keys, from_lines, keys
+from tests.support.ledgers import accept_all, reject_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -186,14 +187,14 @@ class World(Choices):
         entries = self.ledger.files()
         before = dict(self.files)
         expected = self.rejected()
-        self.carry_out(self.ledger.reject_all())
+        self.carry_out(reject_all(self.ledger))
         assert self.files == expected
         assert self.ledger.files() == []
         if entries:
             self.unrejects()
         assert sorted(self.ledger.files(), key=by_path) == sorted(entries, key=by_path)
         assert self.files == before
-        assert self.ledger.accept_all() == []
+        assert accept_all(self.ledger) == []
         assert self.ledger.files() == []
         assert self.files == before
 
@@ -239,7 +240,8 @@ class Blocks(Choices):
         self.ledger = Ledger()
         self.base = [self.fresh() for _ in range(2 + self.pick(5))]
         self.live = list(self.base)
-        self.rejected: set[tuple[Text, Text]] = set()
+        self.rejected: set[tuple[Text, int]] = set()
+        """Texts before a reject, and each block that was pending in them."""
 
     def fresh(self) -> list[str]:
         self.count += 1
@@ -263,7 +265,7 @@ class Blocks(Choices):
             self.ledger.agent_wrote("/f", before, after)
         elif action in {1, 4} and not pending:
             before, after = self.set_live(at, self.fresh())
-            if (after, before) not in self.rejected:  # else a reject is undone: pending again
+            if (after, at) not in self.rejected:  # else a reject is undone: pending again
                 self.base[at] = self.live[at]
             if action == 1:
                 self.ledger.user_edited("/f", after)
@@ -278,8 +280,9 @@ class Blocks(Choices):
                 self.base[at] = self.live[at]
                 self.ledger.accept("/f", hunk)
             else:
+                blocks = zip(self.base, self.live, strict=True)
+                self.rejected |= {(before, n) for n, (a, b) in enumerate(blocks) if a != b}
                 self.live[at] = self.base[at]
-                self.rejected.add((before, self.text(self.live)))
                 (step,) = self.ledger.reject("/f", hunk)
                 assert (step.before, step.after) == (before, self.text(self.live))
 
@@ -300,5 +303,5 @@ def test_decisions_in_any_order_equal_the_model(choices: bytes) -> None:
         blocks.step()
         blocks.check()
     expected = blocks.text(blocks.base)
-    for step in blocks.ledger.reject_all():
+    for step in reject_all(blocks.ledger):
         assert (step.before, step.after) == (blocks.text(blocks.live), expected)

@@ -10,8 +10,8 @@ from typing import Any
 from acp_nvim.editor import review_view
 from acp_nvim.edits import serialize
 from acp_nvim.edits.log import parted
+from acp_nvim.edits.pending import LedgerState
 from acp_nvim.edits.records import Reader
-from acp_nvim.edits.state import State
 from acp_nvim.workspace.snapshots import serialize as checkpoints
 from tests.support.editor import Editor
 from tests.support.until import until
@@ -31,7 +31,7 @@ def read(editor: Editor) -> Reader:
     return Reader(parted(path.read_bytes() if path.exists() else b"")[0])
 
 
-def ledger(editor: Editor) -> State:
+def ledger(editor: Editor) -> LedgerState:
     """The pending edits in it."""
     return serialize.read(read(editor))
 

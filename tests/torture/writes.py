@@ -99,7 +99,7 @@ class History:
             _yes,
             lambda *_: None,
             self.review.wrote,
-            self.review.edits.seen,
+            self.review.edits.agent_bases,
         )
         self.review.edits.exclusive = self.files.turn
         self.files.look_first = self.review.before_write

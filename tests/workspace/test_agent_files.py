@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from acp_nvim.edits.agent_bases import Seen
+from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.hunks import apply
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.protocol import schema
@@ -248,7 +248,7 @@ async def test_the_base_is_what_this_session_last_read(served: Served) -> None:
 
 async def test_a_write_to_a_text_that_nobody_has_any_more_is_refused(served: Served) -> None:
     path = served.path("f")
-    served.files.seen = Seen(max_bytes=1)
+    served.files.agent_bases = AgentBases(max_bytes=1)
     served.buffers.open(path, "a\nb\n")
     await served.read("f")
     await served.write("f", "a\nB\n")  # still the one that was read
