@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acp_nvim.edits.merge import Conflict, merge
-from acp_nvim.edits.pending import Pending, Restoration, Summary
-from acp_nvim.edits.state import Reject, State
-from acp_nvim.edits.undo_history import Undone
+from acp_nvim.edits.pending import LedgerState, Pending, Reject, Restoration, Summary
+from acp_nvim.edits.undo_history import UndoHistory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +32,7 @@ class Ledger:
     def __init__(self) -> None:
         self._files: dict[str, Pending] = {}
         self._rejects: list[list[Reject]] = []
-        self._undone = Undone()
+        self._undo_history = UndoHistory()
         self._settled: dict[str, Pending] = {}
         """Files of such steps in which nothing is pending now."""
 
@@ -60,15 +59,15 @@ class Ledger:
         entry = self.get(path)
         return entry.hunk_at(row) if entry else None
 
-    def state(self) -> State:
+    def state(self) -> LedgerState:
         """All that is known now."""
-        undone = list(self._undone.before)
-        return State(dict(self._files), list(self._rejects), undone, dict(self._settled))
+        history = list(self._undo_history.before)
+        return LedgerState(dict(self._files), list(self._rejects), history, dict(self._settled))
 
-    def take_over(self, state: State) -> None:
+    def take_over(self, state: LedgerState) -> None:
         """Go on where another ledger was."""
         self._files, self._settled = dict(state.files), dict(state.settled)
-        self._rejects, self._undone.before = list(state.rejects), list(state.undone)
+        self._rejects, self._undo_history.before = list(state.rejects), list(state.undo_history)
 
     # What happened to files
 
@@ -82,7 +81,7 @@ class Ledger:
         """The agent made the file on disk this; the live text has unsaved edits besides. Whoever
         gives those up comes to the agent's edit again.
         """
-        self._undone.add(Pending(path, before, after, after, writers=frozenset({session})))
+        self._undo_history.add(Pending(path, before, after, after, writers=frozenset({session})))
 
     def followed(self, path: str) -> Pending | None:
         """The entry of a file whose edits by the user matter here: one in which nothing is pending
@@ -102,13 +101,13 @@ class Ledger:
             self._files.pop(path, None)
             self._settled.pop(path, None)
             return
-        back = self._undone.brought_back(path, after)
+        back = self._undo_history.brought_back(path, after)
         edited = entry.edited(after, back=back.hunks if back else ())
         if back is not None:
             edited = msgspec.structs.replace(edited, writers=edited.writers | back.writers)
         if edited.conflict and edited.theirs == after:
             edited = msgspec.structs.replace(edited, conflict=False, theirs=None)
-        self._undone.note(entry, edited.weight)
+        self._undo_history.note(entry, edited.weight)
         self._put(edited)
 
     def formatted(self, path: str, before: Text, after: Text) -> None:
@@ -238,7 +237,7 @@ class Ledger:
         if hunk is not None:
             self._accepted(entry, entry.accepted([_known(entry, hunk)]))
             return []
-        self._undone.accepted(entry, None)
+        self._undo_history.accepted(entry, None)
         self._drop(path, entry.live)
         return [Restoration(path, entry.live, entry.theirs)] if entry.conflict else []
 
@@ -247,20 +246,12 @@ class Ledger:
         entry = self._files[path]
         self._accepted(entry, entry.accepted(hunks))
 
-    def accept_all(self, session: int | None = None) -> list[Restoration]:
-        """Keep everything, or everything in the files that a session wrote to."""
-        return [step for entry in self.files(session) for step in self.accept(entry.path)]
-
     def reject(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
         """Undo a hunk, or all of the file, by the present text.
 
         Raises KeyError when no such hunk is pending.
         """
         return self._reject([self._files[path]], hunk)
-
-    def reject_all(self, session: int | None = None) -> list[Restoration]:
-        """Undo everything, or everything in the files that a session wrote to."""
-        return self._reject(self.files(session), None)
 
     def reject_files(self, paths: Sequence[str]) -> list[Restoration]:
         """Undo everything in these files, as one reject. KeyError when nothing is pending there."""
@@ -303,11 +294,11 @@ class Ledger:
             conflict=False,
             theirs=None,
         )
-        self._undone.note(entry, wrote.weight)
+        self._undo_history.note(entry, wrote.weight)
         self._put(wrote)
 
     def _accepted(self, entry: Pending, left: Pending) -> None:
-        self._undone.accepted(entry, left)
+        self._undo_history.accepted(entry, left)
         self._put(left)
 
     def _put(self, entry: Pending) -> None:
@@ -320,7 +311,7 @@ class Ledger:
     def _drop(self, path: str, live: Text | None) -> None:
         """Nothing is pending in a file of this text any more, but perhaps by an undo."""
         self._files.pop(path, None)
-        known = self._undone.paths()
+        known = self._undo_history.paths()
         if path in known and live is not None:
             self._settled[path] = Pending(path, live, live, live)
         for gone in self._settled.keys() - known:
@@ -347,12 +338,12 @@ class Ledger:
                 rejected = entry.rejected([_known(entry, hunk)])
                 steps = [Restoration(entry.path, entry.live, rejected.live)]
                 if rejected.live is not None:
-                    self._undone.note(entry, rejected.weight)
+                    self._undo_history.note(entry, rejected.weight)
                 self._put(rejected)
             else:
                 steps = entry.undone()
                 if entry.base is not None and entry.origin is None:
-                    self._undone.note(entry, 0)
+                    self._undo_history.note(entry, 0)
                 self._drop(entry.path, entry.base if entry.origin is None else None)
             done.append(Reject(entry, self.get(entry.path), steps))
         if done:

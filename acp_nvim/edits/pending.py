@@ -193,6 +193,33 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return [hunk for hunk in self._marked if _unmarked(hunk) in wanted]
 
 
+class Reject(msgspec.Struct, frozen=True):
+    """One file's rejection: its entry before and after, and what was asked of buffer and disk."""
+
+    before: Pending
+    after: Pending | None
+    steps: list[Restoration]
+
+
+class LedgerState(msgspec.Struct, frozen=True):
+    """A ledger at some moment, enough for another ledger to go on from there. Nobody changes it;
+    what is the same as in the last one is the same object.
+    """
+
+    files: dict[str, Pending] = {}
+    """By path, in the order in which they were first written."""
+    rejects: list[list[Reject]] = []
+    """What can be taken back, the last one at the end."""
+    undo_history: list[Pending] = []
+    """What was pending before steps that the user may undo."""
+    settled: dict[str, Pending] = {}
+    """Files of such steps in which nothing is pending."""
+
+    def __bool__(self) -> bool:
+        """Whether anything can still be decided: what is pending, or a reject taken back."""
+        return bool(self.files or self.rejects)
+
+
 _KEPT = "the new file was kept, because it has been changed by the user"
 _CONFLICT = "the buffer's text was kept; the agent's is on disk until the buffer is saved"
 

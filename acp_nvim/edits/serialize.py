@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from acp_nvim.edits.pending import Pending, Restoration
+from acp_nvim.edits.pending import LedgerState, Pending, Reject, Restoration
 from acp_nvim.edits.records import Lost, Reader, Series, Writer, decoded, encoded
-from acp_nvim.edits.state import Reject, State
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FILE, SETTLED, UNDONE, REJECT = "file", "settled", "undone", "reject"
+FILE, SETTLED, UNDO_HISTORY, REJECT = "file", "settled", "undone", "reject"
 _OWN = {"path", "base", "live", "written", "origin", "writers", "theirs"}
 OTHERS = tuple(name for name in Pending.__struct_fields__ if name not in _OWN)
 T = TypeVar("T")
@@ -74,15 +73,15 @@ def _entry(writer: Writer, pending: Pending) -> Entry:
     )
 
 
-class Ledgers:
+class LedgerWriter:
     """Writes one state of a ledger after the other: what is another object than before."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._last = State()
+        self._last = LedgerState()
         self._rejects = Series(writer, REJECT)
 
-    def write(self, state: State) -> None:
+    def write(self, state: LedgerState) -> None:
         """The ledger is like this now."""
         self._files(state.files)
         writer, last = self._writer, self._last
@@ -91,8 +90,9 @@ class Ledgers:
         for path, pending in state.settled.items():
             if last.settled.get(path) is not pending:
                 writer.put(SETTLED, encoded(path), writer.text(path, pending.live))
-        if not _same(state.undone, last.undone):
-            writer.put(UNDONE, b"", [entry(writer, pending) for pending in state.undone])
+        if not _same(state.undo_history, last.undo_history):
+            steps = [entry(writer, pending) for pending in state.undo_history]
+            writer.put(UNDO_HISTORY, b"", steps)
         self._rejects.write([(level, level) for level in state.rejects], self._level)
         self._last = state
 
@@ -153,16 +153,16 @@ def pending(reader: Reader, record: Entry) -> Pending:
         raise Lost(str(error)) from error
 
 
-def read(reader: Reader) -> State:
+def read(reader: Reader) -> LedgerState:
     """The ledger as it was written last; what is lost of it is counted by the reader."""
     files = found(reader, FILE, Entry, pending)
     settled = {decoded(key): text for key, text in found(reader, SETTLED, bytes, Reader.text)}
     levels = found(reader, REJECT, list[Rejected], _level)
-    undone = reader.of(UNDONE, list[Entry])
-    return State(
+    history = reader.of(UNDO_HISTORY, list[Entry])
+    return LedgerState(
         {one.path: one for _, one in files},
         [level for _, level in levels],
-        whole(reader, undone[0][1], pending) if undone else [],
+        whole(reader, history[0][1], pending) if history else [],
         {path: Pending(path, text, text, text) for path, text in settled.items() if text},
     )
 

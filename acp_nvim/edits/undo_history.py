@@ -14,7 +14,7 @@ MAX_UNDONE = 50
 Change = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-class Undone:
+class UndoHistory:
     """What was pending before each of them."""
 
     def __init__(self) -> None:

@@ -15,9 +15,9 @@ import anyio
 import msgspec
 from anyio import to_thread
 
+from acp_nvim.edits.pending import LedgerState
 from acp_nvim.edits.records import Reader, Writer, encoded
-from acp_nvim.edits.serialize import Ledgers
-from acp_nvim.edits.state import State
+from acp_nvim.edits.serialize import LedgerWriter
 from acp_nvim.workspace.journal_file import JournalFile
 from acp_nvim.workspace.snapshots import serialize as checkpoints
 from acp_nvim.workspace.snapshots.serialize import Frozen, Kept
@@ -37,7 +37,7 @@ Made = tuple[Any, Callable[[Writer, str, Any], Any]]
 class Contents(msgspec.Struct, frozen=True):
     """What is to be known of one moment; nothing in it changes any more."""
 
-    ledger: State
+    ledger: LedgerState
     checkpoints: dict[int, list[Frozen]]
     undo: dict[int, list[Frozen]]
     others: dict[tuple[str, str], Made]
@@ -53,7 +53,7 @@ class Book:
 
     def __init__(self) -> None:
         self._writer = Writer()
-        self._ledger = Ledgers(self._writer)
+        self._ledger = LedgerWriter(self._writer)
         self._checkpoints = Kept(self._writer)
         self._others: dict[tuple[str, str], Made] = {}
 

@@ -10,7 +10,7 @@ from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.ledger import MAX_REJECTS, Ledger
 from acp_nvim.edits.pending import Restoration, Summary
 from acp_nvim.edits.text import EMPTY, Text
-from tests.support.ledger_shorthand import base, entry, ledger, text
+from tests.support.ledger_shorthand import accept_all, base, entry, ledger, reject_all, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,14 +146,14 @@ def test_sessions_have_their_own_lists() -> None:
     found.agent_wrote("/g", text("b"), text("c"), session=1)
     assert [s.path for s in found.summary(1)] == ["/f", "/g"]
     assert [s.path for s in found.summary(2)] == ["/g"]
-    assert [step.path for step in found.reject_all(2)] == ["/g"]
-    found.accept_all(1)
+    assert [step.path for step in reject_all(found, 2)] == ["/g"]
+    accept_all(found, 1)
     assert found.files() == []
 
 
 def test_unreject_merges_with_what_the_user_did_meanwhile() -> None:
     found = ledger("abcdef", "aXcdef")
-    found.reject_all()
+    reject_all(found)
     assert found.unreject_paths() == ["/f"]
     assert found.unreject({"/f": text("abcdeU")}) == [
         Restoration("/f", text("abcdeU"), text("aXcdeU")),
@@ -174,7 +174,7 @@ def test_unreject_keeps_what_was_accepted_meanwhile() -> None:
 
 def test_unreject_that_cannot_be_says_so_and_can_be_tried_again() -> None:
     found = ledger("abc", "aXc")
-    found.reject_all()
+    reject_all(found)
     (step,) = found.unreject({"/f": text("aUc")})
     assert step.before == step.after == text("aUc")
     assert step.note.endswith("line 2 was changed by the user and by the agent")
@@ -193,7 +193,7 @@ def test_unreject_leaves_files_alone_that_are_others_now(before: str) -> None:
         found.agent_deleted("/f", text("ab"))
     else:
         found.agent_renamed("/f", "/g", text("ab"))
-    found.reject_all()
+    reject_all(found)
     if before == "renamed, and a new one":
         present["/f"] = text("ab")
         found.agent_wrote("/f", text("a"), text("ab"))

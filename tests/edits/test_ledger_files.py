@@ -7,7 +7,7 @@ import pytest
 
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Restoration, Summary
-from tests.support.ledger_shorthand import base, entry, ledger, text
+from tests.support.ledger_shorthand import base, entry, ledger, reject_all, text
 
 
 def test_a_created_file_is_deleted_by_reject_and_comes_back() -> None:
@@ -107,7 +107,7 @@ def test_a_renamed_file_that_is_deleted_was_deleted_where_it_came_from() -> None
     found = Ledger()
     found.agent_renamed("/f", "/g", text("ab"))
     found.agent_deleted("/g", text("ab"))
-    assert found.reject_all() == [Restoration("/f", None, text("ab"))]
+    assert reject_all(found) == [Restoration("/f", None, text("ab"))]
 
 
 @pytest.mark.parametrize("how", ["writes", "renames"])
@@ -119,7 +119,7 @@ def test_a_new_file_at_the_old_path_parts_a_rename(how: str) -> None:
     else:
         found.agent_renamed("/h", "/f", text("new"))
     assert (entry(found, "/g").kind, entry(found, "/g").origin) == ("created", None)
-    steps = {step.path: step for step in found.reject_all()}
+    steps = {step.path: step for step in reject_all(found)}
     assert steps["/g"] == Restoration("/g", text("ab"), None)
     assert steps["/f"] == Restoration("/f", text("new"), text("ab"))
 
@@ -134,7 +134,7 @@ def test_a_rename_onto_another_file_is_a_deletion_and_a_write() -> None:
 def test_a_created_file_stays_created_when_renamed() -> None:
     found = ledger(None, "ab")
     found.agent_renamed("/f", "/g", text("ab"))
-    assert found.reject_all() == [Restoration("/g", text("ab"), None)]
+    assert reject_all(found) == [Restoration("/g", text("ab"), None)]
 
 
 def moved(found: Ledger, old: str, new: str, lines: str, created_first: bool = False) -> bool:

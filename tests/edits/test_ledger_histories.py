@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text, from_lines
 from tests.support.ledger_histories import Choices, World, fast
+from tests.support.ledger_shorthand import reject_all
 
 
 @fast
@@ -32,7 +33,8 @@ class Blocks(Choices):
         self.ledger = Ledger()
         self.base = [self.fresh() for _ in range(2 + self.pick(5))]
         self.live = list(self.base)
-        self.rejected: set[tuple[Text, Text]] = set()
+        self.rejected: set[tuple[Text, int]] = set()
+        """Texts before a reject, and each block that was pending in them."""
 
     def fresh(self) -> list[str]:
         self.count += 1
@@ -56,7 +58,7 @@ class Blocks(Choices):
             self.ledger.agent_wrote("/f", before, after)
         elif action in {1, 4} and not pending:
             before, after = self.set_live(at, self.fresh())
-            if (after, before) not in self.rejected:  # else a reject is undone: pending again
+            if (after, at) not in self.rejected:  # else a reject is undone: pending again
                 self.base[at] = self.live[at]
             if action == 1:
                 self.ledger.user_edited("/f", after)
@@ -71,8 +73,9 @@ class Blocks(Choices):
                 self.base[at] = self.live[at]
                 self.ledger.accept("/f", hunk)
             else:
+                blocks = zip(self.base, self.live, strict=True)
+                self.rejected |= {(before, n) for n, (a, b) in enumerate(blocks) if a != b}
                 self.live[at] = self.base[at]
-                self.rejected.add((before, self.text(self.live)))
                 (step,) = self.ledger.reject("/f", hunk)
                 assert (step.before, step.after) == (before, self.text(self.live))
 
@@ -93,5 +96,5 @@ def test_decisions_in_any_order_equal_the_model(choices: bytes) -> None:
         blocks.step()
         blocks.check()
     expected = blocks.text(blocks.base)
-    for step in blocks.ledger.reject_all():
+    for step in reject_all(blocks.ledger):
         assert (step.before, step.after) == (blocks.text(blocks.live), expected)

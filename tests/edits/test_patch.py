@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.edits.patch import FilePatch, PatchConflict, PatchError, apply, files, read
+from acp_nvim.edits.patch import FilePatch, PatchError, files, read
+from acp_nvim.edits.patch_apply import PatchConflict, apply
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.edits.unified import patch as diff_of
 

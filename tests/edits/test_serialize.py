@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.edits.ledger import Ledger
+from acp_nvim.edits.pending import LedgerState
 from acp_nvim.edits.records import Reader, Writer
-from acp_nvim.edits.serialize import FILE, Ledgers, read
-from acp_nvim.edits.state import State
+from acp_nvim.edits.serialize import FILE, LedgerWriter, read
 from acp_nvim.edits.text import Text
 from tests.support.ledger_histories import World, fast
 from tests.support.ledger_shorthand import entry, ledger, text
@@ -21,7 +21,7 @@ class Journaled(World):
     def __init__(self, choices: bytes) -> None:
         super().__init__(choices)
         self.writer = Writer()
-        self.kept = Ledgers(self.writer)
+        self.kept = LedgerWriter(self.writer)
         self.records: list[bytes] = []
 
     def write(self) -> None:
@@ -58,7 +58,7 @@ def test_what_did_not_change_is_not_written_again() -> None:
     found = ledger("abc", "aXc")
     found.agent_wrote("/g", text("1"), text("2"))
     writer = Writer()
-    kept = Ledgers(writer)
+    kept = LedgerWriter(writer)
     kept.write(found.state())
     assert writer.take()
     kept.write(found.state())
@@ -71,15 +71,15 @@ def test_what_did_not_change_is_not_written_again() -> None:
 
 
 def test_nothing_is_read_of_nothing() -> None:
-    assert read(Reader([])) == State()
-    assert not State()
+    assert read(Reader([])) == LedgerState()
+    assert not LedgerState()
 
 
 def test_a_torn_text_loses_its_file_alone() -> None:
     found = ledger("abc", "aXc")
     found.agent_wrote("/g", text("1"), Text(("2",), eol=False), session=3)
     writer = Writer()
-    Ledgers(writer).write(found.state())
+    LedgerWriter(writer).write(found.state())
     reader = Reader(writer.take()[1:])
     state = read(reader)
     assert list(state.files.values()) == [entry(found, "/g")]
@@ -88,7 +88,7 @@ def test_a_torn_text_loses_its_file_alone() -> None:
 
 def test_what_another_version_has_written_is_lost_alone() -> None:
     writer = Writer()
-    kept = Ledgers(writer)
+    kept = LedgerWriter(writer)
     found = ledger("abc", "aXc")
     kept.write(found.state())
     (made,) = (made for _, made in writer.made.values())

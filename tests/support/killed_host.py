@@ -16,8 +16,8 @@ from pathlib import Path
 from acp_nvim.editor import review_view
 from acp_nvim.edits import serialize
 from acp_nvim.edits.log import parted
+from acp_nvim.edits.pending import LedgerState
 from acp_nvim.edits.records import Reader
-from acp_nvim.edits.state import State
 from acp_nvim.workspace.snapshots import serialize as checkpoints
 from tests.support.editor import Editor
 from tests.support.waiting import until
@@ -38,7 +38,7 @@ def read_journal(editor: Editor) -> Reader:
     return Reader(parted(path.read_bytes() if path.exists() else b"")[0])
 
 
-def journaled_edits(editor: Editor) -> State:
+def journaled_edits(editor: Editor) -> LedgerState:
     """The pending edits in the journal."""
     return serialize.read(read_journal(editor))
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from acp_nvim.edits.hunks import apply
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text, from_keys, from_lines, keys
+from tests.support.ledger_shorthand import accept_all, reject_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -185,14 +186,14 @@ class World(Choices):
         entries = self.ledger.files()
         before = dict(self.files)
         expected = self.rejected()
-        self.carry_out(self.ledger.reject_all())
+        self.carry_out(reject_all(self.ledger))
         assert self.files == expected
         assert self.ledger.files() == []
         if entries:
             self.unrejects()
         assert sorted(self.ledger.files(), key=by_path) == sorted(entries, key=by_path)
         assert self.files == before
-        assert self.ledger.accept_all() == []
+        assert accept_all(self.ledger) == []
         assert self.ledger.files() == []
         assert self.files == before
 

@@ -14,16 +14,15 @@ from hypothesis import strategies as st
 
 from acp_nvim.edits import serialize
 from acp_nvim.edits.ledger import Ledger
-from acp_nvim.edits.pending import Pending
+from acp_nvim.edits.pending import LedgerState, Pending
 from acp_nvim.edits.records import Reader, Series, Writer, group_of
-from acp_nvim.edits.state import State
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import journal as module
 from acp_nvim.workspace.journal import Contents, Journal
 from acp_nvim.workspace.journal_file import JournalFile
 from acp_nvim.workspace.snapshots import serialize as checkpoints
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Target
-from tests.support.ledger_shorthand import text
+from tests.support.ledger_shorthand import accept_all, text
 
 
 class World:
@@ -47,7 +46,7 @@ class World:
             while self.read() != self.ledger.state():
                 await anyio.lowlevel.checkpoint()
 
-    def read(self) -> State:
+    def read(self) -> LedgerState:
         reader = Reader(self.file.read()[0])
         assert reader.lost == 0
         return serialize.read(reader)
@@ -64,7 +63,7 @@ async def test_it_follows_and_ends_with_nothing(world: World) -> None:
         for name in ("/a", "/b", "/c"):
             world.ledger.agent_wrote(name, text("one"), text(name))
             await world.written()
-        world.ledger.accept_all()
+        accept_all(world.ledger)
         await world.written()
         assert not world.file.path.exists()
         world.ledger.agent_wrote("/d", None, text("new"))

@@ -13,10 +13,11 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from acp_nvim.edits import patch
+from acp_nvim.edits import patch_apply
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.merge import Conflict, Merged, merge
-from acp_nvim.edits.patch import FilePatch, PatchConflict
+from acp_nvim.edits.patch import FilePatch
+from acp_nvim.edits.patch_apply import PatchConflict
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
 from acp_nvim.session.questions.requests import texts
@@ -113,7 +114,7 @@ def propose_patches(
     for one in placed:
         source = one.origin or one.path
         try:
-            after = patch.apply(_with_ends(one.patch, now[source]), now[source])
+            after = patch_apply.apply(_with_ends(one.patch, now[source]), now[source])
         except PatchConflict as conflict:
             problems.setdefault(one.path, str(conflict))
             continue

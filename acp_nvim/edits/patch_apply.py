@@ -1,0 +1,168 @@
+"""Patches applied to the text that is there: exactly, near to where they say, or not at all."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Final
+
+from acp_nvim.edits.patch import FilePatch, PatchHunk, quoted
+from acp_nvim.edits.text import EMPTY, Text, from_lines
+
+MAX_WORK: Final = 500_000
+"""Lines that are compared to find the places of a patch's hunks: some 0.3 s."""
+
+
+class PatchConflict(ValueError):
+    """A patch does not fit the text; the message says which hunk and why, in one line."""
+
+
+def apply(patch: FilePatch, text: Text | None) -> Text | None:
+    """The file after the patch; ``text`` is the file before it (of a move or copy its origin's),
+    None where there is none. Raises PatchConflict.
+    """
+    if patch.binary:
+        raise PatchConflict("the patch is of a binary file")
+    if patch.kind == "created":
+        if text is not None and text != EMPTY and not patch.replaces:
+            raise PatchConflict("the file that the patch creates is there already")
+        return _replaced(EMPTY, patch.hunks)
+    if text is None:
+        raise PatchConflict("there is no such file")
+    after = _replaced(text, patch.hunks)
+    if patch.kind == "deleted":
+        if patch.hunks and after != EMPTY:
+            raise PatchConflict("the file that the patch deletes holds more than the patch has")
+        return None
+    return after
+
+
+def _replaced(text: Text, hunks: Sequence[PatchHunk]) -> Text:
+    lines = [] if text == EMPTY else list(text.lines)
+    places = _Places(lines)
+    after: list[str] = []
+    row = drift = 0
+    eol = text.eol or not lines
+    for number, hunk in enumerate(hunks, 1):
+        at = places.find(hunk, row, drift)
+        if at is None or not _ends_fit(lines, hunk, at, text.eol):
+            why = places.why(hunk, row, drift)
+            raise PatchConflict(f"hunk {number} of {len(hunks)} does not apply: {why}")
+        after += lines[row:at]
+        after += _kept_context(lines[at : at + len(hunk.old)], hunk)
+        row = at + len(hunk.old)
+        drift = at - hunk.row if hunk.row is not None else drift
+        if row == len(lines) and (not hunk.old_eol or not hunk.new_eol):
+            eol = hunk.new_eol
+    return from_lines([*after, *lines[row:]], eol)
+
+
+def _ends_fit(lines: Sequence[str], hunk: PatchHunk, at: int, eol: bool) -> bool:
+    """Whether a hunk that ends the file without a newline does so."""
+    return hunk.old_eol or (at + len(hunk.old) == len(lines) and not eol)
+
+
+def _kept_context(present: Sequence[str], hunk: PatchHunk) -> list[str]:
+    """The new lines; context of a hunk that was found by less than its exact lines stays as the
+    file has it.
+    """
+    if tuple(present) == hunk.old:
+        return list(hunk.new)
+    head = 0
+    while head < min(len(hunk.old), len(hunk.new)) and hunk.old[head] == hunk.new[head]:
+        head += 1
+    tail = 0
+    most = min(len(hunk.old), len(hunk.new)) - head
+    while tail < most and hunk.old[-1 - tail] == hunk.new[-1 - tail]:
+        tail += 1
+    middle = hunk.new[head : len(hunk.new) - tail]
+    return [*present[:head], *middle, *present[len(present) - tail :]]
+
+
+_LIKE: Final[tuple[Callable[[str], str], ...]] = (lambda line: line, str.rstrip, str.strip)
+"""By what lines are compared, strictest first: models lose blanks at the ends of lines."""
+
+
+class _Places:
+    """Where the hunks of a patch fit in a text. The work is bounded: a patch may have thousands of
+    hunks, each with as many places to look at.
+    """
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._work = MAX_WORK
+
+    @cached_property
+    def _rows(self) -> dict[str, list[int]]:
+        """The rows of each line, blanks at its ends aside."""
+        found: dict[str, list[int]] = {}
+        for row, line in enumerate(self._lines):
+            found.setdefault(line.strip(), []).append(row)
+        return found
+
+    def find(self, hunk: PatchHunk, start: int, drift: int) -> int | None:
+        """The row at which a hunk fits, from ``start`` on: the nearest to where it says it does."""
+        below = self._below(hunk.anchors, start)
+        if below is None:
+            return None
+        if not hunk.old:
+            return self._place_for_lines(hunk, below, drift)
+        wanted = None if hunk.row is None else hunk.row + drift
+        if wanted is not None and wanted >= below and self._fits(hunk.old, wanted, _LIKE[0]):
+            return wanted
+        rows = self._candidates(hunk, below, wanted)
+        tries = ((row, like) for like in _LIKE for row in rows)
+        return next((row for row, like in tries if self._fits(hunk.old, row, like)), None)
+
+    def _candidates(self, hunk: PatchHunk, below: int, wanted: int | None) -> list[int]:
+        """Rows at which the first line stands, the nearest to the wanted one first."""
+        last = len(self._lines) - len(hunk.old)
+        if hunk.at_end and last >= below:
+            return [last]
+        rows = self._rows.get(hunk.old[0].strip(), [])
+        rows = rows[bisect_left(rows, below) : bisect_right(rows, last)]
+        self._work -= len(rows)
+        return rows if wanted is None else sorted(rows, key=lambda row: abs(row - wanted))
+
+    def _fits(self, old: Sequence[str], row: int, like: Callable[[str], str]) -> bool:
+        self._work -= len(old)
+        if self._work < 0:
+            raise PatchConflict("the patch has too many places to look at")
+        if row < 0 or row + len(old) > len(self._lines):
+            return False
+        return all(like(self._lines[row + at]) == like(line) for at, line in enumerate(old))
+
+    def _place_for_lines(self, hunk: PatchHunk, below: int, drift: int) -> int | None:
+        """Where lines go that stand without context."""
+        if hunk.row is None:
+            return below if hunk.anchors else len(self._lines)
+        row = hunk.row + drift if self._lines else 0
+        return row if below <= row <= len(self._lines) else None
+
+    def _below(self, anchors: Iterable[str], row: int) -> int | None:
+        """The row below these lines, one after the other from ``row`` on; None without them."""
+        for anchor in anchors:
+            rows = self._rows.get(anchor.strip(), [])
+            at = bisect_left(rows, row)
+            if at == len(rows):
+                return None
+            row = rows[at] + 1
+        return row
+
+    def why(self, hunk: PatchHunk, start: int, drift: int) -> str:
+        """Why there is no place for a hunk, in a few words."""
+        count = len(self._lines)
+        if self._below(hunk.anchors, start) is None:
+            return f"there is no line {quoted(hunk.anchors[-1])}"
+        if not hunk.old:
+            return f"the file has {count} lines"
+        if not hunk.old_eol:
+            return "the file's end is another one"
+        row = None if hunk.row is None else hunk.row + drift
+        for at, wanted in enumerate(hunk.old, row or 0):
+            if row is not None and at >= count:
+                return f"the file has {count} lines, the patch wants line {at + 1}"
+            if row is not None and self._lines[at].strip() != wanted.strip():
+                return f"line {at + 1} is {quoted(self._lines[at])}, the patch has {quoted(wanted)}"
+        return f"its lines are not in the file, from {quoted(hunk.old[0])} on"
