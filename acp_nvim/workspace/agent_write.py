@@ -1,8 +1,8 @@
 """One write of an agent: merged with the text as it is now, put into the buffer, saved, verified.
 
 The base of the merge is what the agent last saw of the text that is there (`edits.agent_bases`),
-else the file as saved. The whole change is made or nothing is; every way out that is no success is a
-`Refusal`, also where the file turns out not to hold what was saved.
+else the file as saved. The whole change is made or nothing is; every way out that is no success is
+a `Refusal`, also where the file turns out not to hold what was saved.
 """
 
 from __future__ import annotations
