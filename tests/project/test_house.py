@@ -125,7 +125,7 @@ RECORDS = {
     # Entries of a transcript (dataclasses), which updates fill.
     *("entry", "plan_entry", "message", "document", "link", "block", "last", "own"),
     # Of one module or room, and told of nobody: dataclasses and Structs.
-    *("turn", "look", "view", "amendment", "counters"),
+    *("turn", "look", "view", "amendment"),
 }
 """Names of plain data, which others may set as well."""
 FOREIGN = {"sys", "max_size"}
