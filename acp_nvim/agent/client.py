@@ -46,7 +46,7 @@ def _permitted(outcome: Outcome) -> schema.RequestPermissionResponse:
 
 
 class Client:
-    """The handler of one connection's endpoint (`wire.handler.Handler`)."""
+    """The handler of one connection's endpoint (`wire.ports.Handler`)."""
 
     def __init__(
         self,

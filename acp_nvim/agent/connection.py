@@ -29,7 +29,8 @@ from acp_nvim.agent.session_router import ReportLimit, SessionRouter
 from acp_nvim.agent.settings import AgentSettings, Settings
 from acp_nvim.agent.terminals import AgentTerminals
 from acp_nvim.agent.transport.base import AgentTransport, OpenTransport
-from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint, FlowControl
+from acp_nvim.agent.wire.endpoint import ConnectionClosed, Endpoint
+from acp_nvim.agent.wire.ports import FlowControl
 from acp_nvim.agent.wire.secret_names import secret_values
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.agent.wire.traffic_view import Level
@@ -113,8 +114,7 @@ class Connection:
         )
         self._transport: AgentTransport | None = None
         self._around = around
-        self._peer = Peer(around.settings().limits.message_bytes)
-        self._peer.reads_updates = True
+        self._peer = Peer(around.settings().limits.message_bytes, reads_updates=True)
         self._ready = anyio.Event()
         self._ended = anyio.Event()
         self._endpoint: Endpoint | None = None

@@ -21,14 +21,12 @@ class HostObserver:
         self._screen = screen
         self._pace = pace
         self._tool_calls = tool_calls
+        self.streamed = pace.wake
+        """As in `SessionObserver`; it is called for each chunk, so no layer is between."""
 
     def changed(self, session: Session) -> None:
         """The start and the end of a turn or a question are urgent, what streams between is not."""
         self._pace.wake(self._screen.is_urgent(session))
-
-    def streamed(self) -> None:
-        """Text and tool calls wait for the next frame."""
-        self._pace.wake()
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
         """A subagent works in the turn of the session above all."""

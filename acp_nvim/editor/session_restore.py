@@ -74,7 +74,7 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
         host.notice(f"{lost} records of what was pending are damaged: part of it is lost")
     if again:
         if any(record.get("cut") for record in past["sessions"]):
-            persistence.cut_until = int((past.get("died") or 0) * 1e9 + GRACE_NS)
+            persistence.cut(int((past.get("died") or 0) * 1e9 + GRACE_NS))
         host.tasks.start_soon(host.workspace.revived, list(past.get("shown") or []))
 
 

@@ -67,7 +67,8 @@ class Ledger:
     def take_over(self, state: LedgerState) -> None:
         """Go on where another ledger was."""
         self._files, self._settled = dict(state.files), dict(state.settled)
-        self._rejects, self._undo_history.before = list(state.rejects), list(state.undo_history)
+        self._rejects = list(state.rejects)
+        self._undo_history.take_over(state.undo_history)
 
     # What happened to files
 

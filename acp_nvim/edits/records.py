@@ -17,7 +17,7 @@ from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 REMEMBERED = 64
 """Texts whose names are known without a look at them."""
@@ -104,6 +104,10 @@ class Writer:
         self._written: set[bytes] = set()
         self._anchors: dict[str, list[tuple[bytes, Text]]] = {}
         self._names: OrderedDict[int, tuple[Text, bytes]] = OrderedDict()
+
+    def remember(self, made: Mapping[int, tuple[Any, Any]]) -> None:
+        """What was made of the values that are in use now."""
+        self.made = dict(made)
 
     def take(self) -> list[bytes]:
         """The records since this was asked last."""
@@ -219,6 +223,10 @@ class Reader:
                 self._take(_decode(record))
             except msgspec.DecodeError:
                 self.lost += 1
+
+    def lose(self) -> None:
+        """One more record makes no sense here."""
+        self.lost += 1
 
     def of(self, kind: str, shape: type[T]) -> list[tuple[bytes, T]]:
         """All values of a kind by their keys; what does not have the shape is lost."""

@@ -108,7 +108,7 @@ class LedgerWriter:
             made[id(pending)] = pending, entry(writer, pending)
             if again or last.get(path) is not pending:
                 writer.put(FILE, encoded(path), made[id(pending)][1])
-        writer.made = dict(made)
+        writer.remember(made)
 
     def _level(self, level: list[Reject]) -> list[Rejected]:
         return [self._rejected(one) for one in level]
@@ -184,7 +184,7 @@ def whole(reader: Reader, records: list[T], made: Callable[[Reader, T], U]) -> l
         try:
             values.append(made(reader, record))
         except Lost:
-            reader.lost += 1
+            reader.lose()
     return values
 
 

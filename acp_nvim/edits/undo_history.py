@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from acp_nvim.edits.pending import Pending
     from acp_nvim.edits.text import Text
 
@@ -20,6 +22,10 @@ class UndoHistory:
     def __init__(self) -> None:
         self.before: list[Pending] = []
         """The latest step at the end."""
+
+    def take_over(self, before: Sequence[Pending]) -> None:
+        """Go on where another history was."""
+        self.before = list(before)
 
     def note(self, entry: Pending, weight: int) -> None:
         """A step leaves so many lines pending; one that takes none away is not remembered."""

@@ -111,8 +111,8 @@ class Peer:
     method.
     """
 
-    def __init__(self, message_bytes: int = MESSAGE_BYTES) -> None:
-        self.reads_updates = False
+    def __init__(self, message_bytes: int = MESSAGE_BYTES, *, reads_updates: bool = False) -> None:
+        self.reads_updates = reads_updates
         self._limit = message_bytes
         self._lines = LineSplitter(message_bytes)
         self._next_id = count(1)
@@ -124,9 +124,14 @@ class Peer:
     def __repr__(self) -> str:
         return f"<Peer outgoing={len(self._outgoing)} incoming={len(self._incoming)}>"
 
+    def read_no_updates(self) -> None:
+        """Each line comes by itself from now on: somebody else reads it first."""
+        self.reads_updates = False
+
     def bound(self, message_bytes: int) -> None:
         """Bound lines by so many bytes from now on."""
-        self._limit = self._lines.limit = message_bytes
+        self._limit = message_bytes
+        self._lines.bound(message_bytes)
 
     def receive(self, data: bytes) -> list[Event]:
         """The events of all lines that end in `data`."""

@@ -36,6 +36,10 @@ class LineSplitter:
         self._size = 0
         self._tail = b""
 
+    def bound(self, limit: int) -> None:
+        """Bound lines by so many bytes from now on."""
+        self.limit = limit
+
     @property
     def held(self) -> int:
         """Bytes kept of the unfinished line: at most the limit, or what is kept past it."""

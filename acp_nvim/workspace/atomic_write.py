@@ -133,7 +133,7 @@ def _overwrite(at: Spot, info: os.stat_result, data: bytes) -> None:
             except OSError as error:
                 if _put_back(file.fileno(), old, data):
                     raise
-                kept.stays = True
+                kept.stay()
                 words = f"{error.strerror}; what it held is in {kept.path}"
                 raise OSError(error.errno or errno.EIO, words) from error
 
@@ -163,6 +163,10 @@ class _Kept:
     def __init__(self, path: str) -> None:
         self.path = path
         self.stays = False
+
+    def stay(self) -> None:
+        """Nothing removes it."""
+        self.stays = True
 
 
 @contextlib.contextmanager

@@ -68,7 +68,8 @@ class BufferCache:
 
     def _found(self, path: str, live: BufferText | Closed) -> BufferText | Closed:
         file = self._files[path]
-        file.buffer, live, news = buffer_state.found(file.buffer, live)
+        state, live, news = buffer_state.found(file.buffer, live)
+        file.shows(state)
         self._tell(path, news)
         return live
 
@@ -103,7 +104,7 @@ class BufferCache:
             if written.outcome == "done":
                 asked = clean(Text(tuple(apply(live.raw.lines, change.hunks)), change.eol))
                 saving = Saving(asked, written.live.text, written.saved)
-                file.buffer = msgspec.structs.replace(file.buffer, saving=saving)
+                self._change(place.real, saving=saving)
         return written
 
     async def take(
@@ -151,19 +152,23 @@ class BufferCache:
     def ended(self, path: str, eol: bool) -> bool:
         """A save has given the text this end; whether it had the other one."""
         file = self._files[path]
-        before, file.buffer = file.buffer, buffer_state.ended(file.buffer, eol)
-        return file.buffer is not before
+        after = buffer_state.ended(file.buffer, eol)
+        if after is file.buffer:
+            return False
+        file.shows(after)
+        return True
 
     def _change(self, path: str, **fields: object) -> None:
         file = self._files[path]
-        file.buffer = msgspec.structs.replace(file.buffer, **fields)
+        file.shows(msgspec.structs.replace(file.buffer, **fields))
 
     # ---- what Neovim tells
 
     def heard(self, edit: BufferEdit) -> None:
         """A watched buffer has changed (`buffer_state.heard`)."""
         file = self._files[edit.path]
-        file.buffer, news = buffer_state.heard(file.buffer, edit)
+        state, news = buffer_state.heard(file.buffer, edit)
+        file.shows(state)
         self._tell(edit.path, news)
 
     def _tell(self, path: str, news: Sequence[News]) -> None:

@@ -106,7 +106,8 @@ class Journal:
             self._problem(f"{self._file.path}: {error}")
             return Reader([])
         reader = Reader(records)
-        reader.lost += bool(damaged)
+        if damaged:
+            reader.lose()
         return reader
 
     def touch(self) -> None:

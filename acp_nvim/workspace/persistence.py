@@ -74,6 +74,10 @@ class Persistence:
         self._leaving = False
         self.touch = self._journal.touch
 
+    def cut(self, until: int) -> None:
+        """An agent may have been at work until then, under the host before this one."""
+        self.cut_until = until
+
     def begin(self, state: Path, run: str) -> None:
         """Keep a journal below `stdpath('state')` from now on; ``run`` names this Neovim."""
         if self._begun:

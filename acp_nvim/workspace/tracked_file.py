@@ -294,6 +294,10 @@ class TrackedFile:
         """Something has happened to the file."""
         self.state = file_after(self.state, event)
 
+    def shows(self, buffer: BufferState) -> None:
+        """Its buffer is this now."""
+        self.buffer = buffer
+
     @property
     def is_busy(self) -> bool:
         """Whether somebody holds one of its locks, or waits for one."""

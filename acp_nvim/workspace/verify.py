@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from acp_nvim.protocol.errors import RequestError
 from acp_nvim.workspace import disk
 from acp_nvim.workspace.file_format import BinaryError, codec_of, decode_as, encode
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import BufferText
+from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.snapshots.snapshots import signature_of
 
 
@@ -23,7 +23,7 @@ def holds(place: Place, live: BufferText, saved: str) -> bool:
         return True
     try:
         data = disk.read(place, None)
-    except RequestError:
+    except Refusal:
         return True
     return signature_of(place.real) != saved or (data is not None and _same(data, live))
 

@@ -47,6 +47,14 @@ class Places:
         self.run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
         """The name of this run of Neovim; else of this process."""
 
+    def keep_in(self, data: Path | None) -> None:
+        """Lua has told where."""
+        self.data = data
+
+    def called(self, run: str) -> None:
+        """Lua has told the name."""
+        self.run = run
+
     def home(self) -> Path:
         """The directory of this run's copies."""
         cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
@@ -102,11 +110,11 @@ class Workspace(Generic[S]):
 
     def keep_in(self, data: Path | None) -> None:
         """``stdpath('data')/acp``, as far as it is known."""
-        self._places.data = data
+        self._places.keep_in(data)
 
     def called(self, run: str) -> None:
         """The name of this run of Neovim."""
-        self._places.run = run
+        self._places.called(run)
 
     @property
     def run(self) -> str:

@@ -230,7 +230,7 @@ async def test_every_request_is_answered_exactly_once(
         assert message["error"]["code"] == code
         assert text is None or message["error"]["message"] == text
         assert "\n" not in message["error"]["message"]
-    assert len(wire.handler.errors) == wire.endpoint.counters.failures == failures
+    assert len(wire.handler.errors) == failures
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ async def test_what_was_answered_at_once_is_not_answered_again(
     assert seen[0] > 0  # before the rest was done
     wire.ask(0, "other")  # the number is free again
     assert (await wire.get(2))[1:] == [{"id": 0, "result": {}}]
-    assert len(wire.handler.errors) == wire.endpoint.counters.failures == failures
+    assert len(wire.handler.errors) == failures
 
 
 async def test_a_request_that_the_peer_cancels_ends_its_handler(wire: MemoryEndpoint) -> None:
@@ -322,7 +322,7 @@ async def test_garbage_is_reported_and_answered_and_the_rest_is_read(wire: Memor
     assert answer["id"] is None
     assert answer["error"]["code"] == -32700
     await eventually(lambda: wire.handler.heard == [("after", {})])
-    assert wire.endpoint.counters.violations == {"json": 1}
+    assert [violation.kind for violation in wire.handler.violations] == ["json"]
 
 
 async def test_an_agent_that_prints_something_else_is_not_answered_for_ever(
@@ -333,7 +333,7 @@ async def test_an_agent_that_prints_something_else_is_not_answered_for_ever(
         wire.far.send(b"2026-11-22 INFO working\n" * (UNREADABLE_ANSWERED // 2))
     wire.put({"method": "after"})
     await eventually(lambda: wire.handler.heard == [("after", {})])
-    assert wire.endpoint.counters.violations["json"] == UNREADABLE_ANSWERED // 2 * 3
+    assert len(wire.handler.violations) == UNREADABLE_ANSWERED // 2 * 3
     assert len(wire.received()) == UNREADABLE_ANSWERED
 
 

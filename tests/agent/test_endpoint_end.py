@@ -159,7 +159,7 @@ async def test_reading_may_rest_while_the_peer_only_tells_and_little() -> None:
         assert rests == [0.5]
 
 
-async def test_traffic_and_counters_see_both_directions() -> None:
+async def test_the_traffic_log_sees_both_directions() -> None:
     traffic = Traffic()
     async with Running(MemoryEndpoint(traffic=traffic, peer=Peer(message_bytes=1000))) as wire:
         wire.ask(1, "x")
@@ -168,9 +168,7 @@ async def test_traffic_and_counters_see_both_directions() -> None:
     lines = [line.split(" ", 1)[1] for line in traffic.lines()]
     assert lines[0].startswith("<- x #1")
     assert any(line.startswith("-> x #1") and " ms error " in line for line in lines)
-    counters = wire.endpoint.counters
-    assert (counters.requests_in, counters.notifications_in, counters.refused) == (1, 1, 1)
-    assert counters.bytes_out == len(wire.far._peer.sent)  # type: ignore[union-attr]
+    assert any(line.startswith("<- y") for line in lines)
 
 
 async def test_a_flood_does_not_starve_others() -> None:

@@ -146,5 +146,3 @@ async def test_a_handler_that_fails_on_some_gets_the_next() -> None:
         await eventually(lambda: len(heard) == 3)
         assert heard == ["AgentMessageChunk", "ToolCall", "ToolCallUpdate"]
         assert [str(error) for error in wire.handler.errors] == ["'first'"]
-        assert wire.endpoint.counters.notifications_in == 3
-        assert wire.endpoint.counters.failures == 1

@@ -17,15 +17,12 @@ class StderrRing:
 
     def __init__(self, on_data: Callable[[bytes], None] | None = None) -> None:
         """``on_data`` is given all that comes, in the pieces it comes in."""
-        self.seen = 0
-        """Bytes received in all."""
         self._on_data = on_data
         self._lines: deque[bytes] = deque(maxlen=MAX_LINES)
         self._open = b""
 
     def feed(self, data: bytes) -> None:
         """Take what was read; any split of the bytes gives the same lines."""
-        self.seen += len(data)
         if self._on_data is not None:
             self._on_data(data)
         first, *rest = data.split(b"\n")

@@ -116,12 +116,6 @@ class StdioTransport:
         """Change the length of each step of the end, in seconds."""
         self._kill_s = kill_s
 
-    @property
-    def unsent(self) -> int:
-        """Bytes that were sent and that the agent has not read from the pipe's mouth yet."""
-        stdin = self._pipes.stdin
-        return 0 if stdin is None else stdin.get_write_buffer_size()
-
     async def receive(self) -> bytes:
         """The next bytes of stdout, `b''` at its end; at most `kill_s` after the exit, whoever
         still holds it open.

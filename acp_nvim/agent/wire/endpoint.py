@@ -8,8 +8,9 @@ returns is awaited in a task of its own (v1/overview, v1/cancellation).
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 import anyio.lowlevel
@@ -19,8 +20,7 @@ from msgspec import Raw, Struct
 
 from acp_nvim.agent.transport.stream import Transport
 from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall, OnResponse, OutgoingCall
-from acp_nvim.agent.wire.counters import Counters
-from acp_nvim.agent.wire.handler import Handler
+from acp_nvim.agent.wire.ports import FlowControl, Handler
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol import codec, errors, numbers, schema
 from acp_nvim.protocol.dialects import Dialect
@@ -55,13 +55,6 @@ may print any amount of it, and read no answer.
 Params: TypeAlias = Struct | dict[str, Any]
 
 
-class FlowControl(Protocol):
-    """Holds reading back while nobody can take what is read (`editor/flow.py`)."""
-
-    async def room(self) -> float | None:
-        """Wait until there is room for more. Returns the seconds for which nobody looks at it."""
-
-
 class Endpoint:
     """One connection to a peer. `run` it in a task; the other methods work while it runs.
 
@@ -88,7 +81,6 @@ class Endpoint:
         dialect: Dialect | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.counters = Counters()
         self._flow = flow
         self._rest = rest
         self._calm = 0
@@ -98,6 +90,8 @@ class Endpoint:
         self._dialect = dialect or Dialect()
         self.closed: str | None = None
         """Why the connection has ended; None while it has not."""
+        self._unreadable: Counter[str] = Counter()
+        """Lines that could not be read, by what is wrong with them."""
         self._transport = transport
         self._handler = handler
         self._peer = peer or Peer()
@@ -159,7 +153,6 @@ class Endpoint:
         call = OutgoingCall(id, method, self._clock(), on_response, session_id)
         self._outgoing[id] = call
         self._last_id = id
-        self.counters.requests_out += 1
         self._send(line)
         return call
 
@@ -182,7 +175,6 @@ class Endpoint:
         if self._dialect.asks(method) and self.closed is None:
             self.begin(method, params)
             return
-        self.counters.notifications_out += 1
         self._send(self._peer.notify(method, params))
 
     def cancel(self, call: OutgoingCall) -> None:
@@ -201,11 +193,10 @@ class Endpoint:
             data = await self._transport.receive()
             if not data:
                 break
-            self.counters.bytes_in += len(data)
             if self._traffic is not None:
                 self._traffic.add("in", data)
             if self._dialect.active:
-                self._peer.reads_updates = False
+                self._peer.read_no_updates()
             tells = await self._handle_all(self._peer.receive(data))
             self._calm = self._calm + 1 if tells and len(data) <= LITTLE else 0
         self._handle(self._peer.close())
@@ -231,21 +222,16 @@ class Endpoint:
                 break
             if type(event) is Updates:
                 told += 1
-                self._updated(event)
+                self._guarded(self._handler.updated, event.messages, event.size)
             elif type(event) is Notification and event.method != CANCEL:
                 told += 1
                 try:
                     notify(event.method, event.params)
                 except Exception as error:
-                    self._failed(error)
+                    self._handler.failed(error)
             else:
                 self._handle_rare(event)
-        self.counters.notifications_in += told
         return told == len(events)
-
-    def _updated(self, updates: Updates) -> None:
-        self.counters.notifications_in += len(updates.messages) - 1
-        self._guarded(self._handler.updated, updates.messages, updates.size)
 
     def _handle_rare(self, event: Event) -> None:
         match event:
@@ -259,16 +245,18 @@ class Endpoint:
                 self._cancel_requested(event)
 
     def _violated(self, violation: Violation) -> None:
-        self.counters.violations[violation.kind] += 1
-        unread = violation.kind in ("json", "utf8") and (
-            self.counters.violations[violation.kind] > UNREADABLE_ANSWERED
-        )
-        if violation.reply is not None and not unread:
+        if violation.reply is not None and not self._is_noise(violation.kind):
             self._send(violation.reply)
         self._guarded(self._handler.violation, violation)
 
+    def _is_noise(self, kind: str) -> bool:
+        """Whether so many lines could not be read that another one is not answered."""
+        if kind not in ("json", "utf8"):
+            return False
+        self._unreadable[kind] += 1
+        return self._unreadable[kind] > UNREADABLE_ANSWERED
+
     def _answer_came(self, response: Response) -> None:
-        self.counters.responses_in += 1
         for event in self._dialect.response(response, self._handler.said):
             if isinstance(event, Response):
                 self._respond_to_us(event)
@@ -309,7 +297,6 @@ class Endpoint:
     # Answering...
 
     def _start(self, request: Request) -> None:
-        self.counters.requests_in += 1
         call = IncomingCall(request.id, request.method, self._respond)
         self._incoming[request.id] = call
         try:
@@ -340,7 +327,7 @@ class Endpoint:
         if isinstance(error, RequestError) and not call.answered:
             self._refuse(call, error.code, error.message, error.data)
             return
-        self._failed(error)
+        self._handler.failed(error)
         text = one_line(f"internal error: {type(error).__name__}: {error}")
         self._refuse(call, errors.INTERNAL_ERROR, text)
 
@@ -353,9 +340,8 @@ class Endpoint:
         try:
             line = self._peer.refuse(call.id, code, message, data)
         except LocalProtocolError as error:
-            self._failed(error)
+            self._handler.failed(error)
             line = self._peer.refuse(call.id, code, message)
-        self.counters.refused += 1
         self._answered(call, line)
 
     def _answered(self, call: IncomingCall, line: bytes) -> None:
@@ -391,7 +377,6 @@ class Endpoint:
     def _send(self, line: bytes) -> None:
         if self.closed is not None:
             return
-        self.counters.bytes_out += len(line)
         if self._traffic is not None:
             self._traffic.add("out", line)
         self._transport.send(line)
@@ -401,11 +386,7 @@ class Endpoint:
         try:
             action(*arguments)
         except Exception as error:
-            self._failed(error)
-
-    def _failed(self, error: Exception) -> None:
-        self.counters.failures += 1
-        self._handler.failed(error)
+            self._handler.failed(error)
 
     def __repr__(self) -> str:
         state = self.closed or f"{len(self._outgoing)} out, {len(self._incoming)} in"

@@ -1,4 +1,4 @@
-"""What an endpoint does with what the peer says."""
+"""What an endpoint needs of others: who handles what the peer says, and who holds reading back."""
 
 from __future__ import annotations
 
@@ -41,3 +41,10 @@ class Handler(Protocol):
 
     def failed(self, error: Exception) -> None:
         """A method of this handler or an `on_response` raised what it should not. Never raises."""
+
+
+class FlowControl(Protocol):
+    """Holds reading back while nobody can take what is read (`editor/flow.py`)."""
+
+    async def room(self) -> float | None:
+        """Wait until there is room for more. Returns the seconds for which nobody looks at it."""
