@@ -302,7 +302,7 @@ class PendingEdits:
         return looked != (self.turns.round, now)
 
     async def live(self, path: str, *, gone: bool = False) -> Text | None:
-        """The text of a file as buffer or disk have it; None where there is none. RequestError.
+        """The text of a file as buffer or disk have it; None where there is none. Refusal.
         Where the agent has removed the file (``gone``), what it has put there is none.
         """
         place = Place(path, path)
