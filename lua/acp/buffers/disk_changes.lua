@@ -228,10 +228,8 @@ function M.quiet(active)
       stamps[bufnr] = stamps[bufnr] and (before[bufnr] or stamps[bufnr]) -- what it knows stays
     end
   end
-  on(
-    { 'BufReadPost', 'BufWritePost', 'BufFilePost' },
-    function(args) answer_for(args.buf, args.event == 'BufReadPost') end
-  )
+  local events = { 'BufReadPost', 'BufWritePost', 'BufFilePost' }
+  on(events, function(args) answer_for(args.buf, args.event == 'BufReadPost') end)
 end
 
 return M

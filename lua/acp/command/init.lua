@@ -116,10 +116,8 @@ function M.complete(lead, line, pos)
   local max = sub and sub.max or 0
   if not sub or not sub.values or (max >= 0 and #before >= max) then return {} end
   local plain = lead:gsub('\\ ', ' ')
-  return vim.tbl_map(
-    function(value) return (value:gsub('([ \\])', '\\%1')) end,
-    valid_names.matching(sub.values(before, plain), plain)
-  )
+  local values = valid_names.matching(sub.values(before, plain), plain)
+  return vim.tbl_map(function(value) return (value:gsub('([ \\])', '\\%1')) end, values)
 end
 
 return M

@@ -64,12 +64,8 @@ function M.manage()
     return
   end
   local items = vim.list_extend({ 'all of them' }, vim.tbl_map(M.label, paths))
-  require('acp.ui.pick').choose(
-    'Take off the next prompt',
-    'attach',
-    items,
-    function(index) M.remove(n, paths[index - 1]) end
-  )
+  local function remove(index) M.remove(n, paths[index - 1]) end
+  require('acp.ui.pick').choose('Take off the next prompt', 'attach', items, remove)
 end
 
 --- Have the host attach the image of the clipboard.

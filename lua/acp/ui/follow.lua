@@ -153,10 +153,8 @@ local function edit(state, location)
   if bufnr ~= api.nvim_get_current_buf() then
     vim.bo[bufnr].buflisted = true
     set_winbar(state.win, state.winbar)
-    local shortmess = vim.go.shortmess
-    vim.go.shortmess = shortmess .. 'A'
-    local ok, why = pcall(vim.cmd, ('silent keepalt hide buffer %d'):format(bufnr))
-    vim.go.shortmess = shortmess
+    local quiet, command = { shortmess = vim.go.shortmess .. 'A' }, 'silent keepalt hide buffer '
+    local ok, why = require('acp.base.options').with(vim.go, quiet, vim.cmd, command .. bufnr)
     if not ok then
       label(state)
       error(why, 0)
