@@ -69,10 +69,7 @@ end
 function M.list(cwd, on_end)
   local env = M.environment()
   locate(cwd, env, function(top, index, objects, exclude)
-    if not top then
-      on_end(nil)
-      return
-    end
+    if not top then return on_end(nil) end
     git(cwd, { 'config', '--type=path', '--get', 'core.excludesFile' }, env, function(ignore)
       local config_home = env.XDG_CONFIG_HOME or vim.fs.normalize('~/.config')
       ignore = ignore and vim.trim(ignore) or config_home .. '/git/ignore'

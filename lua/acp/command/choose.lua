@@ -17,8 +17,7 @@ local function line(choice) return (choice.current and '* ' or '  ') .. choice.l
 ---@param then_ fun(value: any)
 local function choose(prompt, kind, choices, then_)
   if #choices == 0 then
-    require('acp.base.notify').echo('info', 'no ' .. kind .. ' to choose from')
-    return
+    return require('acp.base.notify').echo('info', 'no ' .. kind .. ' to choose from')
   end
   local function on_choice(index) then_(choices[index].value) end
   require('acp.ui.pick').choose(prompt, kind, vim.tbl_map(line, choices), on_choice)
@@ -130,8 +129,7 @@ function M.login(method)
   local agent = name and require('acp.base.state').get().agents[name] or {}
   local methods = agent.auth_methods or {}
   if method or #methods < 2 then
-    notify('login', { agent = name, method = method or (methods[1] or {}).id })
-    return
+    return notify('login', { agent = name, method = method or (methods[1] or {}).id })
   end
   local choices = vim.tbl_map(function(one)
     local text = label(one.name or one.id, one.description)

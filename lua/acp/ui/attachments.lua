@@ -60,8 +60,7 @@ function M.manage()
   local n = require('acp.base.state').meant()
   local paths = M.list(n)
   if #paths == 0 then
-    require('acp.base.notify').error('attach needs a file, or - for the clipboard image')
-    return
+    return require('acp.base.notify').error('attach needs a file, or - for the clipboard image')
   end
   local items = vim.list_extend({ 'all of them' }, vim.tbl_map(M.label, paths))
   local function remove(index) M.remove(n, paths[index - 1]) end

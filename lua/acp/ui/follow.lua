@@ -260,10 +260,7 @@ function M.toggle()
     return
   end
   local why = unfit(win)
-  if followed and (followed.win == win or why) then
-    resume(followed)
-    return
-  end
+  if followed and (followed.win == win or why) then return resume(followed) end
   if why then
     require('acp.base.notify').error(why)
   else

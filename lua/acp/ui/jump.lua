@@ -45,8 +45,8 @@ end
 function M.to(path, line, session)
   local file = M.file(path, session)
   if not file then
-    require('acp.base.notify').echo('warn', ('%s is no path of a file'):format(vim.inspect(path)))
-    return
+    local said = ('%s is no path of a file'):format(vim.inspect(path))
+    return require('acp.base.notify').echo('warn', said)
   end
   local win = candidate()
   if win then

@@ -88,8 +88,7 @@ list.attach = {
       local siblings = valid.files(vim.fn.fnamemodify(missing[1], ':h') .. '/')
       siblings = vim.tbl_map(plain, siblings)
       local mistake = require('acp.base.nearest').message('file', missing[1], siblings)
-      require('acp.base.notify').error(mistake)
-      return
+      return require('acp.base.notify').error(mistake)
     end
     media.add(nil, paths)
   end,
