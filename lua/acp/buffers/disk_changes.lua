@@ -2,7 +2,7 @@
 --- nothing about such files (W11, W12, W13, E211); the user's `:write` stays Neovim's own.
 local M = {}
 
-local api, uv = vim.api, vim.uv or vim.loop
+local api, uv = vim.api, vim.uv
 local buffers, save = require('acp.buffers.live'), require('acp.buffers.save')
 local watch = require('acp.buffers.watch')
 local file_stamp, text = require('acp.buffers.file_stamp'), require('acp.buffers.text')

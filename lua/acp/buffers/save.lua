@@ -4,7 +4,7 @@ local M = {
   probing = false, -- what Neovim finds changed now it was asked for
 }
 
-local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
+local api, fn, uv = vim.api, vim.fn, vim.uv
 local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
 local spare, file_stamp = require('acp.buffers.spare'), require('acp.buffers.file_stamp')
 local stamp, with = file_stamp.of, require('acp.base.options').with

@@ -21,7 +21,7 @@ end
 
 --- Whether Neovim would wait for what comes out of it: a pipe, a device.
 local function is_stream(path)
-  local stat = (vim.uv or vim.loop).fs_stat(path)
+  local stat = vim.uv.fs_stat(path)
   return stat ~= nil and stat.type ~= 'file' and stat.type ~= 'directory'
 end
 
