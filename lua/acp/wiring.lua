@@ -15,10 +15,10 @@ for name, call in pairs({
   on(name, function(...) return require(call[1])[call[2]](...) end)
 end
 
-on(
-  'key_pressed',
-  function(window, action, ...) require('acp.command.actions').list[window][action](...) end
-)
+on('key_pressed', function(window, action, ...)
+  local actions = require('acp.command.actions').list[window]
+  actions[action](...)
+end)
 
 on('setup', function(args)
   local extensions = package.loaded['acp.base.extensions']

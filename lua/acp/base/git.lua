@@ -29,11 +29,10 @@ function M.environment()
   end
   local separator = windows and ';' or ':'
   local folders = vim.split(env.PATH or '', separator, { plain = true })
-  folders = vim.tbl_filter(
-    function(at) return vim.startswith(at, '/') or windows and at:match('^%a:[/\\]') ~= nil end,
-    folders
-  )
-  env.PATH = table.concat(folders, separator)
+  local function absolute(at)
+    return vim.startswith(at, '/') or windows and at:match('^%a:[/\\]') ~= nil
+  end
+  env.PATH = table.concat(vim.tbl_filter(absolute, folders), separator)
   env.GIT_OPTIONAL_LOCKS, env.GIT_TERMINAL_PROMPT = '0', '0'
   env.GIT_NO_LAZY_FETCH, env.GIT_ALLOW_PROTOCOL = '1', ''
   return env
@@ -45,10 +44,8 @@ local function git(cwd, args, env, on_end)
   local argv = { 'git', '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=' .. NULL }
   vim.list_extend(argv, args)
   local opts = { cwd = cwd, text = true, timeout = TIMEOUT_MS, env = env, clear_env = true }
-  local ended = vim.schedule_wrap(
-    function(result) on_end(result.code == 0 and result.stdout or nil) end
-  )
-  if not pcall(vim.system, argv, opts, ended) then on_end(nil) end
+  local function ended(result) on_end(result.code == 0 and result.stdout or nil) end
+  if not pcall(vim.system, argv, opts, vim.schedule_wrap(ended)) then on_end(nil) end
 end
 
 --- Where the repository of a directory has what, by the order in which it is asked for.
@@ -72,10 +69,7 @@ end
 function M.list(cwd, on_end)
   local env = M.environment()
   locate(cwd, env, function(top, index, objects, exclude)
-    if not top then
-      on_end(nil)
-      return
-    end
+    if not top then return on_end(nil) end
     git(cwd, { 'config', '--type=path', '--get', 'core.excludesFile' }, env, function(ignore)
       local config_home = env.XDG_CONFIG_HOME or vim.fs.normalize('~/.config')
       ignore = ignore and vim.trim(ignore) or config_home .. '/git/ignore'

@@ -98,10 +98,7 @@ end
 ---@param done fun(problem: string|nil)
 local function run_from(steps, i, done)
   local step = steps[i]
-  if not step then
-    done(nil)
-    return
-  end
+  if not step then return done(nil) end
   require('acp.base.notify').echo('info', ('install: %s (%d of %d)'):format(step.name, i, #steps))
   local opts = { cwd = root(), env = step.env, text = true }
   local ended = vim.schedule_wrap(function(result)
@@ -136,10 +133,7 @@ function M.run(on_end)
     end
     if on_end then on_end(why) end
   end
-  if problem then
-    done('install: ' .. problem)
-    return
-  end
+  if problem then return done('install: ' .. problem) end
   busy = true
   run_from(steps, 1, done)
 end

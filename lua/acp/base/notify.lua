@@ -160,8 +160,7 @@ function M.error(message) M.echo('error', message) end
 ---@param summary string
 function M.list(level, summary, lines)
   if not builtin() then
-    show(number(level), 'acp: ' .. summary .. '\n' .. table.concat(lines, '\n'))
-    return
+    return show(number(level), 'acp: ' .. summary .. '\n' .. table.concat(lines, '\n'))
   end
   -- Each is shown for no time at all, but stays in the history.
   for _, line in ipairs(lines) do

@@ -127,10 +127,7 @@ end
 function M.changed()
   if timer then return end
   local wait = announced_at + GAP_MS - now()
-  if wait <= 0 then
-    announce()
-    return
-  end
+  if wait <= 0 then return announce() end
   timer = vim.defer_fn(function()
     timer = nil
     M.changed() -- a timer may fire early

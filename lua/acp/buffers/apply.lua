@@ -127,8 +127,7 @@ end
 local function set_lines(bufnr, windows, first, last, lines)
   local whole = first == 0 and last == api.nvim_buf_line_count(bufnr)
   if whole or not is_folded(windows, first, last) then
-    api.nvim_buf_set_lines(bufnr, first, last, true, lines)
-    return
+    return api.nvim_buf_set_lines(bufnr, first, last, true, lines)
   end
   local both = math.min(last - first, #lines)
   if both > 0 then
@@ -143,8 +142,7 @@ end
 
 local function apply_hunk(bufnr, windows, first, last, lines)
   if last - first ~= #lines or #lines > MAX_PAIRS then
-    set_lines(bufnr, windows, first, last, lines)
-    return
+    return set_lines(bufnr, windows, first, last, lines)
   end
   local old = api.nvim_buf_get_lines(bufnr, first, last, true)
   for i = #lines, 1, -1 do

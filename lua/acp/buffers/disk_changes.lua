@@ -2,7 +2,7 @@
 --- nothing about such files (W11, W12, W13, E211); the user's `:write` stays Neovim's own.
 local M = {}
 
-local api, uv = vim.api, vim.uv or vim.loop
+local api, uv = vim.api, vim.uv
 local buffers, save = require('acp.buffers.live'), require('acp.buffers.save')
 local watch = require('acp.buffers.watch')
 local file_stamp, text = require('acp.buffers.file_stamp'), require('acp.buffers.text')
@@ -18,7 +18,7 @@ local on, answers = require('acp.base.autocmds').group('acp.disk_changes')
 --- Neovim has the file of a buffer as it is now.
 local function stamp_again(bufnr) stamps[bufnr] = stamps[bufnr] and file_stamp.of_buffer(bufnr) end
 
---- The buffer of a file as it is, not brought up to date. Like `acp.buffers.read`; while turns run
+--- The buffer of a file as it is, not brought up to date. Like `acp.buffers.live`; while turns run
 --- the file's stamp comes last, as it was when the buffer was read, written or brought up to date.
 function M.peek(path, real)
   local answer = buffers.peek(path, real)
@@ -85,7 +85,7 @@ end
 
 --- Bring a buffer that is at `tick` to what its file's change made of it. `stamp` is the file's as
 --- the host read it (nil: it is gone). `want` has `eol`, `empty`, and `modified`: whether unsaved
---- edits are left. Returns `{ outcome, why, snapshot? }` like `acp.buffers.write`.
+--- edits are left. Returns `{ outcome, why, snapshot? }` like `write` of `acp.buffers.live`.
 function M.take(bufnr, tick, hunks, want, stamp)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
@@ -228,10 +228,8 @@ function M.quiet(active)
       stamps[bufnr] = stamps[bufnr] and (before[bufnr] or stamps[bufnr]) -- what it knows stays
     end
   end
-  on(
-    { 'BufReadPost', 'BufWritePost', 'BufFilePost' },
-    function(args) answer_for(args.buf, args.event == 'BufReadPost') end
-  )
+  local events = { 'BufReadPost', 'BufWritePost', 'BufFilePost' }
+  on(events, function(args) answer_for(args.buf, args.event == 'BufReadPost') end)
 end
 
 return M

@@ -3,7 +3,7 @@
 --- where no buffer serves a file it is `{ 0, fileencodings, fileformats, why?, taken? }`.
 local M = {}
 
-local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
+local api, fn, uv = vim.api, vim.fn, vim.uv
 local save, watch = require('acp.buffers.save'), require('acp.buffers.watch')
 local user_busy = require('acp.buffers.user_busy')
 local silent_saves, put = require('acp.buffers.silent_saves'), require('acp.buffers.apply')

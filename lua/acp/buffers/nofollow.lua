@@ -6,7 +6,7 @@
 --- after its BufWritePre autocommands, and once more after it.
 local M = {}
 
-local api, uv = vim.api, vim.uv or vim.loop
+local api, uv = vim.api, vim.uv
 
 --- Why a resolved path leads elsewhere now; nil when it does not.
 ---@param real string

@@ -4,10 +4,10 @@ local M = {
   probing = false, -- what Neovim finds changed now it was asked for
 }
 
-local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
+local api, fn, uv = vim.api, vim.fn, vim.uv
 local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
 local spare, file_stamp = require('acp.buffers.spare'), require('acp.buffers.file_stamp')
-local stamp = file_stamp.of
+local stamp, with = file_stamp.of, require('acp.base.options').with
 
 local seen = {} ---@type table<integer, string> the file as it was when the clean buffer equalled it
 local conflicts = {} ---@type table<integer, string> why buffer and file are two different texts
@@ -36,20 +36,6 @@ end
 
 local function file_of(bufnr) return uv.fs_stat(api.nvim_buf_get_name(bufnr)) end
 
---- Run `action` with options set to other values; `scope` is `vim.go` or `vim.bo[bufnr]`.
-local function with(scope, values, action, ...)
-  local old = {}
-  for name, value in pairs(values) do
-    old[name] = scope[name]
-    scope[name] = value
-  end
-  local result = { pcall(action, ...) }
-  for name, value in pairs(old) do
-    pcall(function() scope[name] = value end)
-  end
-  return unpack(result, 1, 4)
-end
-
 --- Run an Ex command in the buffer. No message, no swap-file dialog, no modelines.
 local function run(bufnr, command)
   local quiet = { shortmess = vim.go.shortmess .. 'A', confirm = false }
@@ -64,10 +50,8 @@ end
 --- The flags that `:file` shows of the buffer, in the user's language: whether it is older than its
 --- file, and whether it was renamed to a file that it has not read.
 local function origin(bufnr)
-  local output = api.nvim_buf_call(
-    bufnr,
-    function() return api.nvim_exec2('file', { output = true }).output end
-  )
+  local function ask() return api.nvim_exec2('file', { output = true }).output end
+  local output = api.nvim_buf_call(bufnr, ask)
   local marks = output:sub(output:find('"', 2, true) or 1)
   local function is(mark) return marks:find(fn.gettext(mark), 1, true) ~= nil end
   return is('[New]'), is('[Not edited]')
@@ -91,14 +75,10 @@ local function probe(bufnr, choice)
     found = true
     vim.v.fcs_choice = choice
   end)
+  local function check() return run(bufnr, 'silent checktime ' .. bufnr) end
   local needed = { user = true, filechangedshell = true }
-  local heard = { eventignore = require('acp.base.ignored').but(needed) }
-  local called, ok, err = with(
-    vim.go,
-    heard,
-    nested,
-    function() return run(bufnr, 'silent checktime ' .. bufnr) end
-  )
+  local heard = { eventignore = require('acp.base.options').ignored_but(needed) }
+  local called, ok, err = with(vim.go, heard, nested, check)
   assert(called, ok)
   M.probing = false
   pcall(api.nvim_del_autocmd, id)
@@ -162,12 +142,8 @@ local function touch(bufnr, modified)
     return
   end
   local id = on('BufWriteCmd', function() vim.bo[bufnr].modified = false end, { buffer = bufnr })
-  local ok = with(
-    vim.go,
-    { eventignore = '' },
-    nested,
-    function() return run(bufnr, 'silent keepalt lockmarks write!') end
-  )
+  local function write() return run(bufnr, 'silent keepalt lockmarks write!') end
+  local ok = with(vim.go, { eventignore = '' }, nested, write)
   api.nvim_del_autocmd(id)
   if not ok then -- 'nowrite'
     probe(bufnr, '')
@@ -348,11 +324,8 @@ local function write(bufnr, autocmds, real)
   end
   vim.go.writebackup = true -- else a full disk leaves half a file, and nothing of the old one
   local id = guard(bufnr, real)
-  local command = 'silent keepalt lockmarks %swrite! ++p'
-  local ok, err, edited = watched(
-    bufnr,
-    function() return run(bufnr, command:format(autocmds and '' or 'noautocmd ')) end
-  )
+  local command = ('silent keepalt lockmarks %swrite! ++p'):format(autocmds and '' or 'noautocmd ')
+  local ok, err, edited = watched(bufnr, function() return run(bufnr, command) end)
   pcall(api.nvim_del_autocmd, id)
   vim.go.writebackup = backup
   if api.nvim_buf_is_valid(bufnr) then options.fixendofline = fixeol end

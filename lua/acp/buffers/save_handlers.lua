@@ -43,7 +43,7 @@ end
 --- `BufWritePost`.
 function M.rewrote(bufnr)
   local name, options = api.nvim_buf_get_name(bufnr), vim.bo[bufnr]
-  local stat = (vim.uv or vim.loop).fs_stat(name)
+  local stat = vim.uv.fs_stat(name)
   local saved = stat and not options.modified and M.is_plain(bufnr)
   if not saved or not M.any(bufnr, 'BufWritePost') then return false end
   if stat.size > MAX_BYTES then

@@ -3,7 +3,7 @@
 --- names, nor what it found no place for a copy of.
 local M = {}
 
-local api, fn, uv = vim.api, vim.fn, vim.uv or vim.loop
+local api, fn, uv = vim.api, vim.fn, vim.uv
 
 local function is_skipped(name)
   for _, pattern in ipairs(vim.split(vim.go.backupskip, ',', { trimempty = true })) do

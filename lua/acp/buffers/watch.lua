@@ -3,7 +3,7 @@
 --- `edited` carries one region; our own edits are held back, the host knows them.
 local M = {}
 
-local api, uv = vim.api, vim.uv or vim.loop
+local api, uv = vim.api, vim.uv
 local silent_saves = require('acp.buffers.silent_saves')
 
 ---@class acp.Watched

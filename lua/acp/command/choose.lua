@@ -17,15 +17,10 @@ local function line(choice) return (choice.current and '* ' or '  ') .. choice.l
 ---@param then_ fun(value: any)
 local function choose(prompt, kind, choices, then_)
   if #choices == 0 then
-    require('acp.base.notify').echo('info', 'no ' .. kind .. ' to choose from')
-    return
+    return require('acp.base.notify').echo('info', 'no ' .. kind .. ' to choose from')
   end
-  require('acp.ui.pick').choose(
-    prompt,
-    kind,
-    vim.tbl_map(line, choices),
-    function(index) then_(choices[index].value) end
-  )
+  local function on_choice(index) then_(choices[index].value) end
+  require('acp.ui.pick').choose(prompt, kind, vim.tbl_map(line, choices), on_choice)
 end
 
 local function label(name, description)
@@ -103,13 +98,9 @@ end
 --- A value of one config option of the current session.
 ---@param id string
 function M.value(id)
-  local option = require('acp.base.valid_names').config_option(id)
-  choose(
-    option and option.name or id,
-    id,
-    option and values(option) or {},
-    function(value) notify('option', { id = id, value = value }) end
-  )
+  local option = require('acp.base.valid_names').config_option(id) or {}
+  local function set(value) notify('option', { id = id, value = value }) end
+  choose(option.name or id, id, values(option), set)
 end
 
 --- A config option of the current session, then its value.
@@ -138,19 +129,14 @@ function M.login(method)
   local agent = name and require('acp.base.state').get().agents[name] or {}
   local methods = agent.auth_methods or {}
   if method or #methods < 2 then
-    notify('login', { agent = name, method = method or (methods[1] or {}).id })
-    return
+    return notify('login', { agent = name, method = method or (methods[1] or {}).id })
   end
-  local choices = vim.tbl_map(
-    function(one) return { label = label(one.name or one.id, one.description), value = one.id } end,
-    methods
-  )
-  choose(
-    'Log in to ' .. name,
-    'login',
-    choices,
-    function(id) notify('login', { agent = name, method = id }) end
-  )
+  local choices = vim.tbl_map(function(one)
+    local text = label(one.name or one.id, one.description)
+    return { label = text, value = one.id }
+  end, methods)
+  local function log_in(id) notify('login', { agent = name, method = id }) end
+  choose('Log in to ' .. name, 'login', choices, log_in)
 end
 
 return M

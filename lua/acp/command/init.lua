@@ -60,30 +60,20 @@ local function run(opts)
   local args = words(opts)
   local name = table.remove(args, 1)
   local subcommands = require('acp.command.subcommands')
-  if not name then
-    menu()
-    return
-  end
+  if not name then return menu() end
   local plain = name:match('^(.+)!$')
   if plain and subcommands.list[plain] then
-    if not subcommands.list[plain].bang then
-      fail(('%s takes no !'):format(plain))
-      return
-    end
+    if not subcommands.list[plain].bang then return fail(('%s takes no !'):format(plain)) end
     name, opts = plain, vim.tbl_extend('force', opts, { bang = true })
   end
   local sub = subcommands.list[name]
   if not sub then
-    fail(require('acp.base.nearest').message('subcommand', name, subcommands.names()))
-    return
+    return fail(require('acp.base.nearest').message('subcommand', name, subcommands.names()))
   end
   local rest = opts.args:gsub('^%s*%S+%s?', '', 1)
   args = whole(sub, args, rest)
   local mistake = check(sub, name, args)
-  if mistake then
-    fail(mistake)
-    return
-  end
+  if mistake then return fail(mistake) end
   sub.run(args, vim.tbl_extend('force', opts, { rest = rest }))
 end
 
@@ -116,10 +106,8 @@ function M.complete(lead, line, pos)
   local max = sub and sub.max or 0
   if not sub or not sub.values or (max >= 0 and #before >= max) then return {} end
   local plain = lead:gsub('\\ ', ' ')
-  return vim.tbl_map(
-    function(value) return (value:gsub('([ \\])', '\\%1')) end,
-    valid_names.matching(sub.values(before, plain), plain)
-  )
+  local values = valid_names.matching(sub.values(before, plain), plain)
+  return vim.tbl_map(function(value) return (value:gsub('([ \\])', '\\%1')) end, values)
 end
 
 return M

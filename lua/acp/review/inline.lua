@@ -32,10 +32,8 @@ local notes_ns = api.nvim_create_namespace('acp.hunks.notes')
 
 --- Rows that some window shows of the buffer, as `{first, last}`, inclusive.
 local function visible(bufnr)
-  return vim.tbl_map(
-    function(win) return { vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1 } end,
-    vim.fn.win_findbuf(bufnr)
-  )
+  local function rows(win) return { vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1 } end
+  return vim.tbl_map(rows, vim.fn.win_findbuf(bufnr))
 end
 
 --- Draw what the window's rows show in full. It changes extmarks, so it runs between redraws.

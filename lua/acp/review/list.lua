@@ -12,10 +12,7 @@ function M.quickfix(items, title)
   -- Our own list is replaced where it is the one shown; other people's are kept in the history.
   local mine = vim.fn.getqflist({ title = 0 }).title == title
   vim.fn.setqflist({}, mine and 'r' or ' ', { items = items, title = title })
-  if #items == 0 then
-    require('acp.base.notify').echo('info', 'no pending edits')
-    return
-  end
+  if #items == 0 then return require('acp.base.notify').echo('info', 'no pending edits') end
   require('acp.ui.window').when_free(function()
     local win = api.nvim_get_current_win()
     vim.cmd(('botright copen %d'):format(math.min(#items, 10)))

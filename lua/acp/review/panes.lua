@@ -62,10 +62,8 @@ end
 function M.show(win, bufnr)
   M.plain(win)
   if api.nvim_win_get_buf(win) ~= bufnr then
-    local shortmess = vim.go.shortmess
-    vim.go.shortmess = shortmess .. 'A'
-    local ok, why = pcall(api.nvim_win_set_buf, win, bufnr)
-    vim.go.shortmess = shortmess
+    local quiet, set_buf = { shortmess = vim.go.shortmess .. 'A' }, api.nvim_win_set_buf
+    local ok, why = require('acp.base.options').with(vim.go, quiet, set_buf, win, bufnr)
     if not ok then error(why, 0) end
   end
   arm(win)

@@ -75,8 +75,7 @@ end
 local function decide(verb)
   local choice = option(verb == 'accept' and 'allow_once' or 'reject_once')
   if not open or not choice then
-    require('acp.base.notify').error('there is no such option, see :Acp permissions')
-    return
+    return require('acp.base.notify').error('there is no such option, see :Acp permissions')
   end
   require('acp.base.host').notify('answer', {
     id = open.id,
@@ -156,8 +155,7 @@ end
 function M.open(id, files, options)
   if not require('acp.review.request').awaited() then return end
   if #files == 0 then
-    require('acp.base.notify').echo('info', 'this permission shows no edits')
-    return
+    return require('acp.base.notify').echo('info', 'this permission shows no edits')
   end
   watch()
   tab.close()

@@ -60,16 +60,11 @@ function M.manage()
   local n = require('acp.base.state').meant()
   local paths = M.list(n)
   if #paths == 0 then
-    require('acp.base.notify').error('attach needs a file, or - for the clipboard image')
-    return
+    return require('acp.base.notify').error('attach needs a file, or - for the clipboard image')
   end
   local items = vim.list_extend({ 'all of them' }, vim.tbl_map(M.label, paths))
-  require('acp.ui.pick').choose(
-    'Take off the next prompt',
-    'attach',
-    items,
-    function(index) M.remove(n, paths[index - 1]) end
-  )
+  local function remove(index) M.remove(n, paths[index - 1]) end
+  require('acp.ui.pick').choose('Take off the next prompt', 'attach', items, remove)
 end
 
 --- Have the host attach the image of the clipboard.

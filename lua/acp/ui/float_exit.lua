@@ -12,11 +12,10 @@ local function leave()
   local here = api.nvim_get_current_win()
   local previous = require('acp.ui.win').previous()
   if not floats(here) or (previous and previous ~= here and not floats(previous)) then return end
-  local ignored = vim.o.eventignore
-  vim.o.eventignore = 'all'
-  pcall(api.nvim_set_current_win, splits(0)[1])
-  pcall(api.nvim_set_current_win, here)
-  vim.o.eventignore = ignored
+  require('acp.base.options').with(vim.go, { eventignore = 'all' }, function()
+    pcall(api.nvim_set_current_win, splits(0)[1])
+    pcall(api.nvim_set_current_win, here)
+  end)
 end
 
 --- Look after tab pages from now on.

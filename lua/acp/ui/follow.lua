@@ -153,10 +153,8 @@ local function edit(state, location)
   if bufnr ~= api.nvim_get_current_buf() then
     vim.bo[bufnr].buflisted = true
     set_winbar(state.win, state.winbar)
-    local shortmess = vim.go.shortmess
-    vim.go.shortmess = shortmess .. 'A'
-    local ok, why = pcall(vim.cmd, ('silent keepalt hide buffer %d'):format(bufnr))
-    vim.go.shortmess = shortmess
+    local quiet, command = { shortmess = vim.go.shortmess .. 'A' }, 'silent keepalt hide buffer '
+    local ok, why = require('acp.base.options').with(vim.go, quiet, vim.cmd, command .. bufnr)
     if not ok then
       label(state)
       error(why, 0)
@@ -262,10 +260,7 @@ function M.toggle()
     return
   end
   local why = unfit(win)
-  if followed and (followed.win == win or why) then
-    resume(followed)
-    return
-  end
+  if followed and (followed.win == win or why) then return resume(followed) end
   if why then
     require('acp.base.notify').error(why)
   else

@@ -21,7 +21,7 @@ end
 
 --- Whether Neovim would wait for what comes out of it: a pipe, a device.
 local function is_stream(path)
-  local stat = (vim.uv or vim.loop).fs_stat(path)
+  local stat = vim.uv.fs_stat(path)
   return stat ~= nil and stat.type ~= 'file' and stat.type ~= 'directory'
 end
 
@@ -45,8 +45,8 @@ end
 function M.to(path, line, session)
   local file = M.file(path, session)
   if not file then
-    require('acp.base.notify').echo('warn', ('%s is no path of a file'):format(vim.inspect(path)))
-    return
+    local said = ('%s is no path of a file'):format(vim.inspect(path))
+    return require('acp.base.notify').echo('warn', said)
   end
   local win = candidate()
   if win then

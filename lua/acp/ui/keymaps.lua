@@ -89,10 +89,8 @@ end
 --- Keys of pending permissions that a chat has while the cursor is on one.
 ---@return acp.Key[]
 function M.on_card()
-  return vim.tbl_filter(
-    function(key) return not vim.list_contains({ 'help', 'open', 'close' }, key.action) end,
-    M.list('permission')
-  )
+  local left_out = { help = true, open = true, close = true }
+  return vim.tbl_filter(function(key) return not left_out[key.action] end, M.list('permission'))
 end
 
 --- Do an action of a window, as if its key had been pressed in the current buffer.
@@ -131,10 +129,8 @@ end
 ---@param key { mode: string, key: string }
 ---@return table|nil map as |maparg()| gives it
 local function own(bufnr, key)
-  local map = vim.api.nvim_buf_call(
-    bufnr,
-    function() return vim.fn.maparg(key.key, key.mode, false, true) end
-  )
+  local function look_up() return vim.fn.maparg(key.key, key.mode, false, true) end
+  local map = vim.api.nvim_buf_call(bufnr, look_up)
   return map.buffer == 1 and map or nil
 end
 

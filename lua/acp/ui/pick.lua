@@ -42,10 +42,7 @@ end
 
 advance = function()
   if active or #queue == 0 then return end
-  if not free() then
-    wait()
-    return
-  end
+  if not free() then return wait() end
   local question = table.remove(queue, 1)
   active = question
   local function done()

@@ -127,10 +127,7 @@ end
 --- Open the waiting prompts of the current session for editing.
 local function edit()
   local n = require('acp.base.state').meant()
-  if #waiting(n) == 0 then
-    require('acp.base.notify').echo('info', 'the queue is empty')
-    return
-  end
+  if #waiting(n) == 0 then return require('acp.base.notify').echo('info', 'the queue is empty') end
   local options = { winbar = hint() }
   local where = { layout = 'bottom', size = 10, enter = true, options = options }
   require('acp.ui.window').show(ensure(n), where)

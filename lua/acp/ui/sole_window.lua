@@ -12,10 +12,8 @@ end
 --- opens. Whether it really closes is looked at afterwards.
 local function left_by(closing)
   if not vim.api.nvim_win_is_valid(closing) then return end
-  local left = vim.tbl_filter(
-    function(win) return win ~= closing end,
-    splits(vim.api.nvim_win_get_tabpage(closing))
-  )
+  local left = splits(vim.api.nvim_win_get_tabpage(closing))
+  left = vim.tbl_filter(function(win) return win ~= closing end, left)
   if #left == 1 and vim.w[left[1]].acp then fix(left[1], false) end
 end
 

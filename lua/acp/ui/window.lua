@@ -167,10 +167,10 @@ local ENTERING = 'BufEnter,BufLeave,WinEnter,WinLeave'
 
 --- Show `bufnr` in a window where the user is not. Neovim would tell that it is entered.
 local function show_aside(win, bufnr)
-  local ignored = vim.o.eventignore
-  vim.o.eventignore = (ignored == '' and '' or ignored .. ',') .. ENTERING
-  local ok, why = pcall(vim.api.nvim_win_set_buf, win, bufnr)
-  vim.o.eventignore = ignored
+  local ignored = vim.go.eventignore
+  local aside = { eventignore = (ignored == '' and '' or ignored .. ',') .. ENTERING }
+  local set_buf = vim.api.nvim_win_set_buf
+  local ok, why = require('acp.base.options').with(vim.go, aside, set_buf, win, bufnr)
   if not ok then error(why, 0) end
 end
 
@@ -246,15 +246,11 @@ end
 --- everything.
 ---@param opts acp.OpenOpts
 ---@return integer|nil winid
----@return boolean opened
 function M.show(bufnr, opts)
   local win = M.showing(bufnr)
-  if not win then
-    return M.open_beside(bufnr, opts), true
-  elseif opts.enter then
-    M.focus(win)
-  end
-  return win, false
+  if not win then return M.open_beside(bufnr, opts) end
+  if opts.enter then M.focus(win) end
+  return win
 end
 
 --- The last window cannot be closed: it gets the user's last buffer, or an empty one.

@@ -90,8 +90,7 @@ list.restore = {
       local message = ("restore takes the number of a prompt, not '%s'"):format(args[1])
       local numbers = require('acp.base.valid_names').checkpoints()
       local hint = require('acp.base.nearest').hint(args[1], numbers)
-      require('acp.base.notify').error(message .. hint)
-      return
+      return require('acp.base.notify').error(message .. hint)
     end
     notify('restore', { n = n, every = opts.bang or nil })
   end),

@@ -84,13 +84,11 @@ list.attach = {
     end
     local paths, missing = readable(args)
     if #missing > 0 then
-      local siblings = vim.tbl_map(
-        function(path) return (path:gsub('^%./', ''):gsub('^//+', '/')) end,
-        valid.files(vim.fn.fnamemodify(missing[1], ':h') .. '/')
-      )
+      local function plain(path) return (path:gsub('^%./', ''):gsub('^//+', '/')) end
+      local siblings = valid.files(vim.fn.fnamemodify(missing[1], ':h') .. '/')
+      siblings = vim.tbl_map(plain, siblings)
       local mistake = require('acp.base.nearest').message('file', missing[1], siblings)
-      require('acp.base.notify').error(mistake)
-      return
+      return require('acp.base.notify').error(mistake)
     end
     media.add(nil, paths)
   end,

@@ -130,11 +130,9 @@ function M.open(chat, id, open)
   seen[chat.bufnr][id] = open or nil
   local fold = find(chat, id)
   if not fold or fold.first == fold.last then return end
+  local command = fold.first + 1 .. (open and 'foldopen!' or 'foldclose')
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
-    api.nvim_win_call(
-      win,
-      function() pcall(vim.cmd, fold.first + 1 .. (open and 'foldopen!' or 'foldclose')) end
-    )
+    api.nvim_win_call(win, function() pcall(vim.cmd, command) end)
   end
   if not open then M.fill(chat) end
 end

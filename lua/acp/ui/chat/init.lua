@@ -138,10 +138,8 @@ end
 --- Windows that stand on the last line follow the end; no other window is moved.
 local function followers(bufnr)
   local last = api.nvim_buf_line_count(bufnr)
-  return vim.tbl_filter(
-    function(win) return api.nvim_win_get_cursor(win)[1] == last end,
-    vim.fn.win_findbuf(bufnr)
-  )
+  local function at_end(win) return api.nvim_win_get_cursor(win)[1] == last end
+  return vim.tbl_filter(at_end, vim.fn.win_findbuf(bufnr))
 end
 
 local function follow(bufnr, windows)
@@ -153,10 +151,8 @@ end
 
 --- Windows of this tab page that show a chat.
 local function shown_here(bufnr)
-  return vim.tbl_filter(
-    function(win) return api.nvim_win_get_buf(win) == bufnr end,
-    api.nvim_tabpage_list_wins(0)
-  )
+  local function shows(win) return api.nvim_win_get_buf(win) == bufnr end
+  return vim.tbl_filter(shows, api.nvim_tabpage_list_wins(0))
 end
 
 local function edit(chat, change)

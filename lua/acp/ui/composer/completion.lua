@@ -54,10 +54,8 @@ local function commands(base, n)
       }
     end
   end
-  return vim.tbl_map(
-    function(name) return items[name] end,
-    valid_names.matching(names, base:sub(2))
-  )
+  names = valid_names.matching(names, base:sub(2))
+  return vim.tbl_map(function(name) return items[name] end, names)
 end
 
 ---@param base string with its `@` or `{`
@@ -67,10 +65,8 @@ local function variables(base)
   if not vim.startswith(mark, base:sub(1, #mark)) then return {} end
   local variables_of = require('acp.ui.composer.variables')
   local names = vim.tbl_map(function(name) return mark .. name .. '}' end, variables_of.names())
-  return vim.tbl_map(
-    function(name) return { word = name, menu = variables_of.about[name:match('%l+')] } end,
-    valid_names.matching(names, base)
-  )
+  local function item(name) return { word = name, menu = variables_of.about[name:match('%l+')] } end
+  return vim.tbl_map(item, valid_names.matching(names, base))
 end
 
 ---@param base string with its `@`
@@ -80,11 +76,8 @@ local function files(base)
   local paths, ready = require('acp.ui.composer.files').list(places.cwd())
   local lead = base:sub(2)
   local found = lead == '' and paths or vim.fn.matchfuzzy(paths, lead, { limit = MOST })
-  return vim.tbl_map(
-    function(path) return { word = '@' .. path, dup = 1 } end,
-    vim.list_slice(found, 1, MOST)
-  ),
-    ready
+  local function item(path) return { word = '@' .. path, dup = 1 } end
+  return vim.tbl_map(item, vim.list_slice(found, 1, MOST)), ready
 end
 
 --- The list was still being made: offer it once it is there, if the user waits at the same place.

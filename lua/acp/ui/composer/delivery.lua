@@ -88,6 +88,9 @@ local function housed(args)
   return open and (args.agent == nil or args.agent == session.agent) or false
 end
 
+---@param file string|{ path: string } as the verb `prompt` carries it
+local function path_of(file) return type(file) == 'table' and file.path or file end
+
 --- Remember a prompt until the host says that it has it.
 ---@param args table of the verb `prompt`
 local function track(n, args)
@@ -98,10 +101,7 @@ local function track(n, args)
     n = n,
     text = args.text,
     ranges = args.ranges or (args.range and { args.range }) or nil,
-    paths = args.attach and vim.tbl_map(
-      function(file) return type(file) == 'table' and file.path or file end,
-      args.attach
-    ),
+    paths = args.attach and vim.tbl_map(path_of, args.attach),
   }
   require('acp.base.signals').emit('draft_goes')
 end

@@ -44,10 +44,7 @@ end
 ---@param list acp.FileList
 local function try(cwd, list, i)
   local argv = LISTERS[i]
-  if not argv then
-    finish(list, {})
-    return
-  end
+  if not argv then return finish(list, {}) end
   local env = require('acp.base.git').environment()
   local opts = { cwd = cwd, text = true, timeout = 10000, env = env, clear_env = true }
   local ended = vim.schedule_wrap(function(result)

@@ -187,10 +187,7 @@ end
 function M.send(n, first, last)
   local it = composers[n]
   local lines = vim.api.nvim_buf_get_lines(it.bufnr, (first or 1) - 1, last or -1, false)
-  if blank(lines) then
-    require('acp.base.notify').echo('info', 'nothing to send')
-    return
-  end
+  if blank(lines) then return require('acp.base.notify').echo('info', 'nothing to send') end
   local text = table.concat(lines, '\n')
   local args = vim.tbl_extend('error', context.prompt(text, it.chips, n), target(n))
   args.composer = n
@@ -281,8 +278,8 @@ function M.browse(by, n)
   local present = table.concat(lines_of(it.bufnr), '\n')
   local text = require('acp.ui.composer.history').step(it.walk, by * vim.v.count1, present)
   if not text then
-    require('acp.base.notify').echo('info', by > 0 and 'no earlier prompt' or 'no later prompt')
-    return
+    local said = by > 0 and 'no earlier prompt' or 'no later prompt'
+    return require('acp.base.notify').echo('info', said)
   end
   put(it.bufnr, text)
   local win = require('acp.ui.window').showing(it.bufnr)
