@@ -1,5 +1,5 @@
-"""What we may ask of an agent: one typed method for each of the protocol's, and the gates they
-stand behind.
+"""Our requests to an agent: a typed method for each of the protocol's, and the capabilities that
+they depend on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Agent:
         self.protocol: int | str | None = None
 
     async def initialize(self, capabilities: schema.ClientCapabilities) -> None:
-        """Negotiate the version and learn what the agent can do (v1/initialization)."""
+        """Negotiate the version and take the agent's capabilities (v1/initialization)."""
         request = schema.InitializeRequest(
             protocol_version=PROTOCOL_VERSION,
             client_capabilities=capabilities,
@@ -129,8 +129,8 @@ class Agent:
     async def fork_session(
         self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
     ) -> schema.ForkSessionResponse:
-        """Start a session that knows what another one does; only behind
-        `sessionCapabilities.fork` (rfds/session-fork).
+        """Start a session with the context of another one; only behind `sessionCapabilities.fork`
+        (rfds/session-fork).
         """
         request = schema.ForkSessionRequest(
             session_id=session_id,
@@ -184,7 +184,7 @@ class Agent:
         return await self._endpoint.request("session/list", request)
 
     async def close_session(self, session_id: str) -> None:
-        """Let go of a session; it stays stored (v1/session-setup)."""
+        """Close a session; it stays stored (v1/session-setup)."""
         await self._unless_gone("session/close", schema.CloseSessionRequest(session_id))
 
     async def delete_session(self, session_id: str) -> None:
@@ -192,7 +192,7 @@ class Agent:
         await self._unless_gone("session/delete", schema.DeleteSessionRequest(session_id))
 
     async def _unless_gone(self, method: str, request: Any) -> None:
-        """A session that the agent does not know is as closed and as deleted as can be."""
+        """Send the request; that the agent does not know the session counts as success."""
         try:
             await self._endpoint.request(method, request)
         except RequestError as error:

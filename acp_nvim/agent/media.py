@@ -1,5 +1,5 @@
-"""Files that a user attaches to a prompt: as text, as image or sound, or as a link, by what they
-are and how large (v1/content).
+"""Files that a user attaches to a prompt: as text, image, sound or link, by kind and size
+(v1/content).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
 from acp_nvim.workspace.file_format import BinaryError, decode
 
 TEXT_BYTES: Final = 256 << 10
-"""A larger text is attached as a link: the agent reads of it what it needs."""
+"""A larger text is attached as a link: the agent reads the parts that it needs."""
 IMAGE_BYTES: Final = 5 << 20
 """A larger image is attached as a link: model providers refuse it."""
 AUDIO_BYTES: Final = 20 << 20
@@ -45,8 +45,8 @@ def attachment(path: str, live: str | None = None, say: Say = lambda _: None) ->
     """Return what stands for the file in a prompt; `live` is its text in an editor with unsaved
     changes.
 
-    Images and sounds are read whole, texts up to `TEXT_BYTES`; anything else, and what cannot be
-    read, is a link. `say` hears in one line why a file is only linked where one might expect more.
+    Images and sounds are read whole, texts up to `TEXT_BYTES`; any other file, or one that cannot
+    be read, is a link. `say` is told in one line why a file is unexpectedly only linked.
     """
     file = Path(path)
     if live is not None:
@@ -67,7 +67,7 @@ def attachment(path: str, live: str | None = None, say: Say = lambda _: None) ->
 
 
 def media_kind(mime: str | None) -> Literal["image", "audio"] | None:
-    """Return which kind of content block carries that type."""
+    """Return the kind of content block for that type."""
     if mime in _PICTURES:
         return "image"
     return "audio" if mime is not None and mime.startswith("audio/") else None
@@ -122,7 +122,9 @@ def _text(path: str, text: str, mime: str | None, say: Say) -> Attachment:
 
 
 def _text_type(mime: str | None) -> str:
-    """The type by name, unless it says of a text that it is none (`.ts` is also a video's)."""
+    """Return a type for a text: that of its name, unless it is not one of texts (`.ts` is also a
+    video's).
+    """
     kind = mime or ""
     return kind if kind.startswith("text/") or _TEXTUAL.search(kind) else "text/plain"
 

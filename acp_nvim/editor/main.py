@@ -44,9 +44,9 @@ def main() -> None:
     """Entry point of `python -m acp_nvim`: serve the Neovim that started it
     (`lua/acp/base/host.lua`).
     """
-    # What an agent sends is many small objects and hardly a cycle; Python would look for cycles
-    # each 700 of them, through all modules as well: a tenth of a flood's time, in pauses. `Pace`
-    # does so when nothing is to be shown.
+    # Messages of agents are many small objects and hardly a cycle. Python would look for cycles
+    # after each 700 of them, through all modules as well: a tenth of a flood's time, in pauses.
+    # `Pace` looks when nothing is to be shown.
     gc.set_threshold(100_000, 20, 20)
     # A thread that looks at files would keep the loop waiting for 5 ms each time.
     sys.setswitchinterval(0.0005)

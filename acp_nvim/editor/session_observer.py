@@ -23,7 +23,7 @@ class HostObserver:
         self._pace = pace
         self._review = review
         self.streamed = pace.wake
-        """As `SessionObserver.streamed`; without a layer between, as it is called for each chunk."""
+        """Called for each chunk, so without a layer between."""
 
     def changed(self, session: Session) -> None:
         """The start and the end of a turn or a question are urgent, what streams between is not."""
