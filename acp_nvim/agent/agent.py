@@ -84,17 +84,16 @@ class Agent:
         )
         return result
 
-    # -- sessions come to be ----------------------------------------------------------------------
+    # -- opening a session ------------------------------------------------------------------------
 
     async def new_session(
         self, cwd: str, params: SessionParams, directories: Sequence[str], on_response: OnResponse
     ) -> schema.NewSessionResponse:
         """Start a session (v1/session-setup); `on_response` hears its id in wire order."""
-        request = schema.NewSessionRequest(
-            cwd=cwd, additional_directories=self._gated(directories), **params.fields()
-        )
         result: schema.NewSessionResponse = await self._endpoint.request(
-            "session/new", request, on_response=on_response
+            "session/new",
+            schema.NewSessionRequest(cwd=cwd, **self._fields(params, directories)),
+            on_response=on_response,
         )
         return result
 
@@ -102,27 +101,19 @@ class Agent:
         self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
     ) -> schema.LoadSessionResponse:
         """Open a stored session with its history; only behind `loadSession` (v1/session-setup)."""
-        request = schema.LoadSessionRequest(
-            session_id=session_id,
-            cwd=cwd,
-            additional_directories=self._gated(directories),
-            **params.fields(),
+        fields = self._fields(params, directories)
+        result: schema.LoadSessionResponse = await self._endpoint.request(
+            "session/load", schema.LoadSessionRequest(session_id=session_id, cwd=cwd, **fields)
         )
-        result: schema.LoadSessionResponse = await self._endpoint.request("session/load", request)
         return result
 
     async def resume_session(
         self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
     ) -> schema.ResumeSessionResponse:
         """Open a stored session without its history; only behind `sessionCapabilities.resume`."""
-        request = schema.ResumeSessionRequest(
-            session_id=session_id,
-            cwd=cwd,
-            additional_directories=self._gated(directories),
-            **params.fields(),
-        )
+        fields = self._fields(params, directories)
         result: schema.ResumeSessionResponse = await self._endpoint.request(
-            "session/resume", request
+            "session/resume", schema.ResumeSessionRequest(session_id=session_id, cwd=cwd, **fields)
         )
         return result
 
@@ -132,24 +123,23 @@ class Agent:
         """Start a session with the context of another one; only behind `sessionCapabilities.fork`
         (rfds/session-fork).
         """
-        request = schema.ForkSessionRequest(
-            session_id=session_id,
-            cwd=cwd,
-            additional_directories=self._gated(directories),
-            **params.fields(),
+        fields = self._fields(params, directories)
+        result: schema.ForkSessionResponse = await self._endpoint.request(
+            "session/fork", schema.ForkSessionRequest(session_id=session_id, cwd=cwd, **fields)
         )
-        result: schema.ForkSessionResponse = await self._endpoint.request("session/fork", request)
         return result
 
-    def _gated(self, directories: Sequence[str]) -> Any:
+    def _fields(self, params: SessionParams, directories: Sequence[str]) -> dict[str, Any]:
         """`additionalDirectories` goes out only to agents that take them, always as the full
         list.
         """
-        return (
-            list(directories)
-            if directories and self.session_capabilities.additional_directories
-            else UNSET
-        )
+        taken = directories and self.session_capabilities.additional_directories
+        return {
+            "additional_directories": list(directories) if taken else UNSET,
+            **params.fields(),
+        }
+
+    # -- turns ------------------------------------------------------------------------------------
 
     async def prompt(
         self,

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal
 
+from acp_nvim.render.text import size as readable
 from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
 from acp_nvim.workspace.file_format import BinaryError, decode
 
@@ -89,19 +90,14 @@ def _media(
     path: str, kind: Literal["image", "audio"], mime: str, size: int, say: Say
 ) -> Attachment:
     most = IMAGE_BYTES if kind == "image" else AUDIO_BYTES
-    if size > most:
-        say(f"{Path(path).name} is attached as a link: {_mib(size)}, the limit is {_mib(most)}")
+    if _is_too_large(path, size, most, say):
         return FileLink(path, size, mime)
     data = base64.b64encode(Path(path).read_bytes()).decode()
     return Media(kind, path, data, mime, size)
 
 
 def _file(path: str, mime: str | None, size: int, say: Say) -> Attachment:
-    if size > TEXT_BYTES:
-        say(
-            f"{Path(path).name} is attached as a link: {_mib(size)}, "
-            f"the limit is {_mib(TEXT_BYTES)}"
-        )
+    if _is_too_large(path, size, TEXT_BYTES, say):
         return FileLink(path, size, mime)
     try:
         text = str(decode(Path(path).read_bytes()).text)
@@ -112,13 +108,16 @@ def _file(path: str, mime: str | None, size: int, say: Say) -> Attachment:
 
 def _text(path: str, text: str, mime: str | None, say: Say) -> Attachment:
     size = len(text.encode("utf-8", "replace"))
-    if size > TEXT_BYTES:
-        say(
-            f"{Path(path).name} is attached as a link: {_mib(size)}, "
-            f"the limit is {_mib(TEXT_BYTES)}"
-        )
+    if _is_too_large(path, size, TEXT_BYTES, say):
         return FileLink(path, None, mime)
     return Excerpt(path, text, mime_type=_text_type(mime))
+
+
+def _is_too_large(path: str, size: int, most: int, say: Say) -> bool:
+    if size > most:
+        sizes = f"{readable(size)}, the limit is {readable(most)}"
+        say(f"{Path(path).name} is attached as a link: {sizes}")
+    return size > most
 
 
 def _text_type(mime: str | None) -> str:
@@ -127,7 +126,3 @@ def _text_type(mime: str | None) -> str:
     """
     kind = mime or ""
     return kind if kind.startswith("text/") or _TEXTUAL.search(kind) else "text/plain"
-
-
-def _mib(size: int) -> str:
-    return f"{size / (1 << 20):.1f} MiB" if size >= 1 << 20 else f"{size / 1024:.0f} KiB"
