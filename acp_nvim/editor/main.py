@@ -18,12 +18,13 @@ from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import table as verbs
 from acp_nvim.workspace.workspace import HEARD
 
-Letter = tuple[str, dict[str, Any]]
+VerbCall = tuple[str, dict[str, Any]]
+"""A verb and its arguments."""
 
 
 def core(bridge: Bridge) -> tuple[Coroutine[Any, Any, None], Verb]:
     """Return the root task of a host, and the function that takes verbs for it."""
-    send, receive = anyio.create_memory_object_stream[Letter](math.inf)
+    send, receive = anyio.create_memory_object_stream[VerbCall](math.inf)
     host = Host(bridge)
 
     async def dispatch(host: Host) -> None:
