@@ -1,5 +1,5 @@
-"""What we may ask of an agent: one typed method for each of the protocol's, and the gates they
-stand behind.
+"""Our requests to an agent: a typed method for each of the protocol's, and the capabilities that
+they depend on.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Agent:
         self.protocol: int | str | None = None
 
     async def initialize(self, capabilities: schema.ClientCapabilities) -> None:
-        """Negotiate the version and learn what the agent can do (v1/initialization)."""
+        """Negotiate the version and take the agent's capabilities (v1/initialization)."""
         request = schema.InitializeRequest(
             protocol_version=PROTOCOL_VERSION,
             client_capabilities=capabilities,
@@ -84,17 +84,16 @@ class Agent:
         )
         return result
 
-    # -- sessions come to be ----------------------------------------------------------------------
+    # -- opening a session ------------------------------------------------------------------------
 
     async def new_session(
         self, cwd: str, params: SessionParams, directories: Sequence[str], on_response: OnResponse
     ) -> schema.NewSessionResponse:
         """Start a session (v1/session-setup); `on_response` hears its id in wire order."""
-        request = schema.NewSessionRequest(
-            cwd=cwd, additional_directories=self._gated(directories), **params.fields()
-        )
         result: schema.NewSessionResponse = await self._endpoint.request(
-            "session/new", request, on_response=on_response
+            "session/new",
+            schema.NewSessionRequest(cwd=cwd, **self._fields(params, directories)),
+            on_response=on_response,
         )
         return result
 
@@ -102,54 +101,45 @@ class Agent:
         self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
     ) -> schema.LoadSessionResponse:
         """Open a stored session with its history; only behind `loadSession` (v1/session-setup)."""
-        request = schema.LoadSessionRequest(
-            session_id=session_id,
-            cwd=cwd,
-            additional_directories=self._gated(directories),
-            **params.fields(),
+        fields = self._fields(params, directories)
+        result: schema.LoadSessionResponse = await self._endpoint.request(
+            "session/load", schema.LoadSessionRequest(session_id=session_id, cwd=cwd, **fields)
         )
-        result: schema.LoadSessionResponse = await self._endpoint.request("session/load", request)
         return result
 
     async def resume_session(
         self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
     ) -> schema.ResumeSessionResponse:
         """Open a stored session without its history; only behind `sessionCapabilities.resume`."""
-        request = schema.ResumeSessionRequest(
-            session_id=session_id,
-            cwd=cwd,
-            additional_directories=self._gated(directories),
-            **params.fields(),
-        )
+        fields = self._fields(params, directories)
         result: schema.ResumeSessionResponse = await self._endpoint.request(
-            "session/resume", request
+            "session/resume", schema.ResumeSessionRequest(session_id=session_id, cwd=cwd, **fields)
         )
         return result
 
     async def fork_session(
         self, session_id: str, cwd: str, params: SessionParams, directories: Sequence[str]
     ) -> schema.ForkSessionResponse:
-        """Start a session that knows what another one does; only behind
-        `sessionCapabilities.fork` (rfds/session-fork).
+        """Start a session with the context of another one; only behind `sessionCapabilities.fork`
+        (rfds/session-fork).
         """
-        request = schema.ForkSessionRequest(
-            session_id=session_id,
-            cwd=cwd,
-            additional_directories=self._gated(directories),
-            **params.fields(),
+        fields = self._fields(params, directories)
+        result: schema.ForkSessionResponse = await self._endpoint.request(
+            "session/fork", schema.ForkSessionRequest(session_id=session_id, cwd=cwd, **fields)
         )
-        result: schema.ForkSessionResponse = await self._endpoint.request("session/fork", request)
         return result
 
-    def _gated(self, directories: Sequence[str]) -> Any:
+    def _fields(self, params: SessionParams, directories: Sequence[str]) -> dict[str, Any]:
         """`additionalDirectories` goes out only to agents that take them, always as the full
         list.
         """
-        return (
-            list(directories)
-            if directories and self.session_capabilities.additional_directories
-            else UNSET
-        )
+        taken = directories and self.session_capabilities.additional_directories
+        return {
+            "additional_directories": list(directories) if taken else UNSET,
+            **params.fields(),
+        }
+
+    # -- turns ------------------------------------------------------------------------------------
 
     async def prompt(
         self,
@@ -184,7 +174,7 @@ class Agent:
         return await self._endpoint.request("session/list", request)
 
     async def close_session(self, session_id: str) -> None:
-        """Let go of a session; it stays stored (v1/session-setup)."""
+        """Close a session; it stays stored (v1/session-setup)."""
         await self._unless_gone("session/close", schema.CloseSessionRequest(session_id))
 
     async def delete_session(self, session_id: str) -> None:
@@ -192,7 +182,7 @@ class Agent:
         await self._unless_gone("session/delete", schema.DeleteSessionRequest(session_id))
 
     async def _unless_gone(self, method: str, request: Any) -> None:
-        """A session that the agent does not know is as closed and as deleted as can be."""
+        """Send the request; that the agent does not know the session counts as success."""
         try:
             await self._endpoint.request(method, request)
         except RequestError as error:

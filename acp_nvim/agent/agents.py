@@ -43,10 +43,8 @@ class Agents:
         self.connections: dict[str, Connection] = {}
 
     async def get(self, name: str) -> Connection:
-        """Return a living connection, started now if need be; its `error` says why it could not be
-        had.
-
-        Raises `UnknownAgent`.
+        """Return a living connection, started now if need be. One that could not be started is not
+        alive, and its `error` says why. Raises `UnknownAgent`.
         """
         connection = self.connections.get(name)
         if connection is None or not connection.alive:
@@ -57,7 +55,7 @@ class Agents:
         return connection
 
     def start(self, name: str) -> Connection:
-        """Start a fresh connection in place of what was there."""
+        """Start a new connection, unless there is a living one."""
         current = self.connections.get(name)
         if current is not None and current.alive:
             return current

@@ -32,7 +32,7 @@ class TerminalLogin:
 
     @property
     def line(self) -> str:
-        """What is run, on one line, for people: the variables that the agent sets first."""
+        """The command on one line, for people, after the variables that the agent sets."""
         words = [
             f"{name}={shown_value(name, value)}" for name, value in (self.foreign or {}).items()
         ]
@@ -87,12 +87,12 @@ def missing(method: schema.AuthMethod, env: Mapping[str, str]) -> list[str]:
 
 
 def name(method: schema.AuthMethod) -> str:
-    """What the agent calls the method."""
+    """The agent's name for the method."""
     return str(getattr(method, "name", "")) or identity(method)
 
 
 def identity(method: schema.AuthMethod) -> str:
-    """What `authenticate` names it by."""
+    """The id of the method, as `authenticate` takes it."""
     return str(getattr(method, "id", ""))
 
 

@@ -1,4 +1,4 @@
-"""Setting what an agent lets one choose: shown at once, taken back when the agent refuses
+"""Setting modes and options of a session: shown at once, taken back when the agent refuses
 (v1/session-modes, v1/session-config-options).
 """
 
@@ -13,8 +13,8 @@ from acp_nvim.session.session import Session
 async def set_mode(session: Session, agent: Agent, mode_id: str) -> None:
     """Switch the mode, by the config option that stands for it where there is one.
 
-    Raises `NoSuchChoice` before anything is sent, or what the agent answered, with the mode that
-    was there before back in its place. No update needs to follow: the answer is trusted.
+    Raises `NoSuchChoice` before anything is sent, or the agent's error, after the former mode is
+    shown again. No update needs to follow: the answer is trusted.
     """
     options.check_mode(session, mode_id)
     option = options.mode_option(session, mode_id)
@@ -51,14 +51,14 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
     except Exception:
         _take_back(session, option_id, value, before)
         raise
-    # An agent that answers nothing has taken it; one may answer a later question first.
+    # An empty answer means that it is set. Answers may come in another order than requests.
     if answer and number > session.options_answered:
         session.options, session.options_answered = answer, number
         session.change("options", "modes")
 
 
 def _take_back(session: Session, option_id: str, value: Value, before: Value) -> None:
-    """Show what was there before, unless something else has been set meanwhile."""
+    """Show the former value, unless another one has been set meanwhile."""
     now = next((o for o in options.available(session) if o.id == option_id), None)
     if now is not None and now.current_value == value:
         options.put(session, option_id, before)

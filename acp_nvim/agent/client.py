@@ -1,6 +1,6 @@
-"""What an agent asks of us: its requests, each answered exactly once, and its updates.
+"""The requests and notifications of an agent. Each request is answered exactly once.
 
-`request` runs up to its first wait in wire order, so that a card stands where the agent asked for
+`request` runs up to its first wait in wire order, so that a card is shown where the agent asked for
 it.
 """
 
@@ -63,7 +63,7 @@ class Client:
         on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
     ) -> None:
         """`name` is the agent's in the configuration; ``extensions`` are the user's handlers of
-        what the protocol does not know.
+        methods outside of the protocol.
         """
         self.name = name
         self.router = router
@@ -78,7 +78,7 @@ class Client:
         self._terminals = terminals
 
     def forget(self, session: Session) -> None:
-        """Stop routing to a session and its subagents; what they run in terminals is ended."""
+        """Stop routing to a session and its subagents, and end their terminals."""
         for one in (session, *session.children.values()):
             self._terminals.forget(one)
         self.router.forget(session)
@@ -110,11 +110,11 @@ class Client:
         self.router.updated(messages, size)
 
     def said(self, session_id: str) -> str:
-        """What the agent has said in the running turn of a session."""
+        """Return the text of the agent in the running turn of a session."""
         return self.router.said(session_id)
 
     def failed(self, error: Exception) -> None:
-        """Count a fault of ours in handling what the agent sent."""
+        """Count a fault of ours in handling a message of the agent."""
         self.warnings.failed(error)
 
     def violation(self, violation: Violation) -> None:
@@ -136,7 +136,7 @@ class Client:
     def request(
         self, method: str, params: msgspec.Raw, call: IncomingCall
     ) -> Awaitable[Any] | None:
-        """Start answering a request; what is returned is awaited in a task of its own."""
+        """Start to answer a request; a returned awaitable is awaited in a task of its own."""
         handler = self._handlers().get(method)
         if handler is None and self._extensions.knows(method):
             return self._extensions.asked(method, params, self.name, self._number(params), call)
@@ -209,7 +209,7 @@ class Client:
         session.ask(decision, tool_call)
 
     def _too_many(self, session: Session) -> bool:
-        """Whether so many questions wait that a further one is not put; told once."""
+        """Whether so many questions wait that no further one is shown; reported once."""
         if len(session.decisions) < MOST_ASKED:
             return False
         text = f"{self.name} asks more than {MOST_ASKED:,} questions at once: they are cancelled"

@@ -1,4 +1,4 @@
-"""The image in the clipboard, by whichever program of the system gives it out."""
+"""The image in the clipboard, read by a program of the system."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def _ask(tool: str, env: Mapping[str, str]) -> bytes:
 
 
 async def _run(command: list[str], env: Mapping[str, str]) -> bytes:
-    """Return what a program prints; nothing when it fails or takes too long."""
+    """Return a program's output; nothing when it fails or takes too long."""
     try:
         with anyio.move_on_after(TIMEOUT_S):
             done = await anyio.run_process(command, check=False, env=dict(env))

@@ -1,5 +1,5 @@
-"""What `terminal/create` asks for, made into something that can be started: argv or a shell line,
-the directory, the environment.
+"""From a `terminal/create` request to a command that can be started: argv or a shell line, the
+directory, the environment.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _DROPPED: Final = ("COLUMNS", "LINES")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command ready to be started. `line` is what people see; `told` is what rules are held
-    against, which is `argv`: a line for a shell only where a shell is started for it.
+    """A command ready to be started. `line` is shown to people. `told` is judged by rules: it is
+    `argv`, or a shell line where a shell is started for it.
     """
 
     argv: Sequence[str]
@@ -42,7 +42,7 @@ class Command:
 def command_of(
     params: schema.CreateTerminalRequest, base: Mapping[str, str], session_cwd: str
 ) -> Command:
-    """Return what to start. `base` is the agent's environment. Raises RequestError with
+    """Return the command to start. `base` is the agent's environment. Raises RequestError with
     `data = {command, reason}` or `{cwd, reason}`.
     """
     cwd = _directory(params.cwd or session_cwd)
@@ -81,8 +81,8 @@ def _directory(path: str) -> str:
 def _argv(
     params: schema.CreateTerminalRequest, cwd: str, env: Mapping[str, str], base: Mapping[str, str]
 ) -> list[str]:
-    """A shell only for a line that is no program's name, never when arguments are given. Which one
-    is for the user to say (`base`), not for the request.
+    """A shell is used only for a line that is no program's name, never when arguments are given.
+    The user chooses the shell (`base`), not the request.
     """
     argv = [params.command, *(params.args or ())]
     problem = unstartable(argv, cwd, env)
@@ -94,7 +94,7 @@ def _argv(
 
 
 def unstartable(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> RequestError | None:
-    """Return why there is nothing to start, None when there is."""
+    """Return why the program cannot be started, None where it can."""
     try:
         find_program(argv, cwd, env)
     except (AgentStartError, ValueError) as error:

@@ -52,7 +52,7 @@ Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
 
 @dataclass(slots=True)
 class Surroundings:
-    """What every connection of a host shares."""
+    """The ports and options that all connections of a host share."""
 
     settings: Callable[[], Settings]
     files: FileServer
@@ -87,10 +87,10 @@ class Connection:
         log = around.settings().log
         self.traffic = Traffic(log.bytes, level(log.level), secrets(around.env(), spec))
         self.auth: schema.AuthStatusResponse | None = None
-        """What the agent says about the login, where it can say it (rfds/get-auth-state)."""
+        """The state of the login, from agents that tell it (rfds/get-auth-state)."""
         self.terminals = AgentTerminals(name, around.settings, around.reaper, self._terminal_env)
         self.dialect = Dialect()
-        """What the agent speaks, learned as it speaks."""
+        """The dialect of the agent, learned from its messages."""
         self.router = SessionRouter(
             around.settings,
             self.warnings,
@@ -135,12 +135,14 @@ class Connection:
         return str(Path(self.spec.cwd).expanduser()) if self.spec.cwd else self._around.cwd()
 
     def _terminal_env(self) -> dict[str, str]:
-        """What it starts in terminals is the agent's own: no daemon of it stays when it ends."""
+        """The environment of its terminals, with the agent's mark: no daemon stays when the agent
+        ends.
+        """
         inherited = self._transport.inherited if self._transport is not None else {}
         return {**self._around.env(), **self.spec.env, **inherited}
 
     def session_params(self, cwd: str) -> SessionParams:
-        """What a session in `cwd` is opened with; its secrets stay out of the log from now on."""
+        """Return the parameters of a session in `cwd`; their secrets stay out of the log."""
         env = {**self._around.env(), **self.spec.env}
         capabilities, said = self.agent.capabilities, self._around.consent.said
         found = session_params.of(self._around.settings(), self.spec, cwd, capabilities, env, said)
@@ -148,7 +150,7 @@ class Connection:
         return found
 
     def ask(self, session: Session, found: SessionParams) -> None:
-        """Ask the user about what a project brings along; nothing waits for it."""
+        """Ask the user about the servers of the project; nothing waits for the answer."""
         for project in found.asks:
             self._around.consent.ask(session, project)
 
@@ -164,7 +166,7 @@ class Connection:
         return (info and (info.title or info.name)) or self.spec.title or self.name.capitalize()
 
     def configured(self) -> None:
-        """The options have changed: those that can be are in force at once."""
+        """The options have changed: apply those that a running agent can take."""
         settings = self._around.settings()
         self.traffic.configure(level(settings.log.level), settings.log.bytes)
         self._peer.bound(settings.limits.message_bytes)
@@ -250,14 +252,14 @@ class Connection:
         )
 
     async def _last_words(self) -> str:
-        """Why the stream ended: mostly the process has, and its exit follows at once."""
+        """Return why the stream ended: mostly the process has, and its exit follows at once."""
         assert self._transport is not None
         with anyio.move_on_after(EXIT_S):
             self.exit = await self._transport.wait()
         return self.exit_summary() if self.exit else f"{self.name} closed its {self._closed()}"
 
     def _closed(self) -> str:
-        """The end of the pipes that ended the conversation."""
+        """The pipe whose end ended the connection, from the agent's point of view."""
         return "input" if self._transport is not None and self._transport.deaf else "output"
 
     async def _handshake(self) -> None:
@@ -289,9 +291,7 @@ class Connection:
         await self.ask_auth_status()
 
     async def try_configured(self) -> bool:
-        """Log in by option `auth_method`, once until the next login; tells whether that went
-        well.
-        """
+        """Log in by option `auth_method`, once until the next login. Returns whether it worked."""
         method = self.spec.auth_method
         if method is None:
             return False
@@ -312,7 +312,7 @@ class Connection:
         return True
 
     async def ask_auth_status(self) -> None:
-        """Bring `auth` up to date, where the agent tells."""
+        """Bring `auth` up to date, for an agent that tells it."""
         offered = self.agent.capabilities.auth
         if not offered or not offered.status:
             return
@@ -330,7 +330,7 @@ class Connection:
             self._around.authenticated(self)
 
     def _limit_exceeded(self, limit: str, text: str, session: Session | None) -> None:
-        """What went over a limit stands in the log as well."""
+        """Report a limit that was exceeded, in the log as well."""
         self.traffic.add("err", f"acp.nvim: {text} (limits.{limit})\n".encode())
         self._around.report_limit(limit, text, session)
 
@@ -388,7 +388,7 @@ class Connection:
 
 
 def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
-    """Everything that works here, and nothing that does not (v1/initialization)."""
+    """Return the capabilities of this client (v1/initialization)."""
     return schema.ClientCapabilities(
         fs=schema.FileSystemCapabilities(read_text_file=True, write_text_file=True),
         terminal=settings.terminal.enabled and AVAILABLE,
@@ -410,13 +410,13 @@ def client_capabilities(settings: Settings) -> schema.ClientCapabilities:
 
 
 def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:
-    """Values that must not be seen in a log: of variables named like a credential, the user's and
-    the agent's.
+    """Return the values that must not be in a log: those of variables named like a credential, of
+    the user and of the agent.
     """
     configured = (value for key, value in spec.env.items() if _SECRET.search(key))
     return list(dict.fromkeys([*secret_values({**env, **spec.env}), *configured]))
 
 
 def level(wanted: str) -> Level:
-    """Option `log.level` as the traffic log knows it; what it does not know is `info`."""
+    """Return option `log.level` as a level of the traffic log, `info` for an unknown one."""
     return cast("Level", wanted) if wanted in get_args(Level) else "info"

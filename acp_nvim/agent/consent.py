@@ -1,5 +1,5 @@
-"""What a project brings along is not the user's own configuration: a file of it that starts
-programs is passed on after he has said so, once for each content of the file.
+"""The user's consent to files of a project that start programs. Such a file is not the user's own
+configuration: it is passed on after they have agreed, once for each content of the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OPTIONS: Final = (
 
 @dataclass(slots=True, frozen=True)
 class Project:
-    """A file of a project: what it holds, as its `digest`, and what that starts, one line each."""
+    """A file of a project, with a digest of its content and a line for each program it starts."""
 
     file: str
     digest: str
@@ -35,12 +35,12 @@ class Project:
 
     @property
     def key(self) -> str:
-        """What is answered: this file with this content."""
+        """Names the question: this file with this content."""
         return f"{self.digest} {self.file}"
 
     @property
     def servers(self) -> str:
-        """What is asked about, for people."""
+        """The subject of the question, for people."""
         return f"MCP servers of {self.file}: {', '.join(self.names)}"
 
 
@@ -63,7 +63,7 @@ class Consent:
         self._path = path
 
     def said(self, project: Project) -> bool | None:
-        """What the user has said about it; None when he has not."""
+        """Return the user's answer, None where there is none yet."""
         return self._said.get(project.key, self._kept().get(project.key))
 
     def ask(self, session: Session, project: Project) -> None:
@@ -101,7 +101,7 @@ class Consent:
             return {}
 
     def _keep(self, project: Project, allowed: bool) -> None:
-        """One answer for a file: that for what it held before says nothing any more."""
+        """Keep one answer for a file: that for its former content is dropped."""
         path = self._path()
         if path is None:
             return

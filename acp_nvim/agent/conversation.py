@@ -1,4 +1,6 @@
-"""A session at work: its queue of prompts, one turn at a time, opened and reopened as needed."""
+"""A session at work: it sends the prompts of its queue, one turn at a time, and opens the session
+at its agent as often as needed.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ class Conversation:
         self._setup = SessionSetup(session, origin, self._watched)
         self._answered = False
         self._refused = False
-        self._coming: Prompt | None = None  # the first of the queue, which is made ready to go
+        self._preparing: Prompt | None = None
+        """The first of the queue, while it is made ready to be sent."""
         self._configured = False
         self._restarts = False
         """Whether it waits for a restart of its agent."""
@@ -67,12 +70,12 @@ class Conversation:
     # -- prompts ----------------------------------------------------------------------------------
 
     def submit(self, prompt: Prompt) -> int:
-        """Queue a prompt; it is sent as soon as those before it are done. Returns how many it
-        passes, which wait since a cancel and go on waiting.
+        """Queue a prompt; it is sent as soon as those before it are done. Returns how many prompts
+        it overtakes: those that wait since a cancel go on waiting.
         """
         session = self.session
         passed = queue.add(session, prompt)
-        if not (self.running or self._coming or self._setup.replays):
+        if not (self.running or self._preparing or self._setup.replays):
             session.announce(prompt)
         self._woken = self._woken or self.running is None or self._answered
         if not self.is_open:
@@ -87,7 +90,9 @@ class Conversation:
         self._wake()
 
     def will_restart(self) -> None:
-        """The agent is to be ended, then `open` follows: what was never sent goes on waiting."""
+        """The agent is about to be ended, then `open` follows: prompts that were never sent go on
+        waiting.
+        """
         self._restarts = self._busy and not self.is_open
 
     def will_not_restart(self, reason: str) -> None:
@@ -107,8 +112,8 @@ class Conversation:
             self._tasks.start_soon(self._work)
 
     async def _work(self) -> None:
-        """One task at a time does this. It opens the session when somebody wants it open, and not
-        because its agent died.
+        """Open the session and send what is queued, as long as somebody asks for it; the death of
+        the agent does not. Only one task does this at a time.
         """
         try:
             while self._woken:
@@ -128,8 +133,8 @@ class Conversation:
         return f"internal error: {type(error).__name__}: {error}"
 
     async def _turn(self, prompt: Prompt) -> None:
-        """Send one prompt and wait for the end of its turn and of what is to be done then."""
-        self._coming = prompt
+        """Send one prompt; wait for the end of its turn and of the work that follows a turn."""
+        self._preparing = prompt
         try:
             await self._delegate.turn_began(self.session, prompt)
             try:
@@ -137,7 +142,7 @@ class Conversation:
             finally:
                 await self._delegate.turn_ended(self.session)
         except Exception as error:
-            self._coming = None
+            self._preparing = None
             queue.claim(self.session, prompt)
             self.session.end_turn(None, self._fault(error))
             self._delegate.give_back(self.session, prompt)
@@ -147,7 +152,7 @@ class Conversation:
         assert connection is not None
         session = self.session
         await prompt.complete()
-        self._coming = None
+        self._preparing = None
         if not queue.claim(session, prompt):
             return  # held or dropped meanwhile
         self._delegate.under_way(session, prompt)
@@ -177,8 +182,8 @@ class Conversation:
         return {**configured, **(prompt.meta or {})}
 
     def _on_response(self, result: Any, error: Exception | None) -> None:
-        """Called in wire order, so nothing that came before the answer is drawn after the end of
-        the turn.
+        """End the turn. Called in wire order, so nothing that came before the answer is drawn after
+        the end of the turn.
         """
         if isinstance(error, ConnectionClosed):
             return  # `agent_ended` knows more
@@ -206,8 +211,8 @@ class Conversation:
                 self._delegate.give_back(session, prompt)
 
     def _died(self) -> None:
-        """v1 has no way to go on in a turn whose agent died: say how it ended and give the prompt
-        back; what waits behind it waits for the user.
+        """Say how the agent ended, give the prompt back, and let the others wait for the user:
+        version 1 has no way to go on in a turn whose agent died.
         """
         session, connection = self.session, self.connection
         reason = connection.exit_summary() if connection else "the agent is gone"
@@ -242,8 +247,8 @@ class Conversation:
         return True
 
     def _cancel_asked(self, by: str) -> bool:
-        """Answer what is asked as cancelled. Very many are answered in steps, and their tool calls
-        closed: nothing else is to wait for it. Tells whether that goes on.
+        """Answer all pending questions as cancelled. Very many are answered in steps and their tool
+        calls closed after that, so that nothing else has to wait. Returns whether that goes on.
         """
         decisions = self.session.decisions
         many = len(decisions) > AT_ONCE
@@ -260,7 +265,7 @@ class Conversation:
             await anyio.lowlevel.checkpoint()
 
     def hold(self) -> bool:
-        """Let prompts that were about to go wait for `run_queue`; False when none was."""
+        """Let prompts that were about to be sent wait for `run_queue`; False where none was."""
         session = self.session
         if not queue.moves(session):
             return False
@@ -269,7 +274,9 @@ class Conversation:
         return True
 
     async def _watch_cancel(self, turn: int) -> None:
-        """Name an agent that does not end the turn, and end the commands that it leaves running."""
+        """After the time for a cancel: name an agent that has not ended the turn, and end the
+        commands that it left running.
+        """
         seconds = self._delegate.settings().timeouts.cancel_s
         await anyio.sleep(seconds)
         if self.session.turn == turn and self.session.status == "cancelling":
@@ -278,7 +285,7 @@ class Conversation:
             self.connection.terminals.end_turn(self.session, turn)
 
     def _warn(self, what: str, way_out: str) -> None:
-        """Name an agent that does not do what is waited for."""
+        """Tell the user that the agent keeps them waiting, and the way out."""
         session = self.session
         title = f"{session.agent} has not {what}; :Acp restart {way_out}"
         session.notice("warning", title)
@@ -289,7 +296,7 @@ class Conversation:
     # -- opening ----------------------------------------------------------------------------------
 
     def _watched(self, question: str) -> AbstractContextManager[None]:
-        """Around a question that the session waits for: an agent that is silent is named, once; its
+        """Around a request that the session waits for: after `OPEN_S` the user is told, once. The
         answer counts whenever it comes.
         """
         return self._tasks.if_slow(OPEN_S, partial(self._silent, question))
@@ -343,8 +350,8 @@ class Conversation:
         return True
 
     async def _login(self) -> bool:
-        """The agent has refused: log in as configured, once; else the user has to. Tells whether
-        to try again now. Whatever waits in the queue goes on after the login.
+        """The agent asks for a login: log in as configured, once; else ask the user. Returns
+        whether to try again now. The queue goes on after the login.
         """
         connection, session = self.connection, self.session
         assert connection is not None
@@ -363,19 +370,19 @@ class Conversation:
         return False
 
     def logged_in(self) -> None:
-        """The user has logged in to the session's agent: go on with what he wanted."""
+        """The user has logged in to the session's agent: open it, if it waits for that."""
         if self.awaits_login:
             self.open()
 
     def not_opened(self, reason: str, details: Sequence[str]) -> None:
-        """No session, no turn: say why, and give the first prompt back."""
+        """The session could not be opened: say why, and give the first prompt back."""
         session = self.session
         ended = self._restarts and self.connection is not None and self.connection.stopping
         if session.status == "closed" or ended:
             return
         if self._setup.is_others:
             self._delegate.leave(session.n)
-        self._woken = False  # what was asked for meanwhile has failed with it
+        self._woken = False  # later requests to open have failed with this one
         session.status, session.error = "failed", reason
         session.notice("error", reason, details)
         session.change("status", "error")
@@ -392,8 +399,8 @@ class Conversation:
     # -- the end ----------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """The user is done with the session: its turn and its questions end, the agent lets go of
-        it (v1/session-setup). Raises `RequestError` when the agent will not.
+        """Close the session for the user: end its turn and its questions, and close it at the agent
+        (v1/session-setup). Raises `RequestError` when the agent refuses.
         """
         session = self.session
         self.cancel()
@@ -412,7 +419,7 @@ class Conversation:
                 self.connection = None
 
     async def _let_go(self) -> None:
-        """Tell the agent, where it wants to hear that; it may not know the session any more."""
+        """Close the session at an agent that offers it; it may not know the session any more."""
         connection, session = self.connection, self.session
         assert connection is not None
         try:
@@ -424,7 +431,7 @@ class Conversation:
             connection.client.forget(session)
 
     def agent_ended(self, connection: Connection) -> None:
-        """The process is gone: nothing is pending any more, and the next prompt starts it again."""
+        """The agent's process is gone: end whatever is pending. The next prompt starts it again."""
         session = self.session
         if connection is not self.connection or session.status == "closed":
             return

@@ -1,4 +1,4 @@
-"""What a conversation tells the editor's side, and asks of it."""
+"""The port of a conversation to the editor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acp_nvim.session.session import Session
 
 
 class ConversationDelegate(Protocol):
-    """What a conversation tells the editor's side."""
+    """Whom a conversation tells about its prompts, and asks for options."""
 
     def give_back(self, session: Session, prompt: Prompt) -> None:
         """Put a prompt that could not be sent back into the composer, attachments included."""
@@ -34,8 +34,8 @@ class ConversationDelegate(Protocol):
         ...
 
     def under_way(self, session: Session, prompt: Prompt) -> None:
-        """A prompt has left the queue; what is to go with it may be added. Until `turn_ended` it is
-        what is being answered.
+        """A prompt has left the queue; more may be added to it now. It is being answered until
+        `turn_ended`.
         """
         ...
 

@@ -1,5 +1,5 @@
-"""`elicitation/create` and `elicitation/complete`: what an agent asks the user beyond permissions
-(v1/elicitation).
+"""`elicitation/create` and `elicitation/complete`: questions of an agent to the user beyond
+permissions (v1/elicitation).
 
 A question becomes a `Decision` of the session it belongs to, or of none when its scope is a request
 that has none (a login, say). It is answered exactly once, whoever resolves it; one that names a
@@ -71,8 +71,8 @@ class Elicitations:
     def create(
         self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
     ) -> Decision:
-        """Show a question; whoever asked waits for the decision. Raises RequestError for a mode
-        that was not advertised, and without a scope.
+        """Show a question and return its decision. Raises RequestError for a mode that was not
+        advertised, and for a request without a scope.
         """
         decision = self._decision(params)
         if session is None and params.request_id is UNSET:
@@ -97,8 +97,8 @@ class Elicitations:
         return requests.asked(params.request_id)
 
     def _tie(self, decision: Decision, params: schema.CreateElicitationRequest) -> None:
-        """A question that names a request of ours ends with it. An id that we never used ties it to
-        nothing: the user can answer all the same.
+        """End the question with the request of ours that it names. An id that we never used is
+        ignored: the user can answer all the same.
         """
         requests = self._requests()
         if params.request_id is UNSET or requests is None:
@@ -111,7 +111,7 @@ class Elicitations:
             end()
 
     def complete(self, params: schema.CompleteElicitationNotification) -> bool:
-        """What was opened in the browser is done; False for ids that are unknown or finished."""
+        """The user is done in the browser; False for ids that are unknown or finished."""
         decision = self._opened.get(params.elicitation_id)
         if decision is None or decision.outcome is None:
             return False

@@ -1,5 +1,5 @@
-"""What agents ask and tell beyond the protocol, in names that start with `_`, handed to handlers of
-the user (v1/extensibility).
+"""Requests and notifications beyond the protocol, whose names start with `_`: handlers of the user
+get them (v1/extensibility).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Extensions:
         ask: Ask = _nobody,
         tell: Tell = lambda _, __: None,
     ) -> None:
-        """`names` says what has a handler now."""
+        """`names` are the methods that have a handler now."""
         self._names = names
         self._ask = ask
         self._tell = tell
@@ -54,8 +54,8 @@ class Extensions:
     async def asked(
         self, method: str, params: msgspec.Raw, agent: str, session: int | None, call: IncomingCall
     ) -> Any:
-        """Return a handler's result, however long it takes. Raises `RequestError` for what it
-        refuses and for its errors.
+        """Return a handler's result, however long it takes. Raises `RequestError` when it refuses
+        or fails.
         """
         context = {"agent": agent, "method": method, "session": session, "request": True}
         number = next(self._numbers)
@@ -70,7 +70,7 @@ class Extensions:
         return _result(answer)
 
     def replied(self, number: int, answer: Any) -> None:
-        """A handler that wanted to answer later does so now; after a cancel nobody listens."""
+        """Take the answer of a handler that said it would answer later; ignored after a cancel."""
         event, answers = self._open.get(number, (anyio.Event(), []))
         if not answers:
             answers.append(answer)

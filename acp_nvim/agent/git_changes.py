@@ -1,4 +1,4 @@
-"""What git knows of changes in a directory, for the variable `{diff}`."""
+"""The uncommitted changes in a directory, for the variable `{diff}`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acp_nvim.workspace.snapshots.store import StoreError
 TIMEOUT_S: Final = 10.0
 _SAFE: Final = (
     *("--no-color", "--no-ext-diff", "--no-textconv"),
-    # What is within a submodule would be asked of its own repository.
+    # Changes within a submodule would be read from its own repository.
     *("--submodule=short", "--ignore-submodules=dirty"),
 )
 _NAMES: Final = ("--name-status", "--no-renames", "--ignore-submodules=dirty")
@@ -48,7 +48,7 @@ def _diff(cwd: str, env: Mapping[str, str]) -> str:
 def _told(git: PrivateGit, repository: Repository, env: Mapping[str, str]) -> str:
     changed = git.run(_CHANGED, converting=True).split(b"\0")
     filtered = sorted(git.filtered([os.fsdecode(name) for name in changed if name]))
-    if filtered:  # what they would be compared with is made by a program
+    if filtered:  # a program makes the text that they would be compared with
         given = b"".join(os.fsencode(name) + b"\0" for name in filtered)
         git.run(["update-index", "--assume-unchanged", "-z", "--stdin"], given, converting=True)
     head = private_git.head(repository, env, TIMEOUT_S)

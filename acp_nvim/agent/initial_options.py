@@ -1,6 +1,6 @@
-"""Mode and config options that a session shall have once it is open: the agent's defaults of the
-configuration, or what was chosen before its process was replaced (v1/session-config-options,
-v1/session-modes).
+"""Mode and config options that a session gets once it is open: the configured defaults of the
+agent, or the choices that were in force before its process was replaced
+(v1/session-config-options, v1/session-modes).
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from acp_nvim.session.session import Session
 
 @dataclass(slots=True, frozen=True)
 class InitialOptions:
-    """`named`: a user wrote them down, so one that is not on offer is told."""
+    """The mode and options to set. `named`: the user has configured them, so one that the agent
+    does not offer is reported.
+    """
 
     mode: str | None = None
     options: dict[str, Value] = field(default_factory=dict)
@@ -26,7 +28,7 @@ class InitialOptions:
 
 
 def chosen(session: Session) -> InitialOptions:
-    """What is in force in a session now."""
+    """Return the mode and options in force in a session."""
     values = {option.id: option.current_value for option in options.available(session)}
     return InitialOptions(_mode(session), values, named=False)
 
@@ -37,22 +39,22 @@ def _mode(session: Session) -> str | None:
 
 
 async def apply(agent: Agent, session: Session, initial: InitialOptions) -> list[str]:
-    """Ask for what differs from what is in force, the mode first.
+    """Set the mode, then the options, that differ from those in force.
 
-    Returns what could not be had, one line each.
+    Returns a line about each that could not be set.
     """
     problems: list[str] = []
     if initial.mode is not None and initial.mode != _mode(session):
         asked = choices.set_mode(session, agent, initial.mode)
-        problems += await _had(asked, f"mode {initial.mode}", initial.named)
+        problems += await _problems(asked, f"mode {initial.mode}", initial.named)
     for option_id, value in initial.options.items():
         if chosen(session).options.get(option_id) != value:
             asked = choices.set_option(session, agent, option_id, value)
-            problems += await _had(asked, f"option {option_id} = {value}", initial.named)
+            problems += await _problems(asked, f"option {option_id} = {value}", initial.named)
     return problems
 
 
-async def _had(asked: Awaitable[None], what: str, named: bool) -> list[str]:
+async def _problems(asked: Awaitable[None], what: str, named: bool) -> list[str]:
     try:
         await asked
     except NoSuchChoice as error:

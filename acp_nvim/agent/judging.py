@@ -1,7 +1,7 @@
-"""The user's permission rules, held against what an agent asks for.
+"""The user's permission rules, applied to requests of an agent.
 
-The rules themselves (`session/questions/rules.py`) know names alone. What they mean on this machine
-is found out here: where a path leads, which directory a command runs in, which files always ask.
+The rules themselves (`session/questions/rules.py`) know only names. This module looks at the file
+system for them: where a path leads, which directory a command runs in, which files always ask.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from acp_nvim.workspace.paths import Place, below
 
 
 def judge(case: Case, session: Session, settings: Settings) -> Action | None:
-    """What the rules say to a case of this session; None where none of them matches. For a file
-    that always asks no rule that allows answers.
+    """Return the action of the first rule that matches, None where none does. A file that always
+    asks is asked about even where a rule allows it.
     """
     wanted = settings.permission.rules
     if not wanted:
@@ -34,7 +34,7 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
 
 
 def _in_place(case: Case, session: Session, settings: Settings) -> Case:
-    """The case with what the file system says about it."""
+    """Return the case completed from the file system."""
     written = [
         path
         for command in case.commands
@@ -55,8 +55,8 @@ def _directory(command: Command, session: Session) -> str:
 
 
 def _spellings(path: str, roots: Sequence[str]) -> list[str]:
-    """Where a path leads, in all words that mean this: a session's directory and the user's home
-    may be links themselves, and rules name them as the user does.
+    """Return all spellings of the file that a path leads to: a session's directory and the user's
+    home may be links, and rules name them as the user does.
     """
     real = _real(path)
     return [real, *_below_names(real, [*roots, str(Path.home())])]
@@ -70,7 +70,7 @@ def _below_names(real: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def _real(path: str) -> str:
-    """Where a path leads; one that no file can have leads nowhere else."""
+    """Return the file that a path leads to; a path that no file can have stays as it is."""
     return path if "\0" in path else os.path.realpath(path)
 
 

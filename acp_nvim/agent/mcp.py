@@ -46,7 +46,7 @@ class Mistake(ValueError):
 
 @dataclass(slots=True)
 class Servers:
-    """What goes to the agent; `left_out`, `doubts` and `secrets` are for the user and the log."""
+    """The servers for the agent; `left_out` and `doubts` for the user, `secrets` for the log."""
 
     servers: list[Server] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -54,9 +54,9 @@ class Servers:
     """Why a server that is passed on may not work."""
     secrets: list[str] = field(default_factory=list)
     files: dict[str, list[str]] = field(default_factory=dict)
-    """Files that servers were taken from, and their names."""
+    """Files that servers were taken from, and the names of these servers."""
     asks: list[Project] = field(default_factory=list)
-    """Files that nothing was taken from, because the user has not said that it may be."""
+    """Files that were left out, because the user has not been asked about them yet."""
 
 
 def servers(
@@ -197,7 +197,7 @@ class _Expansion:
         return PLACEHOLDER.sub(self._value, text)
 
     def secret(self, text: str) -> str:
-        """The same for a value of `env` or `headers`; what becomes of it is never logged."""
+        """The same for a value of `env` or `headers`; the result is never logged."""
         expanded = self.text(text)
         self.used.append(expanded)
         return expanded
@@ -217,7 +217,7 @@ class _Expansion:
 def _of_files(
     cwd: str, found: Servers, said: Callable[[Project], bool | None], env: Mapping[str, str]
 ) -> Iterable[tuple[Mapping[str, Any], str]]:
-    """The servers of the project's `mcp.json`, under the names they have there, and the file."""
+    """The servers of the project's `mcp.json` with their names, and the file of each."""
     entries: list[tuple[Mapping[str, Any], str]] = []
     for name in FILES:
         file = Path(cwd, name)
@@ -241,8 +241,8 @@ def _of_files(
 def _project(
     file: Path, data: bytes, listed: Sequence[Mapping[str, Any]], cwd: str, env: Mapping[str, str]
 ) -> Project:
-    """What the user is asked about: each server as the file has it. An answer holds for what was
-    shown, which may be more than the file alone says.
+    """The question to the user: each server as the file has it. An answer holds for the lines that
+    were shown, which may say more than the file.
     """
     lines = [
         line for entry in listed for line in described(entry, partial(_foreign, entry, cwd, env))

@@ -1,5 +1,5 @@
-"""Files that a user attaches to a prompt: as text, as image or sound, or as a link, by what they
-are and how large (v1/content).
+"""Files that a user attaches to a prompt: as text, image, sound or link, by kind and size
+(v1/content).
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal
 
+from acp_nvim.render.text import size as readable
 from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
 from acp_nvim.workspace.file_format import BinaryError, decode
 
 TEXT_BYTES: Final = 256 << 10
-"""A larger text is attached as a link: the agent reads of it what it needs."""
+"""A larger text is attached as a link: the agent reads the parts that it needs."""
 IMAGE_BYTES: Final = 5 << 20
 """A larger image is attached as a link: model providers refuse it."""
 AUDIO_BYTES: Final = 20 << 20
@@ -45,8 +46,8 @@ def attachment(path: str, live: str | None = None, say: Say = lambda _: None) ->
     """Return what stands for the file in a prompt; `live` is its text in an editor with unsaved
     changes.
 
-    Images and sounds are read whole, texts up to `TEXT_BYTES`; anything else, and what cannot be
-    read, is a link. `say` hears in one line why a file is only linked where one might expect more.
+    Images and sounds are read whole, texts up to `TEXT_BYTES`; any other file, or one that cannot
+    be read, is a link. `say` is told in one line why a file is unexpectedly only linked.
     """
     file = Path(path)
     if live is not None:
@@ -67,7 +68,7 @@ def attachment(path: str, live: str | None = None, say: Say = lambda _: None) ->
 
 
 def media_kind(mime: str | None) -> Literal["image", "audio"] | None:
-    """Return which kind of content block carries that type."""
+    """Return the kind of content block for that type."""
     if mime in _PICTURES:
         return "image"
     return "audio" if mime is not None and mime.startswith("audio/") else None
@@ -89,19 +90,14 @@ def _media(
     path: str, kind: Literal["image", "audio"], mime: str, size: int, say: Say
 ) -> Attachment:
     most = IMAGE_BYTES if kind == "image" else AUDIO_BYTES
-    if size > most:
-        say(f"{Path(path).name} is attached as a link: {_mib(size)}, the limit is {_mib(most)}")
+    if _is_too_large(path, size, most, say):
         return FileLink(path, size, mime)
     data = base64.b64encode(Path(path).read_bytes()).decode()
     return Media(kind, path, data, mime, size)
 
 
 def _file(path: str, mime: str | None, size: int, say: Say) -> Attachment:
-    if size > TEXT_BYTES:
-        say(
-            f"{Path(path).name} is attached as a link: {_mib(size)}, "
-            f"the limit is {_mib(TEXT_BYTES)}"
-        )
+    if _is_too_large(path, size, TEXT_BYTES, say):
         return FileLink(path, size, mime)
     try:
         text = str(decode(Path(path).read_bytes()).text)
@@ -112,20 +108,21 @@ def _file(path: str, mime: str | None, size: int, say: Say) -> Attachment:
 
 def _text(path: str, text: str, mime: str | None, say: Say) -> Attachment:
     size = len(text.encode("utf-8", "replace"))
-    if size > TEXT_BYTES:
-        say(
-            f"{Path(path).name} is attached as a link: {_mib(size)}, "
-            f"the limit is {_mib(TEXT_BYTES)}"
-        )
+    if _is_too_large(path, size, TEXT_BYTES, say):
         return FileLink(path, None, mime)
     return Excerpt(path, text, mime_type=_text_type(mime))
 
 
+def _is_too_large(path: str, size: int, most: int, say: Say) -> bool:
+    if size > most:
+        sizes = f"{readable(size)}, the limit is {readable(most)}"
+        say(f"{Path(path).name} is attached as a link: {sizes}")
+    return size > most
+
+
 def _text_type(mime: str | None) -> str:
-    """The type by name, unless it says of a text that it is none (`.ts` is also a video's)."""
+    """Return a type for a text: that of its name, unless it is not one of texts (`.ts` is also a
+    video's).
+    """
     kind = mime or ""
     return kind if kind.startswith("text/") or _TEXTUAL.search(kind) else "text/plain"
-
-
-def _mib(size: int) -> str:
-    return f"{size / (1 << 20):.1f} MiB" if size >= 1 << 20 else f"{size / 1024:.0f} KiB"

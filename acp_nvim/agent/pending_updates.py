@@ -1,5 +1,5 @@
-"""Updates for session ids that are not known yet: kept until it is known, and no longer than there
-is room for them.
+"""Updates for session ids that are not known yet, kept until they are known: some agents send
+updates before they answer `session/new`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any, Final
 UPDATES: Final = 1000
 """Updates that are kept for one id."""
 BYTES: Final = 16 << 20
-"""What is kept in all; beyond that the ids that were heard of first are forgotten."""
+"""Kept in all; beyond that, the ids that came first are forgotten."""
 
 
 class PendingUpdates:
@@ -21,7 +21,7 @@ class PendingUpdates:
         self._size = 0
 
     def __len__(self) -> int:
-        """Return the number of ids that something is kept for."""
+        """Return the number of ids with updates."""
         return len(self._kept)
 
     def add(self, session_id: str, update: Any, size: int) -> None:
@@ -35,11 +35,11 @@ class PendingUpdates:
             self.take(next(iter(self._kept)))
 
     def get(self, session_id: str) -> list[Any]:
-        """Return what is kept for an id, and keep it."""
+        """Return the updates of an id, and keep them."""
         return [update for update, _ in self._kept.get(session_id, ())]
 
     def take(self, session_id: str) -> list[Any]:
-        """Return what is kept for an id; nothing is kept for it then."""
+        """Return the updates of an id, and drop them."""
         kept = self._kept.pop(session_id, [])
         self._size -= sum(size for _, size in kept)
         return [update for update, _ in kept]

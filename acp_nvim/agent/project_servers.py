@@ -1,8 +1,8 @@
-"""What the MCP servers of a project's file would run and send, for the question about them.
+"""The lines of the question about the MCP servers of a project's file.
 
-The user says yes to what stands here, so it is all of it: program and arguments, address, each
-variable and header, and whatever else an agent may read in the file. Only the values of secrets are
-left out.
+The user agrees to what these lines show, so they show everything: program and arguments, address,
+each variable and header, and all else that an agent may read in the file. Only the values of
+secrets are left out.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _PLAIN: Final = re.compile(r"[\w@%+=:,./${}-]+")
 
 
 def described(entry: Mapping[str, Any], program: Callable[[], str | None]) -> list[str]:
-    """Return the lines about one server; `program` finds what its command would start, where that
-    is not the user's own program of this name.
+    """Return the lines about one server. `program` finds the file that its command would start,
+    where that is not the user's own program of this name.
     """
     name, url = str(entry["name"]), entry.get("url")
     kind = f" ({entry['type']})" if entry.get("type") not in (None, "stdio") else ""
@@ -47,12 +47,12 @@ def _line(entry: Mapping[str, Any]) -> str:
 
 
 def _quoted(word: str) -> str:
-    """What is filled in needs no quotes to be read."""
+    """Quote a word as a shell does, unless it is plain or a placeholder."""
     return word if word == HIDDEN or _PLAIN.fullmatch(word) else shlex.quote(word)
 
 
 def _pairs(value: Any, between: str) -> Iterator[str]:
-    """Names and values, of a map or a list; what is neither is shown as it is."""
+    """Names and values of a map or a list; any other value is shown as it is."""
     if isinstance(value, list) and all(isinstance(item, dict) for item in value):
         pairs = [(str(item.get("name")), item.get("value")) for item in value]
     elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What an agent did that the protocol does not foresee: survived, counted, shown by `:Acp info`."""
+"""Deviations of an agent from the protocol: tolerated, counted, shown by `:Acp info`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class ProtocolWarnings:
         self.counts: Counter[str] = Counter()
         self.newest: dict[str, str] = {}
         self.unread: deque[str] = deque(maxlen=UNREAD_LINES)
-        """Newest lines of its output that are no messages: some agents say there why they end."""
+        """Newest lines of the output that are no messages: some agents write there why they end."""
 
     def count(self, kind: str, example: str = "") -> None:
-        """Note one more of this kind."""
+        """Count one more of this kind."""
         self.counts[kind] += 1
         self.newest[kind] = example[:200]
 
     def failed(self, error: BaseException) -> None:
-        """Note a fault of ours in handling what the agent sent."""
+        """Count a fault of ours in handling a message of the agent."""
         self.count("internal error", f"{type(error).__name__}: {error}")
 
     def keep(self, line: bytes) -> None:
@@ -33,7 +33,7 @@ class ProtocolWarnings:
             self.unread.append(text[:200])
 
     def lines(self) -> list[str]:
-        """Return one line a kind: how often, what, the newest example."""
+        """Return a line for each kind: count, kind, newest example."""
         return [
             f"{count} × {kind}" + (f" ({self.newest[kind]})" if self.newest[kind] else "")
             for kind, count in self.counts.most_common()

@@ -103,10 +103,10 @@ def settings(path: str | Path, name: str, which: Which = shutil.which) -> AgentS
 def of_entry(
     entry: Entry, which: Which = shutil.which, platform_id: str | None = None
 ) -> AgentSettings:
-    """How an agent is started. A binary that is installed goes before what has to be fetched.
+    """Return how an agent is started: by an installed binary, else by a package that is fetched.
 
-    `install` of the result says how to get what is missing. Raises `RegistryError` when there is
-    no distribution for this platform.
+    `install` of the result says how to get a missing program. Raises `RegistryError` when there
+    is no distribution for this platform.
     """
     binary = (entry.distribution.binary or {}).get(platform_id or this_platform())
     if binary is not None and which(_program(binary)):
@@ -161,8 +161,8 @@ def _program(binary: Binary) -> str:
 
 
 def lookup(options: Settings, name: str, which: Which = shutil.which) -> AgentSettings | None:
-    """How the agent with that name is started: the user's entry, and what it leaves open from
-    `agents_file`; None when neither knows it. Raises `RegistryError`.
+    """Return how the agent with that name is started: the user's entry, completed from
+    `agents_file`; None when neither has it. Raises `RegistryError`.
     """
     given = options.agents.get(name)
     if options.agents_file is None or (given is not None and given.command):

@@ -1,4 +1,4 @@
-"""Agents that are ended and started again, as often and as quickly as the user says so."""
+"""Restarts of agents, as often and as quickly as the user asks for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acp_nvim.agent.conversation import Conversation
 
 
 class Restarts:
-    """Restarts that are under way, by the name of the agent. One is enough; a stop ends it."""
+    """The restarts that are under way. There is one for each agent at most; a stop ends it."""
 
     def __init__(self, agents: Agents, served: Callable[[str], list[Conversation]]) -> None:
         """`served` are the sessions of an agent that are not closed."""
@@ -41,7 +41,7 @@ class Restarts:
     def _start(self, name: str) -> Connection:
         try:
             return self._agents.start(name)
-        finally:  # they say what is wrong
+        finally:  # they tell the user what is wrong
             for conversation in self._served(name):
                 conversation.open()
 

@@ -1,4 +1,4 @@
-"""Who answers what an agent asks of a session, besides the user."""
+"""The ports to those who answer requests of an agent, besides the user."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.session.session import Session
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any] | None]
-"""Starts to answer a request of a session: what happens before it returns is in wire order."""
+"""Starts to answer a request of a session; its code before the first wait runs in wire order."""
 
 
 class FileServer(Protocol):

@@ -1,4 +1,4 @@
-"""What a session is opened with, the same each time: MCP servers, system prompt,
+"""The parameters that a session is opened with, the same each time: MCP servers, system prompt,
 `_meta` (v1/session-setup, rfds/client-system-prompt, v1/extensibility).
 """
 
@@ -27,13 +27,13 @@ class SessionParams:
     system_prompt: schema.SystemPrompt | UnsetType = UNSET
     meta: dict[str, Any] | UnsetType = UNSET
     remarks: Sequence[str] = ()
-    """What could not be passed on, one line each."""
+    """A line about each thing that could not be passed on."""
     notes: Sequence[str] = ()
-    """What is passed on although no option says so: servers of the project's own file."""
+    """A line about each file of the project that servers were taken from."""
     secrets: Sequence[str] = ()
     """Values that must not be logged."""
     asks: Sequence[Project] = ()
-    """What the user is to be asked about."""
+    """Files of the project that the user is to be asked about."""
 
     def fields(self) -> dict[str, Any]:
         """Return them by the names of the wire types."""
@@ -73,7 +73,7 @@ def of(
 
 
 def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:
-    """Return what of the configured `_meta` goes with each prompt as well."""
+    """Return the keys of the configured `_meta` that go with each prompt as well."""
     meta = {**settings.meta, **spec.meta}
     return {key: meta[key] for key in TRACE if key in meta}
 

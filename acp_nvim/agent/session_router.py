@@ -37,7 +37,7 @@ PAST = (
 _CALLS: Final = frozenset({schema.ToolCall, schema.ToolCallUpdate})
 
 ReportLimit = Callable[[str, str, Session | None], None]
-"""Told of what went over an option `limits.*`: the option's last name, what, and whose it was."""
+"""Takes a report of an exceeded option `limits.*`: its last name, a text, the session."""
 
 
 class SessionRouter:
@@ -53,17 +53,16 @@ class SessionRouter:
         new_child: Callable[[Session, str], Session] | None = None,
         report_limit: ReportLimit = lambda limit, text, session: None,
     ) -> None:
-        """No session yet. ``translate`` tells what an update that cannot be read stands for in
-        version 1 (`protocol/dialects.py`); ``new_child`` makes the session of a child that a
-        session has told of, or finds it.
+        """No session yet. ``translate`` returns the updates of version 1 that an unreadable one
+        stands for (`protocol/dialects.py`); ``new_child`` finds or makes the session of a subagent.
         """
         self.sessions: dict[str, Session] = {}
         self._warnings = warnings
         self.pending_updates = PendingUpdates()
-        """What came for sessions whose `session/new` has not answered yet."""
+        """Updates for sessions whose `session/new` is not answered yet."""
         self._nameless: list[Session] = []
         self.muted: dict[str, int] = {}
-        """Session ids whose replay is not applied, and how much of it has come."""
+        """Session ids whose replay is dropped, and how many updates of it have come."""
         self._gone: set[str] = set()
         self._translate = translate
         self._new_child = new_child
@@ -75,7 +74,7 @@ class SessionRouter:
     # -- sessions ---------------------------------------------------------------------------------
 
     def adopt(self, session_id: str, session: Session) -> None:
-        """Route this id to a session from now on, and apply what came for it before."""
+        """Route this id to a session from now on, and apply the updates that came before."""
         self.sessions[session_id] = session
         self._gone.discard(session_id)
         for update in self.pending_updates.take(session_id):
@@ -103,8 +102,8 @@ class SessionRouter:
                     del self.sessions[key]
 
     def asks_early(self, session_id: str) -> Session | None:
-        """The session that asks for something under an id that is not known yet, if it can be but
-        one.
+        """Return the session of a request under an unknown id, where only one session waits for its
+        id.
         """
         if len(self._nameless) != 1 or session_id in self._gone:
             return None
@@ -120,16 +119,16 @@ class SessionRouter:
             self.forget(child)
 
     def said(self, session_id: str) -> str:
-        """What the agent has said in the running turn of a session."""
+        """Return the text of the agent in the running turn of a session."""
         session = self.sessions.get(session_id)
         return said(session) if session is not None else ""
 
     def tells_the_past(self, session_id: str) -> bool:
-        """Whether the agent has told what was said in a session that is not known yet."""
+        """Whether updates of a replay came for a session that is not known yet."""
         return any(isinstance(update, PAST) for update in self.pending_updates.get(session_id))
 
     def mute(self, session_id: str) -> None:
-        """Do not apply what tells of the past: messages, tool calls, plan."""
+        """Drop updates that tell of the past: messages, tool calls, plan."""
         self.muted[session_id] = 0
 
     def unmute(self, session_id: str) -> None:
@@ -161,7 +160,9 @@ class SessionRouter:
                 self._apply_all(session, map(_update, run), size)
 
     def _apply_all(self, session: Session, updates: Iterable[Any], size: int) -> None:
-        """JSON is never shorter than what it says: in so few bytes nothing is to be cut."""
+        """Apply updates, tool calls in one go where none can exceed a limit: text is never longer
+        than its JSON.
+        """
         updates = list(updates)
         fits = size <= self._settings().limits.tool_output_bytes
         if fits and _CALLS.issuperset(map(type, updates)):
@@ -195,14 +196,14 @@ class SessionRouter:
                 self._warnings.failed(error)
 
     def _read_otherwise(self, params: msgspec.Raw) -> Any:
-        """An update that is not as it should be; None when that is all there is to do with it."""
+        """Read an update that does not match the schema; None where it is translated or dropped."""
         stands_for = self._translate(params)
         for translated in stands_for:
             self.update(translated)
         return None if stands_for else decoded("session/update", params, self._warnings)
 
     def _stray(self, session_id: str, updates: Iterable[Any]) -> None:
-        """Keep what came for a session whose `session/new` has not answered yet."""
+        """Keep updates for a session whose `session/new` is not answered yet."""
         if session_id in self._gone:
             return
         for update in updates:
@@ -223,7 +224,7 @@ class SessionRouter:
             child.follow()
 
     def _apply_call(self, session: Session, update: Any) -> None:
-        """What a tool call brings beyond the limit is left out; that is told once a call."""
+        """Apply an update of a tool call, cut to the limit; that is reported once for each call."""
         limit = self._settings().limits.tool_output_bytes
         update, brought = fit(update, limit)
         apply(session, update)
@@ -237,7 +238,7 @@ class SessionRouter:
     def _audible(
         self, session: Session, messages: Iterable[schema.SessionNotification]
     ) -> Iterator[Any]:
-        """What is to be applied: what a session's subagents did is told again with it."""
+        """Return the updates that are not dropped. A replay includes the session's subagents."""
         for message in messages:
             known = message.session_id in self.muted
             told = message.session_id if known else session.root.id
@@ -247,7 +248,7 @@ class SessionRouter:
                 yield message.update
 
     def _note(self, session: Session, update: Any) -> None:
-        """Count what the protocol does not foresee but we survive."""
+        """Count updates that the protocol does not allow here, and that do no harm."""
         kind = update.__class__
         if kind is schema.ToolCallUpdate and session.tool_calls.get(update.tool_call_id) is None:
             self._note_unknown(update.tool_call_id)
@@ -261,8 +262,8 @@ class SessionRouter:
 
 
 def decoded(method: str, params: msgspec.Raw, warnings: ProtocolWarnings) -> Any:
-    """Return the params of a notification, None where they cannot be read; what is wrong with them
-    is counted.
+    """Return the params of a notification, None where they cannot be read; deviations are
+    counted.
     """
     notes: list[str] = []
     try:

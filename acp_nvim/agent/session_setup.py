@@ -1,5 +1,5 @@
-"""How a session comes to be at an agent: new, from what the agent has stored, or again after its
-process was replaced (v1/session-setup).
+"""Opening a session at an agent: a new one, a stored one, or again after the agent's process was
+replaced (v1/session-setup).
 """
 
 from __future__ import annotations
@@ -29,57 +29,59 @@ from acp_nvim.session.session import Session
 Way = Literal["new", "load", "resume", "fork", "again"]
 
 QUIET_S = 0.25
-"""A replay that is not drawn is over when nothing of it has come for so long: some agents answer
-`session/load` first and replay afterwards.
+"""A replay that is not drawn is over when nothing of it has come for this time, in seconds: some
+agents answer `session/load` first and replay afterwards.
 """
 REPLAY_S = 5.0
-"""The longest that is waited for the end of such a late replay."""
+"""The longest wait for the end of such a late replay, in seconds."""
 
 
 @dataclass(slots=True, frozen=True)
 class Origin:
-    """Where a session comes from; `id` is the agent's, of a session that exists there. `again`: it
-    was open here, for a process before this one; `chosen` was in force there.
+    """Where a session comes from. `id` is the agent's id of the session that exists there; `again`
+    means that it was open in an earlier process of ours, with the options `chosen`.
     """
 
     way: Way = "new"
     id: str = ""
     chosen: InitialOptions = field(default_factory=InitialOptions)
     before: Callable[[], Sequence[Entry]] = tuple
-    """What was said in the session that is forked, as far as that is known here."""
+    """The entries of the session that is forked, as far as they are known here."""
 
 
 NEW = Origin()
 
 
 Watched = Callable[[str], AbstractContextManager[None]]
-"""Around a question to the agent, by its name: the user is told when the answer does not come."""
+"""Around a request, by its name: the user is told when the answer does not come."""
 
 
 class SessionSetup:
-    """Opens one session, by the way that was asked for, later by the best that the agent offers."""
+    """Opens one session: the first time as its origin says, later by the best way that the agent
+    offers.
+    """
 
     def __init__(self, session: Session, origin: Origin, watched: Watched) -> None:
         """Nothing is sent yet."""
         self.session = session
         self._watched = watched
         self.opened = origin.way == "again"
-        """Whether it has been open at some connection, this one or one before."""
+        """Whether it has been open before, in this process of ours or an earlier one."""
         self._ran = False
-        """The same of this process: what was chosen is known here."""
+        """Whether it has been open in this process: its options are known here then."""
         self._origin = origin
         self._params = SessionParams()
         self._first_choice = options.in_force(session)
-        """What a process of the agent starts the session with."""
+        """The options that the agent's process gave the session at first."""
 
     @property
     def replays(self) -> bool:
-        """Whether the agent has yet to tell what was said before."""
+        """Whether a replay of the session is still to come."""
         return not self.opened and self._origin.way == "load"
 
     @property
     def is_others(self) -> bool:
-        """Whether it is to be made of a session that is not open here."""
+        """Whether it is opened from a session of the agent's that is not open here yet."""
         return not self.opened and self._origin is not NEW
 
     async def run(self, connection: Connection) -> None:
@@ -113,7 +115,7 @@ class SessionSetup:
         session.change("status", "error")
 
     def _initial_options(self, connection: Connection) -> InitialOptions:
-        """What was chosen in the session counts more than the defaults of the agent."""
+        """The choices in the session count more than the configured defaults."""
         spec, session = connection.spec, self.session
         if not self.opened:
             return InitialOptions(spec.mode, dict(spec.options), named=True)
@@ -161,7 +163,9 @@ class SessionSetup:
         return result
 
     async def _load(self, connection: Connection, session_id: str) -> Any:
-        """The replay comes before the answer, so the session is known before the question."""
+        """Load a session. Its replay comes before the answer, so its id is routed before the
+        request.
+        """
         session = self.session
         session.replaying = True
         connection.router.adopt(session_id, session)
@@ -193,7 +197,7 @@ class SessionSetup:
         return result
 
     def _named(self, connection: Connection, session_id: str) -> None:
-        """The session is there. One that has no name at its agent could not be cancelled."""
+        """Take the session's id. An empty one is refused: such a session could not be cancelled."""
         session = self.session
         if not session_id:
             raise RemoteProtocolError("result.sessionId: empty")
@@ -225,7 +229,7 @@ class SessionSetup:
         return await self._fresh(connection, reason)
 
     async def _reload(self, connection: Connection) -> Any:
-        """Load what is on the screen already: the replay is not drawn a second time."""
+        """Load a session whose chat is on the screen: its replay is not drawn a second time."""
         async with _drawn(connection.router, self.session.id):
             return await self._load(connection, self.session.id)
 
@@ -238,7 +242,7 @@ class SessionSetup:
 
 @asynccontextmanager
 async def _drawn(router: SessionRouter, session_id: str) -> AsyncIterator[None]:
-    """What the agent tells of the past of this session is on the screen already."""
+    """Drop the replay of a session: its chat is on the screen already."""
     router.mute(session_id)
     try:
         yield
@@ -252,7 +256,7 @@ async def _drawn(router: SessionRouter, session_id: str) -> AsyncIterator[None]:
 
 
 def _refusal(error: RequestError | RemoteProtocolError) -> str:
-    """Why it could not be opened again. A login that is asked for is no reason: it is raised."""
+    """Return why it could not be opened again; a request for a login is raised instead."""
     code = error.code if isinstance(error, RequestError) else None
     if code == AUTH_REQUIRED:
         raise error

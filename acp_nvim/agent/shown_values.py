@@ -12,7 +12,7 @@ HIDDEN: Final = "****"
 PLACEHOLDER: Final = re.compile(
     r"\$ENV\{(?P<ours>\w+)\}|\$\{(?:env:)?(?P<theirs>\w+)(?::-(?P<default>[^}]*))?\}"
 )
-"""What is filled in from the environment when a server is passed on."""
+"""A placeholder for a variable of the environment, filled in when a server is passed on."""
 
 _SECRETS: Final = frozenset(
     ("key", "keys", "pass", "auth", "cookie", "private", "dsn", "pat", "pwd", "session", "bearer")
@@ -32,8 +32,8 @@ def _redactor() -> Redactor:
 
 
 def shown_value(name: str, value: str) -> str:
-    """Return a value as a person may see it before they say yes. One that is secret, by its name or
-    by how it looks, is its length; what is filled in from the environment keeps its name.
+    """Return a value as the user may see it before they agree. One that is secret, by its name or
+    by how it looks, is shown as its length; placeholders are shown as they are.
     """
     if not _is_secret_name(name):
         return shown_text(value)

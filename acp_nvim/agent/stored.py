@@ -19,7 +19,7 @@ from acp_nvim.workspace import private_files
 
 PAGES = 50
 SESSIONS = 2000
-"""What is taken of an agent's list; more is no list to choose from."""
+"""The most that is taken of an agent's list; nobody can choose from more."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -87,7 +87,7 @@ def merged(lists: Iterable[list[Stored]], remembered: Iterable[Entry], cwd: str)
 
 
 class IndexFile:
-    """The index on disk. Several editors may share it: each change is made to what it holds now."""
+    """The index on disk. Several editors may share it, so each change starts by reading it."""
 
     def __init__(self, path: Path, failed: Callable[[str], None]) -> None:
         """`failed` hears why the file could not be written; its absence is no failure."""
@@ -95,14 +95,14 @@ class IndexFile:
         self._failed = failed
 
     def read(self) -> Index:
-        """What is remembered now."""
+        """Read the index; an empty one where there is no file."""
         try:
             return Index.decode(self.path.read_bytes())
         except OSError:
             return Index()
 
     def remember(self, agent: str, session_id: str, cwd: str, words: str) -> None:
-        """Put a session in front; `words` are its title or what it is about."""
+        """Put a session first; `words` are its title or its first prompt."""
         entry = Entry(agent, session_id, cwd, title(Redactor(quick=True).text(words)), time.time())
         index = self.read()
         index.put(entry)

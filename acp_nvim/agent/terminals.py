@@ -47,7 +47,7 @@ OPTIONS: Final = (
     Option("reject_once", "Refuse", "reject_once"),
 )
 NAMED: Final = 3
-"""So many of the commands that are ended with a turn are named."""
+"""Of the commands that are ended with a turn, so many are named in the chat."""
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
 
@@ -64,7 +64,7 @@ class _Live:
 
 
 class AgentTerminals:
-    """Starts, serves and ends what one connection of an agent runs in terminals."""
+    """Starts, serves and ends the terminals of one connection."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class AgentTerminals:
     def output(
         self, session: Session, params: schema.TerminalOutputRequest, _: IncomingCall
     ) -> Awaitable[schema.TerminalOutputResponse]:
-        """`terminal/output`: the end of what was written so far, and how it ended if it has."""
+        """`terminal/output`: the newest output, and how the command ended if it has."""
         terminal = self._find(session, params.terminal_id).terminal
         status: schema.TerminalExitStatus | UnsetType = UNSET
         if not terminal.running:
@@ -159,7 +159,7 @@ class AgentTerminals:
         return True
 
     def write(self, id: str, data: bytes) -> None:
-        """What the user types into a terminal's buffer."""
+        """Pass on keys that the user types into a terminal's buffer."""
         live = self._live.get(id)
         if live is not None:
             live.process.write(data)
@@ -167,8 +167,8 @@ class AgentTerminals:
     # -- the end ----------------------------------------------------------------------------------
 
     def end_turn(self, session: Session, turn: int) -> None:
-        """Begin to end what was started in a cancelled turn of a session, or of a child of it in
-        that turn, and was left running; the output stays. The chat says so.
+        """Begin to end the commands that a session or its subagents started in a cancelled turn and
+        left running; their output stays. The chat says so.
         """
         left = [
             live
@@ -203,7 +203,7 @@ class AgentTerminals:
     # -- how --------------------------------------------------------------------------------------
 
     def _question(self, session: Session, command: Command) -> Decision | None:
-        """Hold the rules against the command. Returns what must be answered before it may start."""
+        """Apply the rules to the command. Returns the decision to await before it starts."""
         case = Case(kind="execute", commands=[command.told], agent=self._agent)
         action = judge(case, session, self._settings())
         if action not in ("ask", "deny") or (
@@ -309,8 +309,8 @@ async def _answer(response: schema.TerminalOutputResponse) -> schema.TerminalOut
 
 
 def _is_shown_by(told: Told, wanted: Told, session: Session) -> bool:
-    """Whether a permission that told this command was about the one that is wanted: nothing was
-    added since that changes what it does.
+    """Whether the command of a permission, `told`, is the wanted one: nothing was added to it that
+    changes its effect.
     """
     here = told.cwd or session.cwd
     return (
@@ -325,5 +325,5 @@ def _ended(terminal: Terminal, end: Exit) -> None:
 
 
 def _details(command: Command) -> list[str]:
-    """What the title does not say: directory and added environment."""
+    """Directory and added environment, which the title does not show."""
     return [f"in {command.cwd}", *(f"with {name}={value}" for name, value in command.shown.env)]

@@ -40,7 +40,7 @@ class Bridge:
     def stdio(cls) -> Bridge:
         """Connect to the Neovim that started this process with `jobstart({rpc = true})`."""
         session = AsyncSession(MsgpackStream(EventLoop("stdio")))
-        for transport in session.loop._to_close:  # as for what agents say, see `_Pipes`
+        for transport in session.loop._to_close:  # as for agents, see `_Pipes` of the transport
             transport.max_size = AT_ONCE
         return cls(session)
 

@@ -1,4 +1,4 @@
-"""The host: everything that lives in the Python process, wired together."""
+"""The host: builds all objects of the Python process and gives them to one another."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Host:
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
         self.subagents = SubagentRegistry(self.screen, self._number)
         self.reviewed: dict[str, dict[str, Any]] = {}
-        """Values of forms that wait for the user's last word, by id of the decision."""
+        """Values of forms that the user has to confirm, by id of the decision."""
         self.asking = Asking(self.screen.push)
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
         self.extensions = in_lua(bridge, self.screen.push, lambda: self.options.extensions)
@@ -93,7 +93,7 @@ class Host:
         self.logins: set[str] = set()
         """Agents whose login runs in a terminal."""
         self.after_login: list[tuple[str, Callable[[], None]]] = []
-        """What the user wanted from an agent, by its name, that goes on after a login."""
+        """Actions that wait for a login, with the name of the agent."""
         self.workspace: Workspace[Session]
         self.proposed: ProposedEdits
         self.observer: HostObserver
@@ -236,7 +236,7 @@ class Host:
     ) -> Conversation:
         """Make a session with the next number and make it current; nothing is sent yet.
 
-        `origin` says what it is to be made of at the agent (`Conversation.open` does that).
+        `origin` says how `Conversation.open` opens it at the agent.
         """
         self.cwd = cwd
         agent = agent or self.options.agent
@@ -352,7 +352,7 @@ class Host:
     # -- ConversationDelegate ----------------------------------------------------------------------
 
     def give_back(self, session: Session, prompt: Prompt) -> None:
-        """A prompt that was not taken goes back where it was written, with what was attached."""
+        """A prompt that was not sent goes back to its composer, with its attachments."""
         self.sent.came_back(prompt)
         if prompt.text or prompt.attachments:
             self.screen.push("composer", session.n, prompt.text, prompt.files(), prompt.ranges())
@@ -382,7 +382,7 @@ class Host:
             self.screen.push(*op)
 
     async def turn_ended(self, session: Session) -> None:
-        """A turn is over: what it changed on disk is taken up before the next one."""
+        """A turn is over: its changes on disk are taken up before the next one."""
         self.screen.push("under_way", session.n)
         await self.workspace.turn_ended(session)
 
@@ -406,7 +406,7 @@ class Host:
             self._go_on(name)
 
     def logged_in(self, connection: Connection) -> None:
-        """The user has logged in: what he wanted from the agent goes on."""
+        """The user has logged in: whatever waited for that goes on."""
         self.tasks.start_soon(connection.logged_in)
         for conversation in self.conversations.values():
             if conversation.session.agent == connection.name:

@@ -1,6 +1,4 @@
-"""What goes over the options `limits.*`: each is told once where it can be seen, and counted for
-`:Acp info`.
-"""
+"""Reports of exceeded options `limits.*`: shown to the user, and counted for `:Acp info`."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from acp_nvim.session.session import Session
 
 
 class LimitReports:
-    """What went over a limit since the host was started."""
+    """The exceeded limits since the host was started."""
 
     def __init__(self, screen: Screen) -> None:
         """None so far."""
@@ -19,7 +17,7 @@ class LimitReports:
         self._screen = screen
 
     def tell(self, limit: str, text: str, session: Session | None = None) -> None:
-        """Something of a session, or of no known one, went over `limit`."""
+        """Report that something of a session, or of no known one, exceeded `limit`."""
         self.counts[limit] += 1
         title = f"{text} (limits.{limit})"
         if session is None:

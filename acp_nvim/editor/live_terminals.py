@@ -1,6 +1,6 @@
 """The terminals that some window shows: their output goes to Neovim with the frames, and only then.
 
-What was written before a window came is replayed; what a window cannot take in time is left out in
+A new window gets the earlier output first; output that a window cannot take in time is left out in
 the middle, never at the end.
 """
 
@@ -80,7 +80,7 @@ class TerminalViews:
 
 
 def _next(view: _View, most: int) -> str:
-    """Return what follows for a view, a word about what is left out, and about the end."""
+    """Return the next text for a view, with a note about left out output and about the end."""
     terminal, replay = view.terminal, view.terminal.replay
     text = ""
     if view.ended and terminal.running:

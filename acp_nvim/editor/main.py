@@ -18,12 +18,13 @@ from acp_nvim.editor.buffer_events import VERBS, on_buffer_event
 from acp_nvim.editor.host import Host
 from acp_nvim.editor.verbs import table as verbs
 
-Letter = tuple[str, dict[str, Any]]
+VerbCall = tuple[str, dict[str, Any]]
+"""A verb and its arguments."""
 
 
 def core(bridge: Bridge) -> tuple[Coroutine[Any, Any, None], Verb]:
     """Return the root task of a host, and the function that takes verbs for it."""
-    send, receive = anyio.create_memory_object_stream[Letter](math.inf)
+    send, receive = anyio.create_memory_object_stream[VerbCall](math.inf)
     host = Host(bridge)
 
     async def dispatch(host: Host) -> None:
@@ -44,9 +45,9 @@ def main() -> None:
     """Entry point of `python -m acp_nvim`: serve the Neovim that started it
     (`lua/acp/base/host.lua`).
     """
-    # What an agent sends is many small objects and hardly a cycle; Python would look for cycles
-    # each 700 of them, through all modules as well: a tenth of a flood's time, in pauses. `Pace`
-    # does so when nothing is to be shown.
+    # Messages of agents are many small objects and hardly a cycle. Python would look for cycles
+    # after each 700 of them, through all modules as well: a tenth of a flood's time, in pauses.
+    # `Pace` looks when nothing is to be shown.
     gc.set_threshold(100_000, 20, 20)
     # A thread that looks at files would keep the loop waiting for 5 ms each time.
     sys.setswitchinterval(0.0005)

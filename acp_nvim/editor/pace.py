@@ -1,6 +1,6 @@
 """When the next frame is due.
 
-What streams is told each `GAP_S`, which is as often as one can read; what is urgent does not wait.
+Streaming text is shown each `GAP_S`, which is as often as one can read; urgent changes do not wait.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SLACK_S: Final = 0.008
 it then does.
 """
 REST_S: Final = 0.006
-"""How much longer than a pause what comes may stay unread: less than `SLACK_S`, so that reading it
+"""How much longer than a pause messages may stay unread: less than `SLACK_S`, so that reading them
 ends the pause.
 """
 QUICK = 6
@@ -62,7 +62,7 @@ class Pace:
         """When what waits may be told."""
 
     def wake(self, urgent: bool = False) -> None:
-        """Something changed; what is `urgent` ends the pause after the last frame."""
+        """Something changed; an `urgent` change ends the pause after the last frame."""
         if not self._woken:
             self._woken = True
             self._wake.set()
@@ -71,9 +71,8 @@ class Pace:
             self._due.set()
 
     def pulse(self, waiting: int) -> float:
-        """All that has come so far is applied, and so many characters of it wait: `FLOOD` of
-        them end a pause, and one that is as good as over is over. Returns the seconds until more
-        is needed.
+        """All messages so far are applied, and so many characters wait: `FLOOD` of them end a
+        pause, and any number ends one whose gap is over. Returns the seconds until more is needed.
         """
         self._flooded = waiting >= FLOOD
         left = self._earliest - self._clock()

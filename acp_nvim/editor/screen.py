@@ -1,5 +1,5 @@
-"""What the user sees of all sessions: documents, and the frames that bring Neovim up to date with
-them.
+"""The view of all sessions: their documents, and the contents of frames that bring Neovim up to
+date with them.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Wake(Protocol):
     """Tells whoever sends the frames that there is something to tell."""
 
     def __call__(self, urgent: bool = False) -> None:
-        """What is `urgent` is told at once."""
+        """``urgent`` changes are shown at once."""
 
 
 class Screen:
-    """Collects frame operations: chats first, then state, then what was pushed, then events."""
+    """Collects frame operations: chats first, then state, then pushed ones, then events."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class Screen:
         self._state: list[Op] = []
         self._pushed: list[Op] = []
 
-    # -- what is to be told -----------------------------------------------------------------------
+    # -- changes ----------------------------------------------------------------------------------
 
     def add(self, session: Session, past: Past | None = None) -> None:
-        """Show a session from now on; `past` is what its chat holds already."""
+        """Show a session from now on; `past` is the text that its chat holds already."""
         chat = self._settings().chat
         look = Look(chat.tool_lines, session.cwd)
         self.sessions[session.n] = session
@@ -139,8 +139,8 @@ class Screen:
         return ops, more
 
     def _told(self, session: Session, drawn: int) -> list[Op]:
-        """State whose text is on the screen; what a session is from its first frame on, however
-        much text waits.
+        """State whose text is on the screen; in a session's first frame all of it, however much
+        text waits.
         """
         ops: list[Op] = []
         if session.state_mark <= drawn or session.n not in self._known:
@@ -199,7 +199,7 @@ class Screen:
             "options": snapshot.options(decision),
         }
 
-    # -- what waits -------------------------------------------------------------------------------
+    # -- how much waits ---------------------------------------------------------------------------
 
     @property
     def turn_runs(self) -> bool:

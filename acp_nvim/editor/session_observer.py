@@ -22,7 +22,7 @@ class HostObserver:
         self._pace = pace
         self._tool_calls = tool_calls
         self.streamed = pace.wake
-        """As in `SessionObserver`; it is called for each chunk, so no layer is between."""
+        """Called for each chunk, so without a layer between."""
 
     def changed(self, session: Session) -> None:
         """The start and the end of a turn or a question are urgent, what streams between is not."""

@@ -1,7 +1,7 @@
-"""Sessions outlive the process of the plugin: Neovim has their chats and what the snapshot told of
-them, and the next process takes them up where they stand. Their agents are started by the next
-prompt; the sessions are resumed then, or loaded, or new ones with the reason stated. Pending edits
-and checkpoints come from the journal (`review/persistence.py`), those of closed sessions as well.
+"""Sessions outlive the process of the plugin: Neovim keeps their chats and their state, and the
+next process takes them over. Their agents are started by the next prompt; the sessions are resumed
+then, or loaded, or new ones with the reason stated. Pending edits and checkpoints come from the
+journal (`workspace/persistence.py`), those of closed sessions as well.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ GRACE_NS: Final = 1_500_000_000
 
 
 class Left(msgspec.Struct, frozen=True):
-    """What Neovim knows of a session that was there when its process went
-    (`acp.command.session_restore`).
-    """
+    """Neovim's record of a session whose process has gone (`acp.command.session_restore`)."""
 
     n: int
     agent: str
@@ -46,7 +44,7 @@ class Left(msgspec.Struct, frozen=True):
 
 
 def revive(host: Host, past: Mapping[str, Any]) -> None:
-    """Take up what the process before this one left: `{instance, run, sessions, current, shown,
+    """Take over from the process before this one: `{instance, run, sessions, current, shown,
     remarks, notes, died, sent}`.
 
     ``instance`` names this Neovim, ``run`` counts its hosts, ``shown`` are files with marks,
@@ -79,7 +77,7 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
 
 
 def _remarks(host: Host, past: Mapping[str, Any]) -> None:
-    """What the user has said of edits and no agent has heard."""
+    """Comments of the user on edits that no agent has been sent."""
     ledger, found = host.workspace.edits.ledger, []
     for args in past.get("remarks") or ():
         path = os.path.realpath(str(args["path"]))
@@ -88,7 +86,7 @@ def _remarks(host: Host, past: Mapping[str, Any]) -> None:
 
 
 def _revived(host: Host, left: Left) -> Session:
-    """A session as it was left, failed unless it was closed."""
+    """Make a session from its record, failed unless it was closed."""
     origin = Origin("again", left.id, InitialOptions(left.mode, left.options, named=False))
     shown = Past(left.lines) if any(left.lines) else None
     directories = host.directories(left.cwd)

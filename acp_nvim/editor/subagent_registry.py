@@ -1,6 +1,4 @@
-"""Child sessions in the editor: a number and a chat of their own, and nothing else of their own
-(v1/subagents).
-"""
+"""Subagents in the editor: each is a session with a number and a chat of its own (v1/subagents)."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from acp_nvim.session.subagents import Child
 
 
 class SubagentRegistry:
-    """Makes children and finds them by our number."""
+    """Makes the sessions of subagents and finds them by our number."""
 
     def __init__(self, screen: Screen, number: Callable[[], int]) -> None:
         """`number` gives the next number of a session."""
@@ -21,7 +19,7 @@ class SubagentRegistry:
         self._number = number
 
     def child(self, parent: Session, session_id: str) -> Session:
-        """The child of that id, new when it is first told of."""
+        """Return the child of that id; it is made when the parent first names it."""
         known = parent.root.children.get(session_id)
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""Questions of agents that belong to no session: a login that asks for more, say
+"""Questions of agents that belong to no session, for example during a login
 (v1/elicitation#scope).
 """
 
@@ -18,7 +18,7 @@ NO_SESSION = 0
 
 
 class UnscopedQuestions:
-    """Shows them as cards and in `state().elicitations`."""
+    """Shows these questions as cards and in `state().elicitations`."""
 
     def __init__(
         self, push: Callable[..., None], state: Callable[[list[str | int], Any], None]

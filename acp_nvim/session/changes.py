@@ -1,4 +1,6 @@
-"""What changed in a session and is not told yet: state by its name, tool calls, `User` events."""
+"""Changes of a session that the editor has not been told yet: state by its name, tool calls, `User`
+events.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A session: what the agent told, what the user asked, what is pending. Pure state; nothing here
-waits.
+"""A session: transcript, tool calls, questions, options and queue. Pure state; nothing here waits.
 
 Ring 1 feeds it (`updates.apply`, `begin_turn`, `ask`, …). The editor ring is told at once that
 something changed (`SessionObserver`) and reads what: `state.take_changes`, `transcript.dirty`,
@@ -86,13 +85,13 @@ class Session:
     stop_reason: str | None = None
     error: str | None = None
     heir: int | None = None
-    """Our number of the session that gets what is written for this one since it is closed."""
+    """Our number of the session that gets prompts written for this one after it was closed."""
     turn = 0
     """Number of the last turn that began, from 1."""
     held = False
     """The queue waits for the user."""
     replaying = False
-    """The agent tells what was said and done in the past: nothing of it is an event now."""
+    """The agent replays the past: nothing of it is an event now."""
     state_mark = 0
     """How much text was written when the state changed last."""
     plan: Sequence[schema.PlanEntry] = ()
@@ -108,7 +107,7 @@ class Session:
     user: str | None = None
     """Who speaks as the user here, where that is not the user."""
     echo = ""
-    """What is left of the running prompt that the agent may repeat."""
+    """The rest of the running prompt that the agent may echo."""
     _announced: tuple[Prompt, Message] | None = None
 
     def __init__(
@@ -126,7 +125,7 @@ class Session:
         self.directories = list(directories)
         self.observer = observer or Unobserved()
         self.changes = Changes()
-        """What the editor has not been told yet."""
+        """Changes that the editor has not been told yet."""
         self.queue: list[Prompt] = []
         self.transcript = Transcript()
         self.tool_calls = ToolCalls()
@@ -203,7 +202,7 @@ class Session:
         self.observer.changed(self)
 
     def let_go(self) -> None:
-        """It is closed: its chat stays, and what the user decides on."""
+        """Drop what a closed session needs no more: its chat and pending edits stay."""
         self.modes = self.mode = self.models = self.usage = None
         self.plan, self.commands, self.options, self.echo = (), (), (), ""
         self.plans.clear()
@@ -233,7 +232,7 @@ class Session:
         self.observer.changed(self)
 
     def retract(self) -> None:
-        """What was announced goes later, or never."""
+        """The announced prompt is sent later, or never."""
         if self._announced is not None:
             self._announced = None
             self.notice("info", "not sent: the prompt waits in the queue")
@@ -255,7 +254,7 @@ class Session:
         self.observer.changed(self)
 
     def _say_rest(self, prompt: Prompt, parts: list[Part]) -> None:
-        """Say what the prompt holds beyond what was shown when it was announced."""
+        """Show the parts of the prompt that were not shown when it was announced."""
         announced, self._announced = self._announced, None
         if announced is None or announced[0] is not prompt:
             self.say(parts)
@@ -340,7 +339,7 @@ class Session:
         """Apply a run of messages and show their calls. Returns the ids of updates to calls that
         nobody had told of.
 
-        An error in the middle leaves the rest in an iterator, and tells of what came before it.
+        After an error the rest is left in the iterator; the calls before it are told.
         """
         known, entries = self.tool_calls.by_id, self.entries
         add, dirty = self.transcript.add, self.transcript.dirty
@@ -401,8 +400,8 @@ class Session:
     def _beside(
         self, entry: ToolEntry, update: CallUpdate, before: Sequence[schema.ToolCallLocation]
     ) -> None:
-        """What a message says of terminals and files. Where the agent works is told in the order of
-        its words, each place once while the call runs; the last one is followed.
+        """Apply what a message says of terminals and files. Locations are told in the agent's
+        order, each once while the call runs; the last one is followed.
         """
         call = entry.call
         self.terminals.apply(entry, update)
@@ -420,7 +419,7 @@ class Session:
     # -- decisions --------------------------------------------------------------------------------
 
     def follow(self) -> None:
-        """A child takes over what its parent was told of it (`session/subagents.py`)."""
+        """A child takes over the state that its parent knows of it (`session/subagents.py`)."""
 
     def _terminal_output(self) -> None:
         self.observer.changed(self)
@@ -461,7 +460,7 @@ class Session:
         )
 
     def _tell_asked(self, decision: Decision) -> None:
-        """The lists of what is pending have changed: with that one, or by how many wait behind."""
+        """The lists of pending questions have changed, or the number that waits behind them."""
         if not decision.behind:
             self.change(decision.listed)
         if decision.behind or self.decisions.waiting:

@@ -1,5 +1,5 @@
-"""What the editor takes of a session for `require('acp').state()`: the values that changed since it
-took them last.
+"""The values of a session for `require('acp').state()` that changed since the editor last took
+them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _more(session: Session) -> dict[str, int] | None:
 
 
 def _pending(session: Session, name: str) -> list[dict[str, Any]]:
-    """The questions of a list. What a subagent asks is listed by the session above all."""
+    """The questions of a list. Those of a subagent are listed by the session above all."""
     if session.root is not session:
         return []
     shown = snapshot.elicitation if name == "elicitations" else snapshot.permission

@@ -1,4 +1,4 @@
-"""One terminal of a session: what was run, what it wrote, how it ended. Pure state."""
+"""One terminal of a session: its command, its output and its end. Pure state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPLAY: Final = 256 << 10
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What was run: the command line; where, if not in the session's directory; the environment
+    """A command: its line; its directory, if not the session's; the environment
     added to the agent's, as it may be shown (values that look secret are hidden).
     """
 
@@ -85,12 +85,12 @@ class Terminal:
         self._status_changed()
 
     def release(self) -> None:
-        """The agent will not ask again; what is displayed stays."""
+        """The agent will not ask again; the display stays."""
         self.released = True
         self.output.shrink(0)
 
     def restart(self) -> None:
-        """The agent uses the same id for a new run; what was written before stays above it."""
+        """The agent uses the same id for a new run; the former output stays above it."""
         if not self.running:
             self.running, self.exit_code, self.signal = True, None, None
             self._status_changed()

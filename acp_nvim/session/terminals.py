@@ -75,7 +75,7 @@ class Terminals:
         self._on_status()
 
     def apply(self, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
-        """Take over what a message about a tool call says of terminals."""
+        """Apply what a message about a tool call says of terminals."""
         for item in entry.call.content:
             if item.__class__ is schema.Terminal:
                 self._embed(entry, item.terminal_id)
@@ -83,7 +83,7 @@ class Terminals:
             self._told(entry, update.meta)
 
     def close(self, entry: ToolEntry) -> None:
-        """The tool call is over: so is what its agent ran in it, told or not."""
+        """End the agent's own terminals of a tool call that is over."""
         for terminal in entry.terminals.values():
             if not terminal.ours:
                 terminal.end(None, None)
@@ -139,7 +139,7 @@ class Terminals:
         self._on_output()
 
     def status_changed(self, terminal: Terminal) -> None:
-        """Shrink what is kept of the terminals that ended before the newest ones."""
+        """Shrink the output of terminals that ended before the newest ones."""
         if terminal.running:
             self._ended.pop(terminal, None)
         else:

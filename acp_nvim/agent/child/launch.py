@@ -33,7 +33,7 @@ async def spawn(
     streams: int = asyncio.subprocess.PIPE,
 ) -> asyncio.SubprocessTransport:
     """Start `argv` in a session of its own, by the program `by` where one has to prepare something;
-    `reaper` runs by then. A cancel waits until it is known what was started.
+    `reaper` runs by then. A cancel waits until the start has succeeded or failed.
 
     Raises AgentStartError.
     """

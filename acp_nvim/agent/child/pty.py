@@ -73,7 +73,7 @@ class PtyProcess:
         kill_s: float = 2,
     ) -> Self:
         """Start `argv` (never a shell) in `cwd` with the environment `env` and our mark
-        in it: what it leaves behind as a daemon ends with us.
+        in it, so that daemons that it leaves behind end with us.
 
         `feed` may be called just before this returns. `kill_s` is the time in seconds between
         SIGTERM and SIGKILL. Raises AgentStartError.
@@ -103,7 +103,7 @@ class PtyProcess:
 
     @property
     def runs_on(self) -> bool:
-        """Whether it runs, or what it started does, and nobody ends it."""
+        """Whether it or a child of it runs, and nobody ends it."""
         return self._ending is None and not self._gone()
 
     async def wait(self) -> Exit:
@@ -113,7 +113,7 @@ class PtyProcess:
         return self._device.exit
 
     def write(self, data: bytes) -> None:
-        """What somebody types; dropped once the command has ended."""
+        """Send what the user types; dropped once the command has ended."""
         if self._device.exit is None:
             self._device.write(data)
 
@@ -185,7 +185,7 @@ class PtyProcess:
 
 
 class _Device(asyncio.SubprocessProtocol):
-    """Our end of the pseudo-terminal, and what asyncio tells about the process."""
+    """Our end of the pseudo-terminal, and asyncio's events about the process."""
 
     def __init__(self, feed: Callable[[bytes], None]) -> None:
         self.exit: Exit | None = None

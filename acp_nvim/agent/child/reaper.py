@@ -1,9 +1,8 @@
-"""The guard that ends our process groups when we can't: after `kill -9`, a crash, an editor that
-gave up on us.
+"""The guard that ends our process groups when the host cannot: after `kill -9`, or a crash.
 
 One tiny shell per host reads a pipe that only we hold open. We tell it which process groups are
-ours; when the pipe ends, however we went, it terminates those that are still listed, what their
-members have started outside the group, and daemons that left everything behind but the mark in
+ours; when the pipe ends, for whatever reason, it terminates the groups that are still listed,
+processes that their members have started outside of the group, and daemons that carry our mark in
 their environment (`tree.CHILD`).
 """
 

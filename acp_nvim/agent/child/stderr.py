@@ -1,6 +1,4 @@
-"""The last lines a process wrote to stderr: what is shown when it dies, whatever amount came
-before.
-"""
+"""The last lines that a process wrote to stderr, which are shown when it dies."""
 
 from collections import deque
 from collections.abc import Callable
@@ -11,9 +9,7 @@ CUT = "…"
 
 
 class StderrRing:
-    """Bytes in, the last `MAX_LINES` lines out, each cut to `MAX_LINE_BYTES`. Memory is bounded,
-    whatever comes.
-    """
+    """Keeps the last `MAX_LINES` lines, each cut to `MAX_LINE_BYTES`: memory is bounded."""
 
     def __init__(self, on_data: Callable[[bytes], None] | None = None) -> None:
         """``on_data`` is given all that comes, in the pieces it comes in."""
@@ -22,7 +18,7 @@ class StderrRing:
         self._open = b""
 
     def feed(self, data: bytes) -> None:
-        """Take what was read; any split of the bytes gives the same lines."""
+        """Take bytes; any split of them gives the same lines."""
         if self._on_data is not None:
             self._on_data(data)
         first, *rest = data.split(b"\n")

@@ -1,6 +1,6 @@
 """Which processes belong to a child of ours, and how all of them get a signal.
 
-A child is started as the leader of its own session, so its group is the first answer. What has
+A child is started as the leader of its own session, so its group comes first. A process that has
 left the group (`setsid`, a shell with job control) is found where there is a `/proc`: by descent
 while its parents live, by session after that; and daemons that left both by the mark in their
 environment, which is inherited.
@@ -19,7 +19,7 @@ CHILD: Final = "ACP_NVIM_CHILD"
 """The environment variable whose value tells whose child a process is."""
 PROC = Path("/proc")
 EXEC_S = 0.1
-"""Within so long an exec is done, in seconds; what has no environment then was started without."""
+"""Within so long an exec is done, in seconds; a process without environment has none after that."""
 
 
 class ProcessStat(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a connection needs of the way to its agent, whichever way that is."""
+"""The port of a connection to its agent, whatever transport lies behind it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class AgentTransport(Transport, Protocol):
 
     @property
     def inherited(self) -> Mapping[str, str]:
-        """Environment variables for what we start on the agent's behalf, so that it ends with it;
-        empty where the agent starts nothing here.
+        """Environment variables for processes that we start on the agent's behalf, so that they end
+        with it; empty where the agent starts nothing here.
         """
 
     def rest(self, seconds: float) -> None:
-        """Take nothing in for so long; whatever comes holds the agent back."""
+        """Read nothing for so long; the agent waits once its pipe is full."""
 
     async def wait(self) -> Exit:
         """Wait for the agent to end. Its last output may still be on the way: `receive` to the end
@@ -66,4 +66,4 @@ class OpenTransport(Protocol):
         kill_s: float,
         on_stderr: Callable[[bytes], None],
     ) -> AgentTransport:
-        """``on_stderr`` is given what the agent writes beside the protocol, as it comes."""
+        """``on_stderr`` is given the agent's output beside the protocol, as it comes."""

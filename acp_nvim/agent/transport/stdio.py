@@ -32,8 +32,8 @@ READ_AHEAD = 1 << 20
 back.
 """
 LAST_WORDS = 4 << 20
-"""What is read beyond that after the exit: more than any pipe holds, so nothing a dead agent wrote
-is lost.
+"""Bytes that are read beyond that after the exit: more than any pipe holds, so no output of a dead
+agent is lost.
 """
 
 
@@ -125,14 +125,14 @@ class StdioTransport:
         return data
 
     def rest(self, seconds: float) -> None:
-        """Read nothing for so long; what comes stays in the pipe, and holds the agent back once
-        that is full.
+        """Read nothing for so long; the output stays in the pipe, and the agent waits once that is
+        full.
         """
         self._pipes.rest(seconds)
 
     def send(self, data: bytes) -> None:
-        """Queue `data` for stdin; never blocks. Once the pipe is broken it is dropped: the exit is
-        what is reported.
+        """Queue `data` for stdin; never blocks. Once the pipe is broken it is dropped: only the
+        exit is reported.
         """
         if self._pipes.stdin is not None and not self._pipes.stdin.is_closing():
             self._pipes.stdin.write(data)
@@ -166,7 +166,7 @@ class StdioTransport:
         return self._running
 
     def _exited(self) -> None:
-        if self._running is not None:  # else `start` ends what has ended while it was started
+        if self._running is not None:  # else `start` sees that it has ended
             self._end()
 
     def _deafened(self) -> None:
@@ -235,7 +235,7 @@ class StdioTransport:
 
 
 class _Pipes(asyncio.SubprocessProtocol):
-    """What asyncio tells about the child, put where it can be awaited."""
+    """The events of asyncio about the child, where they can be awaited."""
 
     def __init__(
         self,

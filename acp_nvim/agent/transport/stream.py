@@ -7,7 +7,7 @@ from typing import Protocol
 import anyio.lowlevel
 
 AT_ONCE = 64 << 10
-"""Bytes after which `ByteQueue.get` adds no more pieces: what one pass of the loop may handle."""
+"""Bytes after which `ByteQueue.get` adds no more pieces: enough for one pass of the loop."""
 
 
 class Transport(Protocol):
@@ -48,12 +48,12 @@ class ByteQueue:
         self._wake()
 
     def end(self) -> None:
-        """No more will come: once what is queued has been got, `get` returns `b''`."""
+        """No more will come: once the queue is empty, `get` returns `b''`."""
         self.ended = True
         self._wake()
 
     async def get(self) -> bytes:
-        """What waits, oldest first, some `AT_ONCE` bytes of it; `b''` at the end.
+        """Return queued bytes, oldest first, some `AT_ONCE` of them; `b''` at the end.
 
         Always lets other tasks run, so that a flood can't starve them.
         """

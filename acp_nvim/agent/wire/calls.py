@@ -34,7 +34,7 @@ class OutgoingCall:
         self.session_id = session_id
         """The agent's id of the session that it is about."""
         self.cancelled = False
-        """We have asked for its end. It stays open all the same: an answer still comes."""
+        """We have sent `$/cancel_request`. It stays open: an answer still comes."""
         self._on_response = on_response
         self._on_over: list[Callable[[], object]] = []
         self._over = False
@@ -43,7 +43,7 @@ class OutgoingCall:
         self._error: Exception | None = None
 
     def finish(self, result: Any, error: Exception | None) -> None:
-        """Hand over the outcome: first to `on_response`, now, then to whoever awaits `answer`."""
+        """Hand over the outcome: at once to `on_response`, then to whoever awaits `answer`."""
         self._result, self._error = result, error
         self._done.set()
         try:
@@ -87,7 +87,7 @@ class OutgoingCall:
 
 
 class IncomingCall:
-    """A request of the peer, given to the handler so that it hears when nobody waits any more."""
+    """A request of the peer. The handler gets it, to learn when nobody waits any more."""
 
     def __init__(
         self,
@@ -126,8 +126,8 @@ class IncomingCall:
         self._on_abandon = action
 
     def answer(self, result: Any) -> None:
-        """Answer at once, for a handler that has more to do than the peer needs to wait for. What
-        the handler returns or raises then is not sent.
+        """Answer at once, for a handler that goes on with work that the peer need not wait for. Its
+        later result or error is not sent.
         """
         self._respond(self, result)
 

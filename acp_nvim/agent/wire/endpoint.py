@@ -1,8 +1,8 @@
-"""A JSON-RPC peer with a transport under it: one path for all that comes, a task for each question.
+"""A JSON-RPC peer over a transport: one path for all messages, a task for each request.
 
 `run` reads and handles events in wire order and never waits for a handler. Notifications and
-responses are handed over as they come; a request's handler is called in the same order, and what it
-returns is awaited in a task of its own (v1/overview, v1/cancellation).
+responses are handed over as they come; a request's handler is called in the same order, and the
+awaitable that it returns is awaited in a task of its own (v1/overview, v1/cancellation).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["ConnectionClosed", "Endpoint", "FlowControl", "Handler", "IncomingCa
 CANCEL = "$/cancel_request"
 
 CALM, LITTLE = 8, 8 << 10
-"""So many reads of at most so many bytes that only told something, and the peer is calm."""
+"""After so many consecutive reads of at most so many bytes of notifications reading may rest."""
 
 AT_ONCE = 100
 """Events handled before others get their turn; updates that come together are one."""
@@ -59,12 +59,12 @@ class Endpoint:
     """One connection to a peer. `run` it in a task; the other methods work while it runs.
 
     `flow.room` is awaited before each read: while it waits nothing is read, and the peer's pipe
-    fills. It returns for how many seconds nobody looks at what is told; while the peer does nothing
-    but tell, and little at a time, `rest` is called with that: each time a process wakes costs more
-    than a short message.
+    fills. It returns for how many seconds nothing more is needed; while the peer only sends
+    notifications, and few at a time, `rest` is called with that: waking a process costs more than a
+    short message.
     `last_words` is awaited at the end of the stream for the reason that ConnectionClosed gives;
-    it has to be bounded. `noted` gets each remark on what was forgiven in a result. `dialect`
-    learns from what the peer says and translates it.
+    it has to be bounded. `noted` gets a line about each deviation that was tolerated in a result.
+    `dialect` learns from the messages of the peer and translates them.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class Endpoint:
         self._flow = flow
         self._rest = rest
         self._calm = 0
-        """Reads, one after the other, that brought few notifications and nothing else."""
+        """Consecutive reads that brought few notifications and nothing else."""
         self._last_words = last_words
         self._noted = noted
         self._dialect = dialect or Dialect()
         self.closed: str | None = None
         """Why the connection has ended; None while it has not."""
         self._unreadable: Counter[str] = Counter()
-        """Lines that could not be read, by what is wrong with them."""
+        """Number of lines that could not be read, by kind of the violation."""
         self._transport = transport
         self._handler = handler
         self._peer = peer or Peer()
@@ -202,8 +202,8 @@ class Endpoint:
         self._handle(self._peer.close())
 
     async def _handle_all(self, events: list[Event]) -> bool:
-        """Handle what came with one read; of very many events some at a time: nothing else on this
-        loop is to wait for all of them.
+        """Handle the events of one read, very many of them in steps, so that nothing else on this
+        loop has to wait for all. Returns whether all were notifications.
         """
         tells = True
         for first in range(0, len(events), AT_ONCE):
@@ -213,7 +213,7 @@ class Endpoint:
         return tells
 
     def _handle(self, events: list[Event]) -> bool:
-        """Handle events in order; tells whether they were notifications and nothing else."""
+        """Handle events in order. Returns whether all were notifications."""
         notify, told = self._handler.notification, 0
         if self._dialect.active:
             events = self._dialect.events(events)
@@ -382,7 +382,7 @@ class Endpoint:
         self._transport.send(line)
 
     def _guarded(self, action: Callable[..., None], *arguments: Any) -> None:
-        """Run what belongs to others; what it raises must not stop the reading."""
+        """Run a callback; an error in it must not stop the reading."""
         try:
             action(*arguments)
         except Exception as error:
@@ -401,7 +401,7 @@ def _decode(method: str, raw: Raw, notes: list[str]) -> Any:
 
 
 def _only_one(error: Exception) -> Exception:
-    """What a handler's task group wraps, when it wraps one error only."""
+    """Return the error in an exception group that holds only one."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

@@ -1,4 +1,4 @@
-"""What an endpoint needs of others: who handles what the peer says, and who holds reading back."""
+"""The ports of an endpoint: who handles the messages of the peer, and who holds reading back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acp_nvim.protocol.jsonrpc import Violation
 
 
 class Handler(Protocol):
-    """What an endpoint does with what the peer says. Only `request` may lead to waiting."""
+    """Handles the messages of the peer. Only `request` may lead to waiting."""
 
     def notification(self, method: str, params: Raw) -> None:
         """The peer tells something."""
@@ -24,27 +24,27 @@ class Handler(Protocol):
         """
 
     def request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any] | None:
-        """The peer asks; what is returned is awaited for the result (Struct, dict, Raw or None).
+        """The peer asks; the returned awaitable gives the result (Struct, dict, Raw or None).
         None where `call.answer` is called sooner or later, and `call.when_abandoned` hears the
         end.
 
-        May be an `async def`. What a plain function does before it returns happens in wire order.
+        May be an `async def`. The body of a plain function runs in wire order.
         RequestError, at once or when awaited, becomes the answer; any other error a -32603 and a
         call of `failed`.
         """
 
     def said(self, session_id: str) -> str:
-        """What the peer has said in the running turn of a session, by the peer's id."""
+        """Return the text of the peer in the running turn of a session, by the peer's id."""
 
     def violation(self, violation: Violation) -> None:
         """The peer broke the protocol; it has been told where that is due."""
 
     def failed(self, error: Exception) -> None:
-        """A method of this handler or an `on_response` raised what it should not. Never raises."""
+        """A method of this handler or an `on_response` raised an unexpected error. Never raises."""
 
 
 class FlowControl(Protocol):
-    """Holds reading back while nobody can take what is read (`editor/flow.py`)."""
+    """Holds reading back while too much waits to be shown (`editor/flow.py`)."""
 
     async def room(self) -> float | None:
         """Wait until there is room for more. Returns the seconds for which nobody looks at it."""

@@ -25,7 +25,7 @@ SESSION_TAIL = 8
 SHORTEST_SECRET = 4
 """Configured values below this length are not searched for in text: they would match everywhere."""
 DEEPEST: Final = 8
-"""JSON inside of strings is read so many levels down; what is deeper is taken out as a whole."""
+"""JSON inside of strings is read so many levels down; deeper levels are taken out as a whole."""
 FEW_SESSIONS: Final = 20
 SHORT_TEXT: Final = 40
 SHORT_TEXTS: Final = 5000
@@ -52,7 +52,7 @@ class Redactor:
         self._shapes = secret_shapes.own() if quick else secret_shapes.every()
         self._depth = 0
         self._short_texts: dict[str, str] = {}
-        """What came of short texts: most come again, names of members above all."""
+        """Results for short texts: most come again, names of members above all."""
         self._in_key: set[str] = set()
         """Streams that are in the middle of a private key."""
 
@@ -74,7 +74,7 @@ class Redactor:
             self._short_texts.clear()
 
     def text(self, text: str) -> str:
-        """`text` without what is known or looks like a secret."""
+        """Return `text` without known secrets and strings that look like one."""
         if len(text) > SHORT_TEXT:
             return self._long(text)
         told = self._short_texts.get(text)

@@ -68,7 +68,7 @@ _ABOUT: Final = {
     *("kinds", "detected", "found", "supported", "capabilities", "status", "in", "out", "id"),
     *("input", "output", "max", "min", "total", "used", "per", "ref", "arn", "santa", "rotation"),
 }
-"""What is told about a secret, not the secret."""
+"""Endings of names that tell something about a secret, and do not name one."""
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _LONGEST: Final = 100
 

@@ -99,7 +99,7 @@ class Shapes:
         return Shapes(found)
 
     def redact(self, text: str, mark: str) -> str:
-        """`text` with a mark in place of what has one of the shapes."""
+        """Return `text` with a mark in place of each string of such a shape."""
         lowered = text.lower()
         for keyword in self.keywords:
             if keyword in lowered:

@@ -16,7 +16,7 @@ from acp_nvim.agent.wire.secret_names import looks_secret, strength
 
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 FAR: Final = 16 << 10
-"""The end of what is opened is looked for so many characters on: the whole stays linear."""
+"""The end of a quoted value is looked for within so many characters: all stays linear."""
 
 # -- names with values ----------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ _YAML_KEPT: Final = re.compile(r"\s*(?:name|namespace|kind|type|apiVersion|app[\
 
 
 def redact(text: str, mark: str) -> str:
-    """`text` with a mark in place of what its surroundings show to be a secret."""
+    """Return `text` with a mark in place of secrets that their surroundings show."""
     lowered = lower(text)
     if "private key" in lowered:
         text = _pem(text, mark)

@@ -1,5 +1,5 @@
-"""What crossed the wire, for `:Acp log`: a ring bounded by bytes, cheap to fill, read only when
-somebody looks.
+"""The traffic of a connection, for `:Acp log`: a ring bounded by bytes, cheap to fill, read only
+when somebody looks.
 
 Pieces of the streams are kept as they came, without looking into them: a flood of 64 KiB reads
 costs one append each. Lines, messages, pairs and latencies are made of them when the log is opened.
@@ -21,7 +21,7 @@ Direction = Literal["in", "out", "err"]
 LIMIT_BYTES: Final = 8 << 20
 LINE_BYTES: Final = 64 << 10
 ENTRY_BYTES: Final = 150
-"""What an entry costs beside its bytes: a tuple, a float, an object header."""
+"""The cost of an entry beside its bytes: a tuple, a float, an object header."""
 ERR_SHARE: Final = 8
 """stderr gets one part in so many of the limit, so that a chatty agent does not push out its
 messages.
@@ -75,7 +75,7 @@ class Traffic:
         (self._err if direction == "err" else self._wire).add((self._clock(), direction, data))
 
     def copy(self) -> Recorded:
-        """What is recorded now, for a worker thread to make lines of."""
+        """Return the present entries, for a worker thread to make lines of."""
         wire, err = self._wire, self._err
         entries = list(wire.entries), list(err.entries)
         return Recorded(entries, wire.torn | err.torn, self.level, tuple(self.secrets))
@@ -93,7 +93,7 @@ class Traffic:
 
 
 class Recorded(NamedTuple):
-    """What a log held at some moment."""
+    """The entries of a log at some moment."""
 
     entries: tuple[list[Entry], list[Entry]]
     """Of the wire and of stderr."""
@@ -105,7 +105,7 @@ class Recorded(NamedTuple):
         """The log as shown: one line a message, answers with their request's method and the
         milliseconds they took.
 
-        What is configured as secret is never shown, whatever `redact` says.
+        Configured secrets are never shown, whatever `redact` says.
         """
         redactor: Redactor | None = None
         if redact:
@@ -161,7 +161,7 @@ class _Ring:
         """Directions whose first line here has lost its beginning."""
 
     def bound(self, limit: int) -> None:
-        """Keep at most so many bytes; what is too much goes with the next entry."""
+        """Keep at most so many bytes; the excess goes with the next entry."""
         self.limit = limit
 
     def add(self, entry: Entry) -> None:

@@ -115,7 +115,7 @@ class _View:
             return UNREAD
 
     def _unreadable(self, line: Line) -> str | None:
-        """Garbage as it is; a message that was cut by what its head tells."""
+        """Show garbage as it is, and a message that was cut by the method and id at its start."""
         if not line.data.lstrip().startswith((b"{", b"[{", b'["')):
             return f"{ARROWS[line.direction][0]}! {self._text(line)}"
         start = _BEFORE_CONTENT.search(line.data)

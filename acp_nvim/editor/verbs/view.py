@@ -30,7 +30,7 @@ def redraw(host: Host, args: Args) -> None:
 
 @verb("info")
 def info(host: Host, args: Args) -> None:
-    """Agents, sessions, limits, oddities."""
+    """Agents, sessions, limits, protocol warnings."""
     host.screen.push("show", "acp://info", "acpinfo", reports.info(host))
 
 
