@@ -23,6 +23,7 @@ from acp_nvim.protocol.errors import RequestError
 from acp_nvim.render.text import path_line
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.questions.proposals import (
     Change,
     PlacedPatch,
@@ -30,7 +31,6 @@ from acp_nvim.session.questions.proposals import (
     amended,
     changes_of,
     overlay,
-    patches_of,
     pieces,
     propose,
     propose_patches,

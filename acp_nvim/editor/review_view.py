@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from acp_nvim.edits.hunks import Hunk, words
+from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.workspace import obstacles
-
-MAX_WORD_ROWS: Final = 400
-"""Changed lines of a file whose words are compared; the others are marked as lines."""
 
 Table = dict[str, Any]
 
@@ -19,24 +16,13 @@ def rows(entry: Pending) -> list[Table]:
     """The hunks as `hunks` of `acp.review.inline` takes them; none for a file that is gone."""
     if entry.live is None:
         return []
-    left = MAX_WORD_ROWS
     found: list[Table] = []
     for hunk in entry.hunks:
         removed = entry.removed_lines(hunk)
         kind = "changed" if removed and hunk.lines else "added" if hunk.lines else "removed"
         first, last = hunk.new_start, hunk.new_end
-        row: Table = {"first": first, "last": last, "removed": list(removed), "kind": kind}
-        if kind == "changed" and len(removed) == len(hunk.lines) and len(removed) <= left:
-            left -= len(removed)
-            row["words"] = _words(hunk, removed)
-        found.append(row)
+        found.append({"first": first, "last": last, "removed": list(removed), "kind": kind})
     return found
-
-
-def _words(hunk: Hunk, removed: tuple[str, ...]) -> list[Any]:
-    pairs = enumerate(zip(removed, hunk.lines, strict=True), hunk.new_start)
-    spans = [(row, words(old, new)[1]) for row, (old, new) in pairs]
-    return [[row, changed] for row, changed in spans if changed]
 
 
 def note(entry: Pending) -> str:

@@ -26,7 +26,6 @@ _ENVELOPE: Final = re.compile(r"^\s*\*\*\* Begin Patch\s*$", re.MULTILINE)
 _HEADER: Final = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^@@(?: |$)")
 _HEAD: Final = re.compile(r"^(?:diff --git |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ )", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
-_NEXT_FILE: Final = ("diff --git ", "Index: ", "--- ")
 _OCTAL: Final = re.compile(rb"\\([0-7]{3}|.)")
 _ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f"}
 _SHOWN: Final = 40

@@ -9,8 +9,8 @@ from acp_nvim.render.text import visible
 
 FIRST, LAST = 60, 30
 """Lines of a text on a card that stand for all of it, where there are more than both."""
-MOST_FIRST, MOST_LAST = 200, 100
-"""Rows of all that a card tells."""
+MOST_FIRST = 200
+"""Rows of all that a card tells; half as many at the end of it."""
 
 
 def more(count: int, whole: Target | int) -> Row:

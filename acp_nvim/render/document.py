@@ -7,8 +7,6 @@ else is drawn again and only the rows that differ are replaced.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from msgspec import Struct, field
 
 from acp_nvim.render import tools
@@ -295,14 +293,6 @@ class Document:
         if before != after:
             self._height += after - before
             del self._starts[at + 1 :]
-
-    def entry_at(self, screen_row: int) -> Entry | None:
-        """Return the entry that owns a row."""
-        if not self._blocks:
-            return None
-        self._start(len(self._blocks) - 1)
-        at = bisect_right(self._starts, screen_row) - 1
-        return next((entry for entry, index in self._at.items() if index == at), None)
 
 
 def _undrawable(error: Exception) -> Row:

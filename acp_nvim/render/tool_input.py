@@ -20,6 +20,7 @@ from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.text import path_line, shown_path
 from acp_nvim.session.lists import ITEMS
 from acp_nvim.session.questions import tool_input
+from acp_nvim.session.questions.patches import fenced, patches
 from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.tool_calls import ToolCall
 
@@ -64,7 +65,7 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> l
     """
     rows: list[Row] = []
     said: Said | None = None
-    for part in islice(tool_input.patches(call.raw_input), ITEMS):
+    for part in islice(patches(call.raw_input), ITEMS):
         said = said or _said(call, cwd, (), whole)
         if isinstance(part, tool_input.Edit):
             found = _edit(part, said)
@@ -149,7 +150,7 @@ def _is_shown(part: tool_input.Patch, said: Said) -> bool:
         return False
     if _is_in_diffs(part.text, said.diffs):
         return True
-    shown = tool_input.fenced(said.texts, part.path)
+    shown = fenced(said.texts, part.path)
     return any(isinstance(it, tool_input.Patch) and it.files == part.files for it in shown)
 
 

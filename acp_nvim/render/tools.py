@@ -21,13 +21,8 @@ from acp_nvim.render.tool_input import change_rows, input_rows, is_named
 from acp_nvim.session import lists
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions.decisions import Decision
-from acp_nvim.session.questions.tool_input import (
-    Patch,
-    commands_of,
-    fenced,
-    may_hold_diff,
-    may_hold_patch,
-)
+from acp_nvim.session.questions.patches import fenced, may_hold_diff, may_hold_patch
+from acp_nvim.session.questions.tool_input import Patch, commands_of
 from acp_nvim.session.tool_calls import ToolCall
 
 ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘"}

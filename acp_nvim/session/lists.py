@@ -5,7 +5,10 @@ reads more, and each costs memory here and in Neovim.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from acp_nvim.session.session import Session
 
 T = TypeVar("T")
 
@@ -20,25 +23,7 @@ NEWEST: Final = 200
 STEP: Final = 50
 
 
-class Lists(Protocol):
-    """What is needed of a session here."""
-
-    cut: dict[str, int]
-
-    def change(self, *names: str) -> None:
-        """Tell that state of these names changed."""
-        ...
-
-    def notice(self, level: Any, title: str) -> None:
-        """Put a line of ours into the chat."""
-        ...
-
-    def event(self, name: str, **data: Any) -> None:
-        """Queue a `User` event."""
-        ...
-
-
-def kept(session: Lists, name: str, items: Sequence[T], most: int = LISTED) -> tuple[T, ...]:
+def kept(session: Session, name: str, items: Sequence[T], most: int = LISTED) -> tuple[T, ...]:
     """Return what is kept of a list of the session's state. How much is left out stands in `more`;
     that there is too much is told when it begins.
     """

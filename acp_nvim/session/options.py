@@ -5,12 +5,15 @@ API, which look like a config option from here on (v1/session-modes, v1/session-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from acp_nvim.protocol import schema
 from acp_nvim.session import lists
+
+if TYPE_CHECKING:
+    from acp_nvim.session.session import Session
 
 Value = str | bool
 Option = schema.SessionConfigSelect | schema.SessionConfigBoolean
@@ -21,20 +24,11 @@ no need for it.
 """
 
 
-class Chooser(lists.Lists, Protocol):
-    """What is needed of a session here."""
-
-    modes: schema.SessionModeState | None
-    mode: str | None
-    models: schema.SessionModelState | None
-    options: Sequence[Any]
-
-
 class NoSuchChoice(ValueError):
     """What is to be set does not exist here; the message names what does."""
 
 
-def take(session: Chooser, result: Any) -> None:
+def take(session: Session, result: Any) -> None:
     """Take over modes, options and models of the answer that opened a session. Each may be null,
     which leaves what updates have told before the answer.
     """
@@ -50,7 +44,7 @@ def take(session: Chooser, result: Any) -> None:
     session.change("modes", "options")
 
 
-def kept(session: Chooser, listed: Sequence[Any]) -> tuple[Any, ...]:
+def kept(session: Session, listed: Sequence[Any]) -> tuple[Any, ...]:
     """Return what is kept of options, and of the values of each."""
     return tuple(
         _shorter(session, option)
@@ -60,7 +54,7 @@ def kept(session: Chooser, listed: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
-def _shorter(session: Chooser, option: schema.SessionConfigSelect) -> schema.SessionConfigSelect:
+def _shorter(session: Session, option: schema.SessionConfigSelect) -> schema.SessionConfigSelect:
     values = lists.kept(session, f"options.{option.id}", option.options)
     return msgspec.structs.replace(option, options=list(values))
 
@@ -73,12 +67,12 @@ class InForce(NamedTuple):
     models: schema.SessionModelState | None
 
 
-def in_force(session: Chooser) -> InForce:
+def in_force(session: Session) -> InForce:
     """What is chosen now."""
     return InForce(session.mode, session.options, session.models)
 
 
-def begin_again(session: Chooser, result: Any, before: InForce, first: InForce) -> None:
+def begin_again(session: Session, result: Any, before: InForce, first: InForce) -> None:
     """Another process has opened the session, and its answer says nothing of modes or options: what
     was in force at `first` is again, unless updates have told otherwise since `before`.
     """
@@ -91,7 +85,7 @@ def begin_again(session: Chooser, result: Any, before: InForce, first: InForce) 
     session.change("modes", "options")
 
 
-def available(session: Chooser) -> list[Option]:
+def available(session: Session) -> list[Option]:
     """Return the options that can be shown, in the agent's order; types that are not known are
     ignored (v1/session-config-options).
     """
@@ -121,12 +115,12 @@ def _of_models(models: schema.SessionModelState) -> schema.SessionConfigSelect:
     )
 
 
-def of_models(session: Chooser, option_id: str) -> bool:
+def of_models(session: Session, option_id: str) -> bool:
     """Whether that option is set by `session/set_model`."""
     return option_id == MODELS and all(option.id != MODELS for option in session.options)
 
 
-def find(session: Chooser, option_id: str) -> Option:
+def find(session: Session, option_id: str) -> Option:
     """Return an option by its id. Raises `NoSuchChoice`."""
     found = available(session)
     option = next((option for option in found if option.id == option_id), None)
@@ -136,7 +130,7 @@ def find(session: Chooser, option_id: str) -> Option:
     return option
 
 
-def of_category(session: Chooser, category: str) -> Option | None:
+def of_category(session: Session, category: str) -> Option | None:
     """Return the first option of a category; the first one is the agent's preferred."""
     return next((o for o in available(session) if o.category == category), None)
 
@@ -166,7 +160,7 @@ def check(option: Option, value: Value) -> Value:
     return value
 
 
-def put(session: Chooser, option_id: str, value: Value) -> None:
+def put(session: Session, option_id: str, value: Value) -> None:
     """Show an option with another value; the agent is not told."""
     if of_models(session, option_id):
         if session.models is not None:
@@ -176,7 +170,7 @@ def put(session: Chooser, option_id: str, value: Value) -> None:
     session.change("options", "modes")
 
 
-def said(session: Chooser, option_id: str) -> str | None:
+def said(session: Session, option_id: str) -> str | None:
     """Name and value of an option, as the user reads them; None where there is no such option any
     more.
     """
@@ -201,7 +195,7 @@ def _with(options: Iterable[Any], option_id: str, value: Value) -> Iterator[Any]
 # -- modes ----------------------------------------------------------------------------------------
 
 
-def mode_option(session: Chooser, mode_id: str) -> Option | None:
+def mode_option(session: Session, mode_id: str) -> Option | None:
     """Return the config option that this mode is set by; None where `session/set_mode` does it.
 
     Config options come before modes where an agent has both (v1/session-config-options).
@@ -212,7 +206,7 @@ def mode_option(session: Chooser, mode_id: str) -> Option | None:
     return option
 
 
-def modes(session: Chooser) -> schema.SessionModeState | None:
+def modes(session: Session) -> schema.SessionModeState | None:
     """Return the modes to choose from, out of the config option of that category where there is
     one.
     """
@@ -229,7 +223,7 @@ def modes(session: Chooser) -> schema.SessionModeState | None:
     )
 
 
-def mode_changed(session: Chooser, mode_id: str) -> None:
+def mode_changed(session: Session, mode_id: str) -> None:
     """The agent has switched the mode by itself."""
     session.mode = mode_id
     option = mode_option(session, mode_id)
@@ -238,7 +232,7 @@ def mode_changed(session: Chooser, mode_id: str) -> None:
     session.change("modes")
 
 
-def mode_said(session: Chooser) -> str | None:
+def mode_said(session: Session) -> str | None:
     """The mode that is in force, as the user reads it; None where there are no modes any more."""
     known = modes(session)
     if known is None:
@@ -247,7 +241,7 @@ def mode_said(session: Chooser) -> str | None:
     return f"Mode: {names.get(known.current_mode_id) or known.current_mode_id}"
 
 
-def check_mode(session: Chooser, mode_id: str) -> None:
+def check_mode(session: Session, mode_id: str) -> None:
     """Raise `NoSuchChoice` for a mode that the session does not have."""
     known = modes(session)
     if known is None:

@@ -9,11 +9,14 @@ replace whole.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec import UNSET, Struct
 
 from acp_nvim.protocol import schema
+
+AnyUpdate = TypeVar("AnyUpdate", schema.ToolCall, schema.ToolCallUpdate)
 
 FINISHED = ("completed", "failed", "cancelled")
 
@@ -129,3 +132,45 @@ class ToolCalls:
         while self._closed < len(self._calls) and self._calls[self._closed].finished:
             self._closed += 1
         return [call for call in self._calls[self._closed :] if not call.finished]
+
+
+# -- bounds ---------------------------------------------------------------------------------------
+
+
+def fit(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
+    """Return the update with at most `limit` bytes of text in its content and of raw output, and
+    how many bytes it brought where that was more, else 0 (option `limits.tool_output_bytes`).
+
+    The beginning is kept, so that output that grows stays what it was. Diffs are never cut: they
+    are decided on.
+    """
+    changes: dict[str, Any] = {}
+    content, brought = _content(update.content, limit)
+    if brought > limit:
+        changes["content"] = content
+    raw = 0 if update.raw_output in (UNSET, None) else len(msgspec.json.encode(update.raw_output))
+    if raw > limit:
+        changes["raw_output"] = f"left out: {raw} bytes"
+    if not changes:
+        return update, 0
+    return msgspec.structs.replace(update, **changes), max(brought, raw)
+
+
+def _content(content: Any, limit: int) -> tuple[list[Any], int]:
+    """The items with their texts cut to `limit` bytes in all, and how many they were."""
+    kept: list[Any] = []
+    brought = 0
+    for item in content if isinstance(content, list) else ():
+        block = item.content if isinstance(item, schema.Content) else None
+        if not isinstance(block, schema.TextContent):
+            kept.append(item)
+            continue
+        data = block.text.encode("utf-8", "surrogatepass")
+        room = max(limit - brought, 0)
+        brought += len(data)
+        if len(data) > room:
+            text = data[:room].decode("utf-8", "ignore")
+            block = msgspec.structs.replace(block, text=text)
+            item = msgspec.structs.replace(item, content=block)
+        kept.append(item)
+    return kept, brought

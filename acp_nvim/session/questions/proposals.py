@@ -20,8 +20,6 @@ from acp_nvim.edits.patch import FilePatch
 from acp_nvim.edits.patch_apply import PatchConflict
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
-from acp_nvim.session.questions.requests import texts
-from acp_nvim.session.questions.tool_input import Patch, fenced, patches
 from acp_nvim.session.tool_calls import ToolCall
 
 
@@ -82,26 +80,6 @@ def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
         )
         for item in found
     ]
-
-
-def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[FilePatch]:
-    """The patches that a permission is about: in the raw input, else in the content, of the request
-    itself where it has them, else of its tool call.
-    """
-    if asked is not None and asked.raw_input is not UNSET and asked.raw_input is not None:
-        call = msgspec.structs.replace(call, raw_input=asked.raw_input)
-    if asked is not None and asked.content is not UNSET and asked.content:
-        call = msgspec.structs.replace(call, content=asked.content)
-    found: list[FilePatch] = []
-    for part in patches(call.raw_input):
-        files = part.files or () if isinstance(part, Patch) else (part.file,)
-        found += [one for one in files if one is not None]
-    if found:
-        return found  # diffs in the content say the same in other words
-    path = call.locations[0].path if len(call.locations) == 1 else None
-    pieces = (piece for text in texts(call) for piece in fenced(text, path))
-    diffs = (piece.files or () for piece in pieces if isinstance(piece, Patch))
-    return [one for files in diffs for one in files]
 
 
 def propose_patches(

@@ -67,11 +67,6 @@ def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
     )
 
 
-def paths_of(call: ToolCall) -> list[str]:
-    """Return every absolute path that the call names, as it is spelled."""
-    return list(dict.fromkeys(path for path in requests.paths(call) if path.startswith("/")))
-
-
 def command_of(raw_input: Any) -> str | None:
     """Return the first command that a raw input tells, as one line."""
     told = requests.commands(ToolCall("", kind="execute", raw_input=raw_input))

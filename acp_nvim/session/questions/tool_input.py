@@ -7,7 +7,7 @@ send. What it does not know it passes on as it is (`Data`): nothing that an agen
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, TypeGuard
@@ -30,7 +30,7 @@ _PATHS: Final = (
     *("file_path", "path", "filePath", "abs_path", "absolute_path", "filename", "target_file"),
     "notebook_path",
 )
-_COMMANDS: Final = ("command", "cmd", "script", "argv", "shell_command", "command_line")
+COMMANDS: Final = ("command", "cmd", "script", "argv", "shell_command", "command_line")
 _FOLDERS: Final = ("cwd", "workdir", "working_directory", "workingDirectory", "working_dir")
 _ENVIRONMENTS: Final = ("env", "environment")
 _ADDRESSES: Final = ("url", "uri")
@@ -38,8 +38,8 @@ _OLD: Final = ("old_string", "oldString", "old_str", "old_text", "oldText", "sea
 _NEW: Final = ("new_string", "newString", "new_str", "new_text", "newText", "replace")
 _CONTENTS: Final = ("content", "contents", "file_text", "fileText", "new_content")
 _PROSE: Final = ("description", "reason", "justification", "explanation", "plan")
-_WRAPPERS: Final = ("input", "arguments", "args", "params", "parameters", "tool_input", "toolInput")
-_TELLING: Final = frozenset((*_COMMANDS, "commands", *_WRAPPERS))
+WRAPPERS: Final = ("input", "arguments", "args", "params", "parameters", "tool_input", "toolInput")
+_TELLING: Final = frozenset((*COMMANDS, "commands", *WRAPPERS))
 """Keys under which commands may stand."""
 _TASKS: Final = ("todos", "plan", "entries")
 _WORDS: Final = frozenset(("content", "title", "step", "text", "task"))
@@ -53,12 +53,7 @@ _UPDATES: Final = ("update", "change", "modify", "edit")
 """What Codex and those after it call the change of a file that stays."""
 _VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")
 """Under `command` an editing tool names what it does to a file: no command of a shell."""
-_PATCH: Final = re.compile(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
-
-
-_DIFF_FENCE: Final = re.compile(r"^(?:`{3,}|~{3,})[ \t]*(?:diff|patch|udiff)[ \t]*$", re.MULTILINE)
-"""The line above a diff in Markdown."""
-_FENCE: Final = re.compile(r"(`{3,}|~{3,})[^`]*$")
+PATCH: Final = re.compile(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,71 +180,6 @@ def commands_of(raw_input: Any) -> list[str]:
     return [part.line for part in parts(raw_input) if isinstance(part, Command)]
 
 
-def patches(raw_input: Any) -> Iterator[Patch | Edit]:
-    """The patches in a raw input, and the files that are created and deleted beside them."""
-    if not may_hold_patch(raw_input):
-        return
-    if isinstance(raw_input, dict) and _is_changes(raw_input.get("changes")):
-        found = (part for item in raw_input["changes"].items() for part in _change(item))
-        raw_input = {key: value for key, value in raw_input.items() if key != "changes"}
-        yield from filter(_is_patch, found)  # also those that a card leaves out
-    yield from filter(_is_patch, parts(raw_input))
-
-
-def _is_patch(part: Part) -> TypeGuard[Patch | Edit]:
-    return isinstance(part, Patch) or (isinstance(part, Edit) and part.file is not None)
-
-
-def may_hold_patch(raw: Any, depth: int = DEPTH) -> bool:
-    """Whether it is worth to read it: most raw inputs hold none, and all are drawn often."""
-    if isinstance(raw, str):
-        return bool(_PATCH.match(raw))
-    if not isinstance(raw, dict) or not depth:
-        return False
-    return any(
-        key == "changes"
-        or (isinstance(value, str) and _PATCH.match(value))
-        or (isinstance(value, list) and len(value) == 2 and key in _COMMANDS)
-        or (isinstance(value, dict) and key in _WRAPPERS and may_hold_patch(value, depth - 1))
-        for key, value in islice(raw.items(), MOST)
-    )
-
-
-def may_hold_diff(text: str) -> bool:
-    """Whether a Markdown text has a line that begins a diff, and is not too long to be read."""
-    marked = "```" in text or "~~~" in text
-    return marked and len(text) <= patch.LARGEST and bool(_DIFF_FENCE.search(text))
-
-
-def fenced(text: str, path: str | None = None) -> list[str | Patch]:
-    """Parts of a Markdown text: its diffs, where they can be read, and the text around them.
-    `path` is the file of a diff that names none.
-    """
-    found: list[str | Patch] = []
-    lines = text.split("\n")
-    told = 0
-    for first, last in _fences(lines) if may_hold_diff(text) else ():
-        one = Patch("\n".join((*lines[first + 1 : last], "")), path=path)
-        if _DIFF_FENCE.match(lines[first]) and one.files:
-            found += [*(["\n".join(lines[told:first])] if first > told else []), one]
-            told = last + 1
-    return [*found, "\n".join(lines[told:])] if told < len(lines) else found
-
-
-def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The rows at which fences open and close."""
-    opened, mark = 0, ""
-    for row, line in enumerate(lines):
-        fence = _FENCE.match(line)
-        if fence is None:
-            continue
-        if not mark:
-            opened, mark = row, fence[1]
-        elif fence[1].startswith(mark) and line.strip() == fence[1]:
-            yield opened, row
-            mark = ""
-
-
 def _parts(raw: Any, call_id: str, depth: int) -> Iterator[Part]:
     if isinstance(raw, str):
         yield from _text(raw)
@@ -260,7 +190,7 @@ def _parts(raw: Any, call_id: str, depth: int) -> Iterator[Part]:
 
 
 def _text(text: str) -> Iterator[Part]:
-    if _PATCH.match(text):
+    if PATCH.match(text):
         yield Patch(text)
     elif text.strip():
         yield Prose(text)
@@ -273,7 +203,7 @@ def _table(left: _Table, call_id: str, depth: int) -> Iterator[Part]:
             left.pop(key, None)
     for reader in _READERS:
         yield from reader(left)
-    for key in _WRAPPERS:
+    for key in WRAPPERS:
         if isinstance(left.get(key), dict):
             yield from _parts(left.pop(key), call_id, depth - 1)
     rest = {key: value for key, value in left.items() if value not in (None, "", [], {})}
@@ -318,7 +248,7 @@ def _take_path(left: _Table) -> str | None:
 
 
 def _run(left: _Table) -> Iterator[Part]:
-    for key in _COMMANDS:
+    for key in COMMANDS:
         if _is_command(left, key):
             yield from _command(_words(left, key))
     several = left.get("commands")
@@ -354,7 +284,7 @@ def _words(left: _Table, key: str) -> str | list[str]:
 def _command(words: str | list[str]) -> Iterator[Part]:
     if isinstance(words, str):
         yield Command(words)
-    elif len(words) == 2 and words[0].endswith("patch") and _PATCH.match(words[1]):
+    elif len(words) == 2 and words[0].endswith("patch") and PATCH.match(words[1]):
         yield Patch(words[1])
     else:
         yield Command(command(words).line)
@@ -391,20 +321,21 @@ def _is_plain(value: Any) -> bool:
 
 
 def _write(left: _Table) -> Iterator[Part]:
-    if _is_changes(changes := left.get("changes")):
-        yield from _ends(left.pop("changes").items(), len(changes), _change)
+    if is_changes(changes := left.get("changes")):
+        yield from _ends(left.pop("changes").items(), len(changes), change_parts)
     yield from _edits(left)
     for key in [key for key in islice(left, MOST) if isinstance(left[key], str)]:
-        if _PATCH.match(left[key]):
+        if PATCH.match(left[key]):
             text = left.pop(key)
             yield Patch(text, path=None if patch.has_head(text) else _take_path(left))
 
 
-def _is_changes(value: Any) -> TypeGuard[_Table]:
+def is_changes(value: Any) -> TypeGuard[_Table]:
+    """Whether a value is a map of paths to changes, as Codex has it."""
     return isinstance(value, dict) and _all(value.values(), lambda it: isinstance(it, dict))
 
 
-def _change(item: tuple[str, _Table]) -> Iterator[Part]:
+def change_parts(item: tuple[str, _Table]) -> Iterator[Part]:
     """One of `{path: {type, unified_diff | content, move_path}}`, as Codex has it."""
     path, change = item[0], dict(item[1])
     verb, moved = change.pop("type", "change"), change.pop("move_path", None)
