@@ -1,6 +1,6 @@
-"""The tool calls of a session: what is told of them, one after the other and in one go.
+"""The tool calls of a session, and the messages about them, singly or in runs.
 
-Agents tell of nothing else as often, so what a message costs is most of what a session costs.
+Agents send no other message as often, so the cost of one is most of the cost of a session.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ Update = schema.ToolCall | schema.ToolCallUpdate
 
 
 class Calls:
-    """Of session `n`: its transcript, its tool calls in it, and what changed and is not told."""
+    """The transcript and the tool calls of session `n`, and the changes that wait to be told."""
 
     def __init__(self, n: int, cwd: str) -> None:
-        """None yet."""
+        """Start with no tool call."""
         self.n = n
         self.tool_calls = ToolCalls()
         self.transcript = Transcript()
         self.terminals = Terminals(cwd, self.transcript)
         self.entries: dict[ToolCall, ToolEntry] = {}
         self.replaying = False
-        """The agent tells what was said and done in the past: nothing of it is an event now."""
+        """The agent replays a stored session: nothing of it is an event now."""
         self.state_mark = 0
         self._changes = Changes()
         self.on_change: Callable[[], None] = lambda: None
         self.on_text: Callable[[], None] = lambda: None  # in its stead, for what streams
         self.on_call: Callable[[ToolCall], None] = lambda _: None
-        """Told of each tool call that was announced or changed, in wire order..."""
+        """Called with each tool call that a message announced or changed, in wire order..."""
         self.on_plain_calls: Callable[[Iterable[ToolCall]], None] = lambda _: None
-        """...but of those that name no file together, at the end of a run."""
+        """...except calls that name no file: these come together at the end of a run."""
 
     @property
     def silent(self) -> bool:
-        """Whether what happens is no event."""
+        """Whether events are dropped, as in a replay."""
         return self.replaying
 
     # -- what changed -----------------------------------------------------------------------------
 
     def change(self, *names: str) -> None:
-        """Note that state of these names is to be told anew."""
+        """Mark state of these names as changed."""
         self._changes.names.update(names)
         self.state_mark = self.transcript.written
         self.on_change()
 
     def event(self, name: str, **data: Any) -> None:
-        """Queue a `User` event behind the text that came before it; none of a replay."""
+        """Queue a `User` event behind the text that came before it; a replay queues none."""
         if self.silent:
             return
         self._changes.events.append(
@@ -73,10 +73,11 @@ class Calls:
         return call
 
     def upsert_calls(self, updates: Iterable[Update]) -> list[str]:
-        """Apply a run of messages and show their calls. Returns the ids of updates to calls that
-        nobody had told of.
+        """Apply a run of messages and show their calls. Returns the ids of calls that an update
+        names first.
 
-        An error in the middle leaves the rest in an iterator, and tells of what came before it.
+        An error in the middle leaves the rest in an iterator; the messages before it are applied
+        and told.
         """
         known, entries = self.tool_calls.by_id, self.entries
         add, dirty = self.transcript.add, self.transcript.dirty
@@ -124,8 +125,8 @@ class Calls:
         return unknown
 
     def close_calls(self, status: str, most: int | None = None) -> bool:
-        """Close what the agent left open, as the spec asks when a turn is cancelled (v1/prompt-
-        turn), or so many of it; False when nothing is open.
+        """Close the calls that the agent left open, at most so many, as the spec asks when a turn
+        is cancelled (v1/prompt-turn); False when none is open.
         """
         calls = self.tool_calls.open()[:most]
         self._close(calls, status)
@@ -137,8 +138,8 @@ class Calls:
     def _beside(
         self, entry: ToolEntry, update: Update, before: Sequence[schema.ToolCallLocation]
     ) -> None:
-        """What a message says of terminals and files. Where the agent works is told in the order of
-        its words, each place once while the call runs; the last one is followed.
+        """Apply the part of a message that is about terminals and locations. Each location is told
+        once while the call runs, in the agent's order; the last one is followed.
         """
         call = entry.call
         self.terminals.apply(entry, update)
@@ -150,12 +151,12 @@ class Calls:
         self.on_call(call)
 
     def _called(self, call: ToolCall) -> None:
-        """A run of messages is applied; this call was the last one."""
+        """A run of messages is applied; this call is the last one of it."""
         self.on_text()
 
 
 def _is_plain(call: ToolCall) -> bool:
-    """Whether all that is known of a call is words: no file, no command, no diff, no terminal."""
+    """Whether a call holds text alone: no file, no command, no diff, no terminal."""
     if call.locations or call.raw_input:
         return False
     for item in call.content:  # noqa: SIM110 - this is asked for each message

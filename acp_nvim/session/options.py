@@ -1,5 +1,5 @@
-"""What an agent lets one choose in a session: modes, config options, and the models of the older
-API, which look like a config option from here on (v1/session-modes, v1/session-config-options).
+"""What the user can choose in a session: modes, config options, and the models of the older API,
+which become a config option here (v1/session-modes, v1/session-config-options).
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ Value = str | bool
 Option = schema.SessionConfigSelect | schema.SessionConfigBoolean
 
 MODELS = "model"
-"""Id of the option that stands for the older `models`; where the agent has one of that id, there is
-no need for it.
-"""
+"""Id of the option that stands for the older `models`; an agent's own option of that id wins."""
 
 
 class NoSuchChoice(ValueError):
-    """What is to be set does not exist here; the message names what does."""
+    """A choice that does not exist; the message names the ones that do."""
 
 
 def take(session: Session, result: Any) -> None:
@@ -45,7 +43,7 @@ def take(session: Session, result: Any) -> None:
 
 
 def kept(session: Session, listed: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what is kept of options, and of the values of each."""
+    """Return the options within the bounds of `lists`, and their values too."""
     return tuple(
         _shorter(session, option)
         if isinstance(option, schema.SessionConfigSelect) and len(option.options) > lists.LISTED
@@ -60,7 +58,7 @@ def _shorter(session: Session, option: schema.SessionConfigSelect) -> schema.Ses
 
 
 class InForce(NamedTuple):
-    """What is chosen in a session at some time."""
+    """The choices in a session at one moment."""
 
     mode: str | None
     options: Sequence[Any]
@@ -68,13 +66,13 @@ class InForce(NamedTuple):
 
 
 def in_force(session: Session) -> InForce:
-    """What is chosen now."""
+    """Return the present choices."""
     return InForce(session.mode, session.options, session.models)
 
 
 def begin_again(session: Session, result: Any, before: InForce, first: InForce) -> None:
-    """Another process has opened the session, and its answer says nothing of modes or options: what
-    was in force at `first` is again, unless updates have told otherwise since `before`.
+    """Another process has opened the session, and its answer names no modes or options: restore the
+    choices of `first`, unless updates have changed them since `before`.
     """
     if not result.modes and session.mode == before.mode:
         session.mode = first.mode
@@ -171,9 +169,7 @@ def put(session: Session, option_id: str, value: Value) -> None:
 
 
 def said(session: Session, option_id: str) -> str | None:
-    """Name and value of an option, as the user reads them; None where there is no such option any
-    more.
-    """
+    """Return name and value of an option for the user; None where the option is gone."""
     option = next((option for option in available(session) if option.id == option_id), None)
     if option is None:
         return None
@@ -233,7 +229,7 @@ def mode_changed(session: Session, mode_id: str) -> None:
 
 
 def mode_said(session: Session) -> str | None:
-    """The mode that is in force, as the user reads it; None where there are no modes any more."""
+    """Return the current mode for the user; None where there are no modes any more."""
     known = modes(session)
     if known is None:
         return None
@@ -254,5 +250,5 @@ def check_mode(session: Session, mode_id: str) -> None:
 
 
 def on_wire(options: Sequence[Option]) -> list[Any]:
-    """Return options as on the wire, without what is absent."""
+    """Return options as on the wire, without absent fields."""
     return [msgspec.to_builtins(option) for option in options]

@@ -1,9 +1,8 @@
-"""A session: what the agent told, what the user asked, what is pending. Pure state; nothing here
-waits.
+"""The state of a session: transcript, tool calls, turn, queue, options, decisions. Pure state;
+nothing here waits.
 
-Ring 1 feeds it (`apply`, `begin_turn`, `ask`, …), the editor ring reads what changed
-(`take_changes`, `transcript.dirty`,
-`take_events`). Everything happens in wire order.
+Ring 1 changes it (`apply`, `begin_turn`, `ask`, …), the editor ring reads the changes
+(`take_changes`, `transcript.dirty`, `take_events`). Everything happens in wire order.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class Session(Calls):
         self.stop_reason: str | None = None
         self.error: str | None = None
         self.heir: int | None = None
-        """Our number of the session that gets what is written for this one since it is closed."""
+        """Our number of the session that takes over prompts written for this closed one."""
         self.turn = 0
         """Number of the last turn that began, from 1."""
         self.queue: list[Prompt] = []
@@ -64,30 +63,30 @@ class Session(Calls):
         self.models: schema.SessionModelState | None = None
         self.options: Sequence[schema.SessionConfigOption] = ()
         self.options_set = self.options_answered = 0
-        """How often an option was set, and which of these times is the newest that was answered."""
+        """How many times options were set, and the number of the last answered time."""
         self.commands: Sequence[schema.AvailableCommand] = ()
         self.usage: schema.UsageUpdate | None = None
         self.edits: list[dict[str, Any]] = []
         self.checkpoints: list[dict[str, Any]] = []
         self.decisions = Decisions()
         self.cut: dict[str, int] = {}
-        """How many entries of a list were left out, by its name in the state."""
+        """How many entries of each list were left out, by the list's name in the state."""
         self.links: dict[str, Subagent] = {}
-        """Children that this session has told of, by the agent's id."""
+        """Child sessions that this session's agent reported, by the agent's id."""
         self.children: dict[str, Session] = {}
         self.root: Session = self
-        """The session that the user talks to; of a subagent the one above all."""
+        """The session that the user talks to: itself, or the topmost parent of a subagent."""
         self.plan_entry: PlanEntry | None = None
         self.plans: dict[str, PlanDocument | None] = {}
         """Plans with an id (rfds/plan-operations); None for the one that is `plan`."""
         self.user: str | None = None
-        """Who speaks as the user here, where that is not the user."""
+        """Name of the prompting side where that is not the user: a parent session."""
         self.echo = ""
         self.terminals.watch(self._terminal_output, self._terminal_status)
 
     @property
     def key(self) -> str:
-        """Names it among the sessions of all agents, whose ids may be the same."""
+        """Identifies the session across agents, whose ids may be the same."""
         return str(self.n)
 
     @property
@@ -103,8 +102,8 @@ class Session(Calls):
     # -- what changed -----------------------------------------------------------------------------
 
     def take_changes(self) -> list[tuple[list[str | int], Any]]:
-        """Return what changed as `(path below the session, value)`; None stands for absent. Tool
-        calls by themselves are told by `take_calls`.
+        """Return the changes as `(path below the session, value)`; None stands for absent. Single
+        tool calls come from `take_calls`.
         """
         changes: list[tuple[list[str | int], Any]] = []
         shown = self._in_state()
@@ -141,9 +140,7 @@ class Session(Calls):
         return bool(self._changes.calls)
 
     def take_events(self, drawn: int) -> list[Event]:
-        """Return the events whose text is drawn, in order; the rest of very many waits for the
-        next frame.
-        """
+        """Return the events whose text is drawn, in order, at most one frame's worth."""
         return self._changes.take_events(drawn)
 
     @property
@@ -187,7 +184,7 @@ class Session(Calls):
         return [shown(decision) for decision in self.decisions.front if decision.listed == name]
 
     def let_go(self) -> None:
-        """It is closed: its chat stays, and what the user decides on."""
+        """The session is closed: drop its state except the chat and open decisions."""
         self.modes = self.mode = self.models = self.usage = None
         self.plan, self.commands, self.options, self.echo = (), (), (), ""
         self.plans.clear()
@@ -204,8 +201,8 @@ class Session(Calls):
         return message
 
     def announce(self, prompt: Prompt) -> None:
-        """A prompt goes next, unless others wait: it is shown, though its agent may have to be
-        started first.
+        """Show a prompt that goes next, while its agent may still have to start; not when others
+        wait.
         """
         if self.held or self.queue != [prompt] or prompt.given or not prompt.text.strip():
             return
@@ -217,7 +214,7 @@ class Session(Calls):
         self.on_change()
 
     def retract(self) -> None:
-        """What was announced goes later, or never."""
+        """The announced prompt is not sent now, or never."""
         if self._announced is not None:
             self._announced = None
             self.notice("info", "not sent: the prompt waits in the queue")
@@ -239,7 +236,7 @@ class Session(Calls):
         self.on_change()
 
     def _say_rest(self, prompt: Prompt, parts: list[Part]) -> None:
-        """Say what the prompt holds beyond what was shown when it was announced."""
+        """Show the rest of a prompt that was announced: its attachments, late text."""
         announced, self._announced = self._announced, None
         if announced is None or announced[0] is not prompt:
             self.say(parts)
@@ -263,8 +260,8 @@ class Session(Calls):
         details: Sequence[str] = (),
         told: str | None = None,
     ) -> None:
-        """The agent answered the prompt, or never will; `told`: the error for state and event,
-        where that is more than `error`.
+        """The turn is over: the agent answered, or never will. `told` is the error for state and
+        event where that is more than `error`.
         """
         self.echo = ""
         if stop_reason == "cancelled" or self.status == "cancelling":
@@ -290,8 +287,8 @@ class Session(Calls):
             self.notice("warning", f"the turn ended: {stop_reason}")
 
     def _close_refused(self) -> None:
-        """Close what waits for a permission that was not given: some agents end the turn without
-        another word about it.
+        """Close calls whose permission was refused: some agents end the turn without another word
+        about them.
         """
         refused = [call for call in self.tool_calls.open() if self._was_refused(call)]
         self._close(refused, "cancelled")
@@ -314,7 +311,9 @@ class Session(Calls):
     # -- decisions --------------------------------------------------------------------------------
 
     def follow(self) -> None:
-        """A child takes over what its parent was told of it (`session/subagents.py`)."""
+        """Overridden by a child, which takes title and status from its parent
+        (`session/subagents.py`).
+        """
 
     def _terminal_output(self) -> None:
         self.on_change()
@@ -355,7 +354,9 @@ class Session(Calls):
         )
 
     def _tell_asked(self, decision: Decision) -> None:
-        """The lists of what is pending have changed: with that one, or by how many wait behind."""
+        """Mark the lists of pending decisions as changed, or the count of those that wait
+        behind.
+        """
         if not decision.behind:
             self.change(decision.listed)
         if decision.behind or self.decisions.waiting:

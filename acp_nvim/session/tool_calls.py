@@ -66,7 +66,7 @@ class ToolCall(Struct, eq=False):
 
 
 def announced(update: schema.ToolCall, index: int) -> ToolCall:
-    """A call as its first message tells of it: the same as `merge` into a blank one, for less."""
+    """Return a call from its first message: the same as `merge` into a blank one, but faster."""
     raw_input, raw_output = update.raw_input, update.raw_output
     return ToolCall(
         update.tool_call_id,
@@ -90,7 +90,7 @@ class ToolCalls:
         """Start with none."""
         self._calls: list[ToolCall] = []
         self._closed = 0
-        """So many at the beginning are closed."""
+        """How many calls at the beginning are closed."""
         self.by_id: dict[str, ToolCall] = {}
         """The newest call of each id."""
 
@@ -111,7 +111,7 @@ class ToolCalls:
         return self.by_id.get(tool_call_id)
 
     def add(self, update: schema.ToolCall | schema.ToolCallUpdate) -> ToolCall:
-        """Return a call that was not there; it is the one of that id from now on."""
+        """Add a call, which has that id from now on."""
         if update.__class__ is schema.ToolCall:
             call = announced(update, len(self._calls))
         else:
@@ -122,7 +122,7 @@ class ToolCalls:
         return call
 
     def merge(self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
-        """Take over what a message says; a call that was finished may go on."""
+        """Apply a message; a finished call may go on."""
         call.merge(update)
         if call.index < self._closed and call.status not in FINISHED:
             self._closed = call.index
@@ -138,11 +138,11 @@ class ToolCalls:
 
 
 def fit(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
-    """Return the update with at most `limit` bytes of text in its content and of raw output, and
-    how many bytes it brought where that was more, else 0 (option `limits.tool_output_bytes`).
+    """Bound an update (option `limits.tool_output_bytes`): return it with at most `limit` bytes of
+    text in its content and of raw output, and its size where that was more, else 0.
 
-    The beginning is kept, so that output that grows stays what it was. Diffs are never cut: they
-    are decided on.
+    The beginning is kept, so that growing output stays the same. Diffs are never cut, since the
+    user decides on them.
     """
     changes: dict[str, Any] = {}
     content, brought = _content(update.content, limit)
