@@ -41,7 +41,7 @@ def _is_patch(part: tool_input.Part) -> TypeGuard[Patch | Edit]:
 
 
 def may_hold_patch(raw: Any, depth: int = tool_input.DEPTH) -> bool:
-    """Whether it is worth to read it: most raw inputs hold none, and all are drawn often."""
+    """Whether a raw input may hold a patch: most hold none, and all are drawn often."""
     if isinstance(raw, str):
         return bool(tool_input.PATCH.match(raw))
     if not isinstance(raw, dict) or not depth:

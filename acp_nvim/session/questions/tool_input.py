@@ -1,7 +1,7 @@
-"""What a tool call's raw input says, as parts that people know: commands, patches, questions.
+"""A tool call's raw input as parts that people know: commands, patches, questions.
 
 The protocol leaves the raw input to the agents, so this reads the shapes that agents are known to
-send. What it does not know it passes on as it is (`Data`): nothing that an agent tells is left out.
+send. Anything else passes as it is (`Data`): nothing is left out.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from acp_nvim.edits.text import parse, rows
 from acp_nvim.session.questions.requests import command
 
 MOST: Final = 40
-"""Parts of one kind that are told of; of more than that the first and the last ones are."""
+"""The most parts of one kind; of more the first and the last ones are told."""
 DEPTH: Final = 4
-"""Tables inside tables in which known shapes are looked for."""
+"""How deep in nested tables known shapes are looked for."""
 LONGEST: Final = 10_000
-"""Words of a command; a longer list is none."""
+"""The most words of a command; a longer list is not one."""
 
 _PATHS: Final = (
     *("file_path", "path", "filePath", "abs_path", "absolute_path", "filename", "target_file"),
@@ -48,11 +48,11 @@ _BOOKKEEPING: Final = (
     *("call_id", "turn_id", "process_id", "started_at_ms", "auto_approved", "source"),
     *("parsed_cmd", "available_decisions", "proposed_execpolicy_amendment"),
 )
-"""What Codex adds to each question for itself; its command stands beside it."""
+"""Codex's bookkeeping in each question; its command stands beside it."""
 _UPDATES: Final = ("update", "change", "modify", "edit")
-"""What Codex and those after it call the change of a file that stays."""
+"""Types of a change of a file that stays, in Codex and its forks."""
 _VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")
-"""Under `command` an editing tool names what it does to a file: no command of a shell."""
+"""Values of `command` that name an editing tool's action: no shell commands."""
 PATCH: Final = re.compile(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
 
 
@@ -79,7 +79,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line that says what it is (`word`): an address, a variable."""
+    """A line with a word for its kind: an address, a variable."""
 
     word: str
     text: str
@@ -87,14 +87,14 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """What the agent says about it in its own words."""
+    """The agent's own words."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A patch in any format whose lines begin with + and -; `title` is what stands above it."""
+    """A patch in any format with lines that begin with + and -; `title` is the row above it."""
 
     text: str
     title: str = ""
@@ -105,7 +105,7 @@ class Patch:
 
     @property
     def files(self) -> tuple[FilePatch, ...] | None:
-        """What it does to files; None where that does not tell all of the patch."""
+        """Its changes by file; None where these would leave out a part of it."""
         if self.moved is None or self.path is None:
             return patch.files(self.text, self.path)
         one = FilePatch("moved", self.moved, self.path)
@@ -119,13 +119,13 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A piece of a file that would be replaced; without `old` the whole of it."""
+    """A replaced piece of a file; without `old` the whole file."""
 
     path: str
     old: str | None
     new: str
     file: FilePatch | None = None
-    """The same where a whole file is created or deleted by it."""
+    """The same as a patch, where a whole file is created or deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +146,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """So many parts of the same kind are left out here."""
+    """How many parts of the same kind are left out here."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Anything else, as it is."""
+    """Any other value, as it is."""
 
     value: Any
 
@@ -164,7 +164,7 @@ _Table = dict[str, Any]
 
 
 def parts(raw_input: Any, call_id: str = "") -> list[Part]:
-    """Return what a raw input says; `call_id` is the id of its tool call."""
+    """Return the parts of a raw input; `call_id` is the id of its tool call."""
     return list(_parts(raw_input, call_id, DEPTH))
 
 
@@ -197,7 +197,7 @@ def _text(text: str) -> Iterator[Part]:
 
 
 def _table(left: _Table, call_id: str, depth: int) -> Iterator[Part]:
-    """What each reader understands it takes out of the table; the rest stays as it is."""
+    """Each reader takes the keys that it knows out of the table; the rest is data."""
     if call_id and left.get("call_id") == call_id:
         for key in _BOOKKEEPING:
             left.pop(key, None)
@@ -214,7 +214,7 @@ def _table(left: _Table, call_id: str, depth: int) -> Iterator[Part]:
 def _ends(
     items: Iterable[Any], count: int, read: Callable[[Any], Iterable[Part]]
 ) -> Iterator[Part]:
-    """The parts of the first and the last items; `items` can be iterated from both ends."""
+    """Return the parts of the first and the last items; `items` can be iterated from both ends."""
     first = count if count <= MOST else MOST // 2
     for item in islice(items, first):
         yield from read(item)
