@@ -1,5 +1,5 @@
-"""Entries that are neither message nor tool call: headings, plan, notices, questions, what is
-unknown.
+"""Rows of all entries but messages and tool calls: headings, plan, notices, questions, unknown
+updates.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
 
 
 def _past(line: str) -> Row:
-    """The headings are what one looks for in what was said before."""
+    """Headings are highlighted, as landmarks in an old chat."""
     if not line.startswith("## "):
         return row(line)
     return row(line, "AcpUser", {"kind": "turn"}) if line == "## You" else row(line, "AcpAgent")
 
 
 def plan_rows(entries: object, *, words: bool = False, left: int = 0) -> list[Row]:
-    """Return plan entries as a task list with their priority, unless that is the ordinary one
-    (v1/agent-plan); with `words` it is said of each, and the status beside its mark. `left`: how
-    many more there are.
+    """Return plan entries as a task list with their priority, unless that is medium
+    (v1/agent-plan); with `words` priority and status are always told. `left`: how many more there
+    are.
     """
     rows: list[Row] = []
     for item in entries if isinstance(entries, (list, tuple)) else ():
@@ -120,7 +120,7 @@ def _compaction(entry: Compaction) -> list[Row]:
 
 
 def _unknown(entry: Unknown) -> list[Row]:
-    """An update of an unknown kind is shown for what it is, never guessed at."""
+    """Show an update of an unknown kind as it came."""
     raw = msgspec.json.encode(entry.raw).decode("utf-8", "replace")
     return [
         row(f"— update of an unknown kind: {one_line(entry.tag, 60)}", "AcpMuted"),
