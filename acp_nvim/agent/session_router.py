@@ -19,8 +19,8 @@ from acp_nvim.agent.wire.calls import OnResponse
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import RemoteProtocolError
 from acp_nvim.render.text import one_line, size
-from acp_nvim.session.limits import fit
 from acp_nvim.session.session import Session
+from acp_nvim.session.tool_calls import fit
 from acp_nvim.session.updates import apply, said
 
 _read_update = codec.reader("session/update", "client")

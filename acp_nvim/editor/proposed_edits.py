@@ -1,7 +1,8 @@
-"""Permissions that show edits: proposed in diff mode, amended there, amended when they are written.
+"""Permissions that show edits: proposed in diff mode, where the user may amend them before they
+answer.
 
-What the user changed is put into the agent's write, when that comes through the editor in the same
-turn. The agent hears of it with the next prompt, and so it does of what could not be put anywhere.
+Amendments go into the agent's write when that comes through the editor in the same turn. The agent
+is told of them with the next prompt, also of those that reached no write.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.render.text import path_line
 from acp_nvim.session.prompts import quoted
 from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.questions.proposals import (
     Change,
     PlacedPatch,
@@ -29,7 +31,6 @@ from acp_nvim.session.questions.proposals import (
     amended,
     changes_of,
     overlay,
-    patches_of,
     pieces,
     propose,
     propose_patches,
@@ -44,10 +45,10 @@ from acp_nvim.workspace.refusals import Refusal
 
 
 class Amendment(msgspec.Struct):
-    """What the user made of one file of a permission that he then gave.
+    """The user's version of one file of a permission that they gave.
 
-    ``agents`` and ``written`` are the text that the agent wrote and what stands in its place, once
-    the agent has begun to write; ``landed``: the file holds that.
+    ``agents`` and ``written`` are the agent's text and the text written in its place, once the
+    agent has begun to write; ``landed``: the file holds that.
     """
 
     proposal: Proposal
@@ -58,7 +59,7 @@ class Amendment(msgspec.Struct):
 
 
 class ProposedEdits:
-    """What permissions would write, and what the user wants written instead (port `Amends`)."""
+    """Proposals of pending permissions, and the user's amendments of them (port `Amends`)."""
 
     def __init__(self, edits: PendingEdits, comments: Comments) -> None:
         self._edits = edits
@@ -69,7 +70,7 @@ class ProposedEdits:
     # ---- shown
 
     async def show(self, session: Session, decision: Decision) -> list[Proposal]:
-        """The files that a permission would write, as they are and as they would be."""
+        """Return the files that a permission would write, before and after."""
         by_path: dict[str, list[Change]] = {}
         for change in _changes(session, decision):
             by_path.setdefault(_real(session.cwd, change.path), []).append(change)
@@ -95,7 +96,7 @@ class ProposedEdits:
     async def _patched(
         self, session: Session, decision: Decision, others: Container[str]
     ) -> list[Proposal]:
-        """What its patches make of all files but those."""
+        """Return the proposals of its patches, except for those paths."""
         cwd = (decision.asker or session).cwd
         placed = [
             PlacedPatch(one, _real(cwd, one.path), one.origin and _real(cwd, one.origin))
@@ -127,7 +128,9 @@ class ProposedEdits:
         return propose(path, live, changes, [text for text in known if text is not None])
 
     async def _saved(self, path: str) -> Text | None:
-        """The file as agents find it that read it themselves; None where the buffer is the same."""
+        """Return the saved text where the buffer differs from it: agents that read the disk see
+        that.
+        """
         live = self._edits.buffers.get(path)
         if live is None or not live.modified:
             return None
@@ -137,7 +140,7 @@ class ProposedEdits:
     # ---- amended
 
     def amended(self, session: Session, decision: Decision, texts: Mapping[str, str]) -> None:
-        """The permission is about to be given, with these contents in place of the proposed ones.
+        """Take the user's versions of the proposed files, just before the permission is given.
 
         ``texts`` are by the paths that were shown.
         """
@@ -164,7 +167,7 @@ class ProposedEdits:
         return amendment.written
 
     def agents(self, session: Session, real: str) -> Text | None:
-        """What the agent wrote where the user's changes are being put into it; else None."""
+        """Return the agent's own text while an amendment is written in its place; else None."""
         amendment = next(self._waiting(session, real), None)
         return amendment.agents if amendment else None
 
@@ -177,7 +180,7 @@ class ProposedEdits:
     # ---- told
 
     async def ended(self, session: Session) -> None:
-        """The turn is over: what was amended in it goes back to the agent with the next prompt."""
+        """The turn is over: tell the agent of its amendments with the next prompt."""
         made = self._made.get(session.n)
         if not made:
             return
@@ -200,7 +203,7 @@ class ProposedEdits:
         session.notice("info" if kept else "warning", f"{Path(path).name}: {words}")
 
     async def _kept(self, amendment: Amendment) -> bool:
-        """Some agents write through the editor and then once more on disk."""
+        """Return whether the file holds the amendment: some agents write once more on disk."""
         try:
             live = await self._edits.live(amendment.proposal.path)
         except Refusal:
@@ -225,7 +228,7 @@ def _real(cwd: str, path: str) -> str:
 
 
 def _name(cwd: str, path: str) -> str:
-    """The path as the agent may call it: from the session's directory on, where it lies below."""
+    """Return the path relative to the session's directory, where it lies below."""
     found, root = Path(path), Path(os.path.realpath(cwd))
     return str(found.relative_to(root)) if found.is_relative_to(root) else path
 
@@ -236,7 +239,7 @@ def shows_edits(session: Session, decision: Decision) -> bool:
 
 
 def shows_patches(session: Session, decision: Decision) -> bool:
-    """The same, in patches that may not apply."""
+    """Whether it shows patches, which may not apply."""
     return bool(_patches(session, decision))
 
 
@@ -254,7 +257,7 @@ def _patches(session: Session, decision: Decision) -> list[FilePatch]:
 def _asked(
     session: Session, decision: Decision
 ) -> tuple[ToolCall | None, schema.ToolCallUpdate | None]:
-    """The tool call that a permission is about, and what the request says of it."""
+    """Return the tool call of a permission, and the fields that the request itself gives."""
     request = decision.request
     if not isinstance(request, schema.RequestPermissionRequest):
         return None, None
@@ -263,7 +266,7 @@ def _asked(
 
 
 def table(proposal: Proposal) -> dict[str, Any]:
-    """A proposal as the frame operation `propose` takes it."""
+    """Return a proposal for the frame operation `propose`."""
     found: dict[str, Any] = {
         "path": proposal.path,
         "proposal": list(proposal.text.lines),

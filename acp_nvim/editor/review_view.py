@@ -75,7 +75,7 @@ class ReviewView:
 
 
 def rows(entry: Pending) -> list[Table]:
-    """The hunks as `hunks` of `acp.review.inline` takes them; none for a file that is gone."""
+    """Return the hunks for `acp.review.inline`; none for a file that is gone."""
     if entry.live is None:
         return []
     found: list[Table] = []
@@ -88,8 +88,8 @@ def rows(entry: Pending) -> list[Table]:
 
 
 def note(entry: Pending) -> str:
-    """What the lines do not show: line ends, a BOM, the newline at the end, what took the place of
-    the file.
+    """Return changes that no line shows: line ends, a BOM, the final newline, something else in
+    place of the file.
     """
     found = [entry.relaid] if entry.relaid else []
     if entry.live is None and (instead := obstacles.words(entry.path)):
@@ -100,7 +100,9 @@ def note(entry: Pending) -> str:
 
 
 def meta(entry: Pending, tick: int | None) -> Table:
-    """What belongs to a file's hunks; ``tick`` is the changedtick that their rows belong to."""
+    """Return the file's part of the operation `hunks`; ``tick`` is the changedtick of their
+    rows.
+    """
     found: Table = {"kind": entry.kind, "conflict": entry.conflict}
     if note(entry):
         found["note"] = note(entry)
@@ -122,7 +124,9 @@ def summary(entry: Pending) -> Table:
 
 
 def quickfix(entry: Pending) -> list[Table]:
-    """One item a hunk (`:help setqflist-what`); one for a file that is gone, or in conflict."""
+    """Return an item for each hunk (`:help setqflist-what`); one for a file that is gone or in
+    conflict.
+    """
     if entry.conflict:
         text = "conflict: changed on disk while the buffer has unsaved edits"
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]

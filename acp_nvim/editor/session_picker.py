@@ -20,7 +20,7 @@ from acp_nvim.agent.stored import SESSIONS, Stored, listed, merged
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.editor.host import Host
 from acp_nvim.protocol.errors import AUTH_REQUIRED, RemoteProtocolError, RequestError
-from acp_nvim.render import past
+from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
 from acp_nvim.render.tools import Look
 from acp_nvim.session.entries import Entry as Said
@@ -268,7 +268,7 @@ def _before(host: Host, entry: Entry) -> Sequence[Said]:
     ours = entry if isinstance(entry, Conversation) else _closed(host, entry)
     if ours is None:
         return ()
-    return past.before(ours.session, Look(host.settings().chat.tool_lines))
+    return fork_history(ours.session, Look(host.settings().chat.tool_lines))
 
 
 def _closed(host: Host, entry: Stored) -> Conversation | None:

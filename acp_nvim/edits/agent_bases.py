@@ -1,30 +1,30 @@
-"""What each session's agent believes a file to hold: the base of its next write.
+"""The base of each agent's next write: the text that it believes a file to hold.
 
-An agent writes whole texts. What it changes is the difference between its text and the **base**:
-what it last read or wrote, *of the text that is there*. So the base has to follow some changes of
-the file, and must not follow others. `AgentBases.changed` is told of every change, with its `Act`:
+An agent writes whole texts. Its change is the difference between its text and the **base**: the
+text that it last read or wrote, *as far as that is still there*. So the base follows some changes
+of the file and not others. `AgentBases.changed` is told of every change, with its `Act`:
 
 - `TYPED`: the user's own work, a save, another agent's write. The base stays. The next write is
-  merged with it, and refused where both changed the same lines.
-- `DECIDED`: the user refused text (reject, restore, the other side of a conflict) or gave up what
-  was not saved (`:edit!`). The base changes as the text does, for every session. Whoever writes
-  that text again writes it again, because it is a change once more.
-- `RETURNED`: the user went through texts that have been there (undo, redo, unreject, the restore of
-  a restore). Where the agent's own lines change the base changes as well, and what had been taken
-  out of it is in it again where it is there again. Anything else counts as typed: what the user
-  undoes of their own, or brings back after the agent has read the file, is theirs.
-- `REPLACED`: a program changed the file on disk. That is the user's work, too, with one exception:
-  where the agent's own lines were there before and are afterwards as if it had never written them
-  (`git checkout`), they are no longer part of the base.
+  merged with the change, and refused where both changed the same lines.
+- `DECIDED`: the user refused text (reject, restore, the other side of a conflict) or gave up
+  unsaved text (`:edit!`). The base changes as the text does, for every session. An agent that
+  writes that text again does write it again, because it is a change once more.
+- `RETURNED`: the user went back to an earlier text (undo, redo, unreject, the restore of a
+  restore). The base follows where the agent's own lines change, and where lines that had been
+  taken out of it are there again. Anything else counts as typed: what the user undoes of their
+  own, or brings back after the agent has read the file, is theirs.
+- `REPLACED`: a program changed the file on disk. That counts as the user's work, with one
+  exception: where the agent's own lines are gone as if it had never written them (`git checkout`),
+  they leave the base.
 
-A file that is gone is an empty base: the next write brings it, as a whole. If somebody else brought
-another file meanwhile, the write is refused, because the agent knows nothing of that one.
+A file that is gone has an empty base: the next write creates it. If somebody else created another
+file meanwhile the write is refused, because the agent does not know that one.
 
-In each case only those parts of the base change that the act has changed. So what the user typed
-after the agent read the file is merged with its next write, whatever has been rejected meanwhile.
+Only those parts of the base change that the act has changed. So text that the user typed after the
+agent read the file is merged with its next write, whatever has been rejected meanwhile.
 
-Texts are kept up to a number of bytes, the least recently used go first; of those that went only
-the digest stays, which is enough to know whether a present text is still that one.
+Texts are kept up to a number of bytes; the least recently used go first and leave their digest,
+which is enough to know whether a present text is still the same.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from acp_nvim.edits.merge import overlaid
 from acp_nvim.edits.text import EMPTY, Text, digest, from_lines, rows, size
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Of texts, all sessions together."""
+"""The most bytes of texts held, of all sessions together."""
 MAX_DIGESTS = 20_000
 LATEST = 3
-"""Of an agent's writes of a file, before how many of the latest the base is kept."""
+"""Before how many of an agent's latest writes of a file the base is kept."""
 
 
 class Act(Enum):
-    """How a file came by another text; see the module."""
+    """How a file's text changed; the module's docstring tells what follows."""
 
     TYPED = "typed"
     DECIDED = "decided"
@@ -57,7 +57,7 @@ class Act(Enum):
 
 
 class Stale(msgspec.Struct, frozen=True):
-    """A write that is a change to a text which nobody has any more."""
+    """A write that changes a text which no longer exists anywhere."""
 
     reason: str
 
@@ -67,15 +67,15 @@ class Belief(msgspec.Struct, frozen=True):
 
     base: Text
     read: Text
-    """What it last read or wrote; the base where nothing of that has been taken out."""
+    """The text that it last read or wrote: the base, plus the lines that were taken out of it."""
     earlier: tuple[Text, ...] = ()
-    """The base before the agent's writes: before the first, and before the latest ones."""
+    """The base before the agent's first write, and before its latest ones."""
     decisions: tuple[tuple[Text, Belief], ...] = ()
-    """What the file held before the user's latest decisions, and what the agent knew then."""
+    """The file's text before the user's latest decisions, and the belief at that time."""
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes: so many texts of one file."""
+        """About how many bytes its texts take."""
         texts = [self.base, self.read, *self.earlier]
         for text, known in self.decisions:
             texts += [text, known.base]
@@ -86,7 +86,7 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(text, text, self._before_writes(self.base, text))
 
     def writes(self, text: Text) -> Belief:
-        """The agent makes this of its base."""
+        """The agent writes this text."""
         if text == self.base:
             return Belief(text, text, self.earlier)
         first = () if self.base == EMPTY else self.earlier[:1]
@@ -94,7 +94,7 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(text, text, (*first, *(*latest, self.base)[-LATEST:]))
 
     def _before_writes(self, before: Text, after: Text) -> tuple[Text, ...]:
-        """The earlier bases with what somebody else has changed."""
+        """The earlier bases with another side's changes put in."""
         if before == after:
             return self.earlier
         return tuple(overlaid(before, text, after) for text in self.earlier)
@@ -119,19 +119,19 @@ class Belief(msgspec.Struct, frozen=True):
         return self
 
     def _decided(self, before: Text) -> tuple[tuple[Text, Belief], ...]:
-        """The decisions and one more, made when the file had this text."""
+        """The decisions with one added, made when the file had this text."""
         now = Belief(self.base, self.read, self.earlier)
         return (*self.decisions, (before, now))[-LATEST:]
 
     def _as_before(self, before: Text, after: Text) -> Belief | None:
-        """A decision is taken back as a whole: the agent knows what it knew before."""
+        """The belief before a decision, where that decision is taken back as a whole."""
         known = next((known for text, known in reversed(self.decisions) if text == after), None)
         if known is None:
             return None
         return Belief(known.base, known.read, known.earlier, self._decided(before))
 
     def _retraced(self, before: Text, after: Text) -> Belief:
-        """The agent's own lines are others now: so they are in the base."""
+        """Put changes of the agent's own lines into the base."""
         if after == self.read or after in self.earlier:
             return Belief(after, self.read, self.earlier, self.decisions)
         if not self.earlier:
@@ -148,8 +148,8 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(base, self.read, self.earlier, self.decisions)
 
     def _returned(self, before: Text, after: Text) -> Belief:
-        """Lines that the agent knows and that had been taken out of its base are there again, or
-        lines that it had taken out are gone again.
+        """Put back lines that the agent knows and that were taken out of its base; take out again
+        what it had removed.
         """
         if self.read is self.base or self.base == self.read:
             return self
@@ -166,14 +166,14 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(base, self.read, self.earlier, self.decisions)
 
     def _without_own(self, before: Text, after: Text) -> Belief:
-        """The agent's own lines leave the base where they have left the file."""
+        """Take the agent's own lines out of the base where they have left the file."""
         found = self
         for apart in reversed(self.earlier):
             found = found._back_to(apart, before, after)
         return found
 
     def _back_to(self, apart: Text, before: Text, after: Text) -> Belief:
-        """The same, where they are as they were before one of its writes."""
+        """Do so for lines that are as they were before one of its writes."""
         left = diff(rows(apart), rows(after))
         gone = [
             Hunk(own.new_start, own.new_end, rows(apart)[own.start : own.end], own.start)
@@ -186,7 +186,7 @@ class Belief(msgspec.Struct, frozen=True):
         return self if base == self.base else Belief(base, self.read, self.earlier, self.decisions)
 
     def _there(self, apart: Text, before: Text) -> list[tuple[Hunk, tuple[int, int]]]:
-        """The agent's own hunks that nobody has touched in a text, and their rows there."""
+        """The agent's own hunks that are untouched in a text, with their rows there."""
         typed = diff(rows(self.base), rows(before))
         return [
             (own, _span(typed, own))
@@ -222,16 +222,16 @@ class AgentBases:
         """Sessions and paths of all beliefs, the least recently used first."""
         self._digests: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._present: dict[str, Text | None] = {}
-        """What these files hold, as far as it is known."""
+        """The files' present texts, as far as they are known."""
         self._left: dict[str, Act] = {}
-        """Files whose text is another one since, and by which act."""
+        """Files whose text was given up for another that is not known yet, and by which act."""
         self._max_bytes = max_bytes
         self._max_digests = max_digests
         self._bytes = 0
 
     @property
     def bytes(self) -> int:
-        """How many bytes of texts are held, about."""
+        """About how many bytes of texts are held."""
         return self._bytes
 
     # ---- what agents do
@@ -258,9 +258,9 @@ class AgentBases:
         return known.base if known is not None else None
 
     def base_of(self, session: str, path: str, present: Iterable[Text]) -> Text | Stale | None:
-        """The text that a write is to be merged from; None for a file that the agent never saw.
+        """The base of a write; None for a file that the agent never saw.
 
-        Where the text is no longer held it is found among the ``present`` ones, if it is one.
+        Where the text is no longer held it is looked for among the ``present`` ones, by its digest.
         """
         last = self.last(session, path)
         known = self._digests.get((session, path))
@@ -281,7 +281,7 @@ class AgentBases:
     # ---- what becomes of files
 
     def knows(self, path: str) -> bool:
-        """Whether it matters to anybody what becomes of a file."""
+        """Whether any agent has a belief about a file."""
         return path in self._files or any(name == path for _, name in self._digests)
 
     def changed(
@@ -311,17 +311,17 @@ class AgentBases:
         self._follow_digests(path, was, after, act)
 
     def left(self, path: str, act: Act) -> None:
-        """The file's text is given up for the one on disk, which is told next."""
+        """The file's text is given up for the one on disk, which `found` tells."""
         if path in self._files:
             self._left[path] = act
 
     def is_left(self, path: str) -> bool:
-        """Whether it is not yet known what came in place of the file's text."""
+        """Whether a file's text was given up and the next one is not known yet."""
         return path in self._left
 
     def found(self, path: str, present: Iterator[Text], act: Act) -> None:
-        """A file is looked at. ``present`` is its text, and then the saved one where that is
-        another: of a text that was given up that one came in its place.
+        """A look at a file. ``present`` is its text, then the saved one where that differs: a text
+        that was given up is followed by the saved one.
         """
         if path not in self._files:
             return
@@ -334,7 +334,7 @@ class AgentBases:
             self.changed(path, live, act)
 
     def _follow_digests(self, path: str, before: Text | None, after: Text | None, act: Act) -> None:
-        """Bases of which only the digest is held: known again where all of the text is."""
+        """Update bases of which only the digest is held, where all of the text changed."""
         if after is not None and (before is None or act is not Act.DECIDED):
             return
         known = digest(before) if before is not None and self._digests else None
@@ -367,7 +367,7 @@ class AgentBases:
             self._digests.popitem(last=False)
 
     def _drop(self, key: tuple[str, str], keep: bool = False) -> None:
-        """A belief goes; ``keep`` when another one takes its place at once."""
+        """Drop a belief; ``keep`` when another one replaces it at once."""
         session, path = key
         known = self._files.get(path, {}).pop(session, None)
         if known is None:

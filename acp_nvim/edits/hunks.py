@@ -8,7 +8,6 @@ that bound is one replaced block: still a right answer, in bounded time.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -28,11 +27,8 @@ RESYNC = 8
 """Equal lines after which two texts count as in step again."""
 STRIDE = 64
 """Lines compared at once."""
-MAX_WORDS_LINE = 2_000
-"""Characters of a line up to which words are compared; above, only its common ends."""
 
 Pair = tuple[int, int]
-Spans = list[tuple[int, int]]
 
 
 class Hunk(msgspec.Struct, frozen=True):
@@ -276,60 +272,3 @@ def _walk_back(rounds: list[dict[int, int]], x: int, y: int) -> list[Pair]:
             pairs.append((x, y))
         x, y = from_x, from_y
     return pairs[::-1]
-
-
-_WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
-
-
-def words(old_line: str, new_line: str) -> tuple[Spans, Spans]:
-    """What changed inside a line: byte spans (col, end_col) of the old line and of the new one.
-
-    Lines that have little in common are given as one span each, because a patchwork says nothing.
-    """
-    if len(old_line) > MAX_WORDS_LINE or len(new_line) > MAX_WORDS_LINE:
-        return _ends(old_line, new_line)
-    old, new = _WORD.findall(old_line), _WORD.findall(new_line)
-    hunks = diff(old, new)
-    changed = sum(len("".join(old[h.start : h.end])) for h in hunks)
-    kept = "".join(old_line.split())
-    if len(hunks) > 1 and 4 * changed > 3 * len(kept):
-        return _ends(old_line, new_line)
-    return (
-        _spans(old, [(h.start, h.end) for h in hunks]),
-        _spans(new, [(h.new_start, h.new_end) for h in hunks]),
-    )
-
-
-def _ends(old_line: str, new_line: str) -> tuple[Spans, Spans]:
-    """One span each, between the common beginning and the common end."""
-    head = tail = 0
-    shorter = min(len(old_line), len(new_line))
-    while head < shorter and old_line[head] == new_line[head]:
-        head += 1
-    while tail < shorter - head and old_line[-1 - tail] == new_line[-1 - tail]:
-        tail += 1
-
-    def span(line: str) -> Spans:
-        start = _bytes(line[:head])
-        end = start + _bytes(line[head : len(line) - tail])
-        return [(start, end)] if end > start else []
-
-    return span(old_line), span(new_line)
-
-
-def _spans(tokens: list[str], ranges: list[Pair]) -> Spans:
-    """Byte spans of these token ranges; empty ones are left out."""
-    spans: Spans = []
-    col = done = 0
-    for first, end in ranges:
-        col += _bytes("".join(tokens[done:first]))
-        width = _bytes("".join(tokens[first:end]))
-        if width:
-            spans.append((col, col + width))
-        col, done = col + width, end
-    return spans
-
-
-def _bytes(text: str) -> int:
-    """Bytes of a text in Neovim's buffer; what is not UTF-8 there comes as escaped surrogates."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))

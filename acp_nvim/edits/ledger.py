@@ -1,9 +1,8 @@
-"""The one ledger of a workspace's pending edits: what the agent wrote and nobody has decided yet.
+"""The ledger of a workspace's pending edits: the agent's changes that the user has not decided yet.
 
-It is told of every change of a file (by real path) and keeps a base and a live text for each that
-has something pending. Nothing is done here: decisions answer with `Restoration`s, which say what to
-put into buffer and disk. Where one cannot be carried out, `unreject` gives the ledger its state
-back.
+It is told of every change of a file (by real path) and keeps a base and a live text for each file
+with pending edits. It touches no file: decisions return `Restoration`s, which say what to put into
+buffer and disk. Where one cannot be carried out, `unreject` restores the ledger's state.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Ledger:
         self._rejects: list[list[Reject]] = []
         self._undo_history = UndoHistory()
         self._settled: dict[str, Pending] = {}
-        """Files of such steps in which nothing is pending now."""
+        """Files of the undo history in which nothing is pending now."""
 
     def get(self, path: str) -> Pending | None:
         """The file's entry; None when nothing is pending there."""
@@ -60,12 +59,12 @@ class Ledger:
         return entry.hunk_at(row) if entry else None
 
     def state(self) -> LedgerState:
-        """All that is known now."""
+        """Return a picture of the ledger."""
         history = list(self._undo_history.before)
         return LedgerState(dict(self._files), list(self._rejects), history, dict(self._settled))
 
     def take_over(self, state: LedgerState) -> None:
-        """Go on where another ledger was."""
+        """Continue from another ledger's state."""
         self._files, self._settled = dict(state.files), dict(state.settled)
         self._rejects = list(state.rejects)
         self._undo_history.take_over(state.undo_history)
@@ -79,14 +78,14 @@ class Ledger:
         self._wrote(path, before, after, frozenset({session}))
 
     def stored(self, path: str, before: Text, after: Text, session: int = 0) -> None:
-        """The agent made the file on disk this; the live text has unsaved edits besides. Whoever
-        gives those up comes to the agent's edit again.
+        """The agent wrote this to disk while the buffer has unsaved edits. A user who gives those
+        up gets the agent's edit as pending.
         """
         self._undo_history.add(Pending(path, before, after, after, writers=frozenset({session})))
 
     def followed(self, path: str) -> Pending | None:
-        """The entry of a file whose edits by the user matter here: one in which nothing is pending
-        is given as well, as long as an undo may change that.
+        """Return the entry of a file whose user edits matter: one with pending hunks, or one that
+        an undo may make pending again.
         """
         return self._files.get(path) or self._settled.get(path)
 
@@ -112,7 +111,9 @@ class Ledger:
         self._put(edited)
 
     def formatted(self, path: str, before: Text, after: Text) -> None:
-        """A save made ``before`` into ``after``: the agent's where it touches its hunks."""
+        """A formatter changed ``before`` to ``after`` on a save; changes that touch the agent's
+        hunks count as the agent's.
+        """
         entry = self._synced(path, before)
         if entry is None:
             return
@@ -153,10 +154,10 @@ class Ledger:
         )
 
     def joined(self, old: str, new: str, text: Text, was: Pending | None, session: int = 0) -> bool:
-        """What the agent removed at one path and what came at another is one file that it moved.
+        """Join a removed file and a new one into a move.
 
-        ``was`` is what was pending at the old path until then. False when the two are no longer
-        both pending as such, or nothing of the old file is.
+        ``was`` is what was pending at the old path before. False when the two are no longer pending
+        as such, or when nothing of the old file is.
         """
         home = was.origin or old if was else old
         gone, came = self._files.get(home), self._files.get(new)
@@ -187,7 +188,7 @@ class Ledger:
             self._put(msgspec.structs.replace(entry, conflict=False, theirs=None))
 
     def committed(self, path: str, text: Text | None) -> None:
-        """A commit has this text (None: not the file): the hunks that it contains are accepted."""
+        """A commit contains this text (None: not the file): accept the hunks that are in it."""
         entry = self.get(path)
         if entry is None:
             return
@@ -203,13 +204,13 @@ class Ledger:
         self._accepted(entry, msgspec.structs.replace(left, origin=None, relaid=relaid))
 
     def rebased(self, path: str, base: Text) -> None:
-        """The user wrote this text into the base: what is equal to the live one is accepted."""
+        """The user wrote this text into the base: hunks that are equal now are accepted."""
         entry = self.get(path)
         if entry is not None:
             self._accepted(entry, msgspec.structs.replace(entry, base=base))
 
     def reinstated(self, path: str, live: Text | None, entry: Pending | None) -> None:
-        """The file is as it was when this was pending there, or as the user made it since."""
+        """The file is back at the state of this entry, or at a later one of the user's."""
         if entry is None:
             self.user_edited(path, live)
         elif entry.live == live:
@@ -220,7 +221,7 @@ class Ledger:
             self._put(entry.edited(live))
 
     def restored(self, path: str, live: Text | None, entry: Pending | None) -> None:
-        """The file is back as it was when this was pending there, or nothing."""
+        """The file is back at the state of this entry, or of no entry."""
         if entry is not None:
             self.reinstated(path, live, entry)
             return
@@ -230,7 +231,7 @@ class Ledger:
     # What the user decides
 
     def accept(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
-        """Keep a hunk, or all of the file. Only for a conflict is there something to do.
+        """Accept a hunk, or all of the file. Only a conflict needs a restoration.
 
         Raises KeyError when no such hunk is pending.
         """
@@ -243,19 +244,21 @@ class Ledger:
         return [Restoration(path, entry.live, entry.theirs)] if entry.conflict else []
 
     def accept_hunks(self, path: str, hunks: Sequence[Hunk]) -> None:
-        """Keep these hunks of the file. KeyError when nothing is pending there."""
+        """Accept these hunks of the file. Raises KeyError when nothing is pending there."""
         entry = self._files[path]
         self._accepted(entry, entry.accepted(hunks))
 
     def reject(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
-        """Undo a hunk, or all of the file, by the present text.
+        """Reject a hunk, or all of the file.
 
         Raises KeyError when no such hunk is pending.
         """
         return self._reject([self._files[path]], hunk)
 
     def reject_files(self, paths: Sequence[str]) -> list[Restoration]:
-        """Undo everything in these files, as one reject. KeyError when nothing is pending there."""
+        """Reject everything in these files, as one reject. Raises KeyError when nothing is pending
+        there.
+        """
         return self._reject([self._files[path] for path in paths], None)
 
     def unreject_paths(self) -> list[str]:
@@ -266,9 +269,9 @@ class Ledger:
     def unreject(self, present: Mapping[str, Text | None]) -> list[Restoration]:
         """Take the last reject back. ``present`` holds the live texts of `unreject_paths`.
 
-        What the user changed meanwhile is merged; where that cannot be, the file is left as it
-        is, the restoration's note says so, and the file's reject can still be taken back later.
-        Empty when there is no reject to take back.
+        Later changes of the user are merged. Where that fails the file is left as it is, the
+        restoration's note says so, and the file's reject can be taken back later. Empty when there
+        is no reject to take back.
         """
         if not self._rejects:
             return []
@@ -310,7 +313,7 @@ class Ledger:
             self._files[entry.path] = entry
 
     def _drop(self, path: str, live: Text | None) -> None:
-        """Nothing is pending in a file of this text any more, but perhaps by an undo."""
+        """Nothing is pending in the file any more, unless an undo brings it back."""
         self._files.pop(path, None)
         known = self._undo_history.paths()
         if path in known and live is not None:
@@ -319,7 +322,7 @@ class Ledger:
             del self._settled[gone]
 
     def _synced(self, path: str, live: Text | None) -> Pending | None:
-        """The entry, after the user's edits that nobody told of."""
+        """Return the entry, after user edits that were not reported."""
         entry = self.followed(path)
         if entry is not None and entry.live != live:
             self.user_edited(path, live)
@@ -371,7 +374,7 @@ class Ledger:
     def _merge_back(
         self, step: Restoration, now: Text | None, writers: frozenset[int]
     ) -> Restoration:
-        """The rejected text into a file that has changed since."""
+        """Merge the rejected text into a file that has changed since."""
         if now is None or step.after is None or step.before is None:
             return Restoration(step.path, now, now, note=_CHANGED)
         result = merge(step.after, now, step.before)
@@ -385,7 +388,7 @@ _CHANGED = "the reject was not taken back, because the file has changed since"
 
 
 def _known(entry: Pending, hunk: Hunk) -> Hunk:
-    """The hunk, if it is still pending; a KeyError if the text has changed under it."""
+    """Return the hunk; KeyError if the text has changed under it."""
     if hunk not in entry.hunks:
         raise KeyError(entry.path)
     return hunk

@@ -1,8 +1,7 @@
-"""Records one after the other, as a file has them that is only appended to.
+"""Framing of records in a file that is only appended to.
 
-Each stands behind a mark, its length and a checksum. Whoever was killed while he wrote leaves a
-torn record, a disk may damage others: each of these loses itself alone, for reading goes on at the
-next mark after which a whole record stands.
+Each record has a mark, its length and a checksum in front. A process that was killed leaves a torn
+record, a disk may damage others: reading skips to the next mark with a complete record.
 """
 
 from __future__ import annotations
@@ -15,22 +14,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MARK = b"\xf5acp"
-"""No UTF-8 has that byte."""
+"""Its first byte is in no UTF-8."""
 _HEAD = Struct(">4sII")
 
 
 def framed(payload: bytes) -> bytes:
-    """One record; it may be empty."""
+    """Return one framed record; the payload may be empty."""
     return _HEAD.pack(MARK, len(payload), crc32(payload)) + payload
 
 
 def joined(payloads: Iterable[bytes]) -> bytes:
-    """Records one after the other."""
+    """Return framed records, one after the other."""
     return b"".join(map(framed, payloads))
 
 
 def parted(data: bytes) -> tuple[list[bytes], int]:
-    """The whole records in their order, and how many bytes belong to none."""
+    """Return the complete records in order, and how many bytes belong to none."""
     found: list[bytes] = []
     at = lost = 0
     while at < len(data):

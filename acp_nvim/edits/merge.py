@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Range = tuple[int, int]
 MAX_NAMED = 5
-"""How many ranges a reason names before it counts the rest."""
+"""The most ranges that a reason names."""
 
 
 class Merged(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
 
 
 def overlaid(base: Text, ours: Text, theirs: Text) -> Text:
-    """Both sides' changes, never a conflict: where both changed the same lines, line by line."""
+    """Merge both sides without conflicts: where both changed the same lines, line by line."""
     if ours in (base, theirs):
         return theirs
     if theirs == base:
@@ -90,7 +90,7 @@ def overlaid(base: Text, ours: Text, theirs: Text) -> Text:
 
 
 def _blended(base: Sequence[str], mine: list[Hunk], others: list[Hunk]) -> Hunk:
-    """One side's lines without those that the other took from the base, with those it brought."""
+    """One side's lines, without those that the other side removed and with those it added."""
     start, end = min(mine[0].start, others[0].start), max(mine[-1].end, others[-1].end)
     part = base[start:end]
     ours, theirs = (
@@ -118,8 +118,8 @@ def _result(live: Text, taken: list[Hunk], eol: bool) -> Merged:
 def _regions(
     users: list[Hunk], agents: list[Hunk], touching: bool = False
 ) -> Iterator[tuple[list[Hunk], list[Hunk]]]:
-    """Hunks in groups, by base rows upwards: one side's hunk alone, or both sides' entangled, or
-    only ``touching``.
+    """Group hunks by base rows: one side's hunk alone, or entangled hunks of both sides; with
+    ``touching`` also hunks that only touch.
     """
     sides: tuple[list[Hunk], list[Hunk]] = ([], [])
     tagged = [(hunk, 0) for hunk in users] + [(hunk, 1) for hunk in agents]
@@ -158,7 +158,7 @@ def _moved(hunk: Hunk, rows: int) -> Hunk:
 
 
 def _range(group: list[Hunk], users: list[Hunk], shift: int, count: int) -> Range:
-    """The live lines of a group, 1-based; where the user took them all, the one there now."""
+    """The live lines of a group, 1-based; where the user removed them all, the line there now."""
     start = min(hunk.start for hunk in group) + shift
     end = max(hunk.end for hunk in group) + shift + sum(hunk.growth for hunk in users)
     first = min(start + 1, count)
@@ -166,7 +166,7 @@ def _range(group: list[Hunk], users: list[Hunk], shift: int, count: int) -> Rang
 
 
 def reason_lines(ranges: Sequence[Range]) -> str:
-    """'lines 4-6 were changed by the user and by the agent', for as many ranges as there are."""
+    """Return the reason in words: 'lines 4-6 were changed by the user and by the agent'."""
     named = [
         f"{first}-{last}" if last > first else f"{first}" for first, last in ranges[:MAX_NAMED]
     ]

@@ -1,7 +1,7 @@
-"""Files that an agent moved, found in what became of each file by itself.
+"""Finds files that an agent moved.
 
-A file that is moved is gone at one path and there at another; looks at the files may see the one
-before the other. Of the same text, they are the same file.
+A moved file is gone at one path and new at another, and looks at the files may see either first.
+With the same text they are one move.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 MAX_KEPT = 2000
-"""Files that are remembered on each side; of more, the latest."""
+"""The most files remembered on each side; the latest are kept."""
 
 
 class Move(msgspec.Struct, frozen=True):
-    """A file moved with this text; ``was`` is what was pending in it until then."""
+    """A file moved with this text; ``was`` is its pending entry before."""
 
     old: str
     new: str
@@ -35,7 +35,7 @@ class _Gone(msgspec.Struct, frozen=True):
 
 
 class Moves:
-    """What agents removed and what they made, as long as turns run."""
+    """Files that agents removed and created while turns run."""
 
     def __init__(self) -> None:
         self._gone: dict[str, _Gone] = {}
@@ -44,7 +44,7 @@ class Moves:
     def noted(
         self, path: str, before: Text | None, after: Text | None, was: Pending | None
     ) -> Move | None:
-        """One file's change; the move that it is a part of, if the other part is known."""
+        """Note one file's change; returns the move that it completes."""
         self._gone.pop(path, None)
         self._came.pop(path, None)
         if before is None and after not in (None, EMPTY):
@@ -76,7 +76,9 @@ class Moves:
 
 
 def _only(path: str, others: list[str]) -> str | None:
-    """The other path, if it is clear which: the only one, or the only one of the same file name."""
+    """Return the other path where it is unambiguous: the only one, or the only one of that file
+    name.
+    """
     if len(others) > 1:
         others = [other for other in others if other.rpartition("/")[2] == path.rpartition("/")[2]]
     return others[0] if len(others) == 1 else None

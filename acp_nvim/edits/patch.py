@@ -1,8 +1,8 @@
-"""Patches that agents give in place of texts, read; `patch_apply` applies them.
+"""Reads the patches that agents give in place of texts; `patch_apply` applies them.
 
-Two formats are read: unified diffs (git's too, read by unidiff), and the envelope of Codex's
-`apply_patch` tool (`*** Begin Patch`), whose hunks have no line numbers. The line counts that a
-model writes into a unified diff are often wrong, so they are counted again where they do not fit.
+Two formats: unified diffs (git's too, by unidiff), and the envelope of Codex's `apply_patch` tool
+(`*** Begin Patch`), whose hunks have no line numbers. Models often miscount the lines of a unified
+diff, so counts that do not fit are computed again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ _ENVELOPE: Final = re.compile(r"^\s*\*\*\* Begin Patch\s*$", re.MULTILINE)
 _HEADER: Final = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^@@(?: |$)")
 _HEAD: Final = re.compile(r"^(?:diff --git |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ )", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
-_NEXT_FILE: Final = ("diff --git ", "Index: ", "--- ")
 _OCTAL: Final = re.compile(rb"\\([0-7]{3}|.)")
 _ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f"}
 _SHOWN: Final = 40
@@ -36,19 +35,19 @@ _FRAME: Final = re.compile(
     r"|(?:new|deleted) file mode 100644$|--- |\+\+\+ |@@|\\ "
     r"|\s*\*\*\* (?:Begin Patch|End Patch|End of File|Move to:|(?:Add|Update|Delete) File:)"
 )
-"""Lines that hold no text of a file and say nothing that `FilePatch` does not."""
+"""Lines without text of a file, whose meaning is in `FilePatch`."""
 _NAMED: Final = re.compile(r"(?:--- |\+\+\+ |(?:rename|copy) (?:from|to) |Index: )(.+)")
 """Lines of the frame that name a file."""
 _NOTE: Final = re.compile(
     r"(?:old|new|new file|deleted file) mode |Binary files? |GIT binary patch"
 )
-"""Lines of a head that say more than names: `FilePatch.notes`."""
+"""Head lines that become `FilePatch.notes`."""
 LARGEST: Final = 1 << 17
 """Characters of a patch up to which `files` reads it."""
 
 
 class PatchError(ValueError):
-    """A text is no patch that can be read; the message says why in one line."""
+    """The text is no readable patch; the message says why in one line."""
 
 
 class PatchHunk(msgspec.Struct, frozen=True, dict=True):
@@ -59,7 +58,7 @@ class PatchHunk(msgspec.Struct, frozen=True, dict=True):
     row: int | None = None
     """The 0-based row of ``old`` in the text before, where the patch tells it."""
     anchors: tuple[str, ...] = ()
-    """Lines somewhere above ``old``, one below the other (`@@ class A` in an envelope)."""
+    """Lines above ``old``, in order (`@@ class A` in an envelope)."""
     at_end: bool = False
     """Whether ``old`` are the last lines of the file."""
     old_eol: bool = True
@@ -83,7 +82,7 @@ class FilePatch(msgspec.Struct, frozen=True):
 
     kind: Kind
     path: str
-    """The file afterwards; for a deletion the one that goes."""
+    """The new path; of a deletion the old one."""
     origin: str | None = None
     """The file that is moved or copied."""
     hunks: tuple[PatchHunk, ...] = ()
@@ -92,7 +91,7 @@ class FilePatch(msgspec.Struct, frozen=True):
     replaces: bool = False
     """A created file may replace one that is there."""
     notes: tuple[str, ...] = ()
-    """What the head says beyond names: modes, that it is binary."""
+    """Head lines about modes and binary contents."""
 
     def count(self, sign: str) -> int:
         """How many lines are added (`+`) or removed (`-`)."""
@@ -101,7 +100,7 @@ class FilePatch(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=32)
 def files(text: str, path: str | None = None) -> tuple[FilePatch, ...] | None:
-    """What `read` returns; None where that would not tell all that stands in the text."""
+    """Return what `read` returns; None where that would leave out a line of the text."""
     if len(text) > LARGEST:
         return None
     try:

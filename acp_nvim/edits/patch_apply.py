@@ -1,4 +1,4 @@
-"""Patches applied to the text that is there: exactly, near to where they say, or not at all."""
+"""Applies patches: each hunk at its place or near to it, else the whole patch is refused."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class PatchConflict(ValueError):
 
 
 def apply(patch: FilePatch, text: Text | None) -> Text | None:
-    """The file after the patch; ``text`` is the file before it (of a move or copy its origin's),
-    None where there is none. Raises PatchConflict.
+    """Return the file after the patch, None for none. ``text`` is the file before it (of a move or
+    copy the origin's). Raises PatchConflict.
     """
     if patch.binary:
         raise PatchConflict("the patch is of a binary file")
@@ -64,9 +64,7 @@ def _ends_fit(lines: Sequence[str], hunk: PatchHunk, at: int, eol: bool) -> bool
 
 
 def _kept_context(present: Sequence[str], hunk: PatchHunk) -> list[str]:
-    """The new lines; context of a hunk that was found by less than its exact lines stays as the
-    file has it.
-    """
+    """The new lines; where a hunk matched loosely, context stays as the file has it."""
     if tuple(present) == hunk.old:
         return list(hunk.new)
     head = 0
@@ -81,12 +79,12 @@ def _kept_context(present: Sequence[str], hunk: PatchHunk) -> list[str]:
 
 
 _LIKE: Final[tuple[Callable[[str], str], ...]] = (lambda line: line, str.rstrip, str.strip)
-"""By what lines are compared, strictest first: models lose blanks at the ends of lines."""
+"""How lines are compared, strictest first: models lose blanks at the ends of lines."""
 
 
 class _Places:
-    """Where the hunks of a patch fit in a text. The work is bounded: a patch may have thousands of
-    hunks, each with as many places to look at.
+    """Finds the places of hunks in a text. The work is bounded: a patch may have thousands of
+    hunks, each with as many candidates.
     """
 
     def __init__(self, lines: Sequence[str]) -> None:

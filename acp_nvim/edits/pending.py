@@ -23,10 +23,11 @@ Kind = Literal["modified", "created", "deleted"]
 
 
 class Restoration(msgspec.Struct, frozen=True):
-    """What a decision asks of buffer and disk: where ``before`` is, put ``after``; None: no file.
+    """A change that a decision asks for: replace ``before`` by ``after`` in buffer and disk; None:
+    no file.
 
-    Where the present text is not ``before``, do nothing and tell. ``note`` is one line for the
-    user; with equal texts there is nothing to do but to show it.
+    Where the present text is not ``before``, nothing is done and the user is told. ``note`` is one
+    line for the user; with equal texts it is all there is to do.
     """
 
     path: str
@@ -49,12 +50,12 @@ class Summary(msgspec.Struct, frozen=True):
 class Pending(msgspec.Struct, frozen=True, dict=True):
     """A file's undecided edits. No ``base``: the agent created it; no ``live``: it deleted it.
 
-    ``written`` is the text as the agent last left it (None once the user has worked on a file that
-    the agent created and the agent wrote it again), ``origin`` the path before the agent renamed
-    the file, ``writers`` the numbers of the sessions that wrote. With ``conflict`` the agent's text
-    could not be merged into the user's unsaved one: it is ``theirs``, on disk, not in ``live``.
-    ``relaid`` says what else than the text the agent has changed (`line ends: unix → dos`): it is
-    decided with the file.
+    ``written`` is the agent's last text (None once the user has changed a file that the agent
+    created and the agent wrote it again), ``origin`` the path before the agent renamed the file,
+    ``writers`` the numbers of the sessions that wrote. With ``conflict`` the agent's text could not
+    be merged into the user's unsaved one: it is ``theirs``, on disk, not in ``live``. ``relaid``
+    names other changes of the agent than of text (`line ends: unix → dos`): they are decided with
+    the file.
     """
 
     path: str
@@ -103,7 +104,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return self.base.lines[hunk.start : hunk.end] if self.base else ()
 
     def summary(self) -> Summary:
-        """Its counts; of a conflict that holds nothing else, those between both sides."""
+        """Return its counts; of a conflict without hunks those between both sides."""
         base, live, hunks = self.base, self.live, self._marked
         if self.conflict and not hunks:
             base, live = self.live, self.theirs
@@ -123,8 +124,8 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return near
 
     def like(self, other: Pending, hunk: Hunk) -> Hunk | None:
-        """The hunk that makes of the same lines the same as one of another state of the file; of
-        several the nearest in the base.
+        """Return the hunk equal to one of another state of the file; of several the nearest in the
+        base.
         """
         removed = other.removed_lines(hunk)
         same = (h for h in self.hunks if h.lines == hunk.lines and self.removed_lines(h) == removed)
@@ -162,7 +163,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return msgspec.structs.replace(self, live=from_keys(apply(keys(self.live), back)))
 
     def undone(self) -> list[Restoration]:
-        """What brings the file back to its base, at the path that it had."""
+        """Return the steps that bring the file back to its base, at its old path."""
         if self.base is None:
             if self.touched:
                 return [Restoration(self.path, self.live, self.live, note=_KEPT)]
@@ -176,7 +177,9 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return [Restoration(self.path, self.live, self.base, note=note)]
 
     def contained_in(self, committed: Text) -> list[Hunk]:
-        """The hunks whose live lines another text has as they are, with what is around them."""
+        """Return the hunks whose live lines, with their surroundings, are in another text
+        unchanged.
+        """
         if self.live is None:
             return []
         others = diff(keys(self.live), keys(committed))
@@ -202,21 +205,21 @@ class Reject(msgspec.Struct, frozen=True):
 
 
 class LedgerState(msgspec.Struct, frozen=True):
-    """A ledger at some moment, enough for another ledger to go on from there. Nobody changes it;
-    what is the same as in the last one is the same object.
+    """A picture of a ledger, from which another one can continue. Values are shared and never
+    changed: what is equal to the last picture is the same object.
     """
 
     files: dict[str, Pending] = {}
     """By path, in the order in which they were first written."""
     rejects: list[list[Reject]] = []
-    """What can be taken back, the last one at the end."""
+    """Rejects that can be taken back, the latest last."""
     undo_history: list[Pending] = []
-    """What was pending before steps that the user may undo."""
+    """Entries before steps that the user may undo."""
     settled: dict[str, Pending] = {}
-    """Files of such steps in which nothing is pending."""
+    """Files of the undo history in which nothing is pending."""
 
     def __bool__(self) -> bool:
-        """Whether anything can still be decided: what is pending, or a reject taken back."""
+        """Whether anything is pending, or a reject can be taken back."""
         return bool(self.files or self.rejects)
 
 
@@ -261,7 +264,7 @@ def _outside(
 
 
 def _restores(base: Sequence[str], removal: Hunk, edit: Hunk) -> bool:
-    """Whether an edit brings lines back that a hunk took away, and does nothing else."""
+    """Whether an edit only brings back lines that a hunk removed."""
     if removal.lines or edit.end > edit.start:
         return False
     removed = iter(base[removal.start : removal.end])

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 REMEMBERED = 64
-"""Texts whose names are known without a look at them."""
+"""The most texts whose names are remembered by object."""
 ANCHORS = 3
-"""Texts of a path that others are written as changes of: the latest."""
+"""The most texts of a path that others are written as changes of; the latest are used."""
 SMALL = 2
-"""A change is written as such when it is smaller than its text by this factor."""
+"""A text is written as a change when that is smaller by this factor."""
 
 NONE = b""
 """The name of no text."""
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class Lost(Exception):
-    """A value cannot be had: its record, or one that it needs, is damaged or gone."""
+    """A value is lost: its record, or one that it needs, is damaged or missing."""
 
 
 class Whole(msgspec.Struct, frozen=True, tag="text", array_like=True):
@@ -48,7 +48,7 @@ class Whole(msgspec.Struct, frozen=True, tag="text", array_like=True):
 
 
 class Changed(msgspec.Struct, frozen=True, tag="change", array_like=True):
-    """A text, as what it changes in another."""
+    """A text as a change of another one."""
 
     name: bytes
     of: bytes
@@ -57,14 +57,14 @@ class Changed(msgspec.Struct, frozen=True, tag="change", array_like=True):
 
 
 class Data(msgspec.Struct, frozen=True, tag="data", array_like=True):
-    """Bytes as they are."""
+    """Plain bytes."""
 
     name: bytes
     data: bytes
 
 
 class Put(msgspec.Struct, frozen=True, tag="put", array_like=True):
-    """The value of a key from now on."""
+    """Sets the value of a key."""
 
     kind: str
     key: bytes
@@ -72,7 +72,7 @@ class Put(msgspec.Struct, frozen=True, tag="put", array_like=True):
 
 
 class Drop(msgspec.Struct, frozen=True, tag="drop", array_like=True):
-    """The key has no value any more."""
+    """Removes a key."""
 
     kind: str
     key: bytes
@@ -84,7 +84,7 @@ _decode = msgspec.msgpack.Decoder(Record).decode
 
 
 def encoded(path: str) -> bytes:
-    """A path, which may hold bytes that are no UTF-8."""
+    """Encode a path, which may hold bytes that are not UTF-8."""
     return path.encode("utf-8", "surrogateescape")
 
 
@@ -94,11 +94,11 @@ def decoded(path: bytes) -> str:
 
 
 class Writer:
-    """Knows what it has written so far, and writes nothing twice."""
+    """Makes records and remembers them: nothing is written twice."""
 
     def __init__(self) -> None:
         self.made: dict[int, tuple[Any, Any]] = {}
-        """What was made of values that are in use still, by object: the value first."""
+        """Records of values still in use, by the value's id: value and record."""
         self._out: list[bytes] = []
         self._values: dict[Key, bytes] = {}
         self._written: set[bytes] = set()
@@ -110,13 +110,13 @@ class Writer:
         self.made = dict(made)
 
     def take(self) -> list[bytes]:
-        """The records since this was asked last."""
+        """Return the records made since the last call."""
         out, self._out = self._out, []
         return out
 
     def put(self, kind: str, key: bytes, value: Any) -> None:
-        """The value of a key: anything of which msgpack can be made. Words in it that are no
-        Unicode are made such; paths are to be `encoded`.
+        """Set the value of a key: anything that msgpack takes. Text that is not Unicode is cleaned;
+        encode paths with `encoded`.
         """
         try:
             data = _encode(value)
@@ -128,12 +128,12 @@ class Writer:
             self._out.append(_encode(Put(kind, key, data)))
 
     def drop(self, kind: str, key: bytes) -> None:
-        """No value any more."""
+        """Remove a key."""
         if self._values.pop((kind, key), None) is not None:
             self._out.append(_encode(Drop(kind, key)))
 
     def text(self, path: str, text: Text | None) -> bytes:
-        """The name of a text that a file of this path has, or had."""
+        """Write a text of this path, if it is new; returns its name."""
         if text is None:
             return NONE
         held, name = self._names.get(id(text), (None, NONE))
@@ -146,7 +146,7 @@ class Writer:
         return name
 
     def data(self, data: bytes | None) -> bytes:
-        """The name of some bytes."""
+        """Write some bytes, if they are new; returns their name."""
         if data is None:
             return NONE
         name = _named(b"data", data)
@@ -177,10 +177,10 @@ class Writer:
 
 
 class Series:
-    """Values without a name of their own: each keeps its key as long as it is there."""
+    """Values without names: each keeps its key as long as it exists."""
 
     def __init__(self, writer: Writer, kind: str, group: bytes = b"") -> None:
-        """Keys begin with the ``group``, and tell in which order the values came."""
+        """Keys begin with the ``group`` and count upwards."""
         self._writer = writer
         self._kind = kind
         self._group = group
@@ -188,8 +188,8 @@ class Series:
         self._next = 0
 
     def write(self, items: Iterable[tuple[Any, Any]], made: Callable[[Any], Any]) -> None:
-        """All of them: what each is known by, and its value, of which ``made`` makes what is
-        written; one that is the same object as the last time is not written again.
+        """Write all values as pairs of identity and value; ``made`` turns a value into its record.
+        The same object as last time is not written again.
         """
         held: dict[int, tuple[Any, bytes, Any]] = {}
         for known_by, value in items:
@@ -210,12 +210,12 @@ def group_of(key: bytes) -> bytes:
 
 
 class Reader:
-    """The values that are left in the end, in the order in which their keys were first put."""
+    """Reads records: the values left in the end, in the order of their keys' first records."""
 
     def __init__(self, records: list[bytes]) -> None:
         self.values: dict[Key, bytes] = {}
         self.lost = 0
-        """Records that make no sense here."""
+        """How many records could not be read."""
         self._held: dict[bytes, Whole | Changed | Data] = {}
         self._texts: dict[bytes, Text] = {}
         for record in records:
@@ -229,7 +229,7 @@ class Reader:
         self.lost += 1
 
     def of(self, kind: str, shape: type[T]) -> list[tuple[bytes, T]]:
-        """All values of a kind by their keys; what does not have the shape is lost."""
+        """Return all values of a kind by their keys; values of another shape count as lost."""
         found: list[tuple[bytes, T]] = []
         for (other, key), value in self.values.items():
             if other == kind:
@@ -282,7 +282,7 @@ class Reader:
 
 
 def _changes(base: Text, text: Text) -> list[Row] | None:
-    """What makes another text of one; None where that is not much less than the text."""
+    """The changes between two texts; None where they are not much smaller than the text."""
     most = len(text.lines) // SMALL
     if len(set(text.lines).difference(base.lines)) > most:
         return None
@@ -312,7 +312,7 @@ def _cleaned(value: Any) -> Any:
 
 
 def _packed(lines: tuple[str, ...]) -> bytes:
-    """Lines as they are; what is no Unicode in them stays what it is."""
+    """Encode lines; bytes that are not Unicode are kept."""
     try:
         return _encode(lines)
     except UnicodeEncodeError:
@@ -320,7 +320,7 @@ def _packed(lines: tuple[str, ...]) -> bytes:
 
 
 def _unpacked(lines: bytes) -> tuple[str, ...]:
-    """Lines of `_packed`; ValueError."""
+    """Decode the lines of `_packed`. Raises ValueError."""
     try:
         return msgspec.msgpack.decode(lines, type=tuple[str, ...])
     except msgspec.ValidationError:

@@ -1,4 +1,4 @@
-"""What a ledger knows as records of a journal (`records`), and back."""
+"""Writes a ledger's state as records of a journal (`records`), and reads it back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ U = TypeVar("U")
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
-    """A `Pending`, its texts by their names."""
+    """The record of a `Pending`; texts by their names."""
 
     path: bytes
     base: bytes
@@ -34,7 +34,7 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Step(msgspec.Struct, frozen=True, array_like=True):
-    """A `Restoration`."""
+    """The record of a `Restoration`."""
 
     path: bytes
     before: bytes
@@ -43,7 +43,7 @@ class Step(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Rejected(msgspec.Struct, frozen=True, array_like=True):
-    """A `Reject`."""
+    """The record of a `Reject`."""
 
     before: Entry
     after: Entry | None
@@ -54,7 +54,7 @@ class Rejected(msgspec.Struct, frozen=True, array_like=True):
 
 
 def entry(writer: Writer, pending: Pending) -> Entry:
-    """What is pending in a file."""
+    """Return the record of a file's entry."""
     known, made = writer.made.get(id(pending), (None, None))
     return made if known is pending and made is not None else _entry(writer, pending)
 
@@ -74,7 +74,7 @@ def _entry(writer: Writer, pending: Pending) -> Entry:
 
 
 class LedgerWriter:
-    """Writes one state of a ledger after the other: what is another object than before."""
+    """Writes successive states of a ledger: only objects that are new."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
@@ -82,7 +82,7 @@ class LedgerWriter:
         self._rejects = Series(writer, REJECT)
 
     def write(self, state: LedgerState) -> None:
-        """The ledger is like this now."""
+        """Write the ledger's present state."""
         self._files(state.files)
         writer, last = self._writer, self._last
         for path in last.settled.keys() - state.settled.keys():
@@ -97,7 +97,7 @@ class LedgerWriter:
         self._last = state
 
     def _files(self, files: dict[str, Pending]) -> None:
-        """Their order is one in which they came: one that is there again comes last."""
+        """Write the files in order: one that comes again is last."""
         writer, last = self._writer, self._last.files
         order = [path for path in last if path in files]
         again = order + [path for path in files if path not in last] != list(files)
@@ -136,7 +136,7 @@ def _same(some: list[Pending], others: list[Pending]) -> bool:
 
 
 def pending(reader: Reader, record: Entry) -> Pending:
-    """What was pending in a file. Raises `Lost`."""
+    """Return the entry of a record. Raises `Lost`."""
     origin = None if record.origin is None else decoded(record.origin)
     known = Pending(
         decoded(record.path),
@@ -154,7 +154,7 @@ def pending(reader: Reader, record: Entry) -> Pending:
 
 
 def read(reader: Reader) -> LedgerState:
-    """The ledger as it was written last; what is lost of it is counted by the reader."""
+    """Return the last written state; the reader counts what is lost."""
     files = found(reader, FILE, Entry, pending)
     settled = {decoded(key): text for key, text in found(reader, SETTLED, bytes, Reader.text)}
     levels = found(reader, REJECT, list[Rejected], _level)
@@ -170,7 +170,7 @@ def read(reader: Reader) -> LedgerState:
 def found(
     reader: Reader, kind: str, shape: type[T], made: Callable[[Reader, T], U]
 ) -> list[tuple[bytes, U]]:
-    """The values of a kind, by their keys, as far as all that they need is there."""
+    """Return the values of a kind by their keys, without the lost ones."""
     values: list[tuple[bytes, U]] = []
     for key, record in reader.of(kind, shape):
         values += [(key, value) for value in whole(reader, [record], made)]
@@ -178,7 +178,7 @@ def found(
 
 
 def whole(reader: Reader, records: list[T], made: Callable[[Reader, T], U]) -> list[U]:
-    """What can be made of these."""
+    """Return the values of these records, without the lost ones."""
     values: list[U] = []
     for record in records:
         try:

@@ -1,8 +1,8 @@
-"""A text as Neovim holds it: lines without their ends, and whether the last one is ended.
+"""Texts as Neovim holds them: lines without their ends, and whether the last one is ended.
 
-Lines are parted at newlines only: form feed, NEL and U+2028 are part of a line. A text has at least
-one line; the empty file is ``Text(('',), eol=False)``, a file of one empty line ``Text(('',))``.
-A file that does not exist is ``None``, never an empty text.
+Only newlines end a line: form feed, NEL and U+2028 are part of it. A text has at least one line;
+the empty file is ``Text(('',), eol=False)``, a file of one empty line ``Text(('',))``. A file that
+does not exist is ``None``, never an empty text.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def parse(content: str) -> Text:
 
 
 def from_lines(lines: Iterable[str], eol: bool = True) -> Text:
-    """A text of these lines; no line at all is the empty file, which has no newline to end it. An
-    empty last line without newline is none: it is the newline of the one before it.
+    """Return a text of these lines; without lines the empty file. An empty last line without
+    newline is not a line: it is the newline of the one before it.
     """
     kept = tuple(lines)
     if len(kept) > 1 and not (eol or kept[-1]):
@@ -49,7 +49,7 @@ def from_lines(lines: Iterable[str], eol: bool = True) -> Text:
 
 
 def rows(text: Text) -> tuple[str, ...]:
-    """The lines of a text; none of the empty file, which has a place for one only."""
+    """Return the lines of a text; the empty file has none."""
     return () if text == EMPTY else text.lines
 
 
@@ -59,16 +59,16 @@ def digest(text: Text) -> str:
 
 
 def size(text: Text) -> int:
-    """About how many bytes the text takes in memory; for bounds, not for files."""
+    """Return about how many bytes the text takes in memory; for bounds only."""
     return sum(map(len, text.lines)) + 64 * len(text.lines)
 
 
 def keys(text: Text | None) -> list[str]:
-    """The lines, such that a missing final newline is a difference of the last line.
+    """Return the lines with a missing final newline marked on the last one.
 
-    The last line of a text without final newline gets a newline as its mark, which no line can
-    hold. A file that does not exist has no keys, the empty file has one. So hunks over keys tell
-    all differences of two texts, and any selection of such hunks gives a text again.
+    The mark is a newline, which no line can hold. A file that does not exist has no keys, the empty
+    file has one. So hunks over keys tell all differences of two texts, and any selection of such
+    hunks gives a text again.
     """
     if text is None:
         return []

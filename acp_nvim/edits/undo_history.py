@@ -1,4 +1,4 @@
-"""Steps that took lines of an agent's out of a text, as long as the user may undo them."""
+"""The steps that removed pending lines from a text and that the user may undo."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 MAX_UNDONE = 50
-"""How many such steps are known."""
+"""The most steps remembered."""
 
 Change = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class UndoHistory:
-    """What was pending before each of them."""
+    """The entries before each such step."""
 
     def __init__(self) -> None:
         self.before: list[Pending] = []
@@ -28,12 +28,12 @@ class UndoHistory:
         self.before = list(before)
 
     def note(self, entry: Pending, weight: int) -> None:
-        """A step leaves so many lines pending; one that takes none away is not remembered."""
+        """Remember a step if it leaves fewer lines (``weight``) pending than before."""
         if entry.base is not None and entry.live is not None and weight < entry.weight:
             self.add(entry)
 
     def add(self, entry: Pending) -> None:
-        """Something that the text may become again."""
+        """Remember an entry whose text may return."""
         self.before = [*self.before, entry][-MAX_UNDONE:]
 
     def paths(self) -> set[str]:
@@ -41,17 +41,15 @@ class UndoHistory:
         return {before.path for before in self.before}
 
     def brought_back(self, path: str, after: Text) -> Pending | None:
-        """What was pending before a step that is undone, perhaps with others, by making the text
-        this.
-        """
+        """Return the entry before the step, or steps, that this text undoes."""
         for before in reversed(self.before):
             if before.path == path and before.live == after:
                 return before
         return None
 
     def accepted(self, entry: Pending, left: Pending | None) -> None:
-        """The user kept what is pending in ``entry`` and not in ``left``: no undo brings that back
-        as an agent's.
+        """Forget hunks that the user accepted, those in ``entry`` and not in ``left``: an undo does
+        not make them the agent's again.
         """
         kept = _changes(entry) - (_changes(left) if left else set())
         for at, before in enumerate(self.before):

@@ -21,7 +21,9 @@ def unified(old: Text, new: Text) -> list[str]:
 
 
 def patch(name: str, old: Text, new: Text) -> str:
-    """The same as `patch` and `git apply` read it; empty where the texts are the same."""
+    """Return a diff with its head, for `patch` and `git apply`; empty where the texts are the
+    same.
+    """
     rows = unified(old, new)
     return "\n".join([f"--- a/{name}", f"+++ b/{name}", *rows, ""]) if rows else ""
 

@@ -1,7 +1,7 @@
-"""Blocks of whole lines, read in one go: as envelopes, or as updates where they are nothing else.
+"""Reads blocks of whole lines in one go, as envelopes or as updates.
 
-What an agent sends in a flood is `session/update`. A block of these is read as the types that they
-have, envelope and params in one pass, in half the time of two.
+Floods of an agent are `session/update`. A block of these is decoded as the final types, envelope
+and params in one pass, in half the time of two.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 NO_PARAMS: Final = Raw(b"{}")
 _Nothing: TypeAlias = Annotated[str, msgspec.Meta(pattern="(?!)")]
-"""A type without a value: a member of it must not be there."""
+"""A type without a value, for members that must be absent."""
 
 
 class Envelope(Struct, frozen=True, gc=False):
@@ -47,18 +47,18 @@ _update: Final = msgspec.json.Decoder(Update, dec_hook=read_untagged).decode
 
 
 def envelopes(block: bytes) -> list[Envelope] | None:
-    """The messages of all lines, None when they have to be looked at one by one."""
+    """Return the messages of all lines; None when they must be read one by one."""
     return _read(_envelope, block)
 
 
 def updates(block: bytes) -> list[Update] | None:
-    """The same for lines that are all updates which leave nothing to be forgiven."""
+    """Return the updates of lines that are all valid updates, else None."""
     return _read(_update, block)
 
 
 def flood(block: bytes) -> tuple[bytes, bytes]:
-    """What may be nothing but updates, and a last line that is something else: often the answer
-    that they led to.
+    """Split a block into lines that may all be updates, and a last line of another kind: often the
+    answer after them.
     """
     last = block.rfind(b"\n", 0, -1) + 1
     if not last or block.find(b"session/update", last) >= 0:

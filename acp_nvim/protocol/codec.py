@@ -1,8 +1,8 @@
-"""Raw params and results to the types of `schema`, strictly first, then with tolerance.
+"""Decodes raw params and results as the types of `schema`: strictly first, then with tolerance.
 
-What is right is decoded by msgspec alone. Only what it refuses goes through `tolerance`, which
-forgives what a good receiver forgives (v1 schema, `x-deserialize-*`) and what agents get wrong, and
-says so in `notes`: one line a deviation, for the log and the count of violations.
+msgspec decodes valid values alone. Only values that it refuses go through `tolerance`, which
+forgives as a good receiver does (v1 schema, `x-deserialize-*`), as well as known faults of agents,
+and writes `notes`: one line a deviation, for the log and the count of violations.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ T = TypeVar("T")
 
 
 def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | None = None) -> Any:
-    """The params of a message that `side` received, as the struct of `methods.METHODS`.
+    """Return the params of a message that `side` received, as the struct of `methods.METHODS`.
 
-    Absent and null params are the empty object. Appends to `notes` what was forgiven. Raises
-    DecodeError with the code to refuse with, its text one line that names the field.
+    Absent and null params are the empty object. What was forgiven is appended to `notes`. Raises
+    DecodeError with the code of the refusal; its text is one line that names the field.
     """
     row = received(method, side)
     if row is None:
@@ -38,9 +38,9 @@ def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | 
 
 
 def reader(method: str, side: Side) -> Callable[[msgspec.Raw], Any]:
-    """The strict half of `decode_params` alone, for the method whose cost counts.
+    """Return the strict half of `decode_params`, for the method whose cost counts.
 
-    What it refuses with msgspec.DecodeError (or RecursionError) is for `decode_params` to judge.
+    Values that it refuses with msgspec.DecodeError (or RecursionError) are left to `decode_params`.
     """
     row = received(method, side)
     assert row is not None
@@ -48,7 +48,9 @@ def reader(method: str, side: Side) -> Callable[[msgspec.Raw], Any]:
 
 
 def decode_result(method: str, raw: msgspec.Raw, notes: list[str] | None = None) -> Any:
-    """The result of our request for `method`; null is the empty object. Raises DecodeError."""
+    """Return the result of our request for `method`; null is the empty object. Raises
+    DecodeError.
+    """
     row = asked(method)
     if row is None:
         raise DecodeError(f"unknown method {method!r}", errors.METHOD_NOT_FOUND)
@@ -58,7 +60,9 @@ def decode_result(method: str, raw: msgspec.Raw, notes: list[str] | None = None)
 def decode(
     wanted: type[T], raw: msgspec.Raw | bytes, notes: list[str] | None = None, name: str = "value"
 ) -> T:
-    """`raw` as `wanted`: a struct of `schema` or a union of them. `name` is used in messages."""
+    """Return `raw` as `wanted`: a struct of `schema` or a union of them. `name` is used in
+    messages.
+    """
     decoder: msgspec.json.Decoder[T] = _decoder(cast("Any", wanted))
     try:
         return decoder.decode(raw)

@@ -48,8 +48,8 @@ class Tools:
 
 @dataclass(slots=True)
 class End:
-    """The end of a turn: the answer as v1 has it, or the error; `says` are updates of what stands
-    beside the stop reason, `text` their words.
+    """The end of a turn: the v1 answer, or the error; `says` are updates of content beside the stop
+    reason, `text` its words.
     """
 
     result: JSON
@@ -59,7 +59,7 @@ class End:
     error: str | None = None
 
     def adds_to(self, said: str) -> bool:
-        """Whether it says what is not in `said`, the words of the turn."""
+        """Whether it says more than `said`, the words of the turn."""
         words = self.text.strip()
         return words not in said if words else bool(self.says)
 
@@ -68,7 +68,7 @@ class End:
 
 
 def addressed(message: JSON) -> tuple[str, JSON]:
-    """The session and the update of the params of `session/update`, wherever they stand."""
+    """Return session and update of the params of `session/update`, in any of the known places."""
     session = message.get("session")
     session_id = message.get("sessionId")
     if session_id is None and isinstance(session, dict):
@@ -78,7 +78,7 @@ def addressed(message: JSON) -> tuple[str, JSON]:
 
 
 def update(found: JSON, session_id: str, tools: Tools) -> tuple[list[JSON] | None, str]:
-    """The v1 updates that one stands for, and the name of what was odd; None when it is v1."""
+    """Return the v1 updates of one update, and the name of its deviation; None when it is v1."""
     tag = found.get("sessionUpdate", found.get("type"))
     match tag:
         case "message":
@@ -107,7 +107,7 @@ def _message(found: JSON, content: Any) -> list[JSON]:
 
 
 def blocks(content: Any) -> list[JSON]:
-    """Content blocks of whatever holds them: a string, a block, a list of either."""
+    """Return the content blocks in a string, a block, or a list of either."""
     if content is None or content == "":
         return []
     if isinstance(content, list):
@@ -125,8 +125,8 @@ def _json(value: Any) -> str:
 
 
 def _tool(call: JSON, session_id: str, tools: Tools) -> list[JSON]:
-    """Created by the first message, changed by those that follow; a finished id that runs again
-    is a new call.
+    """The first message creates a call, later ones change it; a finished id that runs again is a
+    new call.
     """
     call_id = str(call.get("id", call.get("toolCallId", "")))
     status = _STATUSES.get(str(call.get("status")), call.get("status"))
@@ -150,7 +150,7 @@ def _tool(call: JSON, session_id: str, tools: Tools) -> list[JSON]:
 
 
 def _tool_content(call: JSON) -> list[JSON] | None:
-    """What a call gave: its output, and the error that ended it."""
+    """Return a call's output, and the error that ended it."""
     given = [*blocks(call.get("output")), *blocks(call.get("error"))]
     return [{"type": "content", "content": block} for block in given] or None
 
@@ -180,8 +180,8 @@ def _step(step: Any) -> JSON:
 
 
 def initialized(result: JSON) -> tuple[JSON, list[str]]:
-    """The answer to `initialize`. A version that is no number, or none, is never a version of the
-    real protocol: it is read as 1.
+    """Return the answer to `initialize` in v1. A version that is missing or no number belongs to no
+    real protocol: it becomes 1.
     """
     traits: list[str] = []
     changed = dict(result)

@@ -1,9 +1,9 @@
-"""Agents built to other descriptions of ACP, understood: the one place where that is known.
+"""Support of agents that follow other descriptions of ACP; no other module knows of them.
 
-A `Dialect` stands where frames enter and leave a connection. An agent that speaks the protocol
-passes it without being looked at: only answers to our few requests are, and updates from the first
-frame on that shows another description (in the answer to `initialize`, or an update that cannot be
-read). What an agent says differently is in `dialect_frames`; here is only when to ask.
+A `Dialect` stands where frames enter and leave a connection. Frames of an agent that follows the
+protocol pass unread: only answers to a few requests are checked, and updates from the first frame
+on that shows another description (in the answer to `initialize`, or an update that cannot be read).
+`dialect_frames` holds the translations; this module decides when to ask it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _LOOKED_AT: Final = _OPENING | {"initialize", "session/prompt"}
 
 
 class Dialect:
-    """What one agent speaks, learned as it speaks. While `active` updates have to be translated."""
+    """The description that one agent follows, learned from its frames. While `active` updates are
+    translated.
+    """
 
     def __init__(self) -> None:
         self.active = False
@@ -40,7 +42,7 @@ class Dialect:
 
     @property
     def name(self) -> str:
-        """`acp`, and what else the agent has shown to speak: `acp with models`."""
+        """`acp`, with the deviations seen so far: `acp with models`."""
         return f"acp with {', '.join(self.traits)}" if self.traits else "acp"
 
     # -- what leaves ------------------------------------------------------------------------------
@@ -58,10 +60,10 @@ class Dialect:
     # -- what enters ------------------------------------------------------------------------------
 
     def response(self, response: Response, said: Callable[[str], str]) -> list[Event]:
-        """An answer as the protocol has it, after what has to be told before it.
+        """Return a v1 answer, after the updates that belong before it.
 
-        `said` tells what the agent has said in the running turn of a session (by the agent's id):
-        text that stands only beside the stop reason is told from text that is repeated there.
+        `said` returns the agent's text in the running turn of a session (by the agent's id), to
+        tell text that stands only beside the stop reason from repeated text.
         """
         session_id = self._prompts.pop(response.id, "")
         method = response.method
@@ -81,11 +83,11 @@ class Dialect:
         return [Response(response.id, method, _raw(changed), None)]
 
     def events(self, events: Iterable[Event]) -> list[Event]:
-        """Everything with its updates translated; only called while `active`."""
+        """Return the events with translated updates; only called while `active`."""
         return [translated for event in events for translated in self._event(event)]
 
     def odd(self, params: Raw) -> list[Raw]:
-        """The updates that one which cannot be read stands for; none when it is just wrong."""
+        """Return the v1 updates of one that cannot be read; none when it is just wrong."""
         found = self._updates(params)
         if found is None:
             return []
@@ -121,7 +123,9 @@ class Dialect:
         session_id: str,
         said: Callable[[str], str],
     ) -> list[Event]:
-        """The end of a turn: what is said only there, then the stop reason or the error."""
+        """Return the end of a turn: text that stands only there, then the stop reason or the
+        error.
+        """
         end = frames.ended(result)
         if not end.traits:
             return [response]

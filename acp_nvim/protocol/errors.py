@@ -15,7 +15,6 @@ INTERNAL_ERROR: Final = -32603
 REQUEST_CANCELLED: Final = -32800
 AUTH_REQUIRED: Final = -32000
 RESOURCE_NOT_FOUND: Final = -32002
-UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
 
 DETAIL_CHARACTERS: Final = 2000
 DETAIL_LINES: Final = 20
@@ -45,7 +44,7 @@ class DecodeError(RemoteProtocolError):
 
 
 class RequestError(Exception):
-    """A refusal that is an answer: what a peer sends, or raises to be sent, instead of a result."""
+    """An error answer: what a peer sends, or a handler raises to send, instead of a result."""
 
     def __init__(self, code: int, message: str, data: Any = UNSET) -> None:
         super().__init__(message or f"error {code}")
@@ -58,8 +57,8 @@ class RequestError(Exception):
 
 
 def details(error: Exception) -> list[str]:
-    """Whatever else the agent said about an error: the lines of a text, anything else as JSON
-    (`error.data` may be anything).
+    """Return further lines about an error from its `data`: the lines of a text, anything else as
+    JSON.
     """
     data = getattr(error, "data", None)
     if isinstance(data, dict) and len(data) == 1:

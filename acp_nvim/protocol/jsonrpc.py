@@ -82,7 +82,7 @@ class Violation(Struct, frozen=True, gc=False):
 
 
 class Updates(Struct, frozen=True, gc=False):
-    """Lines that are all `session/update`, read already; of `size` bytes together."""
+    """Decoded lines that are all `session/update`; `size` bytes together."""
 
     messages: Sequence[schema.SessionNotification]
     size: int
@@ -129,12 +129,12 @@ class Peer:
         self.reads_updates = False
 
     def bound(self, message_bytes: int) -> None:
-        """Bound lines by so many bytes from now on."""
+        """Set the most bytes of a line."""
         self._limit = message_bytes
         self._lines.bound(message_bytes)
 
     def receive(self, data: bytes) -> list[Event]:
-        """The events of all lines that end in `data`."""
+        """Return the events of all lines that end in `data`."""
         events: list[Event] = []
         for piece in self._lines.feed(data):
             if isinstance(piece, Oversize):
@@ -144,9 +144,7 @@ class Peer:
         return events
 
     def close(self) -> list[Event]:
-        """The end of the stream: a whole object is a message without a newline too; what may be cut
-        is none.
-        """
+        """The stream has ended: return the last message, if it is complete without its newline."""
         rest = self._lines.rest()
         if isinstance(rest, Oversize):
             return self._oversize(rest)
@@ -214,9 +212,9 @@ class Peer:
         return events
 
     def _line(self, line: bytes) -> list[Event]:
-        """The events of a line that is not known to be good; for each way to be bad its own.
+        """Return the events of a line that may be bad, with a violation for each way to be bad.
 
-        A byte order mark, which some systems write in front of a program's output, is none.
+        A byte order mark, which some systems write in front of a program's output, is ignored.
         """
         line = line.removeprefix(_BOM)
         try:
@@ -258,7 +256,7 @@ class Peer:
         return _error_response(it.id, method, it.error, raw)
 
     def _misfit(self, line: bytes, text: bytes, problem: str) -> list[Event]:
-        """A line whose envelope has a wrong shape: the rest of it may still not be JSON at all."""
+        """Report a line whose envelope has a wrong shape; the rest of it may not even be JSON."""
         try:
             _syntax.decode(text)
             members = _members.decode(text) if text.lstrip()[:1] == b"{" else None
@@ -278,7 +276,7 @@ class Peer:
         return [_violation("message", problem, line, errors.INVALID_REQUEST, reply_to)]
 
     def _free_id(self, raw: Raw | bytes | None) -> Id:
-        """The id to refuse a bad request under: its own if that is valid and not in use."""
+        """Return the id for refusing a bad request: its own if that is valid and not in use."""
         try:
             own: Id = None if raw is None else _ids.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -286,7 +284,7 @@ class Peer:
         return None if own in self._incoming else own
 
     def _oversize(self, line: Oversize) -> list[Event]:
-        """Report a skipped line; answer it, or settle our request, when its ends say which."""
+        """Report a skipped line; answer it, or end our request, where its ends tell which."""
         detail = f"a line of {line.size} bytes, more than {self._limit}"
         members = salvage.ends(line.head, line.tail)
         if "id" not in members:
@@ -297,9 +295,7 @@ class Peer:
         return [_violation("oversize", detail, line.head), *self._lost(members, detail)]
 
     def _unreadable(self, kind: ViolationKind, detail: str, line: bytes) -> list[Event]:
-        """Refuse a line that can't be read; where its ends say whose answer it was nobody waits
-        for that any more.
-        """
+        """Refuse an unreadable line; a request of ours that it answered is ended."""
         head, tail = line[:SHOWN_BYTES], line[-TAIL_BYTES:]
         members = salvage.ends(head, tail, is_one=kind == "utf8")
         reply_to = self._free_id(members.get("id")) if "method" in members else None
@@ -307,7 +303,7 @@ class Peer:
         return [unread, *self._lost(members, f"the answer cannot be read: {detail}")]
 
     def _lost(self, members: Mapping[str, bytes], detail: str) -> list[Event]:
-        """The end of our request whose answer these members are the beginning of."""
+        """End our request whose answer begins with these members."""
         if "method" in members or members.keys().isdisjoint({"result", "error"}):
             return []
         try:
@@ -321,7 +317,7 @@ class Peer:
 
 
 def _is_object(line: bytes) -> bool:
-    """Whether nothing lacks: what is cut anywhere is no object, but may be a number."""
+    """Whether a line is a complete object: a cut one is none, but may be a number."""
     line = line.removeprefix(_BOM)
     try:
         line.decode()
@@ -332,9 +328,9 @@ def _is_object(line: bytes) -> bool:
 
 
 def _numbered(members: Mapping[str, Raw], number: Number) -> Envelope:
-    """A message whose id is such a number; one that is 1.0 answers our request 1.
+    """Return a message with such an id; 1.0 answers our request 1.
 
-    Raises ValidationError when its method is none.
+    Raises ValidationError when its method is not text.
     """
     asks = "method" in members
     own: Any = number if asks or number.whole is None else number.whole
@@ -348,7 +344,7 @@ def _numbered(members: Mapping[str, Raw], number: Number) -> Envelope:
 
 
 class _Rows:
-    """The lines of a block, split only when one is asked for."""
+    """The lines of a block, split when one is asked for."""
 
     __slots__ = ("_block", "_lines")
 
@@ -363,7 +359,7 @@ class _Rows:
 
 
 def _error_response(asked: Id, method: str, error: Raw, raw: bytes) -> list[Event]:
-    """The request has failed in any case; a malformed error is reported besides."""
+    """Return the error of a failed request; a malformed error is reported besides."""
     try:
         return [Response(asked, method, None, _errors.decode(error))]
     except (msgspec.DecodeError, RecursionError) as e:

@@ -1,4 +1,4 @@
-"""Lines out of a stream of bytes, each byte looked at once, memory bounded."""
+"""Splits a stream of bytes into lines; each byte is read once, memory is bounded."""
 
 from __future__ import annotations
 
@@ -42,11 +42,13 @@ class LineSplitter:
 
     @property
     def held(self) -> int:
-        """Bytes kept of the unfinished line: at most the limit, or what is kept past it."""
+        """Bytes kept of the unfinished line: at most the limit, or the ends of a longer one."""
         return sum(map(len, self._pieces)) + len(self._tail)
 
     def feed(self, data: bytes) -> Iterator[bytes | Oversize]:
-        """Blocks that end in a newline, lines of legal size; an `Oversize` where one was not."""
+        """Return blocks of lines that end in a newline; an `Oversize` for each line past the
+        limit.
+        """
         end = data.rfind(b"\n") + 1
         if not end:
             self._hold(data)
@@ -62,7 +64,7 @@ class LineSplitter:
         self._hold(data[end:])
 
     def rest(self) -> bytes | Oversize | None:
-        """The unfinished line at the end of the stream, None when there is none."""
+        """Return the unfinished line at the end of the stream, None when there is none."""
         if not self._size:
             return None
         taken = self._take()
@@ -78,7 +80,7 @@ class LineSplitter:
             self._hold_ends(piece)
 
     def _hold_ends(self, piece: bytes) -> None:
-        """Head and tail of a line that is past the limit."""
+        """Keep head and tail of a line past the limit."""
         if self._size - len(piece) <= self.limit:
             before = b"".join(self._pieces)
             self._pieces = [before[:SHOWN_BYTES]]

@@ -1,4 +1,4 @@
-"""Every method of ACP v1: who handles it, what it carries, what must be advertised before its use.
+"""Every method of ACP v1: its handler, its types, and the capability that allows it.
 
 Gates are paths into the capabilities of `initialize`: AC agentCapabilities, SC its
 sessionCapabilities, CC clientCapabilities. An empty gate is the baseline.
@@ -31,7 +31,7 @@ class Method(Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> Literal["request", "notification"]:
-        """Whether it is answered."""
+        """`request` or `notification`."""
         return "notification" if self.result is None else "request"
 
 
@@ -193,16 +193,16 @@ OLDER: Final[tuple[Method, ...]] = (
         stable=False,
     ),
 )
-"""What left the protocol and is asked of agents that still offer it."""
+"""Methods that left the protocol; agents that still offer them are asked."""
 
 _ASKED: Final = {row.name: row for row in (*METHODS, *OLDER) if row.kind == "request"}
 
 
 def received(name: str, side: Side) -> Method | None:
-    """The row of a message that `side` receives, None when the spec does not know it."""
+    """Return the row of a message that `side` receives, None when the spec does not know it."""
     return _BY_SIDE.get((side, name))
 
 
 def asked(name: str) -> Method | None:
-    """The row of the request with this name, None when the spec knows no such request."""
+    """Return the row of the request with this name, None when the spec knows no such request."""
     return _ASKED.get(name)

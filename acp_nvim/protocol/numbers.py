@@ -1,7 +1,7 @@
-"""Ids of requests that are numbers, but none that msgspec reads as an int64: 1.0, 1e3, 2**63.
+"""Request ids that are numbers but no int64 for msgspec: 1.0, 1e3, 2**63.
 
-They are numbers all the same (JSON-RPC 2.0 section 4), so their requests are answered under the
-very digits they came with. Python would write 1e3 as 1000.0.
+They are valid ids (JSON-RPC 2.0 section 4), so answers carry the same digits. Python would write
+1e3 as 1000.0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Number:
 
     @property
     def whole(self) -> int | None:
-        """The integer that it is, as far as a float tells; None where it is none."""
+        """The integer of the same value, as far as a float tells; None where there is none."""
         value = float(self.digits)
         return int(value) if value.is_integer() else None
 
@@ -41,7 +41,7 @@ class Number:
 
 
 def read(raw: Raw | bytes | None) -> Number | None:
-    """The number that this JSON value is; None when it is something else, or no JSON."""
+    """Return a JSON value as a number; None when it is something else, or no JSON."""
     digits = b"" if raw is None else bytes(raw).strip()
     if digits[:1] not in _START or not digits:
         return None
@@ -53,7 +53,7 @@ def read(raw: Raw | bytes | None) -> Number | None:
 
 
 def member(params: Raw, name: str) -> Number | None:
-    """The member of that name, where it is such a number."""
+    """Return the member of that name, where it is a number."""
     try:
         return read(_members.decode(params).get(name))
     except (msgspec.DecodeError, RecursionError):
@@ -61,7 +61,7 @@ def member(params: Raw, name: str) -> Number | None:
 
 
 def to_json(value: object) -> Raw:
-    """For an encoder: a number as it came. TypeError for whatever else cannot be encoded."""
+    """Encoder hook: a number in its own digits. Raises TypeError for anything else."""
     if isinstance(value, Number):
         return Raw(value.digits)
     raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")

@@ -1,4 +1,4 @@
-"""What agents get wrong, as data: values for what is missing, shapes that stand for others."""
+"""Known faults of agents, as data: values for missing fields, other shapes of objects."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ _VALUES: Final[dict[tuple[type[s.Wire], str], Any]] = {
 
 
 def substitute(kind: type[Any], name: str, value: dict[str, Any]) -> Any:
-    """What the required field `name` (as on the wire) of `kind` is when missing; None: no way."""
+    """Return a value for a missing required field `name` (as on the wire) of `kind`; None: there is
+    none.
+    """
     if name == "name" and (own_id := _OWN_ID.get(kind)):
         return value.get(own_id)
     return _VALUES.get((kind, name))
@@ -69,8 +71,8 @@ def _mode_update(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _terminal(value: dict[str, Any]) -> dict[str, Any]:
-    """`env` as a map, as it is nearly everywhere else; numbers as words. Nothing of a command is
-    ever left out: it would be another one.
+    """Accept `env` as a map, as it is nearly everywhere else, and numbers as words. No part of a
+    command is left out: it would be another command.
     """
     given = {name: value[name] for name in ("args", "env") if value.get(name) is not None}
     if isinstance(env := given.get("env"), dict):
@@ -96,13 +98,13 @@ def _word(where: str, item: Any) -> str:
 
 
 def _tool_call(value: dict[str, Any]) -> dict[str, Any]:
-    """`id` for `toolCallId`, and a number for a string: nobody is sent it back."""
+    """Accept `id` for `toolCallId`, and a number for a string."""
     given = value.get("toolCallId", value.get("id"))
     return {**value, "toolCallId": str(given)} if isinstance(given, int | str) else value
 
 
 def _option(value: dict[str, Any]) -> dict[str, Any]:
-    """`id` and `label`, as choices are called nearly everywhere else."""
+    """Accept `id` and `label`, as choices are called nearly everywhere else."""
     known = {"optionId": value.get("id"), "name": value.get("label") or value.get("title")}
     return {**{name: it for name, it in known.items() if isinstance(it, str)}, **value}
 
@@ -120,7 +122,9 @@ _BLOCKS: Final = ("text", "image", "audio", "resource_link", "resource")  # what
 
 
 def reshape_member(members: list[Any], value: Any) -> Any:
-    """A member of a union in its right shape: a bare block as tool call content, a bare string."""
+    """Return a member of a union in its right shape, from a bare block as tool call content or a
+    bare string.
+    """
     if s.Content in members and isinstance(value, dict) and value.get("type") in _BLOCKS:
         return {"type": "content", "content": value}
     if s.TextContent in members and isinstance(value, str):

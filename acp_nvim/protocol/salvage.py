@@ -1,5 +1,5 @@
-"""What is saved of messages that are broken: the first and the last members of a line that was too
-long to keep, what an error says that is not as it should be.
+"""Reads parts of broken messages: the members at both ends of a line that was too long to keep, and
+malformed errors.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ _LAST: Final = re.compile(
 
 
 def ends(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, bytes]:
-    """The members at both ends of a line: of the end those after the last one that is no string,
-    number or null.
+    """Return the members at both ends of a line; of the end those after the last value that is no
+    string, number or null.
 
-    What stands before the brace that ends the line is the message's own: nested ones have two.
-    Where the line may be more than one message (not ``is_one``) only an answer's `id` is taken.
+    The members before the brace that ends the line are the message's own: nested ones have two
+    braces. Where the line may be more than one message (not ``is_one``) only an answer's `id` is
+    taken.
     """
     first = members(head)
     match = _LAST.search(tail)
@@ -36,9 +37,9 @@ def ends(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, bytes]:
 
 
 def members(head: bytes) -> dict[str, bytes]:
-    """The members up to the first one that is no string, number or null, which is b"" here.
+    """Return the members up to the first value that is no string, number or null, which is b"".
 
-    An `id` is only there when it is whole.
+    An `id` is included only when it is complete.
     """
     found: dict[str, bytes] = {}
     position = 0
@@ -52,7 +53,7 @@ def members(head: bytes) -> dict[str, bytes]:
 
 
 def error(raw: msgspec.Raw) -> schema.Error:
-    """What can be read of it: code and message where they are such, all of it as data."""
+    """Return the readable parts of an error: valid code and message, the rest as data."""
     code: int = errors.INTERNAL_ERROR
     message = "an error without a message"
     try:

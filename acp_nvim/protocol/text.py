@@ -21,19 +21,19 @@ _ESCAPE: Final = re.compile(
 
 
 def repair_escapes(line: bytes) -> bytes:
-    r"""`line` of JSON with each lone surrogate escape replaced by `\ufffd`."""
+    r"""Return a line of JSON with each lone surrogate escape replaced by `\ufffd`."""
     return _ESCAPE.sub(lambda m: rb"\ufffd" if m["lone"] else m[0], line)
 
 
 def clean_text(text: str) -> str:
-    """`text` as UTF-8 can hold it."""
+    """Return `text` without lone surrogates."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def clean(value: Any) -> Any:
-    """`value` (structs, dicts, lists, scalars) as builtins whose every string UTF-8 can hold."""
+    """Return `value` (structs, dicts, lists, scalars) as builtins without lone surrogates."""
     return _clean(msgspec.to_builtins(value, enc_hook=_decode_raw))
 
 

@@ -37,9 +37,9 @@ _KEPT_BROKEN: Final = (schema.UnknownUpdate, schema.UnknownPropertySchema)
 
 
 def read(wanted: type[T], value: Any, where: str, notes: list[str]) -> T:
-    """`value`, JSON as builtins, as `wanted`; `where` names it in the notes and in errors.
+    """Return `value`, JSON as builtins, as `wanted`; `where` names it in notes and errors.
 
-    Raises DecodeError when something that cannot be done without is missing or bad.
+    Raises DecodeError when an indispensable part is missing or bad.
     """
     return cast(T, _read(wanted, value, where, notes))
 
@@ -196,7 +196,7 @@ def _read_constrained(wanted: Any, value: Any, problem: str, notes: list[str]) -
 
 @cache
 def _fields(wanted: type[Any]) -> tuple[FieldInfo, ...]:
-    """msgspec resolves the annotations anew each time it is asked."""
+    """Cached, since msgspec resolves the annotations in each call."""
     return fields(wanted)
 
 

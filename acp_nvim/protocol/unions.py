@@ -1,4 +1,4 @@
-"""Unions whose members the wire does not tag, or tags only in part: which member a value is."""
+"""Unions that the wire does not tag, or only in part: chooses the member of a value."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ _PICKERS: Final[dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Wire
 
 
 def member(union: type[s.Untagged], value: Mapping[str, Any]) -> type[s.Wire]:
-    """The type that `value`, an object of the wire, has to be read as."""
+    """Return the type of an object of the wire."""
     return _PICKERS[union](value)
 
 
 def as_unknown(value: Mapping[str, Any], tag_field: str) -> dict[str, Any]:
-    """`value` in the form that an `Unknown*` struct is read from."""
+    """Return `value` in the form of an `Unknown*` struct."""
     return {**value, tag_field: "?", "?tag": str(value.get(tag_field, "")), "?raw": value}
 
 

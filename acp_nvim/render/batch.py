@@ -1,4 +1,4 @@
-"""Operations of one drawing, put together so that Neovim has few of them to apply."""
+"""Merges the operations of one drawing, so that Neovim has few of them to apply."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Op = list[Any]
 
 
 class Batch:
-    """Rows that are put below one another become one operation, and so do folds.
+    """Collects operations: adjacent rows become one operation, and so do folds.
 
-    A fold waits for rows added below it: these do not move it. Anything else comes after it.
+    A fold waits for rows added below it, which do not move it; any other operation comes after it.
     """
 
     def __init__(self, n: int) -> None:
@@ -23,15 +23,15 @@ class Batch:
         self._ops: list[Op] = []
         self._folds: list[Any] = []
         self._end = -1
-        """The row below the last operation, if that one put rows."""
+        """The row below the last operation, where that one put rows."""
         self._joins = False
-        """Whether the last rows of that operation may be replaced with others below."""
+        """Whether the last rows of that operation may be replaced together with rows below."""
         self._lines: list[str] = []
         self._decor: list[list[Any]] = [[], [], []]
-        """Looks, rows and targets of that operation, as `rows.decor_op` has them."""
+        """Looks, rows and targets of that operation, as in `rows.decor_op`."""
         self._looks: dict[int, tuple[int, tuple[Span, ...]]] = {}
-        """Number of each look of that operation, by the identity of its spans: rows of one kind
-        share theirs.
+        """Number of each look of that operation, by the identity of its spans, which rows of one
+        kind share.
         """
 
     def put(
@@ -42,9 +42,9 @@ class Batch:
         under: Sequence[str] = (),
         joins: bool = False,
     ) -> int:
-        """Replace rows [first, last) by these, and rows that are but text `under` them; returns
-        their characters. `joins`: no fold begins or ends there, so that the rows above and below
-        may be replaced together with them.
+        """Replace rows [first, last) by these rows and the plain texts `under` them; returns their
+        characters. `joins`: no fold begins or ends there, so the rows may be merged with those
+        above and below.
         """
         self._continue(first, last, joins)
         lines, (looks, looked, targets) = self._lines, self._decor
@@ -78,7 +78,7 @@ class Batch:
             self._ops.append(op)
 
     def fold(self, id: str, first: int, last: int, opened: bool) -> None:
-        """These rows, both ends included, can be folded from now on."""
+        """Add a fold of these rows, both ends included."""
         self._folds += (id, first, last, opened)
 
     def done(self) -> list[Op]:
@@ -87,15 +87,15 @@ class Batch:
         return self._ops
 
     def _open(self, first: int, last: int) -> None:
-        """Rows that are put here are the first of an operation."""
+        """Start an operation with these rows."""
         self._close()
         self._lines, self._decor = [], [[], [], []]
         self._ops.append(["chat", self._n, first, last, self._lines, self._decor])
         self._end = first
 
     def _continue(self, first: int, last: int, joins: bool) -> None:
-        """Rows that are added right below the last operation belong to it, and those that are
-        replaced there where both join.
+        """Extend the last operation: by rows right below it, and by replaced ones where both
+        join.
         """
         if first == self._end and (first == last or (joins and self._joins)):
             self._ops[-1][3] += last - first

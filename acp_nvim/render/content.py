@@ -1,4 +1,4 @@
-"""Content blocks that are no text, as rows one can open (v1/content)."""
+"""Content blocks other than text, as rows that the user can open (v1/content)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from acp_nvim.render.rows import Row, Target, indent, pieces, row
 from acp_nvim.render.text import one_line, relative, size, visible
 
 SHOWN = 8
-"""Lines of an embedded text that are drawn."""
+"""The most lines drawn of an embedded text."""
 
 Where = Mapping[str, Any] | None
-"""Finds a block again when it is to be opened (`editor/contents.py`): `{message, part}`,
-`{call, item}`, `{compaction, part}`.
+"""Names a block so that it can be opened (`editor/contents.py`): `{message, part}`, `{call, item}`,
+`{compaction, part}`, `{session_message, part}`.
 """
 
 _LINES = re.compile(r"^[lL]?(\d+)")
@@ -65,8 +65,8 @@ def line_of(uri: str) -> int | None:
 
 
 def shown_uri(uri: str, cwd: str) -> str:
-    """Return how a URI is shown: a file below `cwd` by its path and lines (`src/a.py:2-5`), what a
-    variable of a prompt stands for by its name (`{this}`), anything else as it is.
+    """Return a URI for the user: a file below `cwd` by its path and lines (`src/a.py:2-5`), a
+    prompt's variable by its name (`{this}`), anything else as it is.
     """
     if uri.startswith(_CONTEXT):
         return f"{{{one_line(uri[len(_CONTEXT) :])}}}"
@@ -78,8 +78,8 @@ def shown_uri(uri: str, cwd: str) -> str:
 
 
 def link_target(uri: str, line: int | None = None) -> Target:
-    """Return what `<CR>` does on a link: open the file, or the address outside. What is neither a
-    file nor of the web is not given to the system: it might run something.
+    """Return the target of a link: the file, or the address outside. Other URIs are not given to
+    the system, which might run something.
     """
     path = local_path(uri)
     if path is None:
@@ -94,13 +94,13 @@ def _whole(where: Where) -> Target | None:
 
 
 def _address(uri: str, where: Where) -> Target | None:
-    """A file or an address of the web is followed; anything else is shown for what it is."""
+    """Return the target of a file or a web address; of anything else the block itself."""
     target = link_target(uri)
     return _whole(where) or target if target["kind"] == "address" else target
 
 
 def _marks(block: Any) -> list[tuple[str, str | None]]:
-    """Annotations, subtly: whom it is for, how much it matters, how old it is."""
+    """Annotations in muted words: audience, priority, age."""
     annotations = block.annotations
     if not annotations:
         return []

@@ -1,4 +1,6 @@
-"""Texts and rows that are too long: the first ones, or beginning and end, with the rest said."""
+"""Cuts long texts and lists of rows: to the first rows, or to beginning and end, with a row for the
+rest.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,18 @@ from acp_nvim.render.rows import Row, Target, ends, row
 from acp_nvim.render.text import visible
 
 FIRST, LAST = 60, 30
-"""Lines of a text on a card that stand for all of it, where there are more than both."""
-MOST_FIRST, MOST_LAST = 200, 100
-"""Rows of all that a card tells."""
+"""How many first and last lines of a long text a card shows."""
+MOST_FIRST = 200
+"""How many first rows a card shows; of the last ones half as many."""
 
 
 def more(count: int, whole: Target | int) -> Row:
-    """Return the row that stands for lines that are left out below; `<CR>` shows all."""
+    """Return the row for lines left out below; `<CR>` shows all."""
     return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", whole)
 
 
 def between(count: int, whole: Target | int) -> Row:
-    """Return the row that stands for lines that are left out between others."""
+    """Return the row for lines left out between others."""
     lines = f"{count} line{'s' if count > 1 else ''}"
     return row(f"… {lines} between, <CR> shows all", "AcpMuted", whole)
 
@@ -44,8 +46,8 @@ def _tail(text: str, lines: int) -> str:
 
 
 def both_ends(text: str) -> tuple[list[str], int, list[str]]:
-    """Return a text as visible lines: all of them, or the first ones, the number of those left
-    out, and the last ones. What it costs does not grow with the text.
+    """Return a text as visible lines: all of them, or the first ones, the number left out, and the
+    last ones. The cost does not grow with the text.
     """
     count = text.count("\n") + 1
     if count <= FIRST + LAST + 1:
@@ -54,14 +56,14 @@ def both_ends(text: str) -> tuple[list[str], int, list[str]]:
 
 
 def _lines(text: str) -> list[str]:
-    """Each line is cut before it is looked at: it may have millions of characters."""
+    """Cut each line before it is made visible: it may have millions of characters."""
     return [visible(ends(line)) for line in text.replace("\r\n", "\n").split("\n")]
 
 
 def folded(
     rows: Sequence[Row], whole: Target | int, first: int = MOST_FIRST, left: int = 0
 ) -> list[Row]:
-    """Return the rows, of very many the first and the last ones. `left`: how many were left out in
+    """Return the rows; of very many the first and the last ones. `left`: how many were left out in
     the middle before.
     """
     last = first // 2

@@ -20,17 +20,19 @@ _KINDS = {"created": " new", "deleted": " deleted", "copied": " copied"}
 _SIGNS = {"+": "AcpAdded", "-": "AcpRemoved", " ": None}
 
 LARGEST = 1 << 18
-"""Characters of an edit whose lines are compared; a larger one is all old lines, then all new."""
+"""The most characters of an edit whose lines are compared; a larger one is drawn as all old lines,
+then all new ones.
+"""
 
 
 def diff_rows(
     diff: schema.Diff, limit: int | None, above: int = 0, cwd: str = "", whole: Target | int = 0
 ) -> list[Row]:
-    """Return a diff as rows: the path with counts, then removed and added lines, at most
-    `limit`; a row between hunks says that lines are left out there.
+    """Return a diff as rows: the path with counts, then removed and added lines, at most `limit`; a
+    row between hunks marks lines left out there.
 
-    `above` is the number of the file's lines above those that the diff shows, `whole` what shows
-    all of it.
+    `above` is the number of the file's lines above the diff's, `whole` the target that shows all of
+    it.
     """
     old = _lines(diff.old_text) if isinstance(diff.old_text, str) else []
     new = _lines(diff.new_text)
@@ -64,7 +66,7 @@ def diff_rows(
 
 
 def cut(rows: list[Row], limit: int | None, whole: Target | int) -> list[Row]:
-    """Return the first rows and how many lines there are more."""
+    """Return the first rows and a row for the rest."""
     if limit is None or len(rows) <= limit:
         return rows
     left = sum(row is not BETWEEN for row in rows[limit:])
@@ -72,7 +74,7 @@ def cut(rows: list[Row], limit: int | None, whole: Target | int) -> list[Row]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a file's text; the newline at its end begins none."""
+    """Return a text's lines; the newline at its end begins none."""
     return visible(text).removesuffix("\n").split("\n") if text else []
 
 

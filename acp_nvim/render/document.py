@@ -1,13 +1,10 @@
-"""The chat of one session as rows, and the operations that bring the screen up to date.
+"""The chat of one session as rows, and the operations that update the screen.
 
-The document remembers how many rows each entry has, so a change costs what changed: a message
-appends, anything
-else is drawn again and only the rows that differ are replaced.
+The document remembers each entry's number of rows, so an update costs as much as what changed: a
+message appends, anything else is drawn again and only the rows that differ are replaced.
 """
 
 from __future__ import annotations
-
-from bisect import bisect_right
 
 from msgspec import Struct, field
 
@@ -23,23 +20,23 @@ from acp_nvim.session.transcript import Transcript
 BLANK: Row = ("", (), None)
 
 ENTRY = 400
-"""What an entry that is no message costs of a budget, beside its characters."""
+"""The cost of an entry other than a message, beside its characters."""
 
 
 class Static(Struct, eq=False):
-    """Draws an entry anew whenever it changed."""
+    """Draws an entry again when it changes."""
 
     separated: bool
     """A blank row goes before it."""
     drawn: list[Row] = field(default_factory=list)
     """The rows on the screen, above..."""
     under: list[str] = field(default_factory=list)
-    """...those that are but text."""
+    """...those of plain text."""
     folded: bool = False
 
     @property
     def shown(self) -> list[Row]:
-        """What is on the screen."""
+        """The rows on the screen."""
         if self.under:
             self.drawn += [(text, (), None) for text in self.under]
             self.under = []
@@ -56,7 +53,7 @@ class Static(Struct, eq=False):
         return bool(self.rows) and not self.folded and not self.shown[-1][0]
 
     def update(self, start: int, at_top: bool, rows: list[Row], batch: Batch) -> int:
-        """Replace what differs between the shown rows and `rows`; returns characters."""
+        """Replace the rows that differ from `rows`; returns their characters."""
         old, self.drawn = self.shown, rows
         if not old:
             return batch.put(start, start + at_top, rows) if rows else 0
@@ -81,7 +78,7 @@ class Static(Struct, eq=False):
 
 
 class Document:
-    """What is drawn of a transcript in the chat of session `n`."""
+    """Draws a transcript into the chat of session `n`."""
 
     def __init__(self, n: int, look: tools.Look, thoughts: str = "fold") -> None:
         """`thoughts` is the option `chat.thoughts`: fold, show or hide."""
@@ -94,26 +91,24 @@ class Document:
         self._height = 0
         """Rows on the screen."""
         self._above: tuple[Entry, Stream | Static] | None = None
-        """What stands below all others, and is above what comes. A terminal is never: it may move
-        into a tool call.
-        """
+        """The last block, above the next one. Never a terminal: that may move into a tool call."""
         self._skipped: dict[Message, int] = {}
         self._generation = ""
-        """In the ids of folds: those of the process before are others."""
+        """Part of the ids of folds, which differ from those of an earlier process."""
         self.drawn = 0
-        """Characters of text drawn, to be held against `Transcript.written`."""
+        """Characters of text drawn, to compare with `Transcript.written`."""
 
     def adopt(self, entry: Past) -> None:
-        """Take a chat over as it stands on the screen, where another process has drawn it."""
+        """Adopt a chat as another process has drawn it."""
         block = Static(False, self._rows(entry))
         self._place(entry, block)
         self._height = block.rows
         self._generation = f"{block.rows}."
 
     def draw(self, transcript: Transcript, budget: int) -> tuple[list[Op], int]:
-        """Return operations for the dirty entries, and what they left of `budget` characters.
+        """Return operations for the dirty entries, and the rest of `budget` characters.
 
-        An entry that did not fit stays dirty, and so does everything after it: order is kept.
+        An entry that does not fit stays dirty, and so do all entries after it: order is kept.
         """
         batch = Batch(self.n)
         dirty = transcript.dirty
@@ -131,7 +126,7 @@ class Document:
         return batch.done(), budget
 
     def restyle(self, look: tools.Look, thoughts: str) -> bool:
-        """Draw so from now on; tells whether what stands looks otherwise."""
+        """Take a new look; returns whether what is drawn changes."""
         before, self._look, self._thoughts = (self._look, self._thoughts), look, thoughts
         return before != (look, thoughts)
 
@@ -174,7 +169,7 @@ class Document:
         return used, done
 
     def _static(self, entry: Entry, batch: Batch) -> int:
-        """Draw such an entry; returns what that costs of a budget."""
+        """Draw an entry other than a message; returns its cost."""
         at = self._at.get(entry)
         if at is None:
             return self._append(entry, batch)
@@ -195,7 +190,7 @@ class Document:
         return ENTRY + used
 
     def _append(self, entry: Entry, batch: Batch) -> int:
-        """The same for an entry that was not on the screen: it comes below all others."""
+        """Draw a new entry below all others; returns its cost."""
         separated = self._separates(entry)
         if entry.__class__ is ToolEntry and (words := self._words(entry)) is not None:
             return self._append_words(entry, words, separated, batch)
@@ -219,7 +214,7 @@ class Document:
     def _append_words(
         self, entry: ToolEntry, words: tuple[Row, list[str]], separated: bool, batch: Batch
     ) -> int:
-        """The same for a tool call that is a line, and text that folds under it."""
+        """Draw a new tool call that is a line with folded text under it."""
         line, under = words
         rows = [BLANK, line] if separated else [line]
         if under:
@@ -235,7 +230,7 @@ class Document:
         return ENTRY + used
 
     def _words(self, entry: ToolEntry) -> tuple[Row, list[str]] | None:
-        """A tool call as a line and texts under it, None where it is more than that."""
+        """Return a tool call as a line and texts under it; None where it has more."""
         try:
             return tools.words(entry, self._look)
         except Exception as error:
@@ -245,7 +240,7 @@ class Document:
         return f"t{self._generation}{at}"
 
     def _rows(self, entry: Entry) -> list[Row]:
-        """What cannot be drawn says so in its place; the chat goes on."""
+        """Return an entry's rows; an error in drawing becomes a row, and the chat goes on."""
         try:
             if entry.__class__ is ToolEntry:
                 return tools.draw(entry, self._look)
@@ -291,18 +286,10 @@ class Document:
         return self._starts[at]
 
     def _moved(self, at: int, before: int, after: int) -> None:
-        """What stands below a block that grew or shrank starts elsewhere now."""
+        """The blocks below one that grew or shrank start elsewhere."""
         if before != after:
             self._height += after - before
             del self._starts[at + 1 :]
-
-    def entry_at(self, screen_row: int) -> Entry | None:
-        """Return the entry that owns a row."""
-        if not self._blocks:
-            return None
-        self._start(len(self._blocks) - 1)
-        at = bisect_right(self._starts, screen_row) - 1
-        return next((entry for entry, index in self._at.items() if index == at), None)
 
 
 def _undrawable(error: Exception) -> Row:
@@ -318,7 +305,7 @@ def _head(message: Message) -> list[Row]:
 
 
 def _below(entry: ToolEntry | None) -> Row:
-    """The blank row that ends a fold. A chat that follows has its cursor there: the keys of a
+    """The blank row that ends a fold. A chat that follows has its cursor there, so the keys of a
     question above answer it from there as well.
     """
     asks = entry.asks if entry is not None and entry.decisions else None

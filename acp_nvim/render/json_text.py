@@ -1,4 +1,4 @@
-"""JSON for people: keys in order, short values on one line, texts of several lines as such."""
+"""JSON for people: keys in order, short values on one line, multi-line texts as they are."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from acp_nvim.render.rows import WIDEST, Row, Target, ends, row
 from acp_nvim.render.text import visible
 
 SHORT = 60
-"""Characters of a value that stands on one line."""
+"""The most characters of a value on one line."""
 SMALL = 1 << 14
-"""Bytes of a value that is laid out value by value; a larger one is indented as it is."""
+"""The most bytes of a value that is formatted value by value; a larger one is indented only."""
 MOST = 40
-"""Keys or items that are shown; of more than that the first and the last ones."""
+"""The most keys or items shown; of more the first and the last ones."""
 DEEPEST = 20
-"""Steps to the right; what is further in stands on one line."""
+"""The deepest level of indentation; deeper values stand on one line."""
 ROWS = 1000
 
 _GAP: Final = object()
 
 
 def json_rows(value: Any, whole: Target) -> list[Row]:
-    """Return a value as rows; `whole` opens all of it. The work is bounded: what is very large is
-    indented as it is, and of that beginning and end are shown.
+    """Return a value as rows; `whole` opens all of it. The work is bounded: a very large value is
+    only indented, and its beginning and end are shown.
     """
     members = (
         _members(value, whole, "") if isinstance(value, dict) else _value("", value, whole, "")
@@ -66,7 +66,7 @@ def _both(items: Any, count: int) -> Iterator[Any]:
 
 
 def _value(key: str, value: Any, whole: Target, indent: str) -> Iterator[Row]:
-    """A value behind its key: a line, a block of text, or what is in it a step further in."""
+    """A value behind its key: a line, a block of text, or its members one level deeper."""
     if isinstance(value, str):
         yield from _text(key, value, whole, indent)
         return
@@ -87,7 +87,7 @@ def _value(key: str, value: Any, whole: Target, indent: str) -> Iterator[Row]:
 
 
 def _text(key: str, text: str, whole: Target, indent: str) -> Iterator[Row]:
-    """A text of several lines stands below its key as it is, so that code can be read."""
+    """A text of several lines, as it is below its key, so that code can be read."""
     if "\n" in text.rstrip("\n"):
         yield row(visible(f"{indent}{key}").rstrip())
         yield from text_rows(text.removesuffix("\n"), whole, f"{indent}│ ")

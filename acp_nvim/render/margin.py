@@ -1,23 +1,23 @@
-"""Entries that are neither message nor tool call: headings, plan, notices, questions, what is
-unknown.
+"""Rows of all entries but messages and tool calls: headings, plan, notices, questions, unknown
+updates.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from acp_nvim.render import subagents
+from acp_nvim.render import subagents, tools
 from acp_nvim.render.content import describe
 from acp_nvim.render.rows import Row, indent, pieces, row
 from acp_nvim.render.terminals import terminal_rows
 from acp_nvim.render.text import one_line, visible
-from acp_nvim.render.tools import card
 from acp_nvim.session import lists
 from acp_nvim.session.entries import (
     Compaction,
     Entry,
     Heading,
     Line,
+    Message,
     Past,
     PlanDocument,
     PlanEntry,
@@ -25,8 +25,10 @@ from acp_nvim.session.entries import (
     SessionMessage,
     Subagent,
     TerminalEntry,
+    ToolEntry,
     Unknown,
 )
+from acp_nvim.session.session import Session
 
 PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]"}
 PLAN_GROUPS = {"in_progress": "AcpPlanCurrent", "completed": "AcpPlanDone"}
@@ -61,16 +63,16 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
 
 
 def _past(line: str) -> Row:
-    """The headings are what one looks for in what was said before."""
+    """Headings are highlighted, as landmarks in an old chat."""
     if not line.startswith("## "):
         return row(line)
     return row(line, "AcpUser", {"kind": "turn"}) if line == "## You" else row(line, "AcpAgent")
 
 
 def plan_rows(entries: object, *, words: bool = False, left: int = 0) -> list[Row]:
-    """Return plan entries as a task list with their priority, unless that is the ordinary one
-    (v1/agent-plan); with `words` it is said of each, and the status beside its mark. `left`: how
-    many more there are.
+    """Return plan entries as a task list with their priority, unless that is medium
+    (v1/agent-plan); with `words` priority and status are always told. `left`: how many more there
+    are.
     """
     rows: list[Row] = []
     for item in entries if isinstance(entries, (list, tuple)) else ():
@@ -90,7 +92,7 @@ def plan_rows(entries: object, *, words: bool = False, left: int = 0) -> list[Ro
 def _question(entry: Question) -> list[Row]:
     decision = entry.decision
     if decision.outcome is None and not decision.behind:
-        return card(decision)
+        return tools.card(decision)
     if decision.outcome is None:
         return [row(one_line(decision.title), "AcpPermission", {"decision": decision.id})]
     answer = f" ↳ {one_line(decision.answer)}"
@@ -118,9 +120,42 @@ def _compaction(entry: Compaction) -> list[Row]:
 
 
 def _unknown(entry: Unknown) -> list[Row]:
-    """An update of an unknown kind is shown for what it is, never guessed at."""
+    """Show an update of an unknown kind as it came."""
     raw = msgspec.json.encode(entry.raw).decode("utf-8", "replace")
     return [
         row(f"— update of an unknown kind: {one_line(entry.tag, 60)}", "AcpMuted"),
         row("  " + one_line(raw, 300), "AcpMuted"),
     ]
+
+
+# -- the chat of a fork ---------------------------------------------------------------------------
+
+
+def fork_history(session: Session, look: tools.Look) -> list[Entry]:
+    """Return what the chat of a fork begins with: the session's transcript without a turn that
+    runs. Messages stay as they are, all else becomes the rows that it has in the chat, since what
+    these lead to belongs to the other session.
+    """
+    return [_copied(entry, look) for entry in _ended(session) if not isinstance(entry, Question)]
+
+
+def _ended(session: Session) -> list[Entry]:
+    entries = session.transcript.entries
+    if session.status not in ("running", "cancelling"):
+        return list(entries)
+    turns = (at for at in range(len(entries) - 1, -1, -1) if _is_prompt(entries[at]))
+    return list(entries[: next(turns, 0)])
+
+
+def _is_prompt(entry: Entry) -> bool:
+    return isinstance(entry, Message) and entry.role == "user"
+
+
+def _copied(entry: Entry, look: tools.Look) -> Entry:
+    if isinstance(entry, Message | Heading | Line | Past):
+        return entry
+    if isinstance(entry, ToolEntry):
+        rows = tools.draw(entry, look)
+    else:
+        rows = draw_entry(entry, look.tool_lines, look.cwd)
+    return Past([text for text, _, _ in rows])

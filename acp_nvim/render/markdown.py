@@ -72,9 +72,9 @@ class Highlighter:
         return marks
 
     def _parts(self, text: str) -> Iterator[tuple[str, str]]:
-        """Part text, in which each line begins with its newline, into prose, fences and code.
+        """Split text, in which each line begins with its newline, into prose, fences and code.
 
-        Those two come with their group, prose without.
+        Fences and code come with their group, prose without.
         """
         at = 0
         while at < len(text):
@@ -96,7 +96,7 @@ def _opening(text: str, at: int) -> re.Match[str] | None:
 
 @lru_cache(maxsize=64)
 def _closing(fence: str) -> re.Pattern[str]:
-    """A line of nothing but as many of the same character, or more."""
+    """Matches the closing line of a fence: the same character, as many or more."""
     mark = f"{re.escape(fence[0])}{{{len(fence)},}}"
     return re.compile(rf"\n[^\S\n]*{mark}[^\S\n]*(?=\n|\Z)")
 
@@ -131,7 +131,7 @@ def _prose(text: str, first: int) -> list[Mark]:
 
 
 class _Rows:
-    """Offsets, asked for in rising order, to rows and bytes; each line begins with its newline."""
+    """Translates rising offsets to rows and bytes; each line begins with its newline."""
 
     __slots__ = ("_ascii", "_line", "_row", "_text")
 

@@ -1,4 +1,4 @@
-"""Rows: what the render ring makes of entries, one tuple a screen line."""
+"""Rows: the output of the render ring, one tuple a screen line."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 from acp_nvim.render.markdown import Span
 
 Target = dict[str, Any]
-"""What `<CR>` does on a row: `{kind = 'file'|'url'|'tool'|'terminal'|'content'|'turn'|'fold',
+"""The action of `<CR>` on a row: `{kind = 'file'|'url'|'tool'|'terminal'|'content'|'turn'|'fold',
 ...}`.
 """
 
 Row = tuple[str, tuple[Span, ...], Target | int | None]
-"""Text, spans in bytes, target. A number stands for `{kind = 'tool', call = number}`: there may be
-very many of these.
+"""Text, spans in bytes, target. A number is short for `{kind = 'tool', call = number}`, of which
+there may be very many.
 """
 
 WIDEST = 4000
-"""Characters of a row that are drawn: of a longer line its beginning and its end. It says so, and
-its full text opens with `<CR>`.
+"""The most characters drawn of a row: beginning and end of a longer line, which says so and opens
+in full with `<CR>`.
 """
 LAST = 1000
-"""So many of them are its end."""
+"""How many of them are the line's end."""
 
 
 def width(text: str) -> int:
@@ -31,7 +31,7 @@ def width(text: str) -> int:
 
 
 def ends(text: str) -> str:
-    """Return beginning and end of a line, with what is left out between them said."""
+    """Return beginning and end of a line, with the number of characters between."""
     if len(text) <= WIDEST:
         return text
     return f"{text[: WIDEST - LAST]} … {len(text) - WIDEST} characters … {text[-LAST:]}"
@@ -79,9 +79,9 @@ def decor(rows: Sequence[Row]) -> tuple[list[list[Any]], list[list[Any]]]:
 
 
 def decor_op(spans: Iterable[Sequence[Any]], targets: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    """Return spans and targets as the chat's operations carry them, in three lists: the looks
-    (flat, of each span column, end column and group), row and look (its number, from 1) of one row
-    after the other, row and data of one target after the other.
+    """Return spans and targets as the chat's operations carry them, in three flat lists: looks
+    (column, end column, group of each span), rows (row and number of its look, from 1), targets
+    (row and data).
     """
     by_row: dict[int, list[Any]] = {}
     for at, start, end, group in spans:

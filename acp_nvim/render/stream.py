@@ -1,4 +1,4 @@
-"""A message that grows: its text goes to the screen once, piece by piece, whatever its length."""
+"""Draws a message that grows: each piece of its text goes to the screen once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acp_nvim.render.text import visible
 from acp_nvim.session.entries import Message, Part
 
 FOLDED = 4
-"""A content block with more rows is folded to its first."""
+"""A content block with more rows is folded to the first one."""
 
 
 class Stream:
@@ -36,7 +36,7 @@ class Stream:
         self.message = message
         self.rows = 0
         self.drawn = 0
-        """What is drawn of `Transcript.written`: characters, and one for each block that is no
+        """Its drawn part of `Transcript.written`: characters, and one for each block other than
         text.
         """
         self.head = head
@@ -133,7 +133,9 @@ class Stream:
         return self._clean(piece), block, done
 
     def _next_text(self) -> str:
-        """Join the parts up to the next content block: a flood of small ones is one string."""
+        """Join the parts up to the next content block, so that a flood of small ones is one
+        string.
+        """
         waiting = self.message.parts[self._part :]
         try:
             text = "".join(waiting)  # type: ignore[arg-type]
@@ -145,10 +147,10 @@ class Stream:
         return text
 
     def _clean(self, taken: str) -> str:
-        """Make the piece visible, without the blank lines at its end.
+        """Make the piece visible, without blank lines at its end.
 
-        What ends it waits for text that may follow: a `\\r` for its `\\n`, and newlines after the
-        first, since entries are set apart by one blank row whatever an agent ends its text with.
+        The end waits for text that may follow: a `\\r` for its `\\n`, and newlines after the first,
+        since one blank row separates entries however an agent ends its text.
         """
         text = self._carry + taken
         kept = len(text.rstrip("\r\n"))
@@ -177,7 +179,7 @@ class Stream:
         return spans
 
     def _dimmed(self, lines: list[str], group: str) -> list[Any]:
-        """Every line from end to end, the open one with what it had before."""
+        """Highlight every line as a whole, the open one with its earlier part."""
         widths = [width(line) for line in lines]
         widths[0] += self._column
         self._column = widths[-1]

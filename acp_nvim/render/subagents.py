@@ -31,7 +31,7 @@ def draw(entry: Subagent | SessionMessage | PlanDocument) -> list[Row]:
 
 
 def _subagent(link: Subagent) -> list[Row]:
-    """Its line, what it is for, what it did last, and what it asks; `<CR>` opens its own chat."""
+    """Its line, description, latest call and questions; `<CR>` opens its own chat."""
     target: Target = {"kind": "session", "id": link.id}
     sign, group, words = _look(link)
     head: list[tuple[str, str | None]] = [
@@ -57,7 +57,7 @@ def _subagent(link: Subagent) -> list[Row]:
 
 
 def _card(decision: Decision) -> list[Row]:
-    """What a child asks, with all that its own chat tells of it."""
+    """A child's question, with everything that its own chat shows of it."""
     asker = decision.asker
     entry = entry_of(decision, asker) if asker is not None else None
     return float_rows(entry, decision, asker.cwd if asker is not None else "")

@@ -1,4 +1,5 @@
-"""Text of an agent is data: what could deceive or disturb a screen is made visible.
+"""Makes agents' text safe to show: characters that could deceive or disturb a screen are spelled
+out.
 
 Control characters become caret notation (`^[`), bidirectional and invisible ones their code point
 (`<U+202E>`).
@@ -16,15 +17,15 @@ _UNSAFE = re.compile(
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _LOOKED_AT = 1 << 16
-"""Characters of a text that may be on one line: it may have millions."""
+"""The most characters of a text that `one_line` reads: it may have millions."""
 _JOINERS = frozenset("\u200c\u200d" + "".join(map(chr, range(0xFE00, 0xFE10))))
-"""They shape the letters and signs of other scripts beside them; beside ASCII they do nothing."""
+"""Joiners shape letters and signs of other scripts beside them; beside ASCII they do nothing."""
 _KEYCAPS = frozenset("0123456789#*")
-"""Signs that stand on keys: such a one, U+FE0F and U+20E3."""
+"""Signs of keycap emoji: one of these, U+FE0F and U+20E3."""
 
 
 def _shapes(text: str, at: int) -> bool:
-    """Whether the joiner there stands between what it joins, or behind what it varies."""
+    """Whether the joiner at an offset joins its neighbours, or varies the one before it."""
     joiner, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
     if joiner == "\ufe0f" and before in _KEYCAPS:
         return after == "\u20e3"

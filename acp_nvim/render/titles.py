@@ -1,4 +1,4 @@
-"""What a tool call is called on the screen."""
+"""Titles of tool calls for the screen."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from functools import lru_cache
 from acp_nvim.render.text import one_line
 
 ABOUT_FILES = frozenset(("read", "edit", "delete", "move", "search"))
-"""Kinds whose titles name files. What may be a command is never said otherwise than it is."""
+"""Kinds whose titles name files. Titles of other kinds may be commands, which are never
+shortened.
+"""
 
 
 def short_title(title: str, kind: str, cwd: str) -> str:
-    """Return a title with the files of a call about files relative to `cwd` where they are below
-    it.
-    """
+    """Return a title, of a call about files with paths below `cwd` relative to it."""
     if kind in ABOUT_FILES and len(cwd) > 1 and cwd in title:
         return _below(cwd).sub("", title)
     return title
 
 
 def shown_title(title: str, kind: str, cwd: str) -> str:
-    """The same on one line, cut where it is very long."""
+    """Return the same on one line, cut where it is very long."""
     return one_line(short_title(title, kind, cwd))
 
 
@@ -36,8 +36,8 @@ def _words(kind: str) -> tuple[str, ...]:
 
 
 def says_kind(title: str, kind: str) -> int:
-    """Return the length of the word for what a call about files does, where its title begins with
-    it (`Read a.py`, `Reading a.py`), else 0.
+    """Return the length of the kind's word where the title of a call about files begins with it
+    (`Read a.py`, `Reading a.py`), else 0.
     """
     for word in _words(kind):
         size = len(word)

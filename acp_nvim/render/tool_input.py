@@ -1,7 +1,7 @@
-"""What an agent tells of a tool call by its raw input, as rows of the card that asks about it.
+"""A tool call's raw input as rows of the card that asks about it.
 
-What the call's title, its content and the rows above the card say already is not said again, but
-only where it is the same.
+Parts that the call's title, its content or the rows above show already are left out, but only where
+they are the same.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from acp_nvim.render.rows import Row, Target, row
 from acp_nvim.render.text import path_line, shown_path
 from acp_nvim.session.lists import ITEMS
 from acp_nvim.session.questions import tool_input
+from acp_nvim.session.questions.patches import fenced, patches
 from acp_nvim.session.questions.requests import commands
 from acp_nvim.session.tool_calls import ToolCall
 
 COMPARED = 1 << 18
-"""Characters of a text up to which it is looked up in what is said already."""
+"""The most characters of a text that is compared with what is shown already."""
 
 _FENCE = re.compile(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What is on the screen already when the raw input is drawn."""
+    """What the screen shows already when the raw input is drawn."""
 
     title: str
     texts: str
@@ -39,7 +40,7 @@ class Said:
     paths: Collection[str]
     cwd: str
     whole: Target
-    """What opens all of it."""
+    """The target that opens all of it."""
 
 
 def _said(call: ToolCall, cwd: str, paths: Collection[str], whole: Target) -> Said:
@@ -48,8 +49,8 @@ def _said(call: ToolCall, cwd: str, paths: Collection[str], whole: Target) -> Sa
 
 
 def input_rows(call: ToolCall, cwd: str, paths: Collection[str], whole: Target) -> list[Row]:
-    """Return what a call's raw input tells beyond its title and content; `paths` are named by
-    other rows.
+    """Return rows for the parts of a call's raw input that title and content do not show; `paths`
+    are named by other rows.
     """
     said = _said(call, cwd, paths, whole)
     rows: list[Row] = []
@@ -64,7 +65,7 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> l
     """
     rows: list[Row] = []
     said: Said | None = None
-    for part in islice(tool_input.patches(call.raw_input), ITEMS):
+    for part in islice(patches(call.raw_input), ITEMS):
         said = said or _said(call, cwd, (), whole)
         if isinstance(part, tool_input.Edit):
             found = _edit(part, said)
@@ -75,7 +76,9 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> l
 
 
 def _beside(call: ToolCall) -> list[tool_input.Command]:
-    """Commands that a call tells only in its `_meta`: rules judge them, so they are shown."""
+    """Return commands that stand only in the call's `_meta`: rules judge them, so they are
+    shown.
+    """
     if not call.meta:
         return []
     told = commands(call)
@@ -91,7 +94,7 @@ def _texts(call: ToolCall) -> Iterator[str]:
 
 
 def is_named(path: str, text: str) -> bool:
-    """Whether a text names this path, and not one that begins or ends with it."""
+    """Whether a text names this very path, not a longer one."""
     at = text.find(path)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(path) :][:2].rstrip(".,:;")
@@ -108,7 +111,9 @@ def _command(part: tool_input.Command, said: Said) -> list[Row]:
 
 
 def _is_said(line: str, said: Said) -> bool:
-    """Whether the title or a text is this command, and on one line: several are laid out."""
+    """Whether the title or a text is this command, on one line; commands of several lines are
+    always drawn.
+    """
     if "\n" in line or "\t" in line or "  " in line or len(line) > COMPARED:
         return False
     if said.title in (line, f"`{line}`"):
@@ -144,17 +149,17 @@ def _patch(part: tool_input.Patch, said: Said) -> list[Row]:
 
 
 def _is_shown(part: tool_input.Patch, said: Said) -> bool:
-    """Whether the content shows what a patch does."""
+    """Whether the content shows the same changes."""
     if len(part.text) > COMPARED:
         return False
     if _is_in_diffs(part.text, said.diffs):
         return True
-    shown = tool_input.fenced(said.texts, part.path)
+    shown = fenced(said.texts, part.path)
     return any(isinstance(it, tool_input.Patch) and it.files == part.files for it in shown)
 
 
 def _is_in_diffs(patch: str, diffs: list[schema.Diff]) -> bool:
-    """Whether every line that a patch adds or takes away stands in the diffs, in a file of it."""
+    """Whether the diffs contain every line that a patch adds or removes, in a file of the patch."""
     if not diffs:
         return False
     new = {line for diff in diffs for line in diff.new_text.splitlines()}

@@ -21,13 +21,8 @@ from acp_nvim.render.tool_input import change_rows, input_rows, is_named
 from acp_nvim.session import lists
 from acp_nvim.session.entries import ToolEntry
 from acp_nvim.session.questions.decisions import Decision
-from acp_nvim.session.questions.tool_input import (
-    Patch,
-    commands_of,
-    fenced,
-    may_hold_diff,
-    may_hold_patch,
-)
+from acp_nvim.session.questions.patches import fenced, may_hold_diff, may_hold_patch
+from acp_nvim.session.questions.tool_input import Patch, commands_of
 from acp_nvim.session.tool_calls import ToolCall
 
 ICONS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗", "cancelled": "⊘"}
@@ -38,13 +33,13 @@ WHOLE = 1 << 30
 """As `tool_lines`: nothing is cut, no line either."""
 
 ASKED = 400
-"""Rows of its content that a call shows while it asks; half as many at the end of it."""
+"""How many first rows of its content a call shows while it asks; of the last ones half as many."""
 
 SHORT = WIDEST // 8
-"""No line of a text of so many characters is cut: one becomes eight at most."""
+"""A text of at most so many characters has no line to cut: a character becomes eight at most."""
 
 UNDER = "  "
-"""Before what stands under the line of a call."""
+"""The indent of rows under the line of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +52,8 @@ class Look:
 
 
 def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
-    """Return the line of a tool call and the texts of the rows under it if these are nothing but
-    short texts, as they mostly are; the same as `draw`, for less.
+    """Return the line of a tool call and the texts of the rows under it, where these are only short
+    texts, as they mostly are; the same as `draw`, but faster.
     """
     call = entry.call
     if entry.decisions or call.locations or not 0 < len(call.content) <= lists.ITEMS:
@@ -83,8 +78,8 @@ def words(entry: ToolEntry, look: Look) -> tuple[Row, list[str]] | None:
 
 
 def draw(entry: ToolEntry, look: Look) -> list[Row]:
-    """Return the rows of a tool call: its line first, then what folds under it. While it asks they
-    show all that is known of it.
+    """Return the rows of a tool call: its line, then the rows that fold under it. While it asks all
+    that is known of it is shown.
     """
     call = entry.call
     asks = entry.asks if entry.decisions else None
@@ -120,8 +115,8 @@ def draw(entry: ToolEntry, look: Look) -> list[Row]:
 def _drawn(
     call: ToolCall, *, whole: bool, uncut: bool = False
 ) -> tuple[list[tuple[int, Any]], int]:
-    """What is drawn of a call's content, with its positions, and how many parts are not: of very
-    many the first ones, and where the `whole` is decided on the last ones too.
+    """Return the parts of a call's content to draw, with their positions, and how many are left
+    out: of very many the first are drawn, and while it asks (`whole`) the last ones too.
     """
     content = list(enumerate(call.content))
     first, last = (ASKED, ASKED // 2) if whole else (lists.ITEMS, 0)
@@ -137,10 +132,10 @@ def option_rows(decision: Decision) -> int:
 def card(
     decision: Decision, entry: ToolEntry | None = None, cwd: str = "", *, below: bool = False
 ) -> list[Row]:
-    """Return the rows that ask: what, in full, the details, and every option with its keys.
+    """Return the rows of a question: title, details, and every option with its keys.
 
-    Files of its tool call are named relative to `cwd`. `below` the line of that the title is said
-    again only if that line does not say all of it, and the card begins with that line.
+    Files of its tool call are named relative to `cwd`. `below` the call's line the title is
+    repeated only if that line does not show all of it, and the card begins with that line.
     """
     call = entry.call if entry else None
     mark: Target = {"decision": decision.id}
@@ -163,7 +158,7 @@ def card(
 def _asked(
     decision: Decision, call: ToolCall | None, cwd: str, mark: Target, below: bool
 ) -> list[Row]:
-    """What is asked, line by line as it was said: a title may be a command."""
+    """The title, with its line breaks: it may be a command."""
     what = "Permission" if decision.listed == "permissions" else "Question"
     title = short_title(decision.title, call.kind, cwd) if call else decision.title
     first, count, last = both_ends(title.strip())
@@ -178,7 +173,7 @@ def _asked(
 def _told(
     decision: Decision, entry: ToolEntry | None, cwd: str, mark: Target, below: bool
 ) -> list[Row]:
-    """What would be done: as the question says it, and as the call that it is about does."""
+    """What would happen: the details of the question, and the raw input of its call."""
     call = entry.call if entry else None
     whole = _whole(call, decision)
     rows: list[Row] = []
@@ -192,8 +187,8 @@ def _told(
 
 
 def _of_input(entry: ToolEntry, cwd: str, whole: Target, below: bool) -> list[Row]:
-    """What the call's raw input tells, and the files that it names. Raw inputs may be large, and
-    the rows are needed again for whatever else changes.
+    """Rows of the call's raw input and of its files. They are cached, since raw inputs may be large
+    and cards are drawn often.
     """
     call = entry.call
     key = (call.raw_input, call.content, call.locations, call.title, cwd)
@@ -216,19 +211,21 @@ def _input(call: ToolCall, cwd: str, whole: Target, below: bool) -> list[Row]:
 
 
 def _whole(call: ToolCall | None, asks: Decision | None) -> Target:
-    """What shows all of a call, or of what is asked."""
+    """Return the target that shows all of a call, or of a question."""
     mark = {} if asks is None else {"decision": asks.id}
     return mark if call is None else {"kind": "tool", "call": call.index, **mark}
 
 
 def _marked(each: Row, mark: Target) -> Row:
-    """A row of a card: keys answer from there, whatever else it leads to."""
+    """Add the decision to a row's target: keys answer from there, wherever it leads."""
     text, spans, target = each
     return text, spans, {**target, **mark} if isinstance(target, dict) else mark
 
 
 def _ends_marked(rows: list[Row], mark: Target, begins: bool) -> list[Row]:
-    """Where a card begins and ends is known to Neovim: it tells whether all of it is in view."""
+    """Mark the first and the last row of a card, so that Neovim knows whether all of it is in
+    view.
+    """
     if begins:
         rows[0] = _marked(rows[0], {**mark, "first": True})
     rows[-1] = _marked(rows[-1], {**mark, "last": True})
@@ -280,9 +277,9 @@ def _line(call: ToolCall, asks: Decision | None, cwd: str) -> Row:
 def _around(
     kind: str, status: str, asks: bool, said: int, title: int, name: int
 ) -> tuple[str, str, tuple[Span, ...]]:
-    """What stands before a title and behind it, and the spans of the row; of the title and the
-    tool's name the widths, `said` is that of the kind in the title. The signs between the parts
-    have no highlight of their own.
+    """Return the texts before and behind a title, and the spans of the row; given are the widths of
+    the title, of the kind's word in it (`said`) and of the tool's name. The signs between have no
+    highlight of their own.
     """
     group = "AcpPermission" if asks else GROUPS.get(status, "AcpToolRunning")
     icon = ICONS.get(status, "◐") + " "
@@ -300,7 +297,7 @@ def _around(
 
 
 def _leads_to(call: ToolCall, asks: Decision | None) -> Target | int:
-    """Return what the line of a call opens: the file that it is about, else all of itself."""
+    """Return the target of a call's line: its file, else all of the call."""
     at = None
     if call.locations and call.kind != "execute":
         shows = any(isinstance(item, schema.Diff | schema.Terminal) for item in call.content)
@@ -317,13 +314,15 @@ def _place(location: schema.ToolCallLocation) -> Target:
 
 
 def _name(name: str, title: str) -> str:
-    """The name of the tool itself, where the title does not say it (v1/tool-calls)."""
+    """The tool's name, where the title does not contain it (v1/tool-calls)."""
     name = one_line(name, 60)
     return f" ({name})" if name and name.lower() not in title.lower() else ""
 
 
 def _above(diff: schema.Diff, call: ToolCall) -> int:
-    """Some agents show only the lines that they replace: where these stand is a location then."""
+    """Return how many lines are above a diff's: some agents show only the replaced lines, and a
+    location for their place.
+    """
     lines = diff.old_text.count("\n") + 1 if isinstance(diff.old_text, str) else 0
     for location in call.locations:
         if location.path == diff.path and location.line and location.line > lines:
@@ -392,7 +391,7 @@ def _wide(line: str, call: ToolCall) -> Row:
 
 
 def _terminal(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
-    """An id that nobody has told more about is shown as such."""
+    """Rows of a terminal; an unknown id is shown as such."""
     terminal = entry.terminals.get(id)
     if terminal is None:
         return [
@@ -402,13 +401,13 @@ def _terminal(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Ro
 
 
 def _own_terminals(entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
-    """Output that an agent tells in `_meta` without embedding a terminal."""
+    """Rows of terminals that an agent reports in `_meta` without embedding them."""
     told = [terminal for terminal in entry.terminals.values() if not terminal.ours]
     return [row for terminal in told for row in terminal_rows(terminal, limit, cwd)]
 
 
 def _commands(call: ToolCall, limit: int | None) -> list[Row]:
-    """What a call runs that shows nothing yet."""
+    """Rows of the commands of a call without content."""
     rows: list[Row] = []
     for command in commands_of(call.raw_input):
         if limit == WHOLE:

@@ -1,6 +1,4 @@
-"""Changes of a session that the editor has not been told yet: state by its name, tool calls, `User`
-events.
-"""
+"""Changes of a session that wait for the next frame: names of state, tool calls, `User` events."""
 
 from __future__ import annotations
 
@@ -13,14 +11,14 @@ FROM_THE_START = (
     *("agent", "cwd", "status", "title", "tool_calls", "queue", "plan", "commands", "options"),
     *("permissions", "elicitations", "questions", "edits", "checkpoints", "terminals"),
 )
-"""State that is told of a session as soon as there is one."""
+"""State that every session tells in its first frame."""
 
 EVENTS_AT_ONCE = 200
-"""Events told in one frame: handlers of the user's run for each."""
+"""The most events in one frame: the user's handlers run for each."""
 
 
 class Event(msgspec.Struct):
-    """A `User` autocommand to be; it is told once the text before it is on the screen (`mark`)."""
+    """A `User` autocommand; it fires once the text before it is on the screen (`mark`)."""
 
     name: str
     data: dict[str, Any]
@@ -28,10 +26,10 @@ class Event(msgspec.Struct):
 
 
 class Changes:
-    """Gathered as things happen, taken once a frame."""
+    """Collects changes between two frames."""
 
     def __init__(self) -> None:
-        """A session that was never told of."""
+        """Start with all state of a new session."""
         self.names = set(FROM_THE_START)
         self.calls: set[int] = set()
         """Tool calls by their index."""
@@ -43,8 +41,8 @@ class Changes:
         return bool(self.names or self.calls or self.events)
 
     def statuses(self, n: int, mark: int) -> list[str]:
-        """Return the list to which ids and statuses of tool calls are added, in turns: events
-        `AcpToolCall` that follow one another are kept, and told, as one.
+        """Return the list to which ids and statuses of tool calls are appended in pairs:
+        `AcpToolCall` events in a row are kept and sent as one.
         """
         last = self.events[-1] if self.events else None
         if last is None or last.name != "AcpToolCall" or last.mark != mark:
@@ -60,7 +58,7 @@ class Changes:
         return names
 
     def take_events(self, drawn: int) -> list[Event]:
-        """Return the events whose text is drawn, in order; of very many a rest stays."""
+        """Return the events whose text is drawn, in order and at most `EVENTS_AT_ONCE`."""
         events = self.events
         if 0 < len(events) <= EVENTS_AT_ONCE and events[-1].mark <= drawn:  # marks never fall
             self.events = deque()

@@ -1,7 +1,6 @@
-"""What stands in a transcript, in the order in which it came.
+"""Entries of a transcript.
 
-Entries are mutable and compared by identity; whoever changes one tells the transcript
-(`Transcript.touch`).
+Entries are mutable and compared by identity; code that changes one calls `Transcript.touch`.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from acp_nvim.session.terminal import Terminal
 from acp_nvim.session.tool_calls import ToolCall
 
 Part = str | schema.ContentBlock
-"""A run of text, or a content block that is no text."""
+"""A run of text, or a content block that is not text."""
 
 Role = Literal["user", "agent", "thought"]
 
 
 def add_part(parts: list[Part], part: Part) -> None:
-    """Append a part to those that are drawn as a whole: text continues text."""
+    """Append a part to a list of parts; text is joined to the text before it."""
     if parts and isinstance(part, str) and isinstance(parts[-1], str):
         parts[-1] += part
     else:
@@ -32,7 +31,7 @@ def add_part(parts: list[Part], part: Part) -> None:
 
 
 class Message(Struct, eq=False):
-    """Text that streams: a user's prompt, an agent's message, a thought. Parts are only ever
+    """Text that streams: a user's prompt, an agent's message, a thought. Parts are only
     appended.
     """
 
@@ -41,9 +40,9 @@ class Message(Struct, eq=False):
     parts: list[Part] = field(default_factory=list)
     closed: bool = False
     author: str | None = None
-    """Who says it where that is not the user or the agent: a parent to its subagent."""
+    """The speaker, where that is neither user nor agent: a parent that prompts its subagent."""
     number: int = field(default_factory=count(1).__next__)
-    """Tells messages apart when one of their parts is to be opened."""
+    """Identifies the message of a part that the user opens."""
 
     def text(self) -> str:
         """Return the text parts joined."""
@@ -62,11 +61,11 @@ class ToolEntry(Struct, eq=False):
     call: ToolCall
     decisions: list[Decision] = field(default_factory=list)
     told: str | None = None
-    """The status that the last `AcpToolCall` event carried."""
+    """The status in the last `AcpToolCall` event."""
     told_rows: dict[bool, Any] = field(default_factory=dict)
-    """What was drawn of the raw input, kept by who draws it."""
+    """Rows drawn of the raw input, cached by `render.tools`."""
     terminals: dict[str, Terminal] = field(default_factory=dict)
-    """Those it has ever embedded or told about, as far as they are known."""
+    """The known terminals that it has ever embedded or reported in `_meta`."""
 
     @property
     def asks(self) -> Decision | None:
@@ -78,7 +77,9 @@ class ToolEntry(Struct, eq=False):
 
 
 class TerminalEntry(Struct, eq=False):
-    """A terminal that no tool call shows; once one does (`embedded`) nothing is shown here."""
+    """A terminal that no tool call shows; once a call embeds it (`embedded`) this entry has no
+    rows.
+    """
 
     terminal: Terminal
     embedded: bool = False
@@ -91,11 +92,11 @@ class Question(Struct, eq=False):
 
 
 class PlanEntry(Struct, eq=False):
-    """The plan at the place where the agent first gave it; replaced as a whole."""
+    """The plan, at its first place in the chat; an update replaces all entries."""
 
     entries: Sequence[schema.PlanEntry] = ()
     left: int = 0
-    """How many more there are."""
+    """How many entries were left out."""
 
 
 class Line(Struct, eq=False):
@@ -109,7 +110,7 @@ class Line(Struct, eq=False):
 
 
 class Compaction(Struct, eq=False):
-    """The agent shortened its context; messages before it stay."""
+    """A compaction of the agent's context; earlier messages stay in the chat."""
 
     id: str
     status: str = "in_progress"
@@ -118,8 +119,8 @@ class Compaction(Struct, eq=False):
 
 
 class Subagent(Struct, eq=False):
-    """A child session, at the place where it was first told of (v1/subagents). `n` is our number of
-    it, under which it has a chat of its own; `state` is the agent's word for it.
+    """A child session, at the place of its first update (v1/subagents). `n` is our number of it,
+    under which it has its own chat; `state` is as on the wire.
     """
 
     id: str
@@ -136,7 +137,7 @@ class Subagent(Struct, eq=False):
 
     @property
     def label(self) -> str:
-        """What to call it."""
+        """The name that the chat shows."""
         return self.title or f"subagent {self.id[-8:]}"
 
 
@@ -148,11 +149,13 @@ class SessionMessage(Struct, eq=False):
     recipient: str | None = None
     parts: list[Part] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
-    """What the sessions are called, by id, as far as that is known."""
+    """Known names of sessions, by id."""
 
 
 class PlanDocument(Struct, eq=False):
-    """A plan that is a text or a file (rfds/plan-operations). `removed`: it holds no more."""
+    """A plan that is a text or a file (rfds/plan-operations). `removed`: the agent has withdrawn
+    it.
+    """
 
     id: str
     text: str | None = None
@@ -161,13 +164,13 @@ class PlanDocument(Struct, eq=False):
 
 
 class Past(Struct, eq=False):
-    """What a chat held before this process knew of it, as lines; `<CR>` does nothing there."""
+    """Lines that a chat held before this process started; `<CR>` does nothing there."""
 
     lines: Sequence[str]
 
 
 class Unknown(Struct, eq=False):
-    """An update of a kind that this client does not know, kept as it came."""
+    """An update of an unknown kind, as it came."""
 
     tag: str
     raw: object

@@ -1,5 +1,5 @@
-"""Ids that we give: to decisions, to terminals. They differ from those of a process of the plugin
-before this one, whose chats and buffers Neovim still shows.
+"""Our ids of decisions and terminals. They differ from those of an earlier host process, whose
+chats and buffers Neovim still shows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which sessions there were: enough to find them again after the editor was closed, and no more.
+"""The list of past sessions, kept so that they can be found after Neovim was closed.
 
-The newest sessions of all agents, as a value that is read from a file and written to it.
+Holds the newest sessions of all agents, as a value that is read from a file and written to it.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Final
 import msgspec
 
 LIMIT: Final = 200
-"""Sessions that are kept; the oldest go first."""
+"""The most sessions kept; the oldest are dropped first."""
 TITLE: Final = 80
 """Characters of a title."""
 VERSION: Final = 1
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A session as it was last; `time` in seconds since 1970, `agent` by its name in the
+    """The last known state of a session; `time` in seconds since 1970, `agent` by its name in the
     configuration.
     """
 
@@ -30,7 +30,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from all others."""
+        """Identifies the session among those of all agents."""
         return self.agent, self.id
 
 
@@ -58,7 +58,7 @@ class Index:
         return cls(file.sessions if file.version == VERSION else ())
 
     def encode(self) -> bytes:
-        """What `decode` reads: JSON, one line."""
+        """Return the file's content, one line of JSON."""
         return msgspec.json.encode(_File(VERSION, self.entries())) + b"\n"
 
     def entries(self) -> list[Entry]:
@@ -78,6 +78,6 @@ class Index:
 
 
 def title(text: str) -> str:
-    """The first line of a text that says something, short enough for a list."""
+    """Return the first line that is not blank, cut to `TITLE` characters."""
     line = next((line.strip() for line in text.split("\n") if line.strip()), "")
     return line if len(line) <= TITLE else line[: TITLE - 1] + "…"

@@ -1,46 +1,31 @@
-"""How much of what is listed is kept and shown. An agent may list any number of things; nobody
-reads more, and each costs memory here and in Neovim.
+"""Bounds of the lists that agents send. Agents may list any number of things; nobody reads more,
+and each costs memory here and in Neovim.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from acp_nvim.session.session import Session
 
 T = TypeVar("T")
 
 LISTED: Final = 1000
-"""Entries of a list that are kept: of a plan, commands, modes, options and their values."""
+"""The most entries kept of a list: of a plan, commands, modes, options and their values."""
 ITEMS: Final = 200
-"""Parts of one tool call that are drawn: blocks of its content, its locations."""
+"""The most parts drawn of one tool call: blocks of its content, its locations."""
 OPTIONS: Final = 50
-"""Options of a question that are shown."""
+"""The most options shown of a question."""
 NEWEST: Final = 200
-"""Of tool calls and terminals so many are in the state, the newest ones; `STEP` more at times."""
+"""How many tool calls and terminals, the newest ones, are in the state; at times `STEP` more."""
 STEP: Final = 50
 
 
-class Lists(Protocol):
-    """What is needed of a session here."""
-
-    cut: dict[str, int]
-
-    def change(self, *names: str) -> None:
-        """Tell that state of these names changed."""
-        ...
-
-    def notice(self, level: Any, title: str) -> None:
-        """Put a line of ours into the chat."""
-        ...
-
-    def event(self, name: str, **data: Any) -> None:
-        """Queue a `User` event."""
-        ...
-
-
-def kept(session: Lists, name: str, items: Sequence[T], most: int = LISTED) -> tuple[T, ...]:
-    """Return what is kept of a list of the session's state. How much is left out stands in `more`;
-    that there is too much is told when it begins.
+def kept(session: Session, name: str, items: Sequence[T], most: int = LISTED) -> tuple[T, ...]:
+    """Return the first entries of a list of the session's state. How many are left out stands in
+    `more`; the user gets a notice the first time.
     """
     left = max(len(items) - most, 0)
     before = session.cut.get(name, 0)
@@ -55,10 +40,10 @@ def kept(session: Lists, name: str, items: Sequence[T], most: int = LISTED) -> t
 
 
 def dropped(count: int) -> int:
-    """How many of so many things that come one after the other are no longer in the state."""
+    """Return how many of `count` items, the oldest ones, are no longer in the state."""
     return max(count - NEWEST, 0) // STEP * STEP
 
 
 def more(left: int) -> str:
-    """What stands below a list that is cut."""
+    """Return the row below a list that is cut."""
     return f"… and {left:,} more"

@@ -1,40 +1,32 @@
-"""What an agent lets one choose in a session: modes, config options, and the models of the older
-API, which look like a config option from here on (v1/session-modes, v1/session-config-options).
+"""What the user can choose in a session: modes, config options, and the models of the older API,
+which become a config option here (v1/session-modes, v1/session-config-options).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from acp_nvim.protocol import schema
 from acp_nvim.session import lists
 
+if TYPE_CHECKING:
+    from acp_nvim.session.session import Session
+
 Value = str | bool
 Option = schema.SessionConfigSelect | schema.SessionConfigBoolean
 
 MODELS = "model"
-"""Id of the option that stands for the older `models`; where the agent has one of that id, there is
-no need for it.
-"""
-
-
-class Chooser(lists.Lists, Protocol):
-    """What is needed of a session here."""
-
-    modes: schema.SessionModeState | None
-    mode: str | None
-    models: schema.SessionModelState | None
-    options: Sequence[Any]
+"""Id of the option that stands for the older `models`; an agent's own option of that id wins."""
 
 
 class NoSuchChoice(ValueError):
-    """What is to be set does not exist here; the message names what does."""
+    """A choice that does not exist; the message names the ones that do."""
 
 
-def take(session: Chooser, result: Any) -> None:
+def take(session: Session, result: Any) -> None:
     """Take over modes, options and models of the answer that opened a session. Each may be null,
     which leaves what updates have told before the answer.
     """
@@ -50,8 +42,8 @@ def take(session: Chooser, result: Any) -> None:
     session.change("modes", "options")
 
 
-def kept(session: Chooser, listed: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what is kept of options, and of the values of each."""
+def kept(session: Session, listed: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the options within the bounds of `lists`, and their values too."""
     return tuple(
         _shorter(session, option)
         if isinstance(option, schema.SessionConfigSelect) and len(option.options) > lists.LISTED
@@ -60,27 +52,27 @@ def kept(session: Chooser, listed: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
-def _shorter(session: Chooser, option: schema.SessionConfigSelect) -> schema.SessionConfigSelect:
+def _shorter(session: Session, option: schema.SessionConfigSelect) -> schema.SessionConfigSelect:
     values = lists.kept(session, f"options.{option.id}", option.options)
     return msgspec.structs.replace(option, options=list(values))
 
 
 class InForce(NamedTuple):
-    """What is chosen in a session at some time."""
+    """The choices in a session at one moment."""
 
     mode: str | None
     options: Sequence[Any]
     models: schema.SessionModelState | None
 
 
-def in_force(session: Chooser) -> InForce:
-    """What is chosen now."""
+def in_force(session: Session) -> InForce:
+    """Return the present choices."""
     return InForce(session.mode, session.options, session.models)
 
 
-def begin_again(session: Chooser, result: Any, before: InForce, first: InForce) -> None:
-    """Another process has opened the session, and its answer says nothing of modes or options: what
-    was in force at `first` is again, unless updates have told otherwise since `before`.
+def begin_again(session: Session, result: Any, before: InForce, first: InForce) -> None:
+    """Another process has opened the session, and its answer names no modes or options: restore the
+    choices of `first`, unless updates have changed them since `before`.
     """
     if not result.modes and session.mode == before.mode:
         session.mode = first.mode
@@ -91,7 +83,7 @@ def begin_again(session: Chooser, result: Any, before: InForce, first: InForce) 
     session.change("modes", "options")
 
 
-def available(session: Chooser) -> list[Option]:
+def available(session: Session) -> list[Option]:
     """Return the options that can be shown, in the agent's order; types that are not known are
     ignored (v1/session-config-options).
     """
@@ -121,12 +113,12 @@ def _of_models(models: schema.SessionModelState) -> schema.SessionConfigSelect:
     )
 
 
-def of_models(session: Chooser, option_id: str) -> bool:
+def of_models(session: Session, option_id: str) -> bool:
     """Whether that option is set by `session/set_model`."""
     return option_id == MODELS and all(option.id != MODELS for option in session.options)
 
 
-def find(session: Chooser, option_id: str) -> Option:
+def find(session: Session, option_id: str) -> Option:
     """Return an option by its id. Raises `NoSuchChoice`."""
     found = available(session)
     option = next((option for option in found if option.id == option_id), None)
@@ -136,7 +128,7 @@ def find(session: Chooser, option_id: str) -> Option:
     return option
 
 
-def of_category(session: Chooser, category: str) -> Option | None:
+def of_category(session: Session, category: str) -> Option | None:
     """Return the first option of a category; the first one is the agent's preferred."""
     return next((o for o in available(session) if o.category == category), None)
 
@@ -166,7 +158,7 @@ def check(option: Option, value: Value) -> Value:
     return value
 
 
-def put(session: Chooser, option_id: str, value: Value) -> None:
+def put(session: Session, option_id: str, value: Value) -> None:
     """Show an option with another value; the agent is not told."""
     if of_models(session, option_id):
         if session.models is not None:
@@ -176,10 +168,8 @@ def put(session: Chooser, option_id: str, value: Value) -> None:
     session.change("options", "modes")
 
 
-def said(session: Chooser, option_id: str) -> str | None:
-    """Name and value of an option, as the user reads them; None where there is no such option any
-    more.
-    """
+def said(session: Session, option_id: str) -> str | None:
+    """Return name and value of an option for the user; None where the option is gone."""
     option = next((option for option in available(session) if option.id == option_id), None)
     if option is None:
         return None
@@ -201,7 +191,7 @@ def _with(options: Iterable[Any], option_id: str, value: Value) -> Iterator[Any]
 # -- modes ----------------------------------------------------------------------------------------
 
 
-def mode_option(session: Chooser, mode_id: str) -> Option | None:
+def mode_option(session: Session, mode_id: str) -> Option | None:
     """Return the config option that this mode is set by; None where `session/set_mode` does it.
 
     Config options come before modes where an agent has both (v1/session-config-options).
@@ -212,7 +202,7 @@ def mode_option(session: Chooser, mode_id: str) -> Option | None:
     return option
 
 
-def modes(session: Chooser) -> schema.SessionModeState | None:
+def modes(session: Session) -> schema.SessionModeState | None:
     """Return the modes to choose from, out of the config option of that category where there is
     one.
     """
@@ -229,7 +219,7 @@ def modes(session: Chooser) -> schema.SessionModeState | None:
     )
 
 
-def mode_changed(session: Chooser, mode_id: str) -> None:
+def mode_changed(session: Session, mode_id: str) -> None:
     """The agent has switched the mode by itself."""
     session.mode = mode_id
     option = mode_option(session, mode_id)
@@ -238,8 +228,8 @@ def mode_changed(session: Chooser, mode_id: str) -> None:
     session.change("modes")
 
 
-def mode_said(session: Chooser) -> str | None:
-    """The mode that is in force, as the user reads it; None where there are no modes any more."""
+def mode_said(session: Session) -> str | None:
+    """Return the current mode for the user; None where there are no modes any more."""
     known = modes(session)
     if known is None:
         return None
@@ -247,7 +237,7 @@ def mode_said(session: Chooser) -> str | None:
     return f"Mode: {names.get(known.current_mode_id) or known.current_mode_id}"
 
 
-def check_mode(session: Chooser, mode_id: str) -> None:
+def check_mode(session: Session, mode_id: str) -> None:
     """Raise `NoSuchChoice` for a mode that the session does not have."""
     known = modes(session)
     if known is None:
@@ -260,5 +250,5 @@ def check_mode(session: Chooser, mode_id: str) -> None:
 
 
 def on_wire(options: Sequence[Option]) -> list[Any]:
-    """Return options as on the wire, without what is absent."""
+    """Return options as on the wire, without absent fields."""
     return [msgspec.to_builtins(option) for option in options]

@@ -1,4 +1,4 @@
-"""A prompt as the user means it, and the content blocks that an agent can take (v1/content,
+"""A prompt of the user, and the content blocks that an agent can take of it (v1/content,
 v1/prompt-turn).
 """
 
@@ -13,9 +13,9 @@ from acp_nvim.protocol import schema
 
 BUFFER_URI = "nvim://buffer/"
 VARIABLE_URI = "nvim://context/"
-"""In front of a variable's name: what the editor knows is no file."""
+"""Prefix of a variable's URI: editor state is no file."""
 LINE = 100_000
-"""Characters of one line that the chat shows of a prompt."""
+"""The most characters of one line of a prompt that the chat shows."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -38,12 +38,12 @@ class Excerpt:
 
     @property
     def no_file(self) -> bool:
-        """Whether it is of a buffer that has none: no link leads there."""
+        """Whether its buffer has no file, so that no link leads there."""
         return self.path.startswith(BUFFER_URI)
 
     @property
     def name(self) -> str:
-        """What people call it: `main.py:3-9`, `main.py:3`."""
+        """The name that the user reads: `main.py:3-9`, `main.py:3`."""
         end = f"-{self.last}" if self.last != self.first else ""
         lines = f":{self.first}{end}" if self.first else ""
         name = Path(self.path).name
@@ -72,7 +72,7 @@ class Media:
 
 @dataclass(slots=True, frozen=True)
 class Variable:
-    """What the editor knows under a name (`{diagnostics}`), resolved when the prompt was sent."""
+    """A variable of the editor (`{diagnostics}`), resolved when the prompt was sent."""
 
     name: str
     text: str
@@ -83,35 +83,33 @@ Attachment = Excerpt | FileLink | Media | Variable
 
 @dataclass(slots=True, eq=False)
 class Prompt:
-    """What the user wants to send. `blocks` are made when it is sent, for the agent that gets
-    it.
-    """
+    """A prompt of the user. Its blocks are built when it is sent, for the agent that gets it."""
 
     text: str
     attachments: Sequence[Attachment] = ()
     blocks: list[Any] = field(default_factory=list)
     given: Sequence[Any] = ()
-    """Content blocks that a caller made himself, in place of the text."""
+    """Content blocks of a Lua caller, in place of the text."""
     meta: Mapping[str, Any] | None = None
     """`_meta` of the request (v1/extensibility)."""
     late: Callable[[], Awaitable[Sequence[Attachment]]] | None = None
-    """Finds further attachments at the moment of sending."""
+    """Resolves further attachments at the moment of sending."""
     delivery: int | None = None
     """Number of the prompt in Neovim (`lua/acp/ui/composer/delivery.lua`)."""
     free: bool = False
-    """It goes although those that wait are held (`session/queue.py`)."""
+    """It may go while other prompts are held (`session/queue.py`)."""
     left_out: list[str] = field(default_factory=list)
-    """What the agent cannot take and nothing can stand for, one line each."""
+    """One line for each attachment that the agent cannot take in any form."""
 
     async def complete(self) -> None:
-        """Find what is to be found at the moment of sending; once."""
+        """Resolve late attachments, once, at the moment of sending."""
         late, self.late = self.late, None
         if late is not None:
             self.attachments = [*self.attachments, *await late()]
 
     @property
     def label(self) -> str:
-        """What stands for it in a list: its words, else the names of what it carries."""
+        """The line for lists: its words, else the names of its attachments."""
         if self.text.strip():
             return self.text
         names = [*map(block_name, self.given), *(Path(path).name for path in self.files())]
@@ -132,10 +130,10 @@ class Prompt:
         return [{"path": it.path, "first": it.first, "last": it.last} for it in lines]
 
     def build(self, capabilities: schema.PromptCapabilities) -> list[Any]:
-        """Return the blocks, each of a kind that the agent takes: the words first, then what goes
-        with them.
+        """Return the blocks, each of a kind that the agent takes: the words first, then the
+        attachments.
 
-        A slash command stands last: agents that read the last text as the command find it there,
+        A slash command comes last: agents that read the last text as the command find it there,
         those that read the first find nothing but attachments before it.
         """
         self.left_out = []
@@ -160,8 +158,8 @@ class Prompt:
 
 
 def shown(text: str) -> str:
-    """The words of a prompt as the chat shows them: of a line that takes Neovim seconds to draw,
-    the beginning.
+    """Return the words as the chat shows them; very long lines, which Neovim draws slowly, are
+    cut.
     """
     if len(text) <= LINE:
         return text
@@ -173,9 +171,7 @@ def _beginning(line: str) -> str:
 
 
 def fit(block: Any, capabilities: schema.PromptCapabilities) -> Any | None:
-    """Return a block as this agent can take it: as it is, as a link or a text that stands for it,
-    or None.
-    """
+    """Return a block that this agent takes: itself, or a link or a text in its place, or None."""
     match block:
         case schema.ImageContent() if not capabilities.image:
             return _link_to(block.uri, block.mime_type)
@@ -191,14 +187,14 @@ def fit(block: Any, capabilities: schema.PromptCapabilities) -> Any | None:
 
 
 def block_name(block: Any) -> str:
-    """Return what people call a content block: `image (image/png)`."""
+    """Return the user's name of a content block: `image (image/png)`."""
     kind = str(block.__struct_config__.tag)
     mime = getattr(block, "mime_type", None)
     return f"{kind} ({mime})" if mime else kind
 
 
 def _link_to(uri: Any, mime_type: Any) -> Any | None:
-    """A link in place of the content; what has no address of its own cannot be linked to."""
+    """A link in place of the content; None for content that has no address."""
     if not uri:
         return None
     name = uri.rstrip("/").rpartition("/")[2] or uri

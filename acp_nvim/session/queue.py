@@ -1,7 +1,7 @@
-"""The prompts of a session that wait: their order, and which of them go while the rest is held.
+"""The waiting prompts of a session: their order, and which of them may go while the rest is held.
 
-A cancel holds what waits until the user lets it run. What he writes after that goes by itself, in
-the order in which he wrote it, and passes those that are held without a change of their order.
+A cancel holds the waiting prompts until the user releases them. Prompts written after that go by
+themselves, in order, and pass the held ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from acp_nvim.session.session import Session
 
 
 def add(session: Session, prompt: Prompt) -> int:
-    """Put a prompt last; returns how many it passes because they are held."""
+    """Append a prompt; returns how many held ones it passes."""
     session.held = session.held and bool(session.queue)
     prompt.free = session.held
     passed = sum(not waiting.free for waiting in session.queue) if session.held else 0
@@ -23,13 +23,15 @@ def add(session: Session, prompt: Prompt) -> int:
 
 
 def replace(session: Session, prompts: Sequence[Prompt]) -> None:
-    """Let these wait in place of those that do."""
+    """Replace the queue."""
     session.queue[:] = prompts
     session.change("queue")
 
 
 def put_held(session: Session, prompts: Sequence[Prompt]) -> None:
-    """Let these wait for `release`, before all others; what went by itself still does."""
+    """Put these first and hold them until `release`; prompts that could go by themselves still
+    can.
+    """
     for prompt in session.queue:
         prompt.free = prompt.free or not session.held
     session.held = True
@@ -70,12 +72,12 @@ def take(session: Session) -> Prompt | None:
 
 
 def hold(session: Session) -> None:
-    """Nothing goes until `release`."""
+    """Hold all prompts until `release`."""
     session.held = True
     for prompt in session.queue:
         prompt.free = False
 
 
 def release(session: Session) -> None:
-    """All of them may go."""
+    """Let all prompts go."""
     session.held = False

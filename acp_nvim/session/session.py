@@ -140,16 +140,16 @@ class Session:
         self.edits: list[dict[str, Any]] = []
         self.checkpoints: list[dict[str, Any]] = []
         self.cut: dict[str, int] = {}
-        """How many entries of a list were left out, by its name in the state."""
+        """How many entries of each list were left out, by the list's name in the state."""
         self.links: dict[str, Subagent] = {}
-        """Children that this session has told of, by the agent's id."""
+        """Child sessions that this session's agent reported, by the agent's id."""
         self.children: dict[str, Session] = {}
         self.root: Session = self
         """The session that the user talks to; of a subagent the one above all."""
 
     @property
     def key(self) -> str:
-        """Names it among the sessions of all agents, whose ids may be the same."""
+        """Identifies the session across agents, whose ids may be the same."""
         return str(self.n)
 
     @property
@@ -219,8 +219,8 @@ class Session:
         return message
 
     def announce(self, prompt: Prompt) -> None:
-        """A prompt goes next, unless others wait: it is shown, though its agent may have to be
-        started first.
+        """Show a prompt that goes next, while its agent may still have to start; not when others
+        wait.
         """
         if self.held or self.queue != [prompt] or prompt.given or not prompt.text.strip():
             return
@@ -232,7 +232,7 @@ class Session:
         self.observer.changed(self)
 
     def retract(self) -> None:
-        """The announced prompt is sent later, or never."""
+        """The announced prompt is not sent now, or never."""
         if self._announced is not None:
             self._announced = None
             self.notice("info", "not sent: the prompt waits in the queue")
@@ -254,7 +254,7 @@ class Session:
         self.observer.changed(self)
 
     def _say_rest(self, prompt: Prompt, parts: list[Part]) -> None:
-        """Show the parts of the prompt that were not shown when it was announced."""
+        """Show the rest of a prompt that was announced: its attachments, late text."""
         announced, self._announced = self._announced, None
         if announced is None or announced[0] is not prompt:
             self.say(parts)
@@ -278,8 +278,8 @@ class Session:
         details: Sequence[str] = (),
         told: str | None = None,
     ) -> None:
-        """The agent answered the prompt, or never will; `told`: the error for state and event,
-        where that is more than `error`.
+        """The turn is over: the agent answered, or never will. `told` is the error for state and
+        event where that is more than `error`.
         """
         self.echo = ""
         if stop_reason == "cancelled" or self.status == "cancelling":
@@ -305,8 +305,8 @@ class Session:
             self.notice("warning", f"the turn ended: {stop_reason}")
 
     def _close_refused(self) -> None:
-        """Close what waits for a permission that was not given: some agents end the turn without
-        another word about it.
+        """Close calls whose permission was refused: some agents end the turn without another word
+        about them.
         """
         refused = [call for call in self.tool_calls.open() if self._was_refused(call)]
         self._close(refused, "cancelled")
@@ -419,7 +419,9 @@ class Session:
     # -- decisions --------------------------------------------------------------------------------
 
     def follow(self) -> None:
-        """A child takes over the state that its parent knows of it (`session/subagents.py`)."""
+        """Overridden by a child, which takes title and status from its parent
+        (`session/subagents.py`).
+        """
 
     def _terminal_output(self) -> None:
         self.observer.changed(self)
@@ -460,7 +462,9 @@ class Session:
         )
 
     def _tell_asked(self, decision: Decision) -> None:
-        """The lists of pending questions have changed, or the number that waits behind them."""
+        """Mark the lists of pending decisions as changed, or the count of those that wait
+        behind.
+        """
         if not decision.behind:
             self.change(decision.listed)
         if decision.behind or self.decisions.waiting:

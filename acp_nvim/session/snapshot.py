@@ -17,7 +17,7 @@ from acp_nvim.session.tool_calls import ToolCall
 
 
 def present(value: Any) -> Any:
-    """Absent and null are both nil to Lua."""
+    """Return None for absent fields: absent and null are both nil in Lua."""
     return None if value is UNSET else value
 
 
@@ -38,7 +38,7 @@ def tool_call(call: ToolCall) -> dict[str, Any]:
 
 
 def locations(call: ToolCall) -> list[dict[str, Any]]:
-    """`{path, line}` of each place that a tool call names, of very many the first."""
+    """`{path, line}` of each location of a tool call, the first `ITEMS` of them."""
     return [compact(path=at.path, line=at.line) for at in call.locations[:ITEMS]]
 
 
@@ -95,7 +95,7 @@ def permission(decision: Decision) -> dict[str, Any]:
 
 
 def options(decision: Decision) -> list[dict[str, Any]]:
-    """`{id, name, kind}` of each, of very many the first."""
+    """`{id, name, kind}` of each option, the first `OPTIONS` of them."""
     shown = decision.options[:OPTIONS]
     return [{"id": it.id, "name": it.name, "kind": it.kind} for it in shown]
 

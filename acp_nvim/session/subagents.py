@@ -1,8 +1,7 @@
-"""Child sessions of a session: what they are called, what they do, and what they ask
-(v1/subagents).
+"""Child sessions of a session: names, state and questions (v1/subagents).
 
-A child has a transcript and a number of its own; what it asks stands in the list of the session
-that the user talks to, under the child's name. It is never opened, prompted or closed by us.
+A child has its own transcript and number; its questions stand in the list of the topmost session,
+under the child's name. We never open, prompt or close a child.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ _STATUS: dict[str, Status] = {
     "requires_action": "running",
     "gone": "failed",
 }
-"""Status of a child by its state; whatever is not known to run is idle."""
+"""Session status by the child's state; any other state is idle."""
 
 
 class Child(Session):
     """A session that another session's agent has started."""
 
     def __init__(self, n: int, parent: Session, link: Subagent) -> None:
-        """`link` is where the parent's transcript tells of it."""
+        """`link` is the entry in the parent's transcript."""
         root = parent.root
         super().__init__(n, parent.agent, root.cwd, root.directories, parent.observer)
         self.id = link.id
@@ -51,7 +50,7 @@ class Child(Session):
         self.follow()
 
     def follow(self) -> None:
-        """Title and status as the parent was told."""
+        """Take title and status from the parent's entry."""
         link = self.link
         self.title, self.status = link.title, _STATUS.get(link.state, "idle")
         self.stop_reason, self.error = link.stop_reason, link.error
@@ -60,14 +59,14 @@ class Child(Session):
         self.change("title", "status", "stop_reason", "error")
 
     def change(self, *names: str) -> None:
-        """What is asked is told by the session above all."""
+        """Mark state as changed; questions are state of the topmost session."""
         mine = [name for name in names if name not in _ASKED]
         super().change(*mine)
         if len(mine) < len(names):
             self.root.change(*(name for name in names if name in _ASKED))
 
     def event(self, name: str, **data: Any) -> None:
-        """The same for events."""
+        """Queue an event; those of questions go to the topmost session."""
         if name in _ASKING:
             self.root.event(name, subagent=self.n, **data)
         else:
@@ -75,7 +74,7 @@ class Child(Session):
 
     @property
     def silent(self) -> bool:
-        """It is told of the past with the session above all."""
+        """A child is replayed with the topmost session."""
         return self.root.replaying
 
     def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
@@ -88,7 +87,7 @@ class Child(Session):
         decision.waiters.append(lambda _: self._told())
 
     def _called(self, call: ToolCall) -> None:
-        """What it does shows in a line above as well."""
+        """Show its latest call in the parent's line, too."""
         super()._called(call)
         self.link.calls, self.link.latest = len(self.tool_calls), call.title or call.name or call.id
         self._told()
@@ -98,14 +97,14 @@ class Child(Session):
         self.above.observer.changed(self.above)
 
     def cancel_asked(self) -> None:
-        """What it asks is answered as cancelled: it was cancelled by itself."""
+        """Cancel its questions: it was cancelled by itself."""
         for decision in self.decisions:
             if decision.asker is self:
                 decision.resolve(CANCELLED, "cancel")
 
 
 def told(session: Session, update: schema.SubagentUpdate) -> Subagent:
-    """A session tells of a child: absent keeps, null clears, the first word announces it."""
+    """Apply a parent's update of a child: absent keeps, null clears, the first one creates it."""
     link = session.links.get(update.session_id)
     if link is None:
         link = session.links[update.session_id] = Subagent(update.session_id)
@@ -142,7 +141,7 @@ def _state(link: Subagent, state: schema.StateUpdate | None) -> None:
 
 
 def abandon(session: Session) -> None:
-    """The agent is gone or the session closed, and every child with it."""
+    """The agent is gone or the session is closed: all children are gone, too."""
     for child in session.children.values():
         assert isinstance(child, Child)
         child.close_calls("failed")
@@ -186,7 +185,7 @@ def _message(session: Session, message_id: str) -> SessionMessage:
 
 
 def _names(session: Session) -> dict[str, str]:
-    """What the sessions around are called."""
+    """Names of the sessions around, by id."""
     root = session.root
     names = {child.id: child.title or "" for child in root.children.values()}
     names |= {link.id: link.label for link in session.links.values()}

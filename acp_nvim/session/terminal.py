@@ -1,4 +1,4 @@
-"""One terminal of a session: its command, its output and its end. Pure state."""
+"""One terminal of a session: command, output, exit. Pure state."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from acp_nvim.session.output.bounded import Output
 from acp_nvim.session.output.tail import Tail
 
 REPLAY: Final = 256 << 10
-"""Bytes kept of a terminal for its buffer: what Neovim's own terminal takes in about 0.1 s."""
+"""Bytes kept for a terminal's buffer: as much as Neovim's terminal takes in about 0.1 s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A command: its line; its directory, if not the session's; the environment
-    added to the agent's, as it may be shown (values that look secret are hidden).
+    """How a terminal was started: the command line; its directory, if not the session's; the
+    variables added to the agent's, as they may be shown (values that look secret are hidden).
     """
 
     command: str
@@ -75,7 +75,9 @@ class Terminal:
         self._take(text.replace("\r\n", "\n").replace("\n", "\r\n"))
 
     def end(self, exit_code: int | None, signal: str | None) -> None:
-        """The process is gone; both are None where nobody knows how, which may be told later."""
+        """The process is gone; both are None while the exit is unknown, which a later call may
+        tell.
+        """
         known = (self.exit_code, self.signal) != (None, None)
         if not self.running and (known or (exit_code, signal) == (None, None)):
             return
@@ -85,7 +87,7 @@ class Terminal:
         self._status_changed()
 
     def release(self) -> None:
-        """The agent will not ask again; the display stays."""
+        """The agent has released it; the display stays."""
         self.released = True
         self.output.shrink(0)
 
@@ -106,7 +108,7 @@ class Terminal:
 
     @property
     def ended(self) -> str:
-        """How it ended, for people; empty while it runs or where nobody knows."""
+        """Its exit for the user; empty while it runs or where the exit is unknown."""
         if self.signal is not None:
             return self.signal
         return "" if self.running or self.exit_code is None else f"exit code {self.exit_code}"

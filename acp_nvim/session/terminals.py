@@ -1,5 +1,5 @@
-"""The terminals of a session: those that the agent had us start (v1/terminals), and those that it
-runs itself and tells about in `_meta` of its tool calls: `terminal_info`, `terminal_output`,
+"""The terminals of a session: those that we start for the agent (v1/terminals), and those that the
+agent runs itself and reports in `_meta` of its tool calls: `terminal_info`, `terminal_output`,
 `terminal_output_delta` (both append) and `terminal_exit`.
 """
 
@@ -17,7 +17,7 @@ from acp_nvim.session.transcript import Transcript
 
 FRESH: Final = 50
 OLD_REPLAY: Final = 16 << 10
-"""Of ended terminals but the `FRESH` newest only so many bytes are kept for their buffer."""
+"""Bytes kept for the buffer of an ended terminal that is not among the `FRESH` newest."""
 
 
 class Terminals:
@@ -75,7 +75,7 @@ class Terminals:
         self._on_status()
 
     def apply(self, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
-        """Apply what a message about a tool call says of terminals."""
+        """Apply the part of a tool call's message that is about terminals."""
         for item in entry.call.content:
             if item.__class__ is schema.Terminal:
                 self._embed(entry, item.terminal_id)
@@ -83,13 +83,13 @@ class Terminals:
             self._told(entry, update.meta)
 
     def close(self, entry: ToolEntry) -> None:
-        """End the agent's own terminals of a tool call that is over."""
+        """The tool call is over: end the terminals that its agent ran in it, reported or not."""
         for terminal in entry.terminals.values():
             if not terminal.ours:
                 terminal.end(None, None)
 
     def _embed(self, entry: ToolEntry, id: str) -> None:
-        """Show a terminal in a tool call; where it stood on its own it stands no more."""
+        """Show a terminal in a tool call, and no longer on its own."""
         entries = self._shown.setdefault(id, [])
         if entry in entries:
             return
@@ -103,7 +103,7 @@ class Terminals:
             entry.terminals[id] = terminal
 
     def _told(self, entry: ToolEntry, meta: Mapping[str, Any]) -> None:
-        """Of terminals that we started ourselves we know better."""
+        """Apply reports of terminals; those that we started ourselves are left alone."""
         found = {key: value for key in _TOLD if isinstance(value := meta.get(key), dict)}
         if not found:
             return
@@ -172,7 +172,7 @@ _TOLD: Final[dict[str, Callable[[Terminals, Terminal, Mapping[str, Any]], None]]
     "terminal_output_delta": _output,
     "terminal_exit": _exit,
 }
-"""In the order in which they are applied when one update carries several."""
+"""Keys of `_meta`, in the order in which they are applied."""
 
 _OUTPUT: Final = {"terminal_output", "terminal_output_delta"}
-"""Of a command that was quick some agents tell the output in `rawOutput` alone."""
+"""Some agents report the output of a quick command in `rawOutput` alone."""

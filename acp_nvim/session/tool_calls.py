@@ -9,11 +9,14 @@ replace whole.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec import UNSET, Struct
 
 from acp_nvim.protocol import schema
+
+AnyUpdate = TypeVar("AnyUpdate", schema.ToolCall, schema.ToolCallUpdate)
 
 FINISHED = ("completed", "failed", "cancelled")
 
@@ -63,7 +66,7 @@ class ToolCall(Struct, eq=False):
 
 
 def announced(update: schema.ToolCall, index: int) -> ToolCall:
-    """A call as its first message tells of it: the same as `merge` into a blank one, for less."""
+    """Return a call from its first message: the same as `merge` into a blank one, but faster."""
     raw_input, raw_output = update.raw_input, update.raw_output
     return ToolCall(
         update.tool_call_id,
@@ -87,7 +90,7 @@ class ToolCalls:
         """Start with none."""
         self._calls: list[ToolCall] = []
         self._closed = 0
-        """So many at the beginning are closed."""
+        """How many calls at the beginning are closed."""
         self.by_id: dict[str, ToolCall] = {}
         """The newest call of each id."""
 
@@ -108,7 +111,7 @@ class ToolCalls:
         return self.by_id.get(tool_call_id)
 
     def add(self, update: schema.ToolCall | schema.ToolCallUpdate) -> ToolCall:
-        """Return a call that was not there; it is the one of that id from now on."""
+        """Add a call, which has that id from now on."""
         if update.__class__ is schema.ToolCall:
             call = announced(update, len(self._calls))
         else:
@@ -119,7 +122,7 @@ class ToolCalls:
         return call
 
     def merge(self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
-        """Take over what a message says; a call that was finished may go on."""
+        """Apply a message; a finished call may go on."""
         call.merge(update)
         if call.index < self._closed and call.status not in FINISHED:
             self._closed = call.index
@@ -129,3 +132,45 @@ class ToolCalls:
         while self._closed < len(self._calls) and self._calls[self._closed].finished:
             self._closed += 1
         return [call for call in self._calls[self._closed :] if not call.finished]
+
+
+# -- bounds ---------------------------------------------------------------------------------------
+
+
+def fit(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
+    """Bound an update (option `limits.tool_output_bytes`): return it with at most `limit` bytes of
+    text in its content and of raw output, and its size where that was more, else 0.
+
+    The beginning is kept, so that growing output stays the same. Diffs are never cut, since the
+    user decides on them.
+    """
+    changes: dict[str, Any] = {}
+    content, brought = _content(update.content, limit)
+    if brought > limit:
+        changes["content"] = content
+    raw = 0 if update.raw_output in (UNSET, None) else len(msgspec.json.encode(update.raw_output))
+    if raw > limit:
+        changes["raw_output"] = f"left out: {raw} bytes"
+    if not changes:
+        return update, 0
+    return msgspec.structs.replace(update, **changes), max(brought, raw)
+
+
+def _content(content: Any, limit: int) -> tuple[list[Any], int]:
+    """The items with their texts cut to `limit` bytes in all, and how many they were."""
+    kept: list[Any] = []
+    brought = 0
+    for item in content if isinstance(content, list) else ():
+        block = item.content if isinstance(item, schema.Content) else None
+        if not isinstance(block, schema.TextContent):
+            kept.append(item)
+            continue
+        data = block.text.encode("utf-8", "surrogatepass")
+        room = max(limit - brought, 0)
+        brought += len(data)
+        if len(data) > room:
+            text = data[:room].decode("utf-8", "ignore")
+            block = msgspec.structs.replace(block, text=text)
+            item = msgspec.structs.replace(item, content=block)
+        kept.append(item)
+    return kept, brought

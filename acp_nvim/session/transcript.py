@@ -1,7 +1,6 @@
-"""The order of what was said and done in a session.
+"""The transcript of a session: its entries in wire order.
 
-Nothing is ever inserted before what stands already, so the order on the screen is the order on the
-wire.
+Entries are only appended, so the order on the screen is the order on the wire.
 """
 
 from __future__ import annotations
@@ -19,11 +18,10 @@ class Transcript:
         self.entries: list[Entry] = []
         self.dirty: dict[Entry, None] = {}
         self.written = 0
-        """Characters of text ever added, for back-pressure and for events that must follow their
-        text.
+        """Characters of text ever added, for back-pressure and to place events behind their text.
         """
         self.speaker: str | None = None
-        """The agent's name: a heading with it stands between the user's words and the agent's."""
+        """The agent's name, for the heading between the user's words and the agent's."""
         self._asked = False
         """Whether the agent's words would stand right under the user's, notices aside."""
         self._held: list[Line] = []
@@ -34,7 +32,7 @@ class Transcript:
         return self.entries[-1] if self.entries else None
 
     def add(self, entry: Entry) -> None:
-        """Append an entry; a message before it is complete now."""
+        """Append an entry, which completes the message before it."""
         last = self.entries[-1] if self.entries else None
         if last.__class__ is Message:
             last.closed = True
@@ -66,13 +64,13 @@ class Transcript:
             self.add(line)
 
     def release(self) -> None:
-        """What the agent says is complete: append the notices that waited for it."""
+        """The agent's message is complete: append the notices that waited for it."""
         held, self._held = self._held, []
         for line in held:
             self._append(line)
 
     def inherit(self, entries: Iterable[Entry]) -> None:
-        """Append what was said elsewhere, as it stands there."""
+        """Append entries of another session's transcript, unchanged."""
         for entry in entries:
             self._append(entry)
             if isinstance(entry, Message):
@@ -104,7 +102,7 @@ class Transcript:
 
 
 def _answers(entry: Entry) -> bool:
-    """Whether an entry is the agent's: a replay gives no other sign of where its part begins."""
+    """Whether an entry is the agent's: a replay has no other sign of where its part begins."""
     if isinstance(entry, Message):
         return entry.role != "user"
     return not isinstance(entry, (Heading, Line))

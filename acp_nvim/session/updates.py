@@ -1,5 +1,5 @@
-"""What each `session/update` does to a session (v1/prompt-turn, v1/tool-calls, v1/agent-plan and
-the rest).
+"""Applies each kind of `session/update` to a session (v1/prompt-turn, v1/tool-calls, v1/agent-plan
+and the rest).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Apply = Callable[[Session, Any], None]
 
 
 def apply(session: Session, update: Update) -> None:
-    """Apply one update; whatever it is, it is applied or shown, never lost."""
+    """Apply one update; an unknown kind is shown as such, none is lost."""
     _APPLY.get(update.__class__, _unknown)(session, update)
 
 
 def said(session: Session) -> str:
-    """What the agent has said since the user's last message."""
+    """Return the agent's text since the user's last message."""
     texts: list[str] = []
     for entry in reversed(session.transcript.entries):
         if isinstance(entry, Message) and entry.role == "user":
@@ -45,7 +45,7 @@ def said(session: Session) -> str:
 
 
 def _part(content: Any) -> Part:
-    """Text that streams, or a block of its own: what is no text, or no text for the user."""
+    """Return text that streams, or a block: anything but text for the user."""
     if content.__class__ is not schema.TextContent:
         return cast("Part", content)
     if content.annotations and content.annotations.audience == ["assistant"]:
@@ -69,8 +69,8 @@ def _thought(session: Session, update: schema.AgentThoughtChunk) -> None:
 
 
 def _user_message(session: Session, update: schema.UserMessageChunk) -> None:
-    """An echo of the prompt that is shown already is dropped; anything else is a user's message
-    (replay).
+    """Drop an echo of the prompt that is shown already; anything else is a user's message of a
+    replay.
     """
     part = _part(update.content)
     if session.echo and isinstance(part, str) and session.echo.startswith(part):
@@ -132,7 +132,7 @@ def _plan_update(session: Session, update: schema.PlanUpdate) -> None:
 
 
 def _plan_removed(session: Session, update: schema.PlanRemoved) -> None:
-    """A plan holds no more; what was said of it stays."""
+    """Withdraw a plan; its entry stays in the chat."""
     if update.plan_id not in session.plans:
         return
     document = session.plans.pop(update.plan_id)

@@ -20,7 +20,7 @@ CHUNK = 1 << 16
 
 
 class Service(Protocol):
-    """What serves the client. Params come decoded, as the structs of `schema`."""
+    """The handler of the client's messages. Params come decoded, as the structs of `schema`."""
 
     async def request(self, params: Any) -> Wire:
         """Answer a request. RequestError refuses it. Cancelled by `$/cancel_request`."""
@@ -31,7 +31,7 @@ class Service(Protocol):
         ...
 
     def answered(self, params: Any, result: Wire) -> None:
-        """The result of a request has been written: what must not come before it can follow."""
+        """The result of a request is written; messages that must follow it can be sent now."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the tutor proposes to change in a file."""
+"""The changes that the tutor proposes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class _Known(NamedTuple):
     title: str
     why: str
     besides: tuple[str, str] | None = None
-    """A second place that is changed as well, though nobody asked for it: one to reject."""
+    """A second, unasked change: one for the user to reject."""
 
 
 FIXED: Final = "    for _, count, price in basket:\n"
 WAVES: Final = 'lines.append("~" * 24)'
-"""What tells, in the sample, whether the change was kept and what went along with it was not."""
+"""Lines of the sample that tell whether the change was kept and the second one rejected."""
 
 
 # The sample's mistakes, in the order in which they are found.

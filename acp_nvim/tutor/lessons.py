@@ -1,4 +1,4 @@
-"""The lessons: what the tutor answers to which prompt."""
+"""The lessons: the tutor's answers to prompts."""
 
 from __future__ import annotations
 
@@ -276,18 +276,18 @@ async def form(turn: Turn, _argument: str) -> None:
 
 
 async def help_(turn: Turn, _argument: str) -> None:
-    """What the tutor knows."""
+    """List what the tutor knows."""
     await turn.say(words.HELP)
 
 
 async def unknown(turn: Turn, _argument: str) -> None:
-    """A slash command that is not there."""
+    """Answer a slash command that does not exist."""
     await turn.say(words.UNKNOWN.format(command=turn.text.split()[0]))
     await turn.say(words.HELP)
 
 
 async def answer(turn: Turn) -> None:
-    """A prompt in plain words: a lesson or a topic that it names, else an honest word."""
+    """Answer a prompt in plain words: with a lesson or a topic that it names, else honestly."""
     text = turn.text.lower()
     for lesson, pattern in ASKED_FOR.items():
         if re.search(pattern, text):

@@ -1,4 +1,4 @@
-"""What the tutor remembers of a session, and what the user can set in it."""
+"""The tutor's state of a session, and its settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts: cut into chunks, compared, and on disk where a client serves no files."""
+"""Helpers for texts: chunks, comparisons, and files on disk where a client serves none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = 3  # words in a chunk
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The text in chunks of a few words; joined they are the text again."""
+    """Yield the text in chunks of a few words; joined they are the text again."""
     words = re.findall(r"\S+\s*|^\s+", text)
     for first in range(0, len(words), WORDS):
         yield "".join(words[first : first + WORDS])

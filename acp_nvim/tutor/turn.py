@@ -1,4 +1,4 @@
-"""One prompt turn: what the tutor can do while it answers.
+"""One prompt turn: the tutor's actions while it answers.
 
 Every `await` here is a place where a cancel ends the turn: nothing catches it on the way.
 """
@@ -115,7 +115,9 @@ class Turn:
     # ---- files
 
     def file(self, named: str = "") -> Path | None:
-        """The file to work on: the one named, else the prompt's, else the project's main file."""
+        """Return the file to work on: the named one, else the prompt's, else the project's main
+        file.
+        """
         if named:
             return self.session.cwd / named
         attached = next(self._attached(), None)

@@ -1,4 +1,4 @@
-"""What the tutor says, in Markdown. Names in braces are filled in by the lessons."""
+"""The tutor's words, in Markdown. Names in braces are filled in by the lessons."""
 
 from __future__ import annotations
 

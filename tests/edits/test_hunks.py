@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_nvim.edits import hunks
-from acp_nvim.edits.hunks import Hunk, apply, diff, invert, words
+from acp_nvim.edits.hunks import Hunk, apply, diff, invert
 from acp_nvim.edits.text import EMPTY, Text, digest, from_keys, from_lines, keys, parse
 
 few = st.lists(st.sampled_from("abc"), max_size=12)
@@ -172,41 +172,3 @@ def test_the_four_smallest_files_are_four_texts() -> None:
     assert (parse("a"), parse("a\n")) == (Text(("a",), eol=False), Text(("a",)))
     assert (keys(None), from_keys([])) == ([], None)
     assert from_lines([]) == EMPTY
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("return one", "return two", ([(7, 10)], [(7, 10)])),
-        ("f(a, b)", "f(a, b, c)", ([], [(6, 9)])),
-        ("f(a, b, c)", "f(a, b)", ([(6, 9)], [])),
-        ("x = größe + 1", "x = größe + 2", ([(14, 15)], [(14, 15)])),
-        ("größe", "länge", ([(0, 7)], [(0, 6)])),
-        ("same", "same", ([], [])),
-        ("\udcff old", "\udcff new", ([(2, 5)], [(2, 5)])),
-        ("a b c d e f", "u b v w x y", ([(0, 11)], [(0, 11)])),
-    ],
-)
-def test_words(old: str, new: str, expected: tuple[hunks.Spans, hunks.Spans]) -> None:
-    assert words(old, new) == expected
-
-
-line = st.text(alphabet="ab ,ü€", max_size=20)
-
-
-@given(line, line)
-def test_words_outside_the_spans_are_common(old: str, new: str) -> None:
-    def rest(text: str, spans: hunks.Spans) -> bytes:
-        data = text.encode()
-        for start, end in reversed(spans):
-            assert 0 <= start < end <= len(data)
-            data = data[:start] + data[end:]
-        return data
-
-    spans, new_spans = words(old, new)
-    assert rest(old, spans) == rest(new, new_spans)
-
-
-def test_words_of_endless_lines_are_their_ends() -> None:
-    old = "a," * 200_000
-    assert words(old + "x;", old + "yy;") == ([(400_000, 400_001)], [(400_000, 400_002)])

@@ -33,8 +33,8 @@ class Blocks(Choices):
         self.ledger = Ledger()
         self.base = [self.fresh() for _ in range(2 + self.pick(5))]
         self.live = list(self.base)
-        self.rejected: set[tuple[Text, int]] = set()
-        """Texts before a reject, and each block that was pending in them."""
+        self.rejected: dict[tuple[Text, int], tuple[list[str], list[str]]] = {}
+        """Texts before a reject, each block that was pending in them, and its two sides."""
 
     def fresh(self) -> list[str]:
         self.count += 1
@@ -70,11 +70,13 @@ class Blocks(Choices):
             hunk = self.ledger.hunk_at("/f", before.lines.index(f"---{at}") + 1)
             assert hunk is not None
             if action == 2:
+                kept = self.base[at], self.live[at]
+                self.rejected = {key: it for key, it in self.rejected.items() if it != kept}
                 self.base[at] = self.live[at]
                 self.ledger.accept("/f", hunk)
             else:
-                blocks = zip(self.base, self.live, strict=True)
-                self.rejected |= {(before, n) for n, (a, b) in enumerate(blocks) if a != b}
+                blocks = enumerate(zip(self.base, self.live, strict=True))
+                self.rejected |= {(before, n): sides for n, sides in blocks if sides[0] != sides[1]}
                 self.live[at] = self.base[at]
                 (step,) = self.ledger.reject("/f", hunk)
                 assert (step.before, step.after) == (before, self.text(self.live))

@@ -12,6 +12,7 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.merge import Merged, merge
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
+from acp_nvim.session.questions.patches import patches_of
 from acp_nvim.session.questions.proposals import (
     Change,
     PlacedPatch,
@@ -19,7 +20,6 @@ from acp_nvim.session.questions.proposals import (
     amended,
     changes_of,
     overlay,
-    patches_of,
     propose,
     propose_patches,
 )

@@ -1,1 +1,1 @@
-"""What programs print: kept to its end, as bytes, as lines of text, with colours or without."""
+"""Output of programs: its end, as bytes, as lines of text, with colours or without."""

@@ -1,8 +1,8 @@
-"""Escape sequences in the output of a command: what of them may reach a screen.
+"""Filters the escape sequences in a command's output.
 
-The filter lets through what it knows to be harmless (text, colours, cursor movements) and nothing
-else: strings to the terminal (OSC, DCS, APC, PM, SOS: titles, clipboard, files, palette), queries
-that a terminal would answer into the program's input, window and printer controls are removed.
+Only what is known to be harmless passes (text, colours, cursor movements). Strings to the terminal
+(OSC, DCS, APC, PM, SOS: titles, clipboard, files, palette), queries that a terminal would answer
+into the program's input, window and printer controls are removed.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _TOKEN: Final = re.compile(
     r"|(?P<other>\x1b[ -/]{1,4}[0-~])"
     r"|(?P<bad>\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[0-~]|[ -/]{0,4}))"
 )
-"""A run is text, and sequences that only draw: no query, no window, printer or keyboard control."""
+"""A run: text, and sequences that only draw."""
 _UNFINISHED: Final = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[ -/]{0,4})\Z")
 _STRING_END: Final = re.compile("[\x07\x18\x1a\x1b]")
 _DRAWING: Final = {" ": "q", "!": "p"}
-"""Intermediate and final of two more that draw: the shape of the cursor, the soft reset."""
+"""Intermediate and final bytes of two more drawing sequences: cursor shape, soft reset."""
 _SAFE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()*+].|.)|[\x0e\x0f]")
 
 
 class Ansi:
-    """A filter for text that comes in pieces; where the pieces end makes no difference."""
+    """A filter for text in pieces; where the pieces end makes no difference."""
 
     def __init__(self) -> None:
         self._carry = ""
         self._in_string = False
 
     def feed(self, text: str) -> str:
-        """Return what is safe of `text`; the beginning of a sequence is kept back until its end."""
+        """Return the safe part of `text`; an unfinished sequence is kept back."""
         if not self._carry and not self._in_string and _SPECIAL.search(text) is None:
             return text
         if _HAS_C1.search(text):
@@ -65,7 +65,7 @@ class Ansi:
         return kept
 
     def _leave(self, text: str, at: int) -> int:
-        """Skip to the end of a string; an escape ends it and begins what comes next (its ST)."""
+        """Skip to the end of a string; an escape ends it and begins the next sequence (its ST)."""
         end = _STRING_END.search(text, at)
         if end is None:
             return len(text)
@@ -87,7 +87,7 @@ class Ansi:
 
 
 def plain(safe: str) -> str:
-    """Return the text alone of what the filter let through."""
+    """Return filtered text without its sequences."""
     return safe if _SPECIAL.search(safe) is None else _SAFE.sub("", safe)
 
 
@@ -109,6 +109,6 @@ class Newlines:
         return rest
 
     def end(self) -> str:
-        """Return what was still waiting."""
+        """Return the text kept back."""
         carry, self._carry = self._carry, ""
         return carry

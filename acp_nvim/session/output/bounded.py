@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class Output:
-    """Keeps the end of what was added: at most `limit` bytes of UTF-8, whole characters only
-    (v1/terminals: `outputByteLimit`).
+    """Keeps the end of a text: at most `limit` bytes of UTF-8, whole characters only (v1/terminals:
+    `outputByteLimit`).
 
     Offsets count bytes from the beginning of the stream and stay valid while the beginning is
     dropped.
@@ -18,7 +18,7 @@ class Output:
         self._data = bytearray()
 
     def add(self, text: str) -> None:
-        """Append text; what is no text in UTF-8 (lone surrogates) becomes `?`."""
+        """Append text; lone surrogates become `?`."""
         data = text.encode("utf-8", "replace")
         self.end += len(data)
         self._data += data[-self.limit - 4 :] if len(data) > self.limit + 4 else data

@@ -13,11 +13,11 @@ from typing import Final
 KEPT: Final = 200
 """Lines kept."""
 BACKLOG: Final = 16 << 10
-"""Characters that may wait to be looked at; of a flood only the end is."""
+"""The most characters that wait to be processed; of a flood only the end is."""
 LINE: Final = 4000
-"""Characters after which a line goes on in the next one."""
+"""The most characters of a line; more go on in the next one."""
 SCREEN: Final = 48
-"""Rows that positions on the screen are counted in: the height of our terminals."""
+"""Screen rows that positions count in: the height of our terminals."""
 
 _TOKEN: Final = re.compile(
     r"\x1b\[([0-?]*)[ -/]*([@-~])|\x1b[ -/]*[0-~]|([\r\n\b\t\v\f\x0e\x0f])|([^\x1b\x00-\x1f]+)|."
@@ -25,7 +25,7 @@ _TOKEN: Final = re.compile(
 
 
 class Tail:
-    """Takes text as `ansi.Ansi` lets it through; `lines` is what stands there now."""
+    """Takes text filtered by `ansi.Ansi`; `lines` returns the present lines."""
 
     def __init__(self) -> None:
         self._waiting: list[str] = []
@@ -37,7 +37,7 @@ class Tail:
         """Newlines ever seen."""
 
     def add(self, text: str) -> None:
-        """Append text; nothing is done with it before somebody looks."""
+        """Append text; it is processed when somebody asks for lines."""
         if not text:
             return
         self.count += text.count("\n")
@@ -107,7 +107,7 @@ class Tail:
         return max(len(self._lines) - SCREEN, 0)
 
     def _go(self, row: int) -> None:
-        """Move to a row; below the last one lines are made, above the screen there is nothing."""
+        """Move to a row; rows below the last line are created."""
         self._row = max(row, self._top() if row < self._row else 0)
         missing = min(self._row - len(self._lines) + 1, SCREEN)
         if missing > 0:
@@ -159,7 +159,7 @@ _MOVES: Final[dict[str, Callable[[Tail, int], None]]] = {
 
 
 def _newest(text: str) -> str:
-    """Return the end of a flood, from the beginning of a line where there is one."""
+    """Return the end of a flood, from the beginning of a line where possible."""
     lines = text.rsplit("\n", KEPT + SCREEN)
     if len(lines) > KEPT + SCREEN:
         text = text[len(lines[0]) + 1 :]
@@ -170,7 +170,7 @@ def _newest(text: str) -> str:
 
 
 def _number(args: str, at: int, default: int) -> int:
-    """Return an argument of a sequence; what is no small number counts as absent."""
+    """Return an argument of a sequence; anything but a small number counts as absent."""
     words = args.lstrip("?").split(";")
     word = words[at] if at < len(words) else ""
     return int(word) if word.isdigit() and len(word) < 5 else default

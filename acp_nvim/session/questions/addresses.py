@@ -1,4 +1,4 @@
-"""Addresses that an agent wants opened: what a user has to see before he says yes
+"""Addresses that an agent wants opened: what the user sees before they agree
 (v1/elicitation#url-mode).
 """
 
@@ -10,7 +10,7 @@ from acp_nvim.render.text import visible
 
 
 def described(url: str) -> list[str]:
-    """The whole address, its host, and what is suspicious about them; a line each."""
+    """Return lines with the whole address, its host, and warnings."""
     parts = _split(url)
     lines = [visible(url)]
     if parts is None or not parts.hostname:
@@ -32,7 +32,9 @@ def safe(url: str) -> bool:
 
 
 def warnings(url: str) -> list[str]:
-    """What may deceive: punycode, letters of other scripts, a name before the host, no TLS."""
+    """Return warnings about an address: punycode, letters of other scripts, a name before the host,
+    no TLS.
+    """
     parts = _split(url)
     if parts is None:
         return []
@@ -69,7 +71,7 @@ def _host(parts: SplitResult) -> str:
 
 
 def _ascii(host: str) -> str:
-    """The name that is looked up, label by label as far as that can be told."""
+    """Return the host name in ASCII, as it is looked up, label by label."""
     return ".".join(_encoded(label) for label in host.split("."))
 
 

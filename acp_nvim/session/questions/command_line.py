@@ -48,7 +48,9 @@ _EQUALS: Final = re.compile(r"(?:''|\"\")*=")
 _PROGRAM: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*")
 _NOWHERE: Final = "/dev/null"
 MOST: Final = 16_384
-"""Characters of a line that is read; nobody reviews a longer one, and no rule allows it."""
+"""The most characters of a line that is read; nobody reviews a longer one, and no rule allows
+it.
+"""
 
 
 class Simple(msgspec.Struct, frozen=True):
@@ -60,7 +62,7 @@ class Simple(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """The commands of a plain line, and what stands between them."""
+    """The commands of a plain line, and the operators between them."""
 
     commands: tuple[Simple, ...]
     joins: tuple[str, ...] = ()
@@ -83,12 +85,12 @@ def _parsed(line: str) -> Line | None:
 
 
 def is_program(word: str) -> bool:
-    """Whether a word can stand for a program in a plain line, and means that in every shell."""
+    """Whether a word names a program in a plain line, in every shell."""
     return word not in RESERVED and _PROGRAM.fullmatch(word) is not None
 
 
 class _Reader:
-    """Takes the tokens of a line one by one, and says when one does not belong there."""
+    """Reads the tokens of a line one by one."""
 
     def __init__(self) -> None:
         self._commands: list[Simple] = []
@@ -140,7 +142,7 @@ class _Reader:
         return good
 
     def end(self) -> Line | None:
-        """The line, once all of it is taken."""
+        """Return the line after its last token."""
         if not self._words and self._joins and self._joins[-1] == ";":
             self._joins.pop()
         elif not self._end():

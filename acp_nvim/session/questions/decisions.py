@@ -1,8 +1,7 @@
 """Questions to the user, each resolved exactly once.
 
-A `Decision` is a value that ring 1 awaits and that a key, a command, a rule, a cancel or the end of
-the agent
-resolves. It knows nothing of how it is drawn or who waits.
+Ring 1 awaits a `Decision`; a key, a command, a rule, a cancel or the end of the agent resolves it.
+It knows nothing of how it is drawn or who waits.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 
 AT_ONCE: Final = 1000
 IN_FRONT: Final = 50
-"""So many pending decisions of a session are shown as cards and listed; the rest waits behind."""
+"""How many pending decisions of a session have cards and are listed; the rest waits behind."""
 
 Listed = Literal["permissions", "elicitations", "questions"]
 Subject = Literal["permission", "access", "command", "elicitation", "consent"]
-"""What is asked about: a permission that an agent asks for; access to a file or a command that it
-wants, which rules leave to the user; an elicitation; or what a project brings along, which is a
-question of ours that no agent waits for.
+"""The subject of a question: a permission of an agent; access to a file or a command, which rules
+leave to the user; an elicitation; or a consent about a project's own files, which no agent waits
+for.
 """
 
 
 @dataclass(slots=True, frozen=True)
 class Option:
-    """One answer on offer; `kind` is a hint, `id` is what goes back."""
+    """One answer on offer; `kind` is a hint, `id` goes back to the agent."""
 
     id: str
     name: str
@@ -53,10 +52,9 @@ CANCELLED = Outcome("cancelled")
 class Decision:
     """A pending or decided question.
 
-    `id` is ours and unique in the host; `tool_call_id` is the agent's. `details` are lines that say
-    what would
-    happen (command, path, reason); `request` is the agent's own request for those who draw it in
-    full.
+    `id` is ours and unique in the host; `tool_call_id` is the agent's. `details` are lines about
+    the consequences (command, path, reason); `request` is the agent's own request, for drawing it
+    in full.
     """
 
     id: str
@@ -67,16 +65,16 @@ class Decision:
     options: Sequence[Option] = ()
     details: Sequence[str] = ()
     problems: list[str] = field(default_factory=list)
-    """Why what it would write cannot be written, a line for each file."""
+    """Why its patches do not apply, a line for each file."""
     request: Any = None
     outcome: Outcome | None = None
     by: str = ""
     asker: Any = None
-    """The child session that asks through its parent's list (`session/subagents.py`)."""
+    """The child session that asks, in its parent's list (`session/subagents.py`)."""
     completed: bool = False
-    """What the user agreed to open has been done (v1/elicitation#url-mode)."""
+    """The address that the user agreed to open is done with (v1/elicitation#url-mode)."""
     behind: bool = False
-    """So many wait before it that it has no card yet."""
+    """It has no card yet, since many wait before it."""
     waiters: list[Callable[[Outcome], None]] = field(default_factory=list)
     _redraw: Callable[[], None] = field(default=lambda: None, init=False)
     _reply: Callable[[Outcome], None] | None = field(default=None, init=False)
@@ -94,14 +92,14 @@ class Decision:
         self._reply = reply
 
     def resolve(self, outcome: Outcome, by: str = "user") -> bool:
-        """Set the outcome and tell all who wait; False when it was resolved before."""
+        """Set the outcome and tell the waiters; False when it was resolved before."""
         if not self.settle(outcome, by):
             return False
         self.tell()
         return True
 
     def settle(self, outcome: Outcome, by: str) -> bool:
-        """Set the outcome and answer whoever asked; `tell` comes next. False when it was resolved
+        """Set the outcome and answer the agent; `tell` follows. False when it was resolved
         before.
         """
         if self.outcome is not None:
@@ -113,7 +111,7 @@ class Decision:
         return True
 
     def tell(self) -> None:
-        """Tell all who wait how it was resolved."""
+        """Tell the waiters the outcome."""
         assert self.outcome is not None
         waiters, self.waiters = self.waiters, []
         for waiter in waiters:
@@ -127,7 +125,7 @@ class Decision:
 
     @property
     def answer(self) -> str:
-        """How it was decided, in a few words; empty while it is open."""
+        """The outcome in a few words; empty while it is open."""
         if self.outcome is None:
             return ""
         words = self.outcome.option.name if self.outcome.option else self.outcome.kind
@@ -158,7 +156,7 @@ class Decisions:
         self._pending: dict[str, Decision] = {}
         self._front: dict[str, Decision] = {}
         self._behind: deque[Decision] = deque()
-        """In order; those that are resolved meanwhile are passed over when it is their turn."""
+        """In order; ones that were resolved meanwhile are skipped."""
         self._waiting: Counter[Listed] = Counter()
         """How many of `_behind` are pending."""
         self._ending = False
@@ -178,7 +176,7 @@ class Decisions:
 
     @property
     def waiting(self) -> dict[str, int]:
-        """How many wait behind these, by the list that they belong to."""
+        """How many wait behind, by their list."""
         return {name: count for name, count in self._waiting.items() if count}
 
     def add(self, decision: Decision) -> None:
@@ -205,7 +203,7 @@ class Decisions:
                 break
 
     def bring(self, decision: Decision) -> bool:
-        """Put one that waits behind in front, where it gets its card; False for any other."""
+        """Bring one from behind to the front, where it gets its card; False for any other."""
         if not decision.behind or decision.outcome is not None:
             return False
         self._waiting[decision.listed] -= 1
@@ -230,7 +228,7 @@ class Decisions:
         return there
 
     def cancelling(self, by: str) -> Iterator[None]:
-        """The same in steps of `AT_ONCE`: first all are answered, then all who wait are told."""
+        """Do the same in steps of `AT_ONCE`: first answer all, then tell all waiters."""
         pending = list(self._pending.values())
         steps = range(0, len(pending), AT_ONCE)
         self._ending = True  # nobody moves up to be cancelled

@@ -1,4 +1,4 @@
-"""A form as a page of text that one edits, and back to values.
+"""A form as a page of text for editing, and back to values.
 
 A field is a block: its head (`━━ title (name) · what is wanted`), help lines (`│ …`), then the
 value. Text stands as it is, over as many lines as it needs; choices are lines with a box, `(x)` one
@@ -24,7 +24,7 @@ _BOX: Final = re.compile(r"\s*[\[(]([^\])]?)[\])]\s?(.*)")
 
 @dataclass(slots=True)
 class Page:
-    """What a page says: values by name, what can't be read, the row of each field's head."""
+    """The contents of a page: values by name, problems, the row of each field's head."""
 
     values: dict[str, Any] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Page:
 
 
 def lines(form: Sequence[Field], values: Mapping[str, Any], above: Sequence[str]) -> list[str]:
-    """The page with these values; `above` says what it is about."""
+    """Return the page with these values; `above` are its first lines."""
     page = [HELP + line for text in above for line in visible(text).split("\n")]
     for number, it in enumerate(form):
         page += ["", head(number, it), *_help(it), *_value(it, values.get(it.name))]
@@ -40,14 +40,14 @@ def lines(form: Sequence[Field], values: Mapping[str, Any], above: Sequence[str]
 
 
 def first_value(page: Sequence[str]) -> int:
-    """The row where one starts to fill in; 0-based."""
+    """Return the 0-based row of the first value."""
     heads = [row for row, line in enumerate(page) if line.startswith(HEAD)]
     below = range(heads[0] + 1, len(page)) if heads else range(0)
     return next((row for row in below if not page[row].startswith(HELP)), 0)
 
 
 def head(number: int, it: Field) -> str:
-    """The line a field is known by: its place in the form comes first, for two may look alike."""
+    """Return a field's head; it begins with the place in the form, since two may look alike."""
     return f"{HEAD}{number + 1}. {one_line(it.label, 120)} · {one_line(wanted(it), 200)}"
 
 
@@ -80,7 +80,7 @@ def _x(chosen: bool) -> str:
 
 
 def _offer(one: Choice) -> str:
-    """A choice on one line; its title says what it is, the value what is sent."""
+    """Return a choice on one line: its title, and its value where that differs."""
     named = one.title if one.title in ("", one.value) else f"{one.title} · {one.value}"
     named = named or one.value
     return one_line(f"{named} — {one.description}" if one.description else named, 400)
@@ -145,7 +145,7 @@ def _take(it: Field, body: list[str], found: Page) -> None:
 
 
 def _trimmed(body: list[str]) -> list[str]:
-    """Blank lines around a text are the page's, not the text's."""
+    """Remove blank lines around a text: they are the page's."""
     end = len(body)
     while end and not body[end - 1].strip():
         end -= 1
@@ -184,7 +184,7 @@ def _take_number(it: Field, text: str, found: Page) -> None:
 
 
 def summary(form: Sequence[Field], values: Mapping[str, Any]) -> list[str]:
-    """What would be sent, one line a field."""
+    """Return the values to be sent, one line a field."""
     return [
         f"{it.name} = {_shown(values[it.name])}" if it.name in values else f"{it.name}: left out"
         for it in form

@@ -1,7 +1,7 @@
-"""Forms of an elicitation: their fields, and whether values are right (v1/elicitation#form-mode).
+"""Forms of an elicitation: their fields, and the checks of values (v1/elicitation#form-mode).
 
-What is wrong is said by field and in words for people. A `pattern` is only held against a value
-where that is sure to end soon; the agent checks anyway.
+Problems are told by field, in words for people. A `pattern` is only tried where that is sure to end
+soon; the agent checks anyway.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from acp_nvim.protocol.schema import given
 Kind = Literal["text", "choice", "integer", "number", "boolean", "choices", "unknown"]
 
 PATTERN_STEPS: Final = 5_000_000
-"""What matching a pattern may cost at worst, in steps of the matcher."""
+"""The most steps that matching a pattern may take."""
 
 
 _FORMATS: Final = {
@@ -55,13 +55,13 @@ class Field:
 
     @property
     def label(self) -> str:
-        """What to call it: the title, and the name where that is another."""
+        """The title, and the name where that is another."""
         return self.name if self.title in ("", self.name) else f"{self.title} ({self.name})"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with the value of a field."""
+    """A problem with the value of a field."""
 
     name: str
     text: str
@@ -126,12 +126,12 @@ def complete(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _plain(value: Any) -> Any:
-    """A table without entries may arrive as a map: Lua cannot tell."""
+    """Return an empty list for an empty map: Lua cannot tell them apart."""
     return [] if value == {} else value
 
 
 def check(form: Sequence[Field], values: Mapping[str, Any]) -> list[Problem]:
-    """What is wrong with these values, in the order of the form; nothing when they may be sent."""
+    """Return the problems of these values, in the form's order."""
     names = [it.name for it in form]
     strange = [
         Problem(name, f"no such field; there are: {', '.join(names) or 'none'}")
@@ -222,7 +222,7 @@ _CHECKS: Final = {
 
 
 def wire(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Checked values as they are sent: whole numbers as such."""
+    """Return checked values as the wire wants them: whole numbers as integers."""
     kinds = {it.name: it.kind for it in form}
     return {
         name: int(value) if kinds[name] == "integer" else value for name, value in values.items()
@@ -230,7 +230,7 @@ def wire(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def wanted(it: Field) -> str:
-    """What a value has to be, in a few words."""
+    """Return what a field accepts, in a few words."""
     words = [_WORDS[it.kind], *_bounds(it)]
     return ", ".join([*words, "required" if it.required else "optional"])
 

@@ -8,14 +8,16 @@ from functools import lru_cache
 from typing import Final
 
 MOST: Final = 256
-"""Alternatives of one glob; one that has more is taken as it is."""
+"""The most alternatives of one glob; one that has more is taken literally."""
 
 _BRACES: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 @lru_cache(maxsize=256)
 def alternatives(glob: str) -> Sequence[str]:
-    """Return the globs that a glob with braces stands for, after itself: braces may be meant."""
+    """Return the glob itself, since braces may be literal, and the globs that its braces
+    expand to.
+    """
     waiting, plain = [glob], [glob]
     while waiting:
         one = waiting.pop()

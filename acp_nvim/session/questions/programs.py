@@ -23,18 +23,17 @@ RESERVED: Final = _set(
     typeset until while
     """
 )
-"""Words of a shell's grammar. A line with one of them in place of a program is more than commands.
-"""
+"""Words of a shell's grammar. A line with one of them in place of a program is not plain."""
 
 SHELLS: Final = _set(
     """
     sh bash zsh dash ash ksh ksh93 mksh oksh pdksh yash rbash rzsh csh tcsh fish pwsh
     """
 )
-"""They run what a text, a file or their input says."""
+"""Programs that run shell code from text, files or input."""
 
 CODE: Final = frozenset({"eval", "source", ".", "alias", "trap", "emulate", "fc", *SHELLS})
-"""They read shell code."""
+"""Builtins that read shell code."""
 
 INTERPRETERS: Final = _set(
     """
@@ -42,7 +41,7 @@ INTERPRETERS: Final = _set(
     tclsh expect osascript guile vim nvim vi ex ed emacs
     """
 )
-"""They read code of their own, which can start programs."""
+"""Interpreters: their code can start programs."""
 
 WRAPPERS: Final = _set(
     """
@@ -56,7 +55,7 @@ WRAPPERS: Final = _set(
     noglob nocorrect sched
     """
 )
-"""They start the program that their arguments name."""
+"""Programs that start the program their arguments name."""
 
 BUILTINS: Final = _set(
     """
@@ -91,8 +90,8 @@ def name(program: str) -> str:
 
 
 def leaves_arguments_alone(words: Sequence[str]) -> bool:
-    """Whether a command starts its own program alone, whatever its arguments say, and changes
-    nothing that decides what the next one means.
+    """Whether a command starts only its own program, whatever its arguments, and does not change
+    what the next one means.
     """
     program, args = name(words[0]), words[1:]
     if program in _NUMBERS:
@@ -109,6 +108,6 @@ def leaves_arguments_alone(words: Sequence[str]) -> bool:
 
 
 def starts_others(words: Sequence[str]) -> bool:
-    """Whether one of these words makes others of them programs or code."""
+    """Whether one of these words turns others into programs or code."""
     known = CODE | WRAPPERS | INTERPRETERS
     return any(name(word) in known or _EXECUTES.match(word) for word in words)

@@ -1,8 +1,8 @@
-"""What a permission would write: the files as its diffs and patches make them, and what the user
-makes of that.
+"""Proposals: the files that a permission would write, by its diffs and patches, and the user's
+amendments.
 
-A diff of the protocol may hold the whole file or only the piece that is replaced
-(v1/tool-calls#content); nothing says which, so it is found out by the file's text.
+A diff of the protocol holds either the whole file or the piece that is replaced
+(v1/tool-calls#content). Nothing says which, so the file's text decides.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from acp_nvim.edits.patch import FilePatch
 from acp_nvim.edits.patch_apply import PatchConflict
 from acp_nvim.edits.text import EMPTY, Text, from_lines, parse
 from acp_nvim.protocol import schema
-from acp_nvim.session.questions.requests import texts
-from acp_nvim.session.questions.tool_input import Patch, fenced, patches
 from acp_nvim.session.tool_calls import ToolCall
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One diff of a tool call. ``old`` is the whole text or a piece of it; empty: all is new.
+    """One diff of a tool call. ``old`` is the whole text or a piece of it; empty: the file is new.
 
-    ``line`` (1-based) is where the agent says it works, ``everywhere``: each such piece is meant.
+    ``line`` (1-based) is the agent's location in the file; ``everywhere``: all such pieces are
+    replaced.
     """
 
     path: str
@@ -39,7 +38,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """A file as it is (None: there is none) and as it would be.
+    """A file before (None: there is none) and after.
 
     Where a piece was not found, ``whole`` is false and both texts hold the pieces alone.
     """
@@ -51,7 +50,7 @@ class Proposal(msgspec.Struct, frozen=True):
     gone: bool = False
     """The file would be deleted."""
     origin: str | None = None
-    """The file that would be moved or copied here; ``base`` is its text."""
+    """The file that is moved or copied here; ``base`` is its text."""
     problem: str = ""
     """Why a patch cannot be applied, in one line."""
 
@@ -65,7 +64,7 @@ class PlacedPatch(msgspec.Struct, frozen=True):
 
 
 def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[Change]:
-    """The diffs that a permission is about: those of the request itself, else its tool call's."""
+    """Return the diffs of a permission request, else those of its tool call."""
     given: Sequence[Any] = asked.content or () if asked and asked.content is not UNSET else ()
     found = [item for item in given if isinstance(item, schema.Diff)]
     found = found or [item for item in call.content if isinstance(item, schema.Diff)]
@@ -84,30 +83,10 @@ def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
     ]
 
 
-def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[FilePatch]:
-    """The patches that a permission is about: in the raw input, else in the content, of the request
-    itself where it has them, else of its tool call.
-    """
-    if asked is not None and asked.raw_input is not UNSET and asked.raw_input is not None:
-        call = msgspec.structs.replace(call, raw_input=asked.raw_input)
-    if asked is not None and asked.content is not UNSET and asked.content:
-        call = msgspec.structs.replace(call, content=asked.content)
-    found: list[FilePatch] = []
-    for part in patches(call.raw_input):
-        files = part.files or () if isinstance(part, Patch) else (part.file,)
-        found += [one for one in files if one is not None]
-    if found:
-        return found  # diffs in the content say the same in other words
-    path = call.locations[0].path if len(call.locations) == 1 else None
-    pieces = (piece for text in texts(call) for piece in fenced(text, path))
-    diffs = (piece.files or () for piece in pieces if isinstance(piece, Patch))
-    return [one for files in diffs for one in files]
-
-
 def propose_patches(
     placed: Sequence[PlacedPatch], live: Mapping[str, Text | None]
 ) -> list[Proposal]:
-    """The files with these patches in, one after the other; ``live`` holds all that they name."""
+    """Apply patches one after the other; ``live`` holds the texts of all files that they name."""
     now = dict(live)
     problems: dict[str, str] = {}
     origins: dict[str, str] = {}
@@ -159,7 +138,7 @@ def _with_ends(one: FilePatch, text: Text | None) -> FilePatch:
 def propose(
     path: str, live: Text | None, changes: Sequence[Change], known: Sequence[Text] = ()
 ) -> Proposal:
-    """The file with these changes in, one after the other.
+    """Apply changes of one file, one after the other.
 
     ``known`` are other texts that the agent may take for the whole file: as it was read, as saved.
     """
@@ -173,7 +152,7 @@ def propose(
 
 
 def pieces(path: str, changes: Sequence[Change]) -> Proposal:
-    """The changes by themselves, since one of them belongs to no text that is known."""
+    """Return the changes by themselves, where one of them does not fit the text."""
 
     def joined(pieces: Iterator[str]) -> Text:
         return parse("".join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces))
@@ -184,7 +163,7 @@ def pieces(path: str, changes: Sequence[Change]) -> Proposal:
 
 
 def _changed(text: Text | None, change: Change, known: Sequence[Text]) -> Text | None:
-    """The text with a change in; None when its old text is not to be found."""
+    """Apply a change; None when its old text is not found."""
     if not change.old:
         return parse(_ends(change.new, text))
     if text is None:
@@ -201,14 +180,14 @@ def _changed(text: Text | None, change: Change, known: Sequence[Text]) -> Text |
 
 
 def _ends(piece: str, text: Text | None) -> str:
-    """The piece as buffers hold lines: without the `\\r` of line ends where the text has none."""
+    """Return the piece without the `\\r` of line ends, where the text has none."""
     if "\r\n" in piece and text is not None and not any("\r" in line for line in text.lines):
         return piece.replace("\r\n", "\n")
     return piece
 
 
 def _replaced(content: str, old: str, new: str, change: Change) -> str | None:
-    """The content with a piece of it replaced; the last newline of a file may be missing."""
+    """Replace a piece of the content; the last newline of a file may be missing."""
     if old in content:
         if change.everywhere:
             return content.replace(old, new)
@@ -221,7 +200,7 @@ def _replaced(content: str, old: str, new: str, change: Change) -> str | None:
 
 
 def _nearest(content: str, old: str, line: int | None) -> int:
-    """Where the piece stands; where it stands more than once, nearest to the line given."""
+    """Return where the piece stands; of several places the one nearest to the line given."""
     best = at = content.find(old)
     if line is None:
         return best
@@ -238,15 +217,15 @@ def _nearest(content: str, old: str, line: int | None) -> int:
 
 
 def amended(proposal: Text, content: str) -> Text:
-    """The text that the user left in the editor; a buffer that he emptied is an empty file."""
+    """Return the user's text; a buffer that they emptied is an empty file."""
     return EMPTY if content == "\n" and proposal != parse("\n") else parse(content)
 
 
 def overlay(proposal: Text, amendment: Text, text: Text) -> Text:
-    """The user's changes (proposal to amendment) put into what the agent writes.
+    """Put the user's changes (proposal to amendment) into the agent's text.
 
-    Usually that is the proposal, and the result the amendment. Where the agent writes something
-    else, changes in different places both stand; where both changed the same lines, the user's do.
+    Usually that text is the proposal, and the result the amendment. Else changes in different
+    places both stand; where both changed the same lines, the user's do.
     """
     merged = merge(proposal, amendment, text)
     if isinstance(merged, Merged):

@@ -1,4 +1,6 @@
-"""What a tool call is about (command, paths), and the questions that agents' requests become."""
+"""Decisions and rule cases of permission requests, and the command and output that a tool call
+tells.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ from acp_nvim.session.tool_calls import ToolCall
 def permission_decision(
     decision_id: str, call: ToolCall, params: schema.RequestPermissionRequest
 ) -> Decision:
-    """Return the decision for a permission request, its options in the agent's order. Of very many
-    those are kept that come first, and the first of each kind.
+    """Return the decision for a permission request, with options in the agent's order. Of very many
+    only the first are kept, and the first of each kind.
     """
     if len(params.options) > LISTED:
         params = msgspec.structs.replace(params, options=_fewer(params.options))
@@ -44,12 +46,12 @@ def _fewer(options: Sequence[schema.PermissionOption]) -> list[schema.Permission
 
 @lru_cache(maxsize=256)
 def _option(id: str, name: str, kind: str) -> Option:
-    """Most requests of an agent offer the same."""
+    """Cached, since most requests of an agent offer the same options."""
     return Option(id, name, kind)
 
 
 def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
-    """Return what permission rules are held against; `cwd` is that of the session."""
+    """Return the case that permission rules judge; `cwd` is the session's."""
 
     def whole(paths: list[str]) -> list[str]:
         joined = (posixpath.normpath(posixpath.join(cwd, path)) for path in paths)
@@ -67,11 +69,6 @@ def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
     )
 
 
-def paths_of(call: ToolCall) -> list[str]:
-    """Return every absolute path that the call names, as it is spelled."""
-    return list(dict.fromkeys(path for path in requests.paths(call) if path.startswith("/")))
-
-
 def command_of(raw_input: Any) -> str | None:
     """Return the first command that a raw input tells, as one line."""
     told = requests.commands(ToolCall("", kind="execute", raw_input=raw_input))
@@ -79,7 +76,7 @@ def command_of(raw_input: Any) -> str | None:
 
 
 def output_of(raw_output: Any) -> str:
-    """Return what a command printed, by its tool call's raw output; empty where it does not say."""
+    """Return a command's output by its tool call's raw output; empty where that has none."""
     if not isinstance(raw_output, dict):
         return raw_output if isinstance(raw_output, str) else ""
     for keys in (("aggregated_output",), ("stdout", "stderr"), ("output",)):

@@ -1,8 +1,8 @@
-"""What a tool call says that it is about to do: the commands and the files that it names.
+"""The commands and the files that a tool call names.
 
-No field of the protocol holds a command, so each agent puts it where it likes: `command`, `cmd`,
-`argv`, `script`, a list of `commands`, a program beside its `args`, in `rawInput`, in `_meta` or in
-a block of shell text. All who need to know read it here: the rules judge every command and every
+No field of the protocol holds a command, so each agent has its own place: `command`, `cmd`, `argv`,
+`script`, a list of `commands`, a program beside its `args`, in `rawInput`, in `_meta` or in a block
+of shell text. Everything that needs them reads them here: the rules judge every command and every
 path, the permission card shows them, the review looks at the files.
 """
 
@@ -46,7 +46,7 @@ _TELLING: Final = _PROGRAMS | _SEVERAL | {"argv", "args", "arguments", "language
 _BESIDE: Final = frozenset({*_DIRECTORIES, *_VARIABLES})
 _LONGEST_KEY: Final = 40
 _TOLD_TWICE: Final = frozenset({"parsedcmd", "parsedcommand", "proposedexecpolicyamendment"})
-"""Readings of the `command` beside them, by the agent; not as it runs it."""
+"""The agent's own parsing of the `command` beside them; not what it runs."""
 _ANSWERS: Final = frozenset({"toolresponse", "terminaloutput", "terminalexit", "terminalinfo"})
 _FOLDERS: Final = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"}
@@ -60,19 +60,19 @@ _PATCHED: Final = re.compile(
 
 
 _PROSE: Final = 65_536
-"""Characters of a text that are searched for a command."""
+"""The most characters of a text that are searched for a command."""
 _ADDRESS: Final = re.compile(r"[A-Za-z][\w+.-]*://")
 _CHANGES: Final = frozenset({"changes", "filechanges"})
 """Maps whose keys are paths."""
 
 
 class Command(msgspec.Struct, frozen=True):
-    """One command that a request tells.
+    """One command of a request.
 
     `line` is the command in one text, fit to be shown and to be given to a shell. `argv` holds its
     words where no shell reads them; None where `line` is a line for a shell. A call of a shell
-    (`["bash", "-lc", line]`) is that line. `found` says where it stood (`rawInput.command`), for
-    people. `cwd` and `env` are what stands beside it.
+    (`["bash", "-lc", line]`) is that line. `found` is its place (`rawInput.command`), for people.
+    `cwd` and `env` are those beside it.
     """
 
     line: str
@@ -98,7 +98,7 @@ class _Beside(NamedTuple):
 
 
 def commands(call: ToolCall) -> tuple[Command, ...]:
-    """Every command that a tool call tells, each once, in the order in which they stand."""
+    """Return every command of a tool call, each once, in their order."""
     found: dict[tuple[object, ...], Command] = {}
     for items, beside in _maps(call):
         for one in _told(items, beside, executes=call.kind == "execute"):
@@ -115,7 +115,7 @@ def command(
     cwd: str | None = None,
     env: tuple[tuple[str, str], ...] = (),
 ) -> Command:
-    """The command that these words are: of a shell with a line, that line."""
+    """Return the command of these words; a shell with a line is that line."""
     match words:
         case [shell, "-c" | "-lc", line] if is_shell(shell):
             return Command(line, None, found, cwd, env)
@@ -129,8 +129,8 @@ def is_shell(program: str) -> bool:
 
 
 def paths(call: ToolCall) -> list[str]:
-    """Every file that a tool call names, as it is spelled, each once: in locations, diffs, patches
-    and under the keys of its raw input.
+    """Return every file that a tool call names, as it is spelled, each once: in locations, diffs,
+    patches and under the keys of its raw input.
     """
     found = [location.path for location in call.locations]
     found += [item.path for item in call.content if isinstance(item, schema.Diff)]
@@ -146,7 +146,7 @@ def written(call: ToolCall) -> list[str]:
 
 
 def texts(call: ToolCall) -> list[str]:
-    """What the call says in words: some agents tell a command nowhere else."""
+    """Return the call's text blocks: some agents name a command only there."""
     blocks = (item.content for item in call.content if isinstance(item, schema.Content))
     return [block.text for block in blocks if isinstance(block, schema.TextContent)]
 
@@ -179,7 +179,7 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Beside]]:
 
 
 def _unknown(call: ToolCall) -> list[tuple[Any, str]]:
-    """Content of types that the protocol does not know, and where it stands."""
+    """Return content of unknown types, and its place."""
     return [
         (item.raw, f"content[{at}]")
         for at, item in enumerate(call.content)
@@ -197,9 +197,7 @@ def _folded(key: str) -> str:
 
 
 def _told(items: Sequence[_Item], beside: _Beside, *, executes: bool) -> Iterator[Command]:
-    """The commands that stand under the keys of one map. A key may stand there twice, in two
-    spellings.
-    """
+    """Return the commands under the keys of one map. A key may occur twice, in two spellings."""
     args = next((item.value for item in items if item.key in _ARGS), None)
     programs = any(item.key in _PROGRAMS for item in items)
     shell = any(item.key in ("language", "lang") and _is_language(item.value) for item in items)
@@ -244,7 +242,7 @@ def _one(value: Any, args: Any, found: str, beside: _Beside) -> Iterator[Command
 
 
 def _text(word: Any) -> str:
-    """A word of a command; what is none makes the command one that cannot be told."""
+    """Return a word of a command; a value that is no word makes the command unreadable."""
     return "\0" if isinstance(word, list | Mapping) else str(word)
 
 

@@ -35,7 +35,7 @@ RUNS_NOTHING: Final = frozenset(
 )
 """Kinds of tool calls that run no command (v1/tool-calls#kinds)."""
 TOUCHES_NOTHING: Final = frozenset({"think", "fetch", "switch_mode"})
-"""Kinds that have to do with no file."""
+"""Kinds that touch no file."""
 
 _STRICTEST: Final = {"deny": 0, "ask": 1, None: 2, "allow": 3}
 _WILD: Final = re.compile(r"[*?\[]")
@@ -54,13 +54,12 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Case(msgspec.Struct, frozen=True):
-    """What rules are held against.
+    """The case that rules judge. `paths` are absolute and without `..`; `real` gives where each
+    leads, in every spelling of that place (none: the path itself).
 
-    `paths` are absolute and without `..`; `real` says where each leads, in every spelling that
-    means this place (none: where it says). `roots` are the session's directories. `written` are
-    those that the request itself changes. `texts` are what it says in words. `away`: a command's
-    directory is outside of the session's. `guarded` are the files among those that its commands
-    write that no rule may allow.
+    `roots` are the session's directories. `written` are those that the request itself changes.
+    `texts` are the request's words. `away`: a command's directory is outside of the session's.
+    `guarded` are files written by its commands that no rule may allow.
     """
 
     kind: str = "other"
@@ -87,15 +86,15 @@ def decide(rules: Sequence[Rule], case: Case) -> Action | None:
 
 
 def written_by(command: Command, cwd: str) -> list[str]:
-    """The files that a plain line writes by `>`, absolute; `cwd` is where it runs."""
+    """Return the absolute paths that a plain line writes by `>`; `cwd` is where it runs."""
     line = plain(command)
     found = (path for one in line.commands for path in one.writes) if line else ()
     return [posixpath.normpath(posixpath.join(cwd, path)) for path in found]
 
 
 def entered(command: Command) -> list[str | None]:
-    """The directories that a plain line changes to, one after the other; None for one that only a
-    shell knows.
+    """Return the directories that a plain line changes to, in order; None for one that only a shell
+    knows.
     """
     line = plain(command)
     changes = [one.words[1:] for one in line.commands if one.words[0] == "cd"] if line else []
@@ -124,7 +123,7 @@ def _inside(one: Simple) -> Line | None:
 
 
 class _Trial:
-    """Holds the rules against one command of a request, or against one that tells none."""
+    """Judges one command of a request, or a request without commands."""
 
     def __init__(self, case: Case, command: Command | None) -> None:
         self._case = case
@@ -133,7 +132,7 @@ class _Trial:
         self._open = list(self._line.commands) if self._line else []
         """The commands of a plain line that no rule has allowed yet."""
         self._hidden: set[str] = set()
-        """`command`, `path`: what a rule has asked for in vain."""
+        """`command`, `path`: kinds of conditions that met a request which does not tell them."""
         self._cwd = posixpath.join(case.cwd, (command.cwd if command else None) or "")
         self._rules: Sequence[Rule] = ()
 
@@ -160,7 +159,7 @@ class _Trial:
     # -- allow ------------------------------------------------------------------------------------
 
     def _allows(self, rule: Rule) -> bool:
-        """Whether with this rule all is allowed."""
+        """Whether this rule allows all that is left."""
         if rule.path is not None and not _all_paths(rule.path, self._case):
             return False
         if rule.command is None:
@@ -184,7 +183,7 @@ class _Trial:
         return not self._open
 
     def _is_tame(self) -> bool:
-        """Whether nothing beside the command makes it another one: variables, the directory."""
+        """Whether variables and directory leave the command what it is."""
         assert self._command is not None
         return not self._case.away and variables.are_harmless(self._command.env)
 
@@ -226,7 +225,7 @@ class _Trial:
     # -- deny and ask -----------------------------------------------------------------------------
 
     def _stops(self, rule: Rule) -> Action | None:
-        """What a rule that denies or asks makes of it; what is asked about is no longer open."""
+        """Apply a rule that denies or asks; commands that are asked about are no longer open."""
         sure = True
         if rule.path is not None and not self._touches(rule.path):
             return None
@@ -258,7 +257,7 @@ class _Trial:
         return False
 
     def _words(self) -> tuple[Iterable[str], bool]:
-        """Whatever may be a path in the command, and whether these are all that there are."""
+        """Return the words that may be paths, and whether these are all."""
         if self._command is None:
             return (), bool(self._case.paths)
         if self._line is None:
@@ -274,7 +273,7 @@ class _Trial:
         return posixpath.join(self._cwd, value)
 
     def _suspicion(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
-        """How sure it is that what is still open runs what these globs name."""
+        """How surely the open commands run a program of these globs."""
         command = self._command
         if command is None:
             return self._said(globs)
@@ -293,7 +292,7 @@ class _Trial:
         return found
 
     def _said(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
-        """Where no command is told, the words of the request may tell of it."""
+        """Judge the words of a request that names no command."""
         if self._case.kind in RUNS_NOTHING:
             return None
         self._hidden.add("command")

@@ -19,7 +19,7 @@ Suspicion = Literal["sure", "maybe"]
 """`maybe`: the name stands in a text that nothing in the line would run."""
 
 MOST: Final = command_line.MOST
-"""Characters that are searched: whatever is longer is suspected of everything."""
+"""The most characters searched; a longer line is suspected of everything."""
 
 _ESCAPE: Final = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3}))"
@@ -52,7 +52,7 @@ def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
 
 
 def of_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
-    """The same of words that no shell takes apart: a program and its arguments."""
+    """Do the same for words that no shell splits: a program and its arguments."""
     together = " ".join(argv)
     if len(together) > MOST:
         return "maybe"
@@ -65,7 +65,7 @@ def of_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
 
 
 def words(line: str) -> set[str]:
-    """Everything in a line that may be a word of it, in small letters."""
+    """Return every possible word of a line, in lower case."""
     readings = _readings(line) if len(line) <= MOST else ()
     return {word for reading in readings for word in _words(reading)}
 
@@ -86,7 +86,7 @@ def unclear(line: str) -> bool:
 
 
 def unclear_words(argv: Sequence[str]) -> bool:
-    """The same of words that no shell takes apart."""
+    """Do the same for words that no shell splits."""
     return _hands_on(argv)
 
 
@@ -102,7 +102,7 @@ def _hands_on(argv: Sequence[str]) -> bool:
 
 
 def _heads(line: str) -> Iterator[str]:
-    """The words that stand where a program does; rather one too many."""
+    """Return the words in a program's place; rather one too many."""
     text = line.replace("\\\n", "")
     for segment in [*_SEGMENT.split(text), *_SEGMENT.split(text.replace("`", ";"))]:
         bare = segment.strip()
@@ -113,8 +113,8 @@ def _heads(line: str) -> Iterator[str]:
 
 @lru_cache(maxsize=8)
 def _readings(line: str) -> tuple[str, ...]:
-    """The line as it stands, and as it may be meant: without quotes, with escapes and expansions
-    resolved to what they can be.
+    """Return the readings of a line: as it is, without quotes, and with escapes and expansions
+    resolved as far as they can be.
     """
     found = [line, _ESCAPE.sub(_character, line) if "\\" in line else line]
     found += [_EMPTY.sub("", text) for text in found]
@@ -150,7 +150,7 @@ def _somewhere(glob: str, reading: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _wanted(glob: str) -> tuple[str, ...]:
-    """The words of a glob that name something."""
+    """Return the words of a glob that are not wildcards alone."""
     return tuple(word for word in _words(glob) if word.strip("*"))
 
 

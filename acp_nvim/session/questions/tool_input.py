@@ -1,13 +1,13 @@
-"""What a tool call's raw input says, as parts that people know: commands, patches, questions.
+"""A tool call's raw input as parts that people know: commands, patches, questions.
 
 The protocol leaves the raw input to the agents, so this reads the shapes that agents are known to
-send. What it does not know it passes on as it is (`Data`): nothing that an agent tells is left out.
+send. Anything else passes as it is (`Data`): nothing is left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, TypeGuard
@@ -20,17 +20,17 @@ from acp_nvim.edits.text import parse, rows
 from acp_nvim.session.questions.requests import command
 
 MOST: Final = 40
-"""Parts of one kind that are told of; of more than that the first and the last ones are."""
+"""The most parts of one kind; of more the first and the last ones are told."""
 DEPTH: Final = 4
-"""Tables inside tables in which known shapes are looked for."""
+"""How deep in nested tables known shapes are looked for."""
 LONGEST: Final = 10_000
-"""Words of a command; a longer list is none."""
+"""The most words of a command; a longer list is not one."""
 
 _PATHS: Final = (
     *("file_path", "path", "filePath", "abs_path", "absolute_path", "filename", "target_file"),
     "notebook_path",
 )
-_COMMANDS: Final = ("command", "cmd", "script", "argv", "shell_command", "command_line")
+COMMANDS: Final = ("command", "cmd", "script", "argv", "shell_command", "command_line")
 _FOLDERS: Final = ("cwd", "workdir", "working_directory", "workingDirectory", "working_dir")
 _ENVIRONMENTS: Final = ("env", "environment")
 _ADDRESSES: Final = ("url", "uri")
@@ -38,8 +38,8 @@ _OLD: Final = ("old_string", "oldString", "old_str", "old_text", "oldText", "sea
 _NEW: Final = ("new_string", "newString", "new_str", "new_text", "newText", "replace")
 _CONTENTS: Final = ("content", "contents", "file_text", "fileText", "new_content")
 _PROSE: Final = ("description", "reason", "justification", "explanation", "plan")
-_WRAPPERS: Final = ("input", "arguments", "args", "params", "parameters", "tool_input", "toolInput")
-_TELLING: Final = frozenset((*_COMMANDS, "commands", *_WRAPPERS))
+WRAPPERS: Final = ("input", "arguments", "args", "params", "parameters", "tool_input", "toolInput")
+_TELLING: Final = frozenset((*COMMANDS, "commands", *WRAPPERS))
 """Keys under which commands may stand."""
 _TASKS: Final = ("todos", "plan", "entries")
 _WORDS: Final = frozenset(("content", "title", "step", "text", "task"))
@@ -48,17 +48,12 @@ _BOOKKEEPING: Final = (
     *("call_id", "turn_id", "process_id", "started_at_ms", "auto_approved", "source"),
     *("parsed_cmd", "available_decisions", "proposed_execpolicy_amendment"),
 )
-"""What Codex adds to each question for itself; its command stands beside it."""
+"""Codex's bookkeeping in each question; its command stands beside it."""
 _UPDATES: Final = ("update", "change", "modify", "edit")
-"""What Codex and those after it call the change of a file that stays."""
+"""Types of a change of a file that stays, in Codex and its forks."""
 _VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")
-"""Under `command` an editing tool names what it does to a file: no command of a shell."""
-_PATCH: Final = re.compile(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
-
-
-_DIFF_FENCE: Final = re.compile(r"^(?:`{3,}|~{3,})[ \t]*(?:diff|patch|udiff)[ \t]*$", re.MULTILINE)
-"""The line above a diff in Markdown."""
-_FENCE: Final = re.compile(r"(`{3,}|~{3,})[^`]*$")
+"""Values of `command` that name an editing tool's action: no shell commands."""
+PATCH: Final = re.compile(r"\s{0,99}(\*\*\* Begin Patch|diff --git |Index: |--- .*\n\+\+\+ |@@ )")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +79,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A line that says what it is (`word`): an address, a variable."""
+    """A line with a word for its kind: an address, a variable."""
 
     word: str
     text: str
@@ -92,14 +87,14 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """What the agent says about it in its own words."""
+    """The agent's own words."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A patch in any format whose lines begin with + and -; `title` is what stands above it."""
+    """A patch in any format with lines that begin with + and -; `title` is the row above it."""
 
     text: str
     title: str = ""
@@ -110,7 +105,7 @@ class Patch:
 
     @property
     def files(self) -> tuple[FilePatch, ...] | None:
-        """What it does to files; None where that does not tell all of the patch."""
+        """Its changes by file; None where these would leave out a part of it."""
         if self.moved is None or self.path is None:
             return patch.files(self.text, self.path)
         one = FilePatch("moved", self.moved, self.path)
@@ -124,13 +119,13 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A piece of a file that would be replaced; without `old` the whole of it."""
+    """A replaced piece of a file; without `old` the whole file."""
 
     path: str
     old: str | None
     new: str
     file: FilePatch | None = None
-    """The same where a whole file is created or deleted by it."""
+    """The same as a patch, where a whole file is created or deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +146,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """So many parts of the same kind are left out here."""
+    """How many parts of the same kind are left out here."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Anything else, as it is."""
+    """Any other value, as it is."""
 
     value: Any
 
@@ -169,7 +164,7 @@ _Table = dict[str, Any]
 
 
 def parts(raw_input: Any, call_id: str = "") -> list[Part]:
-    """Return what a raw input says; `call_id` is the id of its tool call."""
+    """Return the parts of a raw input; `call_id` is the id of its tool call."""
     return list(_parts(raw_input, call_id, DEPTH))
 
 
@@ -185,71 +180,6 @@ def commands_of(raw_input: Any) -> list[str]:
     return [part.line for part in parts(raw_input) if isinstance(part, Command)]
 
 
-def patches(raw_input: Any) -> Iterator[Patch | Edit]:
-    """The patches in a raw input, and the files that are created and deleted beside them."""
-    if not may_hold_patch(raw_input):
-        return
-    if isinstance(raw_input, dict) and _is_changes(raw_input.get("changes")):
-        found = (part for item in raw_input["changes"].items() for part in _change(item))
-        raw_input = {key: value for key, value in raw_input.items() if key != "changes"}
-        yield from filter(_is_patch, found)  # also those that a card leaves out
-    yield from filter(_is_patch, parts(raw_input))
-
-
-def _is_patch(part: Part) -> TypeGuard[Patch | Edit]:
-    return isinstance(part, Patch) or (isinstance(part, Edit) and part.file is not None)
-
-
-def may_hold_patch(raw: Any, depth: int = DEPTH) -> bool:
-    """Whether it is worth to read it: most raw inputs hold none, and all are drawn often."""
-    if isinstance(raw, str):
-        return bool(_PATCH.match(raw))
-    if not isinstance(raw, dict) or not depth:
-        return False
-    return any(
-        key == "changes"
-        or (isinstance(value, str) and _PATCH.match(value))
-        or (isinstance(value, list) and len(value) == 2 and key in _COMMANDS)
-        or (isinstance(value, dict) and key in _WRAPPERS and may_hold_patch(value, depth - 1))
-        for key, value in islice(raw.items(), MOST)
-    )
-
-
-def may_hold_diff(text: str) -> bool:
-    """Whether a Markdown text has a line that begins a diff, and is not too long to be read."""
-    marked = "```" in text or "~~~" in text
-    return marked and len(text) <= patch.LARGEST and bool(_DIFF_FENCE.search(text))
-
-
-def fenced(text: str, path: str | None = None) -> list[str | Patch]:
-    """Parts of a Markdown text: its diffs, where they can be read, and the text around them.
-    `path` is the file of a diff that names none.
-    """
-    found: list[str | Patch] = []
-    lines = text.split("\n")
-    told = 0
-    for first, last in _fences(lines) if may_hold_diff(text) else ():
-        one = Patch("\n".join((*lines[first + 1 : last], "")), path=path)
-        if _DIFF_FENCE.match(lines[first]) and one.files:
-            found += [*(["\n".join(lines[told:first])] if first > told else []), one]
-            told = last + 1
-    return [*found, "\n".join(lines[told:])] if told < len(lines) else found
-
-
-def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The rows at which fences open and close."""
-    opened, mark = 0, ""
-    for row, line in enumerate(lines):
-        fence = _FENCE.match(line)
-        if fence is None:
-            continue
-        if not mark:
-            opened, mark = row, fence[1]
-        elif fence[1].startswith(mark) and line.strip() == fence[1]:
-            yield opened, row
-            mark = ""
-
-
 def _parts(raw: Any, call_id: str, depth: int) -> Iterator[Part]:
     if isinstance(raw, str):
         yield from _text(raw)
@@ -260,20 +190,20 @@ def _parts(raw: Any, call_id: str, depth: int) -> Iterator[Part]:
 
 
 def _text(text: str) -> Iterator[Part]:
-    if _PATCH.match(text):
+    if PATCH.match(text):
         yield Patch(text)
     elif text.strip():
         yield Prose(text)
 
 
 def _table(left: _Table, call_id: str, depth: int) -> Iterator[Part]:
-    """What each reader understands it takes out of the table; the rest stays as it is."""
+    """Each reader takes the keys that it knows out of the table; the rest is data."""
     if call_id and left.get("call_id") == call_id:
         for key in _BOOKKEEPING:
             left.pop(key, None)
     for reader in _READERS:
         yield from reader(left)
-    for key in _WRAPPERS:
+    for key in WRAPPERS:
         if isinstance(left.get(key), dict):
             yield from _parts(left.pop(key), call_id, depth - 1)
     rest = {key: value for key, value in left.items() if value not in (None, "", [], {})}
@@ -284,7 +214,7 @@ def _table(left: _Table, call_id: str, depth: int) -> Iterator[Part]:
 def _ends(
     items: Iterable[Any], count: int, read: Callable[[Any], Iterable[Part]]
 ) -> Iterator[Part]:
-    """The parts of the first and the last items; `items` can be iterated from both ends."""
+    """Return the parts of the first and the last items; `items` can be iterated from both ends."""
     first = count if count <= MOST else MOST // 2
     for item in islice(items, first):
         yield from read(item)
@@ -318,7 +248,7 @@ def _take_path(left: _Table) -> str | None:
 
 
 def _run(left: _Table) -> Iterator[Part]:
-    for key in _COMMANDS:
+    for key in COMMANDS:
         if _is_command(left, key):
             yield from _command(_words(left, key))
     several = left.get("commands")
@@ -354,7 +284,7 @@ def _words(left: _Table, key: str) -> str | list[str]:
 def _command(words: str | list[str]) -> Iterator[Part]:
     if isinstance(words, str):
         yield Command(words)
-    elif len(words) == 2 and words[0].endswith("patch") and _PATCH.match(words[1]):
+    elif len(words) == 2 and words[0].endswith("patch") and PATCH.match(words[1]):
         yield Patch(words[1])
     else:
         yield Command(command(words).line)
@@ -391,20 +321,21 @@ def _is_plain(value: Any) -> bool:
 
 
 def _write(left: _Table) -> Iterator[Part]:
-    if _is_changes(changes := left.get("changes")):
-        yield from _ends(left.pop("changes").items(), len(changes), _change)
+    if is_changes(changes := left.get("changes")):
+        yield from _ends(left.pop("changes").items(), len(changes), change_parts)
     yield from _edits(left)
     for key in [key for key in islice(left, MOST) if isinstance(left[key], str)]:
-        if _PATCH.match(left[key]):
+        if PATCH.match(left[key]):
             text = left.pop(key)
             yield Patch(text, path=None if patch.has_head(text) else _take_path(left))
 
 
-def _is_changes(value: Any) -> TypeGuard[_Table]:
+def is_changes(value: Any) -> TypeGuard[_Table]:
+    """Whether a value is a map of paths to changes, as Codex has it."""
     return isinstance(value, dict) and _all(value.values(), lambda it: isinstance(it, dict))
 
 
-def _change(item: tuple[str, _Table]) -> Iterator[Part]:
+def change_parts(item: tuple[str, _Table]) -> Iterator[Part]:
     """One of `{path: {type, unified_diff | content, move_path}}`, as Codex has it."""
     path, change = item[0], dict(item[1])
     verb, moved = change.pop("type", "change"), change.pop("move_path", None)

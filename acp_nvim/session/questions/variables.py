@@ -1,7 +1,7 @@
-"""Variables that an agent may set for a command without making it another one.
+"""Environment variables that do not change which programs a command runs.
 
 `PATH`, `LD_PRELOAD`, `BASH_ENV`, `MAKEFLAGS`, `GIT_SSH_COMMAND`, `NODE_OPTIONS` and countless
-others decide what a program runs. So the harmless ones are listed, with the values that are.
+others do. So the harmless ones are listed, with their harmless values.
 """
 
 from __future__ import annotations

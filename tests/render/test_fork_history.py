@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_nvim.render import past
+from acp_nvim.render.margin import fork_history
 from acp_nvim.render.tools import Look
 from acp_nvim.session.entries import Message
 from acp_nvim.session.prompts import Prompt
@@ -19,17 +19,17 @@ def test_a_turn_that_runs_is_no_part_of_it() -> None:
     turn(session, "one")
     session.end_turn("end_turn")
     turn(session, "two")
-    words = [e.text() for e in past.before(session, Look(8)) if isinstance(e, Message)]
+    words = [e.text() for e in fork_history(session, Look(8)) if isinstance(e, Message)]
     assert words == ["one", "on one"]
     session.end_turn("end_turn")
-    assert len(past.before(session, Look(8))) == 6
+    assert len(fork_history(session, Look(8))) == 6
 
 
 def test_what_grows_here_later_does_not_grow_there() -> None:
     session, fork = Session(1, "agent", "/work"), Session(2, "agent", "/work")
     turn(session, "one")
     session.end_turn("end_turn")
-    fork.transcript.inherit(past.before(session, Look(8)))
+    fork.transcript.inherit(fork_history(session, Look(8)))
     fork.notice("info", "forked")
     turn(fork, "two")
     turn(session, "three")

@@ -1,0 +1,114 @@
+"""The patches that a tool call gives: in its raw input, and in Markdown of its content."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Final, TypeGuard
+
+import msgspec
+from msgspec import UNSET
+
+from acp_nvim.edits import patch
+from acp_nvim.edits.patch import FilePatch
+from acp_nvim.protocol import schema
+from acp_nvim.session.questions import tool_input
+from acp_nvim.session.questions.requests import texts
+from acp_nvim.session.questions.tool_input import Edit, Patch
+from acp_nvim.session.tool_calls import ToolCall
+
+_DIFF_FENCE: Final = re.compile(r"^(?:`{3,}|~{3,})[ \t]*(?:diff|patch|udiff)[ \t]*$", re.MULTILINE)
+"""The line above a diff in Markdown."""
+_FENCE: Final = re.compile(r"(`{3,}|~{3,})[^`]*$")
+
+
+def patches(raw_input: Any) -> Iterator[Patch | Edit]:
+    """The patches in a raw input, and the files that are created and deleted beside them."""
+    if not may_hold_patch(raw_input):
+        return
+    if isinstance(raw_input, dict) and tool_input.is_changes(raw_input.get("changes")):
+        found = (
+            part for item in raw_input["changes"].items() for part in tool_input.change_parts(item)
+        )
+        raw_input = {key: value for key, value in raw_input.items() if key != "changes"}
+        yield from filter(_is_patch, found)  # also those that a card leaves out
+    yield from filter(_is_patch, tool_input.parts(raw_input))
+
+
+def _is_patch(part: tool_input.Part) -> TypeGuard[Patch | Edit]:
+    return isinstance(part, Patch) or (isinstance(part, Edit) and part.file is not None)
+
+
+def may_hold_patch(raw: Any, depth: int = tool_input.DEPTH) -> bool:
+    """Whether a raw input may hold a patch: most hold none, and all are drawn often."""
+    if isinstance(raw, str):
+        return bool(tool_input.PATCH.match(raw))
+    if not isinstance(raw, dict) or not depth:
+        return False
+    return any(
+        key == "changes"
+        or (isinstance(value, str) and tool_input.PATCH.match(value))
+        or (isinstance(value, list) and len(value) == 2 and key in tool_input.COMMANDS)
+        or (
+            isinstance(value, dict)
+            and key in tool_input.WRAPPERS
+            and may_hold_patch(value, depth - 1)
+        )
+        for key, value in islice(raw.items(), tool_input.MOST)
+    )
+
+
+def may_hold_diff(text: str) -> bool:
+    """Whether a Markdown text has a line that begins a diff, and is not too long to be read."""
+    marked = "```" in text or "~~~" in text
+    return marked and len(text) <= patch.LARGEST and bool(_DIFF_FENCE.search(text))
+
+
+def fenced(text: str, path: str | None = None) -> list[str | Patch]:
+    """Parts of a Markdown text: its diffs, where they can be read, and the text around them.
+    `path` is the file of a diff that names none.
+    """
+    found: list[str | Patch] = []
+    lines = text.split("\n")
+    told = 0
+    for first, last in _fences(lines) if may_hold_diff(text) else ():
+        one = Patch("\n".join((*lines[first + 1 : last], "")), path=path)
+        if _DIFF_FENCE.match(lines[first]) and one.files:
+            found += [*(["\n".join(lines[told:first])] if first > told else []), one]
+            told = last + 1
+    return [*found, "\n".join(lines[told:])] if told < len(lines) else found
+
+
+def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The rows at which fences open and close."""
+    opened, mark = 0, ""
+    for row, line in enumerate(lines):
+        fence = _FENCE.match(line)
+        if fence is None:
+            continue
+        if not mark:
+            opened, mark = row, fence[1]
+        elif fence[1].startswith(mark) and line.strip() == fence[1]:
+            yield opened, row
+            mark = ""
+
+
+def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[FilePatch]:
+    """The patches that a permission is about: in the raw input, else in the content, of the request
+    itself where it has them, else of its tool call.
+    """
+    if asked is not None and asked.raw_input is not UNSET and asked.raw_input is not None:
+        call = msgspec.structs.replace(call, raw_input=asked.raw_input)
+    if asked is not None and asked.content is not UNSET and asked.content:
+        call = msgspec.structs.replace(call, content=asked.content)
+    found: list[FilePatch] = []
+    for part in patches(call.raw_input):
+        files = part.files or () if isinstance(part, Patch) else (part.file,)
+        found += [one for one in files if one is not None]
+    if found:
+        return found  # diffs in the content say the same in other words
+    path = call.locations[0].path if len(call.locations) == 1 else None
+    pieces = (piece for text in texts(call) for piece in fenced(text, path))
+    diffs = (piece.files or () for piece in pieces if isinstance(piece, Patch))
+    return [one for files in diffs for one in files]
