@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from acp_nvim.edits.pending import Restoration
+from tests.support.ledger_shorthand import accept_all, reject_all
 from tests.torture.world import AS_USER, World
 
 
@@ -38,7 +39,7 @@ class Decisions(World):
     def decide_all(self, verb: str) -> None:
         """All that is pending of a session."""
         self.note(verb, "all")
-        steps = getattr(self.ledger, verb + "_all")(self.n)
+        steps = (accept_all if verb == "accept" else reject_all)(self.ledger, self.n)
         self.tell(verb, {"scope": "all", "session": self.n}, steps)
 
     def unreject(self) -> None:
