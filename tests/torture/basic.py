@@ -34,10 +34,17 @@ class History(Decisions):
         """The agent left this text on disk: the model takes it in."""
         old = self.ledger_disk.get(path)
         live = self.live_before[path]
-        if self.clean(path):
+        if new == old:  # who changes nothing has no pending edit there
+            self.settle({path: live}, {path: new})
+        elif self.clean(path):
             self.ledger.agent_wrote(path, old, new, self.n)
             self.settle({path: new}, {path: new})
-            return
+        else:
+            self.wrote_beside(path, old, new)
+
+    def wrote_beside(self, path: str, old: Text | None, new: Text) -> None:
+        """The agent did so while the buffer has unsaved edits."""
+        live = self.live_before[path]
         assert live is not None
         merged = merge(old or EMPTY, live, new)
         if isinstance(merged, Conflict):
@@ -85,7 +92,8 @@ class History(Decisions):
         self.note("agent writes", path, diff(before.lines, new.lines))
         self.agent.ask("read", path)
         self.agent.ask("write", path, json.dumps(str(new)))
-        self.ledger.agent_wrote(path, before, new, self.n)
+        if new != before:
+            self.ledger.agent_wrote(path, before, new, self.n)
         found = self.saved(path, new) if clean else new
         self.settle({path: found}, {path: found if clean else disk})
 
