@@ -56,7 +56,8 @@ def is_written(editor: Editor) -> bool:
             return False
         if any(not c.trees and not c.reasons for c in made.get(n, [])):
             return False
-        if session["status"] == "idle" and any(not c.ends for c in made.get(n, [])):
+        last = made.get(n, [])[-1:]  # those before it may be of turns that a kill has cut
+        if session["status"] == "idle" and any(not c.ends for c in last):
             return False
     return True
 

@@ -129,6 +129,29 @@ local function save(bufnr)
   if outcome then require('acp.base.notify').echo('warn', 'not saved: ' .. tostring(why)) end
 end
 
+--- Neovim's `dp` on the last line leaves alone what the other side has below it, and its `do` does
+--- not: so the other side obtains the end of this one.
+---@param other integer window
+local function put_end(other)
+  local missing = vim.fn.diff_filler(vim.fn.line('$') + 1)
+  if missing == 0 then return end
+  api.nvim_win_call(other, function()
+    local last = vim.fn.line('$')
+    vim.cmd(('%d,%ddiffget'):format(last - missing + 1, last))
+  end)
+end
+
+--- Diff mode's own `dp`, at the end of the text too.
+---@param review acp.Review
+local function put(review)
+  local other = api.nvim_get_current_win() == review.live and review.base or review.live
+  local bufnr = api.nvim_win_get_buf(other)
+  local tick = api.nvim_buf_get_changedtick(bufnr)
+  vim.cmd('normal! dp')
+  local done = api.nvim_buf_get_changedtick(bufnr) ~= tick
+  if not done and vim.fn.line('.') == vim.fn.line('$') then put_end(other) end
+end
+
 --- Diff mode's own key, with its count. A deleted file has no text to write into: there the key
 --- decides the file as a whole.
 ---@param command 'do'|'dp'
@@ -139,8 +162,13 @@ local function diff_mode(command)
     M.decide((command == 'do') == live and 'reject' or 'accept')
     return
   end
-  local count = vim.v.count > 0 and vim.v.count or ''
-  local ok, why = pcall(vim.cmd, ('normal! %s%s'):format(count, command))
+  local ok, why
+  if review and command == 'dp' and vim.v.count == 0 then
+    ok, why = pcall(put, review)
+  else
+    local count = vim.v.count > 0 and vim.v.count or ''
+    ok, why = pcall(vim.cmd, ('normal! %s%s'):format(count, command))
+  end
   if not ok then require('acp.base.notify').error(require('acp.buffers.save').reason(why)) end
 end
 

@@ -69,6 +69,28 @@ def test_obtaining_rejects_and_putting_accepts(front: Editor) -> None:
     assert not front.lua("return vim.bo[vim.fn.bufnr('acp://base')].modified")
 
 
+def test_putting_on_the_last_line_accepts_that_those_below_it_are_gone(front: Editor) -> None:
+    path = front.write("a.txt", "one\ntwo\n")
+    front.open(path)
+    review(front, entry(path, ["one", "two", "three", "four"]))
+    front.keys("Gdp")
+    front.wait("#_G.sent == 2")
+    assert last(front)[1]["lines"] == ["one", "two"]
+    front.keys("<C-w>hoadded<Esc>")
+    front.wait("#_G.sent == 3")
+    front.keys("<C-w>lGdp")
+    front.wait("#_G.sent == 4")
+    assert last(front)[1]["lines"] == ["one", "two"]
+
+
+def test_putting_on_the_last_line_of_the_base_rejects_what_stands_below(front: Editor) -> None:
+    path = front.write("a.txt", "one\ntwo\nthree\n")
+    front.open(path)
+    review(front, entry(path, ["one", "two"]))
+    front.keys("<C-w>hGdp")
+    front.wait("vim.api.nvim_buf_line_count(vim.fn.bufnr('a.txt')) == 2")
+
+
 def test_a_reject_saves_nothing_else_of_the_users(front: Editor) -> None:
     path = opened(front)
     before = path.read_text()
