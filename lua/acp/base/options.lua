@@ -1,0 +1,38 @@
+--- Options that have another value while something runs.
+local M = {}
+
+--- Call a function with options set to other values.
+---@param scope table `vim.go`, or `vim.bo` of a buffer
+---@param values table<string, any>
+---@param action function
+---@param ... any its arguments
+---@return boolean ok as |pcall()|
+---@return any ... results, or the error
+function M.with(scope, values, action, ...)
+  local old = {}
+  for name, value in pairs(values) do
+    old[name] = scope[name]
+    scope[name] = value
+  end
+  local result = { pcall(action, ...) }
+  for name, value in pairs(old) do
+    pcall(function() scope[name] = value end)
+  end
+  return unpack(result, 1, 4)
+end
+
+--- The value of 'eventignore' without some events: we wait for these ourselves.
+---@param needed table<string, true> by name in small letters
+---@return string
+function M.ignored_but(needed)
+  local ignored = vim.split(vim.go.eventignore, ',', { trimempty = true })
+  if vim.iter(ignored):any(function(name) return name:lower() == 'all' end) then
+    ignored = vim.fn.getcompletion('', 'event')
+  end
+  return table.concat(
+    vim.tbl_filter(function(name) return not needed[name:lower()] end, ignored),
+    ','
+  )
+end
+
+return M
