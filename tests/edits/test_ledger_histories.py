@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from acp_nvim.edits.hunks import apply
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text, from_keys, from_lines, keys
-from tests.support.ledgers import accept_all, reject_all
+from tests.support.ledgers import accept_all, hunk_at, reject_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -274,7 +274,7 @@ class Blocks(Choices):
                 self.ledger.agent_wrote("/f", *self.set_live(other, self.fresh()))
         elif pending and action != 1:
             before = self.text(self.live)
-            hunk = self.ledger.hunk_at("/f", before.lines.index(f"---{at}") + 1)
+            hunk = hunk_at(self.ledger, "/f", before.lines.index(f"---{at}") + 1)
             assert hunk is not None
             if action == 2:
                 kept = self.base[at], self.live[at]
