@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acp_nvim.edits.merge import Conflict, merge
-from acp_nvim.edits.pending import LedgerState, Pending, Reject, Restoration, Summary
+from acp_nvim.edits.pending import LedgerState, Pending, Reject, Restoration
 from acp_nvim.edits.undo_history import UndoHistory
 
 if TYPE_CHECKING:
@@ -43,20 +43,6 @@ class Ledger:
         """All entries, or those that a session wrote to."""
         found = self._files.values()
         return [entry for entry in found if session is None or session in entry.writers]
-
-    def summary(self, session: int | None = None) -> list[Summary]:
-        """The counts for ``state().edits``."""
-        return [entry.summary() for entry in self.files(session)]
-
-    def hunks(self, path: str) -> list[Hunk]:
-        """The file's pending hunks, by rows upwards."""
-        entry = self.get(path)
-        return entry.hunks if entry else []
-
-    def hunk_at(self, path: str, row: int) -> Hunk | None:
-        """The pending hunk at a 0-based row of the live text."""
-        entry = self.get(path)
-        return entry.hunk_at(row) if entry else None
 
     def state(self) -> LedgerState:
         """Return a picture of the ledger."""

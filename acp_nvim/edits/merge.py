@@ -28,16 +28,6 @@ class Merged(msgspec.Struct, frozen=True):
     hunks: list[Hunk]
     text: Text
 
-    @property
-    def lines(self) -> list[str]:
-        """The merged lines without their ends."""
-        return list(self.text.lines)
-
-    @property
-    def eol(self) -> bool:
-        """Whether the merged text ends with a newline."""
-        return self.text.eol
-
 
 class Conflict(msgspec.Struct, frozen=True):
     """Both sides changed the same ``ranges``: first and last live line of each, 1-based."""

@@ -10,7 +10,17 @@ from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.ledger import MAX_REJECTS, Ledger
 from acp_nvim.edits.pending import Restoration, Summary
 from acp_nvim.edits.text import EMPTY, Text
-from tests.support.ledger_shorthand import accept_all, base, entry, ledger, reject_all, text
+from tests.support.ledger_shorthand import (
+    accept_all,
+    base,
+    entry,
+    hunk_at,
+    hunks_of,
+    ledger,
+    reject_all,
+    summary_of,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +37,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_counts(before: str | None, after: str, counts: tuple[int, int, int, str]) -> None:
-    (found,) = ledger(before, after).summary()
+    (found,) = summary_of(ledger(before, after))
     assert (found.hunks, found.added, found.removed, found.kind) == counts
 
 
@@ -36,18 +46,18 @@ def test_an_agent_that_takes_its_change_back_leaves_nothing() -> None:
     found.agent_wrote("/f", text("aXc"), text("abc"))
     assert found.files() == []
     found.agent_wrote("/f", text("abc"), text("abc"))
-    assert found.summary() == []
+    assert summary_of(found) == []
 
 
 def test_a_final_newline_alone_is_a_hunk_of_the_last_line() -> None:
     found = Ledger()
     found.agent_wrote("/f", text("ab"), text("ab", eol=False))
-    assert found.hunks("/f") == [Hunk(1, 2, ("b",), 1)]
-    assert entry(found).removed_lines(found.hunks("/f")[0]) == ("b",)
-    (step,) = found.reject("/f", found.hunks("/f")[0])
+    assert hunks_of(found, "/f") == [Hunk(1, 2, ("b",), 1)]
+    assert entry(found).removed_lines(hunks_of(found, "/f")[0]) == ("b",)
+    (step,) = found.reject("/f", hunks_of(found, "/f")[0])
     assert step.after == text("ab")
     found.unreject({"/f": text("ab")})
-    found.accept("/f", found.hunks("/f")[0])
+    found.accept("/f", hunks_of(found, "/f")[0])
     assert found.files() == []
 
 
@@ -87,15 +97,15 @@ def test_user_edits_nobody_told_of_are_the_users() -> None:
     found = ledger("abcdef", "aXcdef")
     found.agent_wrote("/f", text("aXcdeU"), text("aXcYeU"))
     assert base(found) == "abcdeU"
-    assert len(found.hunks("/f")) == 2
+    assert len(hunks_of(found, "/f")) == 2
 
 
 def test_hunks_are_accepted_and_rejected_one_by_one() -> None:
     found = ledger("abcdefg", "aXcdeYZfg")
-    first, second = found.hunks("/f")
+    first, second = hunks_of(found, "/f")
     assert found.accept("/f", first) == []
     assert base(found) == "aXcdefg"
-    (second,) = found.hunks("/f")
+    (second,) = hunks_of(found, "/f")
     assert found.reject("/f", second) == [
         Restoration("/f", text("aXcdeYZfg"), text("aXcdefg")),
     ]
@@ -109,11 +119,11 @@ def test_a_hunk_that_is_no_longer_there_is_refused(
     decide: Callable[[Ledger, str, Hunk], object],
 ) -> None:
     found = ledger("abcdef", "aXcdYf")
-    (_, second) = found.hunks("/f")
+    (_, second) = hunks_of(found, "/f")
     found.user_edited("/f", text("UaXcdYf"))
     with pytest.raises(KeyError):
         decide(found, "/f", second)
-    assert len(found.hunks("/f")) == 2
+    assert len(hunks_of(found, "/f")) == 2
 
 
 @pytest.mark.parametrize(
@@ -122,15 +132,15 @@ def test_a_hunk_that_is_no_longer_there_is_refused(
 def test_the_hunk_at_a_row(row: int, at: int | None) -> None:
     """Two new lines at rows 1 and 2, one removed between rows 4 and 5."""
     found = ledger("abcdefg", "aXYcdfg")
-    expected = None if at is None else found.hunks("/f")[at]
-    assert found.hunk_at("/f", row) == expected
-    assert found.hunk_at("/other", row) is None
+    expected = None if at is None else hunks_of(found, "/f")[at]
+    assert hunk_at(found, "/f", row) == expected
+    assert hunk_at(found, "/other", row) is None
 
 
 def test_lines_removed_at_the_ends_are_found_there() -> None:
     found = ledger("abcd", "bc")
-    first, last = found.hunks("/f")
-    assert (found.hunk_at("/f", 0), found.hunk_at("/f", 1)) == (first, last)
+    first, last = hunks_of(found, "/f")
+    assert (hunk_at(found, "/f", 0), hunk_at(found, "/f", 1)) == (first, last)
 
 
 def test_the_users_own_deletion_decides() -> None:
@@ -144,8 +154,8 @@ def test_sessions_have_their_own_lists() -> None:
     found.agent_wrote("/f", text("a"), text("b"), session=1)
     found.agent_wrote("/g", text("a"), text("b"), session=2)
     found.agent_wrote("/g", text("b"), text("c"), session=1)
-    assert [s.path for s in found.summary(1)] == ["/f", "/g"]
-    assert [s.path for s in found.summary(2)] == ["/g"]
+    assert [s.path for s in summary_of(found, 1)] == ["/f", "/g"]
+    assert [s.path for s in summary_of(found, 2)] == ["/g"]
     assert [step.path for step in reject_all(found, 2)] == ["/g"]
     accept_all(found, 1)
     assert found.files() == []
@@ -164,7 +174,7 @@ def test_unreject_merges_with_what_the_user_did_meanwhile() -> None:
 
 def test_unreject_keeps_what_was_accepted_meanwhile() -> None:
     found = ledger("abcdefg", "aXcdeYg")
-    first, _ = found.hunks("/f")
+    first, _ = hunks_of(found, "/f")
     found.reject("/f", first)
     found.accept("/f")
     (step,) = found.unreject({"/f": text("abcdeYg")})
@@ -249,7 +259,7 @@ def test_format_on_save_is_the_agents_where_it_touches_its_hunks(formatted: str,
 def test_a_commit_accepts_the_hunks_that_it_contains(committed: str, left: int) -> None:
     found = ledger("abcdefg", "aXcdeYg")
     found.committed("/f", text(committed))
-    assert len(found.hunks("/f")) == left
+    assert len(hunks_of(found, "/f")) == left
 
 
 def test_a_commit_accepts_files() -> None:
@@ -261,7 +271,7 @@ def test_a_commit_accepts_files() -> None:
     found.committed("/h", text("ab"))
     found.agent_deleted("/d", text("ab"))
     found.committed("/d", text("ab"))
-    assert [s.path for s in found.summary()] == ["/d"]
+    assert [s.path for s in summary_of(found)] == ["/d"]
     found.committed("/d", None)
     found.committed("/d", None)
     assert found.files() == []
@@ -274,8 +284,8 @@ def conflicting() -> Ledger:
 
 
 def test_a_conflict_is_listed_and_touches_nothing() -> None:
-    assert conflicting().summary(1) == [Summary("/f", 1, 2, 1, "modified", conflict=True)]
-    assert conflicting().hunks("/f") == []
+    assert summary_of(conflicting(), 1) == [Summary("/f", 1, 2, 1, "modified", conflict=True)]
+    assert hunks_of(conflicting(), "/f") == []
 
 
 def test_a_conflict_is_decided_whole() -> None:

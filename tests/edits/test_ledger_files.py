@@ -7,13 +7,21 @@ import pytest
 
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Restoration, Summary
-from tests.support.ledger_shorthand import base, entry, ledger, reject_all, text
+from tests.support.ledger_shorthand import (
+    base,
+    entry,
+    hunks_of,
+    ledger,
+    reject_all,
+    summary_of,
+    text,
+)
 
 
 def test_a_created_file_is_deleted_by_reject_and_comes_back() -> None:
     found = ledger(None, "ab")
     created = entry(found)
-    assert found.reject("/f", found.hunks("/f")[0]) == [Restoration("/f", text("ab"), None)]
+    assert found.reject("/f", hunks_of(found, "/f")[0]) == [Restoration("/f", text("ab"), None)]
     assert found.files() == []
     assert found.unreject({"/f": None}) == [Restoration("/f", None, text("ab"))]
     assert found.files() == [created]
@@ -47,10 +55,10 @@ def test_a_created_file_with_the_users_change_undone_is_deleted() -> None:
 def test_a_deleted_file_comes_back() -> None:
     found = Ledger()
     found.agent_deleted("/f", text("abc"), session=3)
-    assert found.summary(3) == [Summary("/f", 1, 0, 3, "deleted", conflict=False)]
+    assert summary_of(found, 3) == [Summary("/f", 1, 0, 3, "deleted", conflict=False)]
     assert found.reject("/f") == [Restoration("/f", None, text("abc"))]
     assert found.unreject({"/f": text("abc")}) == [Restoration("/f", text("abc"), None)]
-    assert found.accept("/f", found.hunks("/f")[0]) == []
+    assert found.accept("/f", hunks_of(found, "/f")[0]) == []
     assert found.files() == []
 
 
@@ -96,7 +104,7 @@ def test_a_rename_is_taken_back_whole() -> None:
 def test_a_plain_rename_is_pending_until_accepted() -> None:
     found = Ledger()
     found.agent_renamed("/f", "/g", text("ab"))
-    assert [(s.path, s.hunks, s.kind) for s in found.summary()] == [("/g", 0, "modified")]
+    assert [(s.path, s.hunks, s.kind) for s in summary_of(found)] == [("/g", 0, "modified")]
     found.agent_renamed("/g", "/h", text("ab"))
     assert entry(found, "/h").origin == "/f"
     found.agent_renamed("/h", "/f", text("ab"))
@@ -156,7 +164,7 @@ def test_a_move_that_is_seen_bit_by_bit_is_a_rename(created_first: bool) -> None
     found.agent_wrote("/f", text("abcdef"), text("aXcdef"), 3)
     plain.agent_renamed("/f", "/g", text("aXcdef"))
     assert moved(found, "/f", "/g", "aXcdef", created_first)
-    assert found.summary() == plain.summary()
+    assert summary_of(found) == summary_of(plain)
     assert found.get("/g") == msgspec.structs.replace(
         entry(plain, "/g"), writers=frozenset({1, 2, 3})
     )

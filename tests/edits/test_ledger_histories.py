@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text, from_lines
 from tests.support.ledger_histories import Choices, World, fast
-from tests.support.ledger_shorthand import reject_all
+from tests.support.ledger_shorthand import hunk_at, reject_all
 
 
 @fast
@@ -67,7 +67,7 @@ class Blocks(Choices):
                 self.ledger.agent_wrote("/f", *self.set_live(other, self.fresh()))
         elif pending and action != 1:
             before = self.text(self.live)
-            hunk = self.ledger.hunk_at("/f", before.lines.index(f"---{at}") + 1)
+            hunk = hunk_at(self.ledger, "/f", before.lines.index(f"---{at}") + 1)
             assert hunk is not None
             if action == 2:
                 kept = self.base[at], self.live[at]

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from acp_nvim.edits.hunks import apply, invert
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import from_keys, from_lines, keys
-from tests.support.ledger_shorthand import base, entry, ledger, text
+from tests.support.ledger_shorthand import base, entry, hunks_of, ledger, text
 
 
 def pending(found: Ledger) -> list[tuple[int, int, str]]:
     """The hunks: base rows, and the lines that stand there now."""
-    return [(hunk.start, hunk.end, "".join(hunk.lines)) for hunk in found.hunks("/f")]
+    return [(hunk.start, hunk.end, "".join(hunk.lines)) for hunk in hunks_of(found, "/f")]
 
 
 def test_an_undone_obtain_is_pending_again() -> None:
@@ -38,7 +38,7 @@ def test_redone_it_is_rejected_again() -> None:
 
 def test_a_reject_is_undone_in_the_buffer() -> None:
     found = ledger("abcde", "aXcYe")
-    found.reject("/f", found.hunks("/f")[0])
+    found.reject("/f", hunks_of(found, "/f")[0])
     assert pending(found) == [(3, 4, "Y")]
     found.user_edited("/f", text("aXcYe"))
     assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
@@ -68,7 +68,7 @@ def test_what_was_accepted_since_is_not_pending_again() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["abcYe", "aXcYe"]:
         found.user_edited("/f", text(now))
-    found.accept("/f", found.hunks("/f")[0])
+    found.accept("/f", hunks_of(found, "/f")[0])
     found.user_edited("/f", text("aXcYem"))
     found.user_edited("/f", text("aXcYe"))
     assert pending(found) == [(3, 4, "Y")]
@@ -78,7 +78,7 @@ def test_accepted_lines_that_are_deleted_and_undone_are_the_users() -> None:
     found = ledger("abcdef", "aXcdYf")
     for now in ["abcdYf", "aXcdYf"]:
         found.user_edited("/f", text(now))
-    found.accept("/f", found.hunks("/f")[0])
+    found.accept("/f", hunks_of(found, "/f")[0])
     for now in ["abcdYf", "aXcdYf"]:
         found.user_edited("/f", text(now))
     assert pending(found) == [(4, 5, "Y")]

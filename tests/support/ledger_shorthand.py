@@ -8,7 +8,8 @@ from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text, from_lines
 
 if TYPE_CHECKING:
-    from acp_nvim.edits.pending import Pending, Restoration
+    from acp_nvim.edits.hunks import Hunk
+    from acp_nvim.edits.pending import Pending, Restoration, Summary
 
 
 def text(lines: str, eol: bool = True) -> Text:
@@ -42,3 +43,20 @@ def accept_all(found: Ledger, session: int | None = None) -> list[Restoration]:
 def reject_all(found: Ledger, session: int | None = None) -> list[Restoration]:
     """The user rejects everything, or all files that a session wrote to, in one go."""
     return found.reject_files([pending.path for pending in found.files(session)])
+
+
+def summary_of(found: Ledger, session: int | None = None) -> list[Summary]:
+    """The counts of all entries, or of those that a session wrote to."""
+    return [pending.summary() for pending in found.files(session)]
+
+
+def hunks_of(found: Ledger, path: str) -> list[Hunk]:
+    """The file's pending hunks, by rows upwards."""
+    pending = found.get(path)
+    return pending.hunks if pending else []
+
+
+def hunk_at(found: Ledger, path: str, row: int) -> Hunk | None:
+    """The pending hunk at a 0-based row of the live text."""
+    pending = found.get(path)
+    return pending.hunk_at(row) if pending else None

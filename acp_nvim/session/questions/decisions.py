@@ -216,10 +216,6 @@ class Decisions:
         """Return a pending one by our id."""
         return self._pending.get(decision_id)
 
-    def oldest(self, subject: Subject | None = None) -> Decision | None:
-        """Return the oldest pending one with options to choose from."""
-        return next((d for d in self._pending.values() if subject in (None, d.subject)), None)
-
     def cancel_all(self, by: str) -> bool:
         """Resolve every pending one as cancelled; False when there was none."""
         there = bool(self._pending)
