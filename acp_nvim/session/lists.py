@@ -4,13 +4,7 @@ and each costs memory here and in Neovim.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
-
-if TYPE_CHECKING:
-    from acp_nvim.session.session import Session
-
-T = TypeVar("T")
+from typing import Final
 
 LISTED: Final = 1000
 """The most entries kept of a list: of a plan, commands, modes, options and their values."""
@@ -21,22 +15,6 @@ OPTIONS: Final = 50
 NEWEST: Final = 200
 """How many tool calls and terminals, the newest ones, are in the state; at times `STEP` more."""
 STEP: Final = 50
-
-
-def kept(session: Session, name: str, items: Sequence[T], most: int = LISTED) -> tuple[T, ...]:
-    """Return the first entries of a list of the session's state. How many are left out stands in
-    `more`; the user gets a notice the first time.
-    """
-    left = max(len(items) - most, 0)
-    before = session.cut.get(name, 0)
-    if left != before:
-        session.cut[name] = left
-        session.change("more")
-    if left and not before:
-        title = f"{name}: the first {most:,} of {len(items):,} are shown"
-        session.notice("warning", title)
-        session.event("AcpNotice", severity="warning", title=title)
-    return tuple(items[:most])
 
 
 def dropped(count: int) -> int:

@@ -31,13 +31,13 @@ def take(session: Session, result: Any) -> None:
     which leaves what updates have told before the answer.
     """
     if result.modes:
-        modes = lists.kept(session, "modes", result.modes.available_modes)
+        modes = session.bounded("modes", result.modes.available_modes)
         session.modes = msgspec.structs.replace(result.modes, available_modes=list(modes))
         session.mode = result.modes.current_mode_id
     if result.config_options:
         session.options = kept(session, result.config_options)
     if result.models:
-        models = lists.kept(session, "models", result.models.available_models)
+        models = session.bounded("models", result.models.available_models)
         session.models = msgspec.structs.replace(result.models, available_models=list(models))
     session.change("modes", "options")
 
@@ -48,12 +48,12 @@ def kept(session: Session, listed: Sequence[Any]) -> tuple[Any, ...]:
         _shorter(session, option)
         if isinstance(option, schema.SessionConfigSelect) and len(option.options) > lists.LISTED
         else option
-        for option in lists.kept(session, "options", listed)
+        for option in session.bounded("options", listed)
     )
 
 
 def _shorter(session: Session, option: schema.SessionConfigSelect) -> schema.SessionConfigSelect:
-    values = lists.kept(session, f"options.{option.id}", option.options)
+    values = session.bounded(f"options.{option.id}", option.options)
     return msgspec.structs.replace(option, options=list(values))
 
 

@@ -8,7 +8,7 @@ something changed (`SessionObserver`) and reads what: `state.take_changes`, `tra
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from acp_nvim.protocol import schema
 from acp_nvim.session import lists, snapshot
@@ -30,6 +30,8 @@ from acp_nvim.session.questions.decisions import Decision, Decisions, Outcome
 from acp_nvim.session.terminals import Terminals
 from acp_nvim.session.tool_calls import FINISHED, ToolCall, ToolCalls
 from acp_nvim.session.transcript import Transcript
+
+T = TypeVar("T")
 
 CallUpdate = schema.ToolCall | schema.ToolCallUpdate
 Status = Literal["starting", "idle", "running", "cancelling", "closed", "failed"]
@@ -191,6 +193,20 @@ class Session:
         self.changes.names.update(names)
         self.state_mark = self.transcript.written
         self.observer.changed(self)
+
+    def bounded(self, name: str, items: Sequence[T], most: int = lists.LISTED) -> tuple[T, ...]:
+        """Return the first entries of a list of the state. How many are left out stands in `more`;
+        the user gets a notice the first time.
+        """
+        left, before = max(len(items) - most, 0), self.cut.get(name, 0)
+        if left != before:
+            self.cut[name] = left
+            self.change("more")
+        if left and not before:
+            title = f"{name}: the first {most:,} of {len(items):,} are shown"
+            self.notice("warning", title)
+            self.event("AcpNotice", severity="warning", title=title)
+        return tuple(items[:most])
 
     def event(self, name: str, **data: Any) -> None:
         """Queue a `User` event behind the text that came before it; none of a replay."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
-from acp_nvim.session import lists, options, subagents
+from acp_nvim.session import options, subagents
 from acp_nvim.session.entries import (
     Compaction,
     Line,
@@ -87,7 +87,7 @@ def _tool_call(session: Session, update: schema.ToolCall | schema.ToolCallUpdate
 
 
 def _plan(session: Session, update: schema.Plan) -> None:
-    session.plan = lists.kept(session, "plan", update.entries)
+    session.plan = session.bounded("plan", update.entries)
     _show_plan(session)
 
 
@@ -117,7 +117,7 @@ def _plan_update(session: Session, update: schema.PlanUpdate) -> None:
         return
     if isinstance(plan, schema.PlanItems):
         session.plans[plan.plan_id] = None
-        session.plan = lists.kept(session, "plan", plan.entries)
+        session.plan = session.bounded("plan", plan.entries)
         _show_plan(session)
         return
     document = session.plans.get(plan.plan_id)
@@ -154,7 +154,7 @@ def _suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> No
 
 
 def _commands(session: Session, update: schema.AvailableCommandsUpdate) -> None:
-    session.commands = lists.kept(session, "commands", update.available_commands)
+    session.commands = session.bounded("commands", update.available_commands)
     session.change("commands")
 
 
