@@ -1,4 +1,4 @@
-"""Questions to the user by his own `vim.ui.select` and `vim.ui.input`: frame operations out, the
+"""Questions to the user by their own `vim.ui.select` and `vim.ui.input`: frame operations out, the
 verbs `picked` and `typed` back.
 """
 
