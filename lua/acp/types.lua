@@ -162,7 +162,7 @@
 ---@field follow boolean
 ---@field checkpoints boolean
 ---@field notify boolean
----@field keymaps table<string, table<string, acp.KeyConfig>|false>|false
+---@field keymaps table<string, table<string, acp.KeyConfig>|string|boolean>|false
 ---@field log { level: string, bytes: integer, redact: boolean }
 ---@field limits { message_bytes: integer, pending_bytes: integer, tool_output_bytes: integer }
 ---@field timeouts { cancel_s: number, kill_s: number }

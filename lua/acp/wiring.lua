@@ -42,6 +42,10 @@ on('options_changed', function()
   }) do
     if package.loaded[module] then package.loaded[module][name]() end
   end
+  local keymaps = require('acp.config').get().keymaps
+  if package.loaded['acp.command.preset'] or (keymaps and keymaps.preset) then
+    require('acp.command.preset').refresh()
+  end
 end)
 
 on('options_wrong', function(mistakes)

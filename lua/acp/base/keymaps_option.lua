@@ -74,7 +74,13 @@ function M.merge(base, given, say)
   end
   local result = vim.deepcopy(base)
   for window, keys in pairs(given) do
-    if not actions[window] then
+    if window == 'preset' then
+      if type(keys) == 'boolean' or (type(keys) == 'string' and keys ~= '') then
+        result.preset = keys
+      else
+        say("option 'keymaps.preset' should be true, false or the keys that begin each map")
+      end
+    elseif not actions[window] then
       local names = vim.tbl_map(function(name) return 'keymaps.' .. name end, sorted_keys(actions))
       say(message('option', 'keymaps.' .. tostring(window), names))
     elseif keys == false then

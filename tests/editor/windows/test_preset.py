@@ -1,0 +1,82 @@
+"""Option `keymaps.preset`: keys that work anywhere, for who wants them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.support.editor import Editor
+
+MAPS = """
+local found = {}
+for _, mode in ipairs({ 'n', 'x' }) do
+  for _, map in ipairs(vim.api.nvim_get_keymap(mode)) do
+    if (map.desc or ''):match('^ACP: ') then found[mode .. ' ' .. map.lhs] = map.rhs end
+  end
+end
+return found
+"""
+
+
+def setup(editor: Editor, keymaps: Any) -> None:
+    editor.lua("vim.g.mapleader = ','")
+    editor.lua("require('acp').setup({ keymaps = vim.json.decode(...) })", json.dumps(keymaps))
+
+
+def maps(editor: Editor) -> dict[str, str]:
+    found: Any = editor.lua(MAPS)
+    return dict(found)
+
+
+def test_no_key_is_taken_by_itself(editor: Editor) -> None:
+    setup(editor, {})
+    assert maps(editor) == {}
+
+
+def test_the_preset_maps_what_one_needs_every_day(editor: Editor) -> None:
+    setup(editor, {"preset": True})
+    found = maps(editor)
+    assert found["n ,aa"] == found["x ,aa"] == "<Plug>(acp-prompt)"
+    assert found["n ,ay"] == "<Plug>(acp-allow)"
+    assert found["n ,an"] == "<Plug>(acp-deny)"
+    assert found["n ,ar"] == "<Cmd>Acp review<CR>"
+
+
+def test_a_prefix_of_the_users_and_a_key_that_they_have_mapped(editor: Editor) -> None:
+    editor.cmd("nnoremap gay :echo 'mine'<CR>")
+    setup(editor, {"preset": "ga"})
+    found = maps(editor)
+    assert found["n gan"] == "<Plug>(acp-deny)"
+    assert "n gay" not in found
+    assert "mine" in editor.lua("return vim.fn.maparg('gay', 'n')")
+
+
+def test_without_the_option_the_keys_go_again_but_not_those_that_are_the_users_now(
+    editor: Editor,
+) -> None:
+    setup(editor, {"preset": True})
+    editor.cmd("nnoremap ,ac :echo 'mine'<CR>")
+    setup(editor, {"preset": False})
+    assert maps(editor) == {}
+    assert "mine" in editor.lua("return vim.fn.maparg(',ac', 'n')")
+
+
+def test_a_question_is_answered_with_two_keys_from_the_code(editor: Editor) -> None:
+    editor.write("a.txt", "one\\n")
+    editor.agent("permission")
+    editor.lua("require('acp.config').get().keymaps.preset = ';'")
+    editor.lua("require('acp.command.preset').refresh()")
+    editor.prompt("go")
+    editor.wait("#(require('acp').state().sessions[1].permissions or {}) == 1")
+    editor.keys(";y")
+    editor.wait_event("AcpTurnEnd")
+
+
+@pytest.mark.parametrize("value", [1, "", {}, []])
+def test_another_value_is_named(editor: Editor, value: Any) -> None:
+    editor.errors_expected = True
+    setup(editor, {"preset": value})
+    assert maps(editor) == {}
+    assert "keymaps.preset" in str(editor.lua("return require('acp.config').mistakes"))
