@@ -36,7 +36,7 @@ for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
       eol = require('acp.buffers.text').ends(bufnr),
       modified = vim.bo[bufnr].modified,
       bufnr = bufnr,
-      conflict = require('acp.buffers.save').is_parted(bufnr),
+      conflict = require('acp.buffers.save').in_conflict(bufnr),
     }
   end
 end
