@@ -119,10 +119,10 @@ class AgentWrite:
     def _refuse(self, reason: Reason, why: str) -> Refusal:
         return Refusal(reason, self._where.path, why)
 
-    def _merged(self, base: Text, live: Text, layout: Format) -> Merged:
+    def _merged(self, base: Text, live: Text, file_format: Format) -> Merged:
         """The agent's change to the base, in the live text; `believed` is its text as kept here."""
         self.base, self.present = base, live
-        self.believed = fitted(self._theirs, base, layout.dos, layout.bomb)
+        self.believed = fitted(self._theirs, base, file_format.dos, file_format.bomb)
         merged = merge(base, live, self.believed)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")

@@ -50,9 +50,9 @@ class BufferCache:
             return state.text
         return self._found(place.real, await self._inner.read(place))
 
-    async def load(self, place: Place, layout: Format | None = None) -> BufferText | Closed:
+    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
         """See `Buffers`."""
-        return self._found(place.real, await self._inner.load(place, layout))
+        return self._found(place.real, await self._inner.load(place, file_format))
 
     async def peek(self, path: str) -> BufferText | Closed:
         """The buffer as it is, not brought up to date with its file."""
@@ -128,15 +128,15 @@ class BufferCache:
         """See `Buffers`."""
         return await self._inner.unsaved()
 
-    async def part(self, live: BufferText) -> None:
+    async def mark_conflict(self, live: BufferText) -> None:
         """See `Buffers`."""
-        await self._inner.part(live)
+        await self._inner.mark_conflict(live)
 
-    async def lay(self, path: str, live: BufferText, layout: Format) -> None:
+    async def set_format(self, path: str, live: BufferText, file_format: Format) -> None:
         """Have Neovim write the buffer in another format from now on."""
-        await self._inner.lay(live, layout)
+        await self._inner.set_format(live, file_format)
         if self.get(path) is live:
-            self.put(path, msgspec.structs.replace(live, format=layout))
+            self.put(path, msgspec.structs.replace(live, format=file_format))
 
     async def vacate(self, path: str, live: BufferText) -> None:
         """The file is gone: its buffer is emptied, and gone unless a window shows it."""

@@ -13,20 +13,25 @@ from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.workspace import disk, nofollow
-from acp_nvim.workspace.file_changes import text_of
-from acp_nvim.workspace.file_format import BinaryError, Decoded, Format, decode, encode
-from acp_nvim.workspace.layout_changes import to_write
+from acp_nvim.workspace import disk, nofollow, obstacles
+from acp_nvim.workspace.disk import bytes_of, read_signed
+from acp_nvim.workspace.file_format import (
+    BinaryError,
+    Decoded,
+    Format,
+    decode,
+    encode,
+    format_to_write,
+    text_of,
+)
 from acp_nvim.workspace.nofollow import Rights
-from acp_nvim.workspace.obstacles import Blocked
-from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.obstacles import Blocked, in_order, pending_inside, users_file_inside
+from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import BufferText, Change, Closed
 from acp_nvim.workspace.refusals import Refusal
-from acp_nvim.workspace.replaced_files import Replaced, in_order, inside, not_the_agents
-from acp_nvim.workspace.snapshots.snapshots import below, read, read_signed
 from acp_nvim.workspace.text_fit import restored, unencodable
-from acp_nvim.workspace.tracked_file import Holds, LayBefore, Removed
+from acp_nvim.workspace.tracked_file import Holds, Removed, UserFormat
 
 ATTEMPTS: Final = 20
 """How often a text is put into a buffer that keeps moving."""
@@ -49,7 +54,6 @@ class ReviewDecisions:
         self._edits = edits
         self._look = look
         self._ledger = edits.ledger
-        self._replaced = Replaced(edits.tracked)
 
     async def hunk(
         self, verdict: Verdict, path: str, row: int, tick: int | None = None
@@ -70,18 +74,18 @@ class ReviewDecisions:
     async def _hunk_seen(self, verdict: Verdict, path: str, row: int) -> list[str]:
         async with self._edits.alone(path):
             seen, rounds = await self._seen(path)
-        if verdict == "reject" and seen is not None and inside(self._ledger, [seen]):
+        if verdict == "reject" and seen is not None and pending_inside(self._ledger, [seen]):
             return await self.files(verdict, [seen])
         await self._look(path)
         async with self._edits.alone(path):
             await self._edits.sync(path)
-            same = self._edits.state(path).agent_changes == rounds
+            same = self._edits.state(path).agent_change_count == rounds
             return await self._hunk(verdict, path, row, self._ledger.get(path) if same else seen)
 
     async def _seen(self, path: str) -> tuple[Pending | None, int]:
         """What is pending in a file as the user sees it, and how often agents have changed it."""
         await self._edits.hear(path)
-        return self._ledger.get(path), self._edits.state(path).agent_changes
+        return self._ledger.get(path), self._edits.state(path).agent_change_count
 
     async def _hunk(self, verdict: Verdict, path: str, row: int, seen: Pending | None) -> list[str]:
         """``seen`` is what was pending when the user decided: of that they know the row."""
@@ -104,7 +108,7 @@ class ReviewDecisions:
         """Decide all that is pending in these files."""
         scope = {entry.path for entry in entries}
         if verdict == "reject":
-            entries = [*entries, *inside(self._ledger, entries)]
+            entries = [*entries, *pending_inside(self._ledger, entries)]
         paths = [path for entry in entries for path in (entry.path, entry.origin) if path]
         async with self._edits.alone(*paths):
             seen = [(entry.path, *await self._seen(entry.path)) for entry in entries]
@@ -115,7 +119,7 @@ class ReviewDecisions:
                 await self._edits.sync(entry.path)
             state = self._edits.state
             changed = {
-                path: then for path, then, count in seen if state(path).agent_changes != count
+                path: then for path, then, count in seen if state(path).agent_change_count != count
             }
             paths, notes = self._free([entry.path for entry in entries], scope, verdict)
             return [*notes, *(await self._files(verdict, paths, changed) if paths else ())]
@@ -132,13 +136,13 @@ class ReviewDecisions:
         blocked: list[str] = []
         for path in paths:
             entry = self._ledger.get(path)
-            name = not_the_agents(self._ledger, entry) if entry is not None else ""
+            name = users_file_inside(self._ledger, entry) if entry is not None else ""
             if name:
                 blocked.append(path)
                 why = f"a folder is there now that holds {name}"
                 notes.append(f"{Path(path).name} was left as it is: {why}")
         free = [path for path in paths if path not in blocked]
-        kept = {path for path in free if any(below(path, folder) for folder in blocked)} - scope
+        kept = {path for path in free if any(is_below(path, folder) for folder in blocked)} - scope
         return [path for path in free if path not in kept], notes
 
     async def _files(
@@ -250,8 +254,8 @@ class ReviewDecisions:
 
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
         now = self._ledger.get(step.path)
-        laid = now is not None and now.relaid != ""
-        if step.before == step.after and not (laid or (entry is not None and entry.relaid)):
+        relaid = now is not None and now.relaid != ""
+        if step.before == step.after and not (relaid or (entry is not None and entry.relaid)):
             return
         gone = entry is not None and entry.live is None
         present = await self._edits.live(step.path, gone=gone)
@@ -263,21 +267,21 @@ class ReviewDecisions:
         elif step.after is None:
             await self._remove(step.path)
         else:
-            whole = entry is not None and entry.base == step.after and not laid
-            agents = self._edits.state(step.path).agent_format if laid and entry is None else None
+            whole = entry is not None and entry.base == step.after and not relaid
+            agents = self._edits.state(step.path).agent_format if relaid and entry is None else None
             if gone:
                 await self._give_way(step)
             try:
                 await self.put(step.path, step.before, step.after, whole, agents)
             except (Refused, Refusal):
-                await to_thread.run_sync(self._replaced.come_back, step.path)
+                await to_thread.run_sync(obstacles.come_back, self._edits.tracked[step.path])
                 raise
             self._edits.tracked[step.path].hear(Removed(None))
 
     async def _give_way(self, step: Restoration) -> None:
         """Nothing stands where a file comes back. Refused."""
         try:
-            await to_thread.run_sync(self._replaced.give_way, step.path)
+            await to_thread.run_sync(obstacles.give_way, self._edits.tracked[step.path])
         except Blocked as error:
             raise Refused(str(error)) from error
         except OSError as error:
@@ -309,14 +313,14 @@ class ReviewDecisions:
     async def _remove(self, path: str) -> None:
         """Delete the file; its buffer is emptied, and gone unless a window shows it."""
         file = self._edits.tracked[path]
-        file.hear(LayBefore(await self._present(path)))
+        file.hear(UserFormat(await self._present(path)))
         try:
             was = await to_thread.run_sync(nofollow.remove, path)
         except OSError as error:
             raise Refused(f"it cannot be deleted, {error.strerror}") from error
         if was is not None:
             file.hear(Removed(Rights.of(was)))
-        await to_thread.run_sync(self._replaced.come_back, path)
+        await to_thread.run_sync(obstacles.come_back, file)
         file.hear(Holds(None, None))
         live = self._edits.buffers.get(path)
         if live is not None:
@@ -328,12 +332,12 @@ class ReviewDecisions:
         before: Text | None,
         after: Text,
         whole: bool = False,
-        laid: Format | None = None,
+        agents_format: Format | None = None,
     ) -> None:
         """Make this the text of the file, by hunks in its buffer, saved as after an agent's write.
 
         ``before`` is what a file that exists must hold; with ``whole`` nothing of an agent's is
-        left in it afterwards, with ``laid`` it is to lie so. Raises Refused and Refusal;
+        left in it afterwards, ``agents_format`` is the format to write. Raises Refused and Refusal;
         nothing has changed then.
         """
         place = Place(path, path)
@@ -342,15 +346,15 @@ class ReviewDecisions:
             there = await _is_there(path)
             known = live if isinstance(live, BufferText) else stored
             present = known.format if known and there else None
-            kept = self._edits.state(path).user_format
-            layout = laid or to_write(kept, present, before, after, whole)
+            users = self._edits.state(path).user_format
+            file_format = agents_format or format_to_write(users, present, before, after, whole)
             if isinstance(live, Closed):
-                await self._put_on_disk(place, after, layout or present or Format(), live)
+                await self._put_on_disk(place, after, file_format or present or Format(), live)
                 return
             if before is not None and live.text != before:
                 raise Refused("it has changed meanwhile")
-            if layout is not None and layout != live.format:
-                await self._edits.buffers.lay(path, live, layout)
+            if file_format is not None and file_format != live.format:
+                await self._edits.buffers.set_format(path, live, file_format)
                 live = await self._edits.buffers.read(place)
                 if isinstance(live, Closed):
                     continue
@@ -409,17 +413,19 @@ class ReviewDecisions:
             raise Refused(written.why)
         return written.outcome == "done"
 
-    async def _put_on_disk(self, place: Place, after: Text, layout: Format, closed: Closed) -> None:
+    async def _put_on_disk(
+        self, place: Place, after: Text, file_format: Format, closed: Closed
+    ) -> None:
         """Write past Neovim, which cannot load the file."""
         if closed.taken:
             raise Refused(closed.why)
         try:
-            data = encode(after, layout)
+            data = encode(after, file_format)
         except UnicodeEncodeError as error:
             raise Refused(f"it cannot be written: {error.reason}") from error
         rights = self._edits.state(place.real).rights
         await to_thread.run_sync(disk.write, place, data, rights)
-        self._edits.tracked[place.real].hear(Holds(after, layout))
+        self._edits.tracked[place.real].hear(Holds(after, file_format))
 
 
 def _whole(entry: Pending) -> bool:
@@ -437,7 +443,7 @@ def _shows(live: BufferText, path: str) -> bool:
 
 def _read(path: str) -> bytes | None:
     try:
-        return read(path)
+        return bytes_of(path)
     except OSError:
         return None
 

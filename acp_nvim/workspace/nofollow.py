@@ -196,15 +196,6 @@ def info(path: str) -> os.stat_result | None:
         return None
 
 
-def is_file(path: str) -> bool:
-    """Whether a regular file is there. Of what cannot be reached none is."""
-    try:
-        found = info(path)
-    except OSError:
-        return False
-    return found is not None and stat.S_ISREG(found.st_mode)
-
-
 def read(path: str, limit: int | None = None) -> bytes | None:
     """The bytes of a regular file, None where nothing is. SizeError, and OSError as `Spot.open`."""
     try:

@@ -44,6 +44,11 @@ def below(real: str, roots: Sequence[str]) -> str | None:
     return _below_by_identity(Path(real), [_stem(root) or os.sep for root in roots])
 
 
+def is_below(path: str, root: str) -> bool:
+    """Whether a real path is in a directory, by the spelling alone."""
+    return path.startswith(root.rstrip(os.sep) + os.sep)
+
+
 @lru_cache(maxsize=64)
 def _stem(root: str) -> str:
     """A root as it was resolved when first asked for, which a later symlink cannot move."""

@@ -17,8 +17,8 @@ from acp_nvim.edits.text import Text
 from acp_nvim.workspace import disk, obstacles
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.buffer_state import Left, Lost, News, Reread, Typed
-from acp_nvim.workspace.file_format import Format, clean
-from acp_nvim.workspace.layout_changes import as_written
+from acp_nvim.workspace.disk import signature_of
+from acp_nvim.workspace.file_format import Format, clean, format_as_written
 from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import (
@@ -32,18 +32,17 @@ from acp_nvim.workspace.ports import (
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoints
 from acp_nvim.workspace.snapshots.rights import usual
-from acp_nvim.workspace.snapshots.snapshots import signature_of
 from acp_nvim.workspace.tracked_file import (
     AgentChanged,
     FileState,
     Holds,
-    LayBefore,
     Removed,
     Saved,
     SavedIdle,
     SaveSigned,
     TrackedFiles,
     Unsettled,
+    UserFormat,
 )
 from acp_nvim.workspace.turns import Turns
 
@@ -144,7 +143,7 @@ class PendingEdits:
         saving = self.buffers.take_saving(path)
         live = self.buffers.get(path)
         if live is not None and self.ledger.get(path) is None:
-            self.tracked[path].hear(LayBefore(live.format))
+            self.tracked[path].hear(UserFormat(live.format))
         saved_otherwise = saving is not None and saving.found == after != saving.asked
         asked = saving.asked if saving is not None and saved_otherwise else after
         if agents is None or before is None:
@@ -155,12 +154,12 @@ class PendingEdits:
         if asked != after:
             self.ledger.formatted(path, asked, after)
         if saving is None or saving.saved:
-            layout = as_written(after, live.format if live else None)
-            self.tracked[path].hear(Holds(after, layout))
+            file_format = format_as_written(after, live.format if live else None)
+            self.tracked[path].hear(Holds(after, file_format))
         self.checkpoints.did(path, before, after if agents is None else agents)
-        self.told(session, path, "created" if before is None else "modified", "fs")
+        self.announce(session, path, "created" if before is None else "modified", "fs")
 
-    def told(
+    def announce(
         self, session: AgentSession, path: str, kind: str, source: str, conflict: bool = False
     ) -> None:
         """Show a change that an agent made, as an event and in its hunks."""
@@ -245,7 +244,7 @@ class PendingEdits:
         path: str,
         lines: Sequence[str] | None,
         eol: bool,
-        layout: Format,
+        file_format: Format,
         unaware: bool = False,
     ) -> None:
         """The user saved the buffer: a conflict is settled by that, if they can know of it.
@@ -257,11 +256,11 @@ class PendingEdits:
         if lines is not None:
             text = clean(Text(tuple(lines), eol))
         if text is None or (lines is None and self.buffers.is_stale(path)):
-            self.tracked[path].hear(Saved(None, layout))
+            self.tracked[path].hear(Saved(None, file_format))
             return
         if lines is None and self.buffers.ended(path, eol):
             self._typed(path, text)
-        self.tracked[path].hear(Saved(text, layout))
+        self.tracked[path].hear(Saved(text, file_format))
         entry = self.ledger.get(path)
         if entry is not None and entry.conflict and not unaware:
             self.ledger.resolved(path, text)
@@ -297,7 +296,7 @@ class PendingEdits:
 
     async def _unseen(self, path: str) -> bool:
         """Whether the file has changed since it was looked at: perhaps by an agent."""
-        looked = self.state(path).looked
+        looked = self.state(path).last_look
         now = await to_thread.run_sync(signature_of, path)
         return looked != (self.turns.round, now)
 
@@ -311,8 +310,8 @@ class PendingEdits:
             return await self._text(path, found, gone=gone)
         if (gone or self._is_gone(path)) and await to_thread.run_sync(_is_replaced, path):
             return None
-        limit, layout = self.options().message_bytes, (found.fileencodings, found.fileformats)
-        stored = await to_thread.run_sync(disk.stored, place, limit, *layout)
+        limit, file_format = self.options().message_bytes, (found.fileencodings, found.fileformats)
+        stored = await to_thread.run_sync(disk.stored, place, limit, *file_format)
         return stored.text if stored else None
 
     async def _text(self, path: str, found: BufferText, *, gone: bool = False) -> Text | None:
@@ -428,4 +427,4 @@ class PendingEdits:
 
 def _is_replaced(path: str) -> bool:
     """Whether a folder, a link or a FIFO is where a file was."""
-    return obstacles.words(path) != ""
+    return obstacles.describe(path) != ""

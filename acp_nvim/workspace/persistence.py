@@ -21,8 +21,7 @@ from acp_nvim.tasks import Tasks, true_within
 from acp_nvim.workspace import disk
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.file_format import Format
-from acp_nvim.workspace.journal import Contents, Journal, Made
-from acp_nvim.workspace.journal_file import JournalFile
+from acp_nvim.workspace.journal import Contents, Journal, JournalFile, Value
 from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
@@ -33,15 +32,15 @@ from acp_nvim.workspace.snapshots import serialize as checkpoints
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint
 from acp_nvim.workspace.snapshots.serialize import Frozen
 from acp_nvim.workspace.tracked_file import (
-    AgentLaid,
-    LayBefore,
-    Parted,
-    Rejoined,
+    AgentFormat,
+    Conflicted,
+    ConflictOver,
     Removed,
     TrackedFile,
+    UserFormat,
 )
 
-LAYOUT, LAID, APART, RIGHTS, HEAD = "layout", "laid", "apart", "rights", "head"
+LAYOUT, LAID, APART, RIGHTS, HEAD = "file_format", "laid", "apart", "rights", "head"
 ORPHANED_S: Final = 0.2
 """How long after its pipes a Neovim that was killed may be there."""
 MOVING: Final = 3
@@ -105,7 +104,7 @@ class Persistence:
         """The present: all of it in one go of the loop."""
         edits = self._edits
         made, undo = self._rewind.checkpoints.lists()
-        others: dict[tuple[str, str], Made] = {
+        others: dict[tuple[str, str], Value] = {
             (HEAD, root): (head, _plain) for root, head in self._commits.heads.items()
         }
         for file in edits.tracked:
@@ -137,12 +136,12 @@ class Persistence:
         """
         reader, edits = self._journal.read(), self._edits
         edits.ledger.take_over(serialize.read(reader))
-        for path, layout in reader.of(LAYOUT, Format):
-            edits.tracked[decoded(path)].hear(LayBefore(layout))
-        for path, layout in reader.of(LAID, Format):
-            edits.tracked[decoded(path)].hear(AgentLaid(layout))
+        for path, file_format in reader.of(LAYOUT, Format):
+            edits.tracked[decoded(path)].hear(UserFormat(file_format))
+        for path, file_format in reader.of(LAID, Format):
+            edits.tracked[decoded(path)].hear(AgentFormat(file_format))
         for key, text in serialize.found(reader, APART, bytes, Reader.text):
-            edits.tracked[decoded(key)].hear(Parted(text))
+            edits.tracked[decoded(key)].hear(Conflicted(text))
         for path, rights in reader.of(RIGHTS, Rights):
             edits.tracked[decoded(path)].hear(Removed(rights))
         for root, head in reader.of(HEAD, str):
@@ -185,14 +184,14 @@ class Persistence:
         except Refusal:
             return
         if stored == entry.live:
-            self._edits.tracked[path].hear(Rejoined())
+            self._edits.tracked[path].hear(ConflictOver())
             self._edits.ledger.resolved(path, stored)
 
 
 def _is_same(present: Checkpoint, then: Checkpoint) -> bool:
     """Whether nothing has come to it: it only grows, but for its trees and what agents did."""
     grown = len(present.touched) != len(then.touched) or len(present.late) != len(then.late)
-    same = present.trees == then.trees and present.doings == then.doings
+    same = present.trees == then.trees and present.agent_changes == then.agent_changes
     same = same and present.ends == then.ends
     return not grown and same and present.reasons == then.reasons
 
@@ -204,20 +203,20 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
         reasons=list(checkpoint.reasons),
         touched=dict(checkpoint.touched),
         late=dict(checkpoint.late),
-        doings=dict(checkpoint.doings),
+        agent_changes=dict(checkpoint.agent_changes),
         ends=list(checkpoint.ends),
     )
 
 
-def _written(file: TrackedFile) -> dict[tuple[str, str], Made]:
+def _written(file: TrackedFile) -> dict[tuple[str, str], Value]:
     """What of a file's state outlives the process."""
     state, path = file.state, file.path
     plain = {LAYOUT: state.user_format, LAID: state.agent_format, RIGHTS: state.rights}
-    found: dict[tuple[str, str], Made] = {
+    found: dict[tuple[str, str], Value] = {
         (kind, path): (value, _plain) for kind, value in plain.items() if value is not None
     }
-    if state.common is not UNSET:
-        found[APART, path] = state.common, Writer.text
+    if state.conflict_base is not UNSET:
+        found[APART, path] = state.conflict_base, Writer.text
     return found
 
 

@@ -135,10 +135,10 @@ class Buffers(Protocol):
         """The loaded buffer of a file; a clean one is brought up to date with it first."""
         ...
 
-    async def load(self, place: Place, layout: Format | None = None) -> BufferText | Closed:
+    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
         """The same, loading the file into a hidden, listed buffer where there is none.
 
-        ``layout`` is how the file is known to be encoded.
+        ``file_format`` is how the file is known to be encoded.
         """
         ...
 
@@ -165,11 +165,11 @@ class Buffers(Protocol):
         """
         ...
 
-    async def part(self, live: BufferText) -> None:
+    async def mark_conflict(self, live: BufferText) -> None:
         """Buffer and file are two texts; the file as it is now is known to the user."""
         ...
 
-    async def lay(self, live: BufferText, layout: Format) -> None:
+    async def set_format(self, live: BufferText, file_format: Format) -> None:
         """Have the editor write the buffer in another format from now on."""
         ...
 

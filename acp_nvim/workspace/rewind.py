@@ -12,13 +12,12 @@ from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import checkpoint_diff
 from acp_nvim.workspace.disk_changes import DiskChanges
-from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession
-from acp_nvim.workspace.restore_choice import Choice, choose, question
-from acp_nvim.workspace.restoring import Restoring, expected
+from acp_nvim.workspace.restore import Choice, Restoring, choose, expected, question
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints
-from acp_nvim.workspace.snapshots.snapshots import Snapshots, below
+from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.snapshots.store import StoreError, names
 
 LABEL: Final = 60
@@ -96,7 +95,9 @@ class Rewind:
         """Buffers with unsaved edits below these directories."""
         found = await self._edits.buffers.unsaved()
         return {
-            path: text for path, text in found.items() if any(below(path, root) for root in roots)
+            path: text
+            for path, text in found.items()
+            if any(is_below(path, root) for root in roots)
         }
 
     # ---- seeing
@@ -160,7 +161,7 @@ class Rewind:
                     return [NOTHING if n is None else self._missing(session, n)]
                 await self._snapshots.look(session.roots)
                 present, choice = await self._chosen(session, then, every=every, undo=n is None)
-                open_ = [path for path in choice.both if path not in spared | agreed]
+                open_ = [path for path in choice.shared if path not in spared | agreed]
                 if not open_:
                     return await self._restore(session, n, then, present, choice.without(spared))
             since_then = "the restore" if n is None else f"prompt {n}"
@@ -197,20 +198,20 @@ class Rewind:
         present: Checkpoint,
         choice: Choice,
     ) -> list[str]:
-        present.doings.update(await to_thread.run_sync(expected, choice, then))
+        present.agent_changes.update(await to_thread.run_sync(expected, choice, then))
         if n is not None:  # before anything is done: a restore that is cut can be undone
             self.checkpoints.restored(session.n, present)
         act = Act.DECIDED if n is not None else Act.RETURNED
-        async with self._edits.carrying_out(choice.found, act):
+        async with self._edits.carrying_out(choice.contents, act):
             notes, count = await self._restoring.carry_out(choice, then, present)
         if n is None:
             self.checkpoints.take_undo(session.n)
         await self._snapshots.look(list(then.trees))  # what changed now is no agent's
         what = "the restore was undone" if n is None else f"restored to before prompt {then.n}"
         said = f"{what}: {count} file{'' if count == 1 else 's'} changed"
-        if choice.stay and n is not None:
-            stay = len(choice.stay)
-            said += f"; {stay} that only you changed stay{'s' if stay == 1 else ''}"
+        if choice.users and n is not None:
+            count = len(choice.users)
+            said += f"; {count} that only you changed stay{'s' if count == 1 else ''}"
         return [said, *notes, *choice.notes]
 
     def _missing(self, session: AgentSession, n: int) -> str:

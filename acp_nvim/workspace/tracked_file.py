@@ -15,7 +15,7 @@ Locks, in the order in which they are taken (whoever holds one takes none of tho
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -59,16 +59,16 @@ class FileState(msgspec.Struct, frozen=True):
     """The bytes of that save do not tell the text: another encoding, a part of a buffer."""
     saved_idle: bool = False
     """The user saved it while no agent was at work, since the last prompt."""
-    read: Text | None = None
+    neovim_read: Text | None = None
     """What Neovim has read of it by itself, at which nobody has looked since."""
     unsettled: bool = False
     """Neovim has read it again: an agent's change may be in it."""
-    looked: tuple[int, str | None] | None = None
+    last_look: tuple[int, str | None] | None = None
     """The round of turns and the signature in which it was last looked at by name."""
-    common: Text | UnsetType | None = UNSET
+    conflict_base: Text | UnsetType | None = UNSET
     """What buffer and file had in common before they came to be in conflict."""
     late: Late | None = None
-    agent_changes: int = 0
+    agent_change_count: int = 0
     """How often agents have changed it."""
     user_format: Format | None = None
     """How the file lay when something came to be pending in it last."""
@@ -76,7 +76,7 @@ class FileState(msgspec.Struct, frozen=True):
     """How an agent has laid it, where that is otherwise."""
     rights: Rights | None = None
     """Of a file that is gone: when it comes back, it has them again."""
-    gave_way: Special | None = None
+    displaced: Special | None = None
     """What stood in its place and gave way when it came back."""
     in_store: bool = False
     """A store of snapshots keeps what it holds."""
@@ -158,7 +158,7 @@ class CaughtUp(msgspec.Struct, frozen=True):
 class Looked(msgspec.Struct, frozen=True):
     """The file was looked at by name."""
 
-    looked: tuple[int, str | None]
+    last_look: tuple[int, str | None]
 
 
 class AgentChanged(msgspec.Struct, frozen=True):
@@ -168,7 +168,7 @@ class AgentChanged(msgspec.Struct, frozen=True):
 class NeovimRead(msgspec.Struct, frozen=True):
     """Neovim has read this text by itself; None: that has been taken up."""
 
-    read: Text | None
+    neovim_read: Text | None
 
 
 class Unsettled(msgspec.Struct, frozen=True):
@@ -177,25 +177,25 @@ class Unsettled(msgspec.Struct, frozen=True):
     unsettled: bool
 
 
-class Parted(msgspec.Struct, frozen=True):
+class Conflicted(msgspec.Struct, frozen=True):
     """Buffer and file are in conflict since they had this text in common."""
 
-    common: Text | None
+    conflict_base: Text | None
 
 
-class Rejoined(msgspec.Struct, frozen=True):
+class ConflictOver(msgspec.Struct, frozen=True):
     """They are one text again."""
 
-    common: UnsetType = UNSET
+    conflict_base: UnsetType = UNSET
 
 
-class LayBefore(msgspec.Struct, frozen=True):
+class UserFormat(msgspec.Struct, frozen=True):
     """Something comes to be pending in the file, which lay so; None: not known."""
 
     user_format: Format | None
 
 
-class AgentLaid(msgspec.Struct, frozen=True):
+class AgentFormat(msgspec.Struct, frozen=True):
     """An agent has given the file another format."""
 
     agent_format: Format
@@ -207,10 +207,10 @@ class Removed(msgspec.Struct, frozen=True):
     rights: Rights | None
 
 
-class GaveWay(msgspec.Struct, frozen=True):
+class Displaced(msgspec.Struct, frozen=True):
     """What stood in its place gave way, or has come back (None)."""
 
-    gave_way: Special | None
+    displaced: Special | None
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -232,12 +232,12 @@ FileEvent = (
     | AgentChanged
     | NeovimRead
     | Unsettled
-    | Parted
-    | Rejoined
-    | LayBefore
-    | AgentLaid
+    | Conflicted
+    | ConflictOver
+    | UserFormat
+    | AgentFormat
     | Removed
-    | GaveWay
+    | Displaced
     | Stored
 )
 
@@ -246,27 +246,27 @@ def file_after(state: FileState, event: FileEvent) -> FileState:
     """What is known of a file after an event."""
     match event:
         case AgentChanged():
-            return _changed(state, agent_changes=state.agent_changes + 1)
-        case LayBefore(None):
+            return _changed(state, agent_change_count=state.agent_change_count + 1)
+        case UserFormat(None):
             return state
         case Saved(None):  # its text is on its way here: with this signature it is the user's
             return _changed(file_after(state, Forgotten()), saved_other_bytes=True)
-        case Saved(text, layout):
-            return _changed(_holding(state, text, layout), common=UNSET)
-        case Holds(text, layout):
-            return _holding(state, text, layout)
-        case PutOff(before, layout, late):
-            return _changed(_holding(state, before, layout), late=late, compared=UNSET)
+        case Saved(text, file_format):
+            return _changed(_holding(state, text, file_format), conflict_base=UNSET)
+        case Holds(text, file_format):
+            return _holding(state, text, file_format)
+        case PutOff(before, file_format, late):
+            return _changed(_holding(state, before, file_format), late=late, compared=UNSET)
         case _:
             return _changed(
                 state, **{name: getattr(event, name) for name in event.__struct_fields__}
             )
 
 
-def _holding(state: FileState, text: Text | None, layout: Format | None) -> FileState:
+def _holding(state: FileState, text: Text | None, file_format: Format | None) -> FileState:
     same = state.disk is not UNSET and state.disk == text
-    compared = state.compared if same and layout == state.disk_format else UNSET
-    known = None if text is None else layout
+    compared = state.compared if same and file_format == state.disk_format else UNSET
+    known = None if text is None else file_format
     return _changed(state, disk=text, disk_format=known, compared=compared)
 
 
@@ -358,6 +358,11 @@ class TrackedFiles:
         """What is known of a file's buffer; nothing is kept for asking."""
         found = self._files.get(path)
         return found.buffer if found is not None else NO_BUFFER
+
+    def known(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
+        """The files (None: of all) whose content on disk is known."""
+        states = ((path, self.state(path)) for path in (self._files if paths is None else paths))
+        return {path: state for path, state in states if state.disk is not UNSET}
 
     def is_busy(self, path: str) -> bool:
         """Whether somebody holds a lock of the file."""

@@ -17,17 +17,18 @@ from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.agent_files import AgentFiles, Amends, Ask, OnLocation
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.decisions import ReviewDecisions
+from acp_nvim.workspace.disk import signature_of
 from acp_nvim.workspace.disk_changes import DiskChanges
-from acp_nvim.workspace.early_look import ANNOUNCED_S, EarlyLooks
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.persistence import Persistence
 from acp_nvim.workspace.ports import AgentSession, Buffers, FileOptions, View
 from acp_nvim.workspace.rewind import Rewind
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints, prune, targets
-from acp_nvim.workspace.snapshots.snapshots import Snapshots, signature_of
+from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.tool_call_files import ToolCallFiles
 from acp_nvim.workspace.tracked_file import Holds, NeovimRead, Stored
+from acp_nvim.workspace.turn_start import ANNOUNCED_S, EarlyLooks
 from acp_nvim.workspace.turns import Turn, Turns
 
 PATIENCE_S: Final = 0.05
@@ -88,7 +89,7 @@ class Workspace(Generic[S]):
         self.decisions = ReviewDecisions(self.edits, self.disk.before_use)
         self.commits = Commits(self.edits, self.snapshots, self._by_agent)
         self.tool_calls = ToolCallFiles(self.disk, self.snapshots, tasks)
-        self.early_looks = EarlyLooks(self.disk, tasks)
+        self.early_looks = EarlyLooks(turns, self.disk.look_before, tasks)
         self.rewind = Rewind(self.edits, self._made, self.disk, self.snapshots)
         self.persistence = Persistence(self.edits, self.rewind, self.commits, tasks, view.notice)
         self._amends = amends(self.edits)
@@ -149,7 +150,7 @@ class Workspace(Generic[S]):
         signature = await to_thread.run_sync(signature_of, path)
         roots = [root for session in self._sessions() for root in session.roots]
         same = await self.disk.unchanged(path, roots)
-        if shown is not None and self.edits.state(path).read is shown:
+        if shown is not None and self.edits.state(path).neovim_read is shown:
             self.edits.tracked[path].hear(NeovimRead(None))
         return signature if same else None
 

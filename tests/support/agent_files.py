@@ -58,8 +58,8 @@ class FakeBuffers:
         await anyio.lowlevel.checkpoint()
         return self.live(where.real) if where.real in self.texts else Closed()
 
-    async def load(self, where: Place, layout: object = None) -> BufferText | Closed:
-        del layout
+    async def load(self, where: Place, file_format: object = None) -> BufferText | Closed:
+        del file_format
         if where.real not in self.texts:
             self.open(where.real, (read_disk(where, 1 << 20) or b"").decode())
         return self.live(where.real)

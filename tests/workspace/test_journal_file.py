@@ -18,8 +18,7 @@ from acp_nvim.edits.pending import LedgerState, Pending
 from acp_nvim.edits.records import Reader, Series, Writer, group_of
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import journal as module
-from acp_nvim.workspace.journal import Contents, Journal
-from acp_nvim.workspace.journal_file import JournalFile
+from acp_nvim.workspace.journal import Contents, Journal, JournalFile
 from acp_nvim.workspace.snapshots import serialize as checkpoints
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Target
 from tests.support.ledger_shorthand import accept_all, text

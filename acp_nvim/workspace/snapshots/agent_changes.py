@@ -27,7 +27,7 @@ SAME: Final = "="
 Content = Text | bytes | Unkept | None
 
 
-class Doing(msgspec.Struct, frozen=True):
+class ContentChange(msgspec.Struct, frozen=True):
     """What became of a file by agents, and by the user's decisions about that, between two
     checkpoints. ``agent``: not by decisions alone; ``gap``: somebody else changed it in between.
     """
@@ -37,12 +37,12 @@ class Doing(msgspec.Struct, frozen=True):
     agent: bool = True
     gap: bool = False
 
-    def then(self, later: Doing) -> Doing:
+    def then(self, later: ContentChange) -> ContentChange:
         """With what was done afterwards."""
         after = self.after if later.after == SAME else later.after
         before = later.before if self.before == SAME else self.before
         gap = self.gap or later.gap or not follows(later.before, self.after)
-        return Doing(before, after, self.agent or later.agent, gap)
+        return ContentChange(before, after, self.agent or later.agent, gap)
 
 
 def follows(before: str, *marks: str) -> bool:
@@ -52,18 +52,18 @@ def follows(before: str, *marks: str) -> bool:
     return before == SAME or SAME in marks or before in marks
 
 
-def joined(doings: Iterable[dict[str, Doing]]) -> dict[str, Doing]:
+def joined(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, ContentChange]:
     """All that was done, by path; the earliest first."""
-    found: dict[str, Doing] = {}
-    for one in doings:
+    found: dict[str, ContentChange] = {}
+    for one in agent_changes:
         for path, doing in one.items():
             add(found, path, doing)
     return found
 
 
-def add(doings: dict[str, Doing], path: str, doing: Doing) -> None:
+def add(agent_changes: dict[str, ContentChange], path: str, doing: ContentChange) -> None:
     """Note what was done to a file next."""
-    doings[path] = doings[path].then(doing) if path in doings else doing
+    agent_changes[path] = agent_changes[path].then(doing) if path in agent_changes else doing
 
 
 def mark(side: Content) -> str:

@@ -20,9 +20,10 @@ import msgspec
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import runs
-from acp_nvim.workspace.snapshots.agent_changes import Content, Doing, add, joined, mark
+from acp_nvim.workspace.paths import is_below
+from acp_nvim.workspace.snapshots.agent_changes import Content, ContentChange, add, joined, mark
 from acp_nvim.workspace.snapshots.left_out import was_there
-from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots, below
+from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
 from acp_nvim.workspace.snapshots.store import UNKNOWN, Blob, Change, StoreError, Unkept, blob_mark
 
 MAX_CHECKPOINTS: Final = 500
@@ -63,7 +64,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """Files that the agent had changed when the directories were looked at: the prompt did not wait
     for that, and the trees have what the agent made of them.
     """
-    doings: dict[str, Doing] = msgspec.field(default_factory=dict)
+    agent_changes: dict[str, ContentChange] = msgspec.field(default_factory=dict)
     """What agents did to files from then until the next checkpoint; of a restore: what that did."""
     ends: list[float] = msgspec.field(default_factory=list)
     """When the prompt's turn was over and all that its agent did was seen; empty before that, and
@@ -71,7 +72,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """
 
 
-class Step(msgspec.Struct, frozen=True):
+class RestoreStep(msgspec.Struct, frozen=True):
     """One file of a restore. ``now`` is what the trees have of it at present."""
 
     target: Target
@@ -103,10 +104,10 @@ class Step(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True):
     """What a restore of all files does, and why it cannot do more."""
 
-    steps: list[Step]
+    steps: list[RestoreStep]
     touched: dict[str, Text | None]
     reasons: list[str]
-    doings: dict[str, Doing]
+    agent_changes: dict[str, ContentChange]
     """What agents did to files since."""
 
 
@@ -153,13 +154,13 @@ class Checkpoints:
     def did(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
         """An agent has changed a file; or a decision or a restore of the user's has."""
         if any(self._kept.values()):
-            self.done(path, Doing(mark(before), mark(after), agent))
+            self.done(path, ContentChange(mark(before), mark(after), agent))
 
-    def done(self, path: str, doing: Doing) -> None:
+    def done(self, path: str, doing: ContentChange) -> None:
         """The same, of a change that is known by its marks."""
         for kept in self._kept.values():
             if kept:
-                add(kept[-1].doings, path, doing)
+                add(kept[-1].agent_changes, path, doing)
 
     def lists(self) -> tuple[dict[int, list[Checkpoint]], dict[int, list[Checkpoint]]]:
         """All that are kept, and what restores replaced, by session; both oldest first."""
@@ -206,7 +207,7 @@ class Checkpoints:
         self, session: int, checkpoint: Checkpoint, now: Mapping[str, str], undo: bool = False
     ) -> Plan:
         """What brings the files back to a checkpoint; ``undo``: to before a restore."""
-        steps: list[Step] = []
+        steps: list[RestoreStep] = []
         reasons = list(checkpoint.reasons)
         if not checkpoint.trees and not reasons:
             reasons.append("the files had not been looked at yet before that prompt")
@@ -221,17 +222,17 @@ class Checkpoints:
         presents = {step.target.path: step.now for step in steps}
         steps = [it for it in steps if it.target.path not in checkpoint.late]
         steps += [
-            Step(late, None, presents.get(late.path), in_trees=False)
+            RestoreStep(late, None, presents.get(late.path), in_trees=False)
             for late in checkpoint.late.values()
         ]
         later = [it for it in self._kept.get(session, []) if it.time >= checkpoint.time]
         if undo:
-            return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.doings)
+            return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.agent_changes)
         touched = await self._loose(checkpoint, later, {step.target.path for step in steps})
-        doings = joined(it.doings for it in later)
+        agent_changes = joined(it.agent_changes for it in later)
         for path in await self._unseen(later, now):
-            add(doings, path, Doing(UNKNOWN, UNKNOWN))
-        return Plan(steps, touched, reasons, doings)
+            add(agent_changes, path, ContentChange(UNKNOWN, UNKNOWN))
+        return Plan(steps, touched, reasons, agent_changes)
 
     async def _unseen(self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]) -> list[str]:
         """Files that have changed after prompts whose turns were cut before all was seen, by whom
@@ -243,7 +244,7 @@ class Checkpoints:
             for root, tree in one.trees.items() if not one.ends else ():
                 with suppress(StoreError):
                     changes = await self._changes(one, root, then.get(root, tree), tree)
-                    found += [it.path for it in changes if it.path not in one.doings]
+                    found += [it.path for it in changes if it.path not in one.agent_changes]
         return found
 
     async def _loose(
@@ -264,21 +265,21 @@ class Checkpoints:
         """What differs between now and then in a directory, without what belongs to another one in
         it or has only been taken in since.
         """
-        inner = [other for other in checkpoint.trees if below(other, root)]
+        inner = [other for other in checkpoint.trees if is_below(other, root)]
         return [
             it
             for it in await self._snapshots.differences(root, now, then)
             if not was_there(it.path, it.after, it.before)
-            and not any(below(it.path, other) for other in inner)
+            and not any(is_below(it.path, other) for other in inner)
         ]
 
     async def _steps(
         self, checkpoint: Checkpoint, root: str, now: str, reasons: list[str]
-    ) -> list[Step]:
+    ) -> list[RestoreStep]:
         changes = await self._changes(checkpoint, root, now, checkpoint.trees[root])
         wanted = [(it.path, it.after) for it in changes if it.after and it.after.kept]
         contents = await self._snapshots.contents(root, wanted)
-        steps: list[Step] = []
+        steps: list[RestoreStep] = []
         for change in changes:
             blob: Blob | None = change.after
             if blob is None:
@@ -290,7 +291,7 @@ class Checkpoints:
             else:
                 reasons.append(f"{Path(change.path).name}: its content is no longer kept")
                 continue
-            steps.append(Step(target, blob, change.before))
+            steps.append(RestoreStep(target, blob, change.before))
         return steps
 
 

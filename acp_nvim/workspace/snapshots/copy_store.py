@@ -10,6 +10,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.snapshots import left_out
 from acp_nvim.workspace.snapshots.left_out import LeftOut, Marks
@@ -23,8 +25,9 @@ from acp_nvim.workspace.snapshots.store import (
     Scan,
     content,
     is_beyond_link,
+    read_packed,
+    write_packed,
 )
-from acp_nvim.workspace.snapshots.trees import Tree, Trees
 
 SKIPPED: Final = frozenset(
     {
@@ -38,6 +41,10 @@ FEW: Final = 32
 """Entries of a tree whose stamps are read at once, without a thread: some ten microseconds."""
 
 Stamp = tuple[int, int, int, int]
+
+
+Tree = dict[str, Blob]
+"""Contents by absolute path."""
 
 
 class CopyStore:
@@ -234,6 +241,51 @@ class CopyStore:
         name = digest.hexdigest()
         self._trees.add(name, self._files, self._marks.parts(self._tree)[0])
         return self._marks.marked(name, LeftOut(dict(self._out), frozenset(self._closed)))
+
+
+class _TreeChange(msgspec.Struct, frozen=True):
+    """The difference from the tree of the name ``before`` (empty: no file)."""
+
+    before: str
+    there: dict[bytes, Blob]
+    gone: list[bytes]
+
+
+class Trees:
+    """The trees of a `CopyStore` by name: which content each file had at some moment.
+
+    Each is stored as the difference from the one before, in a file of that name, so that the next
+    process of the same Neovim knows it as well.
+    """
+
+    def __init__(self, home: Path) -> None:
+        """``home`` is their directory."""
+        self._home = home
+        self._known: dict[str, Tree] = {"": {}}
+
+    def add(self, name: str, tree: Tree, before: str) -> None:
+        """Keep a tree, if it is new. StoreError where it cannot be written."""
+        if name in self._known:
+            return
+        old = self._known[before]
+        there = {os.fsencode(path): it for path, it in tree.items() if old.get(path) != it}
+        gone = [os.fsencode(path) for path in old.keys() - tree.keys()]
+        data = msgspec.msgpack.encode(_TreeChange(before, there, gone))
+        write_packed(self._home / name, data, sync=False)
+        self._known[name] = dict(tree)
+
+    def get(self, name: str) -> Tree:
+        """The tree of that name. StoreError when it is not kept."""
+        steps: list[tuple[str, _TreeChange]] = []
+        while name not in self._known:
+            steps.append((name, read_packed(self._home / name, _TreeChange)))
+            name = steps[-1][1].before
+        for later, stored in reversed(steps):
+            tree = self._known[name] | {os.fsdecode(p): it for p, it in stored.there.items()}
+            for path in stored.gone:
+                tree.pop(os.fsdecode(path), None)
+            self._known[later], name = tree, later
+        return self._known[name]
 
 
 def _entries(directory: str) -> list[os.DirEntry[str]]:

@@ -8,7 +8,6 @@ Where a tree lacks a path for such a reason, that proves nothing: the file may h
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
@@ -16,8 +15,7 @@ from typing import Final
 
 import msgspec
 
-from acp_nvim.workspace import private_files
-from acp_nvim.workspace.snapshots.store import Blob, Change, StoreError, signature_of
+from acp_nvim.workspace.snapshots.store import Blob, Change, read_packed, signature_of, write_packed
 
 NOT_ENTERED: Final = "in a folder that was not looked into"
 _MARK: Final = "+"
@@ -56,7 +54,7 @@ class Marks:
     """The `LeftOut`s of a store's trees: each in a file, named by what it holds."""
 
     def __init__(self, home: Path) -> None:
-        """``home`` is where they lie."""
+        """``home`` is their directory."""
         self._home = home
         self._known: dict[str, LeftOut] = {"": LeftOut()}
 
@@ -69,11 +67,7 @@ class Marks:
         data = msgspec.msgpack.encode(_Stored(files, folders))
         name = blake2b(data, digest_size=20).hexdigest()
         if name not in self._known:
-            try:
-                if not (self._home / name).exists():
-                    private_files.write(self._home / name, zlib.compress(data, 1))
-            except OSError as error:
-                raise StoreError(f"{self._home}: {error.strerror}") from error
+            write_packed(self._home / name, data, sync=True)
             self._known[name] = out
         return f"{tree}{_MARK}{name}"
 
@@ -85,11 +79,7 @@ class Marks:
         return tree, self._known[mark]
 
     def _read(self, mark: str) -> LeftOut:
-        try:
-            data = zlib.decompress((self._home / mark).read_bytes())
-            found = msgspec.msgpack.decode(data, type=_Stored)
-        except (OSError, zlib.error, msgspec.DecodeError) as error:
-            raise StoreError("that state is no longer kept") from error
+        found = read_packed(self._home / mark, _Stored)
         files = {os.fsdecode(path): blob for path, blob in found.files.items()}
         return LeftOut(files, frozenset(map(os.fsdecode, found.folders)))
 

@@ -11,7 +11,7 @@ import msgspec
 
 from acp_nvim.edits.records import Reader, Series, Writer, decoded, encoded, group_of
 from acp_nvim.edits.serialize import Entry, entry, found, pending
-from acp_nvim.workspace.snapshots.agent_changes import Doing
+from acp_nvim.workspace.snapshots.agent_changes import ContentChange
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Target
 
 CHECKPOINT, UNDO = "checkpoint", "undo"
@@ -32,7 +32,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     reasons: list[str]
     touched: list[tuple[bytes, bytes]]
     late: list[tuple[bytes, bytes, int]]
-    doings: list[tuple[bytes, str, str, bool, bool]] = []
+    agent_changes: list[tuple[bytes, str, str, bool, bool]] = []
     ends: list[float] = []
 
 
@@ -65,7 +65,7 @@ class Kept:
             [(encoded(it.path), writer.data(it.data), it.mode) for it in made.late.values()],
             [
                 (encoded(path), it.before, it.after, it.agent, it.gap)
-                for path, it in made.doings.items()
+                for path, it in made.agent_changes.items()
             ],
             made.ends,
         )
@@ -94,8 +94,8 @@ def _checkpoint(reader: Reader, record: Record) -> Checkpoint:
         {decoded(path): reader.text(name) for path, name in record.touched},
         {target.path: target for target in late},
         {
-            decoded(path): Doing(before, after, agent, gap)
-            for path, before, after, agent, gap in record.doings
+            decoded(path): ContentChange(before, after, agent, gap)
+            for path, before, after, agent, gap in record.agent_changes
         },
         record.ends,
     )

@@ -16,8 +16,10 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from acp_nvim.workspace import nofollow, private_files
-from acp_nvim.workspace.nofollow import LinkError, NotRegularError, Rights, SizeError
+from acp_nvim.workspace import private_files
+from acp_nvim.workspace.disk import bytes_of
+from acp_nvim.workspace.nofollow import Rights, SizeError
+from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.snapshots import store as limits
 from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
@@ -109,8 +111,8 @@ class Snapshots:
         by: dict[str, list[str]] = {}
         rest = list(paths)
         for root in self.within(roots):
-            by[root] = [path for path in rest if below(path, root)]
-            rest = [path for path in rest if not below(path, root)]
+            by[root] = [path for path in rest if is_below(path, root)]
+            rest = [path for path in rest if not is_below(path, root)]
         return {root: inside for root, inside in by.items() if inside}, rest
 
     def looked(self, roots: Iterable[str]) -> bool:
@@ -215,7 +217,7 @@ class Snapshots:
         """HEAD's commit, when it became that in nanoseconds (0: not known), and those of these
         files that it changed, if it is another one than ``known``.
         """
-        store = self._stores.get(_real(root))
+        store = self._stores.get(root)
         if not isinstance(store, GitStore):
             return "", 0, {}
 
@@ -326,7 +328,7 @@ class Snapshots:
             if len(self._single) >= MAX_SINGLE:
                 self._single.pop(next(iter(self._single)))
             try:
-                self._single[path] = read(path)
+                self._single[path] = bytes_of(path)
                 self._unusual.learn([path])
                 if os.access(path, os.X_OK):
                     self._programs.add(path)
@@ -338,7 +340,7 @@ class Snapshots:
         for path in paths:
             before = self._single[path]
             try:
-                after = read(path)
+                after = bytes_of(path)
             except OSError as error:
                 self._tell(f"not kept: {path}: {error.strerror}")
                 continue
@@ -364,51 +366,12 @@ class Snapshots:
             self._notice(text)
 
 
-def _real(root: str) -> str:
-    return os.path.realpath(root)
-
-
-def below(path: str, root: str) -> bool:
-    """Whether a real path lies in a directory."""
-    return path.startswith(root.rstrip(os.sep) + os.sep)
-
-
-def read(path: str) -> bytes | None:
-    """A regular file's bytes, None when there is none: also where a folder, a link or a FIFO is, or
-    a directory above it has become a link, which leads to another file. OSError also for what is
-    too large.
-    """
-    try:
-        return nofollow.read(path, limits.MAX_FILE_BYTES)
-    except (LinkError, NotRegularError, IsADirectoryError):
-        return None
-
-
 def _size(path: str) -> int:
     """Bytes of a file; 0 where there is none."""
     try:
         return os.stat(path).st_size  # noqa: PTH116
     except OSError:
         return 0
-
-
-def signature_of(path: str) -> str | None:
-    """A file's state as `acp.save`.stamp in Lua has it; None where there is none."""
-    try:
-        info = os.stat(path)  # noqa: PTH116
-    except OSError:
-        return None
-    seconds, rest = divmod(info.st_mtime_ns, 1_000_000_000)
-    return f"{seconds}.{rest}.{info.st_size}.{info.st_ino}"
-
-
-def read_signed(path: str) -> tuple[bytes | None, str | None]:
-    """The bytes and the stamp that the file had before they were read; OSError like `read`.
-
-    Whoever acts on the bytes compares the stamp once more: a file may be read while it is written.
-    """
-    stamp = signature_of(path)
-    return read(path), stamp
 
 
 def _is_file(blob: Blob | None) -> bool:
@@ -441,7 +404,7 @@ def _before(blob: Blob | None, data: bytes | None) -> Side:
 def present(path: str) -> bytes | Unkept | None:
     """A file as it is; None where there is none."""
     try:
-        return read(path)
+        return bytes_of(path)
     except SizeError:
         return Unkept(too_large())
     except OSError:

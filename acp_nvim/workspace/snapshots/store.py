@@ -9,12 +9,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import zlib
 from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
-from acp_nvim.workspace import nofollow
+from acp_nvim.workspace import nofollow, private_files
+
+T = TypeVar("T")
 
 MAX_FILE_BYTES: Final = 8 * 1024 * 1024
 """A larger file is not kept: its changes on disk are neither reviewed nor restored."""
@@ -188,6 +192,23 @@ class Room:
                 left += info.st_size
                 self.out[path] = Blob(signature(info), 0, NO_ROOM)
                 del self.kept[path]
+
+
+def write_packed(place: Path, data: bytes, *, sync: bool) -> None:
+    """Write a packed file of ours, unless there is one. StoreError."""
+    try:
+        if not place.exists():
+            private_files.write(place, zlib.compress(data, 1), sync=sync)
+    except OSError as error:
+        raise StoreError(f"{place.parent}: {error.strerror}") from error
+
+
+def read_packed(place: Path, kind: type[T]) -> T:
+    """The value in a packed file of ours. StoreError when it is gone."""
+    try:
+        return msgspec.msgpack.decode(zlib.decompress(place.read_bytes()), type=kind)
+    except (OSError, zlib.error, msgspec.DecodeError) as error:
+        raise StoreError("that state is no longer kept") from error
 
 
 def left_out(path: str, info: os.stat_result) -> Blob | None:
