@@ -67,17 +67,17 @@ class AgentWrite:
         buffers: BufferCache,
         options: FileOptions,
         where: Place,
-        theirs: Text,
+        content: Text,
         bases: AgentBases,
         session: str,
         amend: Amend,
     ) -> None:
         """``bases`` knows what the ``session`` last saw of the file."""
-        self.believed = self.base = self.present = theirs
+        self.believed = self.base = self.present = content
         self._buffers = buffers
         self._options = options
         self._where = where
-        self._theirs = theirs
+        self._content = content
         self._bases = bases
         self._session = session
         self._amend = amend
@@ -122,7 +122,7 @@ class AgentWrite:
     def _merged(self, base: Text, live: Text, file_format: Format) -> Merged:
         """The agent's change to the base, in the live text; `believed` is its text as kept here."""
         self.base, self.present = base, live
-        self.believed = fitted(self._theirs, base, file_format.dos, file_format.bomb)
+        self.believed = fitted(self._content, base, file_format.dos, file_format.bomb)
         merged = merge(base, live, self.believed)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")

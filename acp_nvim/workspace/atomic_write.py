@@ -127,14 +127,14 @@ def _overwrite(at: Spot, info: os.stat_result, data: bytes) -> None:
     with at.open(os.O_RDWR) as file:
         _check_same(os.fstat(file.fileno()), info)
         old = file.read()
-        with _kept(at, old) as kept:
+        with _backup(at, old) as backup:
             try:
                 _put(file.fileno(), old, data)
             except OSError as error:
                 if _put_back(file.fileno(), old, data):
                     raise
-                kept.stay()
-                words = f"{error.strerror}; what it held is in {kept.path}"
+                backup.keep()
+                words = f"{error.strerror}; what it held is in {backup.path}"
                 raise OSError(error.errno or errno.EIO, words) from error
 
 
@@ -157,34 +157,34 @@ def _put_back(handle: int, old: bytes, new: bytes) -> bool:
     return True
 
 
-class _Kept:
+class _Backup:
     """A copy of the old bytes that outlives us, if it is to stay."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.stays = False
+        self.is_kept = False
 
-    def stay(self) -> None:
+    def keep(self) -> None:
         """Nothing removes it."""
-        self.stays = True
+        self.is_kept = True
 
 
 @contextlib.contextmanager
-def _kept(at: Spot, data: bytes) -> Iterator[_Kept]:
+def _backup(at: Spot, data: bytes) -> Iterator[_Backup]:
     """Keep bytes beside the file, or where that is not allowed with temporary files. OSError."""
     name = f".{at.name[:40]}.{secrets.token_hex(6)}.acp-old"
     beside = at.may(os.W_OK | os.X_OK, ".")
     folder = os.path.dirname(at.path) if beside else tempfile.gettempdir()  # noqa: PTH120
-    kept = _Kept(os.path.join(folder, name))  # noqa: PTH118
+    backup = _Backup(os.path.join(folder, name))  # noqa: PTH118
     where = at.folder if beside else None
-    handle = os.open(name if beside else kept.path, _NEW, _PRIVATE, dir_fd=where)
+    handle = os.open(name if beside else backup.path, _NEW, _PRIVATE, dir_fd=where)
     try:
         with FileIO(handle, "wb") as file:
             _fill(file, data)
-        yield kept
+        yield backup
     finally:
-        if not kept.stays:
-            os.unlink(name if beside else kept.path, dir_fd=where)
+        if not backup.is_kept:
+            os.unlink(name if beside else backup.path, dir_fd=where)
 
 
 # ---- bytes

@@ -35,7 +35,7 @@ class Commits:
         check.
         """
         roots = self._snapshots.within(roots)
-        pending = self._snapshots.parted(roots, [e.path for e in self._edits.ledger.files()])[0]
+        pending = self._snapshots.by_root(roots, [e.path for e in self._edits.ledger.files()])[0]
         for root in roots:
             paths, known = pending.get(root, []), self.heads.get(root)
             try:

@@ -65,24 +65,24 @@ class ReviewDecisions:
         if (
             live is not None
             and not live.modified
-            and not await to_thread.run_sync(_shows, live, path)
+            and not await to_thread.run_sync(_is_as_file, live, path)
         ):
             tick = None  # another program has written the file
         with self._edits.buffers.vouched(path, tick):
-            return await self._hunk_seen(verdict, path, row)
+            return await self._decide_hunk(verdict, path, row)
 
-    async def _hunk_seen(self, verdict: Verdict, path: str, row: int) -> list[str]:
+    async def _decide_hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
         async with self._edits.alone(path):
-            seen, rounds = await self._seen(path)
+            seen, count = await self._as_seen(path)
         if verdict == "reject" and seen is not None and pending_inside(self._ledger, [seen]):
             return await self.files(verdict, [seen])
         await self._look(path)
         async with self._edits.alone(path):
             await self._edits.sync(path)
-            same = self._edits.state(path).agent_change_count == rounds
+            same = self._edits.state(path).agent_change_count == count
             return await self._hunk(verdict, path, row, self._ledger.get(path) if same else seen)
 
-    async def _seen(self, path: str) -> tuple[Pending | None, int]:
+    async def _as_seen(self, path: str) -> tuple[Pending | None, int]:
         """What is pending in a file as the user sees it, and how often agents have changed it."""
         await self._edits.hear(path)
         return self._ledger.get(path), self._edits.state(path).agent_change_count
@@ -92,13 +92,13 @@ class ReviewDecisions:
         entry = self._ledger.get(path)
         if entry is None:
             return [f"nothing is pending in {Path(path).name}"]
-        meant = seen.hunk_at(row) if seen is not None else None
+        chosen = seen.hunk_at(row) if seen is not None else None
         hunk = None
-        if not _whole(entry):
-            hunk = entry.like(seen, meant) if seen and meant else entry.hunk_at(row)
-        if hunk is None and not _whole(entry) and meant is None:
+        if not _is_whole(entry):
+            hunk = entry.like(seen, chosen) if seen and chosen else entry.hunk_at(row)
+        if hunk is None and not _is_whole(entry) and chosen is None:
             return [f"no pending hunk in line {row + 1}"]
-        if hunk is None and seen is not None and not (_whole(entry) and _whole(seen)):
+        if hunk is None and seen is not None and not (_is_whole(entry) and _is_whole(seen)):
             return [f"the hunk in line {row + 1} {MEANWHILE}"]
         notes = await self._file(verdict, entry, hunk)
         self._edits.view.next_hunk(self._edits.next_hunk(path, hunk.new_start if hunk else 0))
@@ -111,7 +111,7 @@ class ReviewDecisions:
             entries = [*entries, *pending_inside(self._ledger, entries)]
         paths = [path for entry in entries for path in (entry.path, entry.origin) if path]
         async with self._edits.alone(*paths):
-            seen = [(entry.path, *await self._seen(entry.path)) for entry in entries]
+            seen = [(entry.path, *await self._as_seen(entry.path)) for entry in entries]
         for path in paths:
             await self._look(path)
         async with self._edits.alone(*paths):
@@ -142,8 +142,11 @@ class ReviewDecisions:
                 why = f"a folder is there now that holds {name}"
                 notes.append(f"{Path(path).name} was left as it is: {why}")
         free = [path for path in paths if path not in blocked]
-        kept = {path for path in free if any(is_below(path, folder) for folder in blocked)} - scope
-        return [path for path in free if path not in kept], notes
+        return [
+            path
+            for path in free
+            if path in scope or not any(is_below(path, folder) for folder in blocked)
+        ], notes
 
     async def _files(
         self, verdict: Verdict, paths: Sequence[str], seen: Mapping[str, Pending | None]
@@ -166,7 +169,7 @@ class ReviewDecisions:
         """Keep what the user knew of when they said so; what an agent did since stays pending."""
         if entry == seen:
             return self._ledger.accept(entry.path)
-        if seen is not None and not (_whole(entry) or _whole(seen) or entry.base is None):
+        if seen is not None and not (_is_whole(entry) or _is_whole(seen) or entry.base is None):
             known = {(seen.removed_lines(hunk), hunk.lines) for hunk in seen.hunks}
             self._ledger.accept_hunks(
                 entry.path, [h for h in entry.hunks if (entry.removed_lines(h), h.lines) in known]
@@ -250,7 +253,7 @@ class ReviewDecisions:
         if step.before != step.after:
             live = self._edits.buffers.get(step.path)
             after = live.text if live and step.after is not None else step.after
-            self._edits.checkpoints.did(step.path, step.before, after, agent=False)
+            self._edits.checkpoints.record(step.path, step.before, after, agent=False)
 
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
         now = self._ledger.get(step.path)
@@ -263,7 +266,7 @@ class ReviewDecisions:
             raise Refused("it has changed meanwhile")
         live = self._edits.buffers.get(step.path)
         if live and step.after and entry and entry.conflict and step.after == entry.theirs:
-            await self._take_theirs(step.path, live, step.after)
+            await self._take_agents_text(step.path, live, step.after)
         elif step.after is None:
             await self._remove(step.path)
         else:
@@ -287,7 +290,7 @@ class ReviewDecisions:
         except OSError as error:
             raise Refused(error.strerror or str(error)) from error
 
-    async def _take_theirs(self, path: str, live: BufferText, theirs: Text) -> None:
+    async def _take_agents_text(self, path: str, live: BufferText, theirs: Text) -> None:
         """The buffer becomes what the agent left on disk, or had left there before the user's own
         text was saved over it (an autosave decides nothing).
         """
@@ -428,12 +431,12 @@ class ReviewDecisions:
         self._edits.tracked[place.real].hear(Holds(after, file_format))
 
 
-def _whole(entry: Pending) -> bool:
+def _is_whole(entry: Pending) -> bool:
     """Whether the file can be decided as a whole only."""
     return not entry.hunks or entry.conflict or entry.live is None
 
 
-def _shows(live: BufferText, path: str) -> bool:
+def _is_as_file(live: BufferText, path: str) -> bool:
     """Whether a buffer shows what its file holds."""
     try:
         return text_of(_read(path), live.format) == live.text

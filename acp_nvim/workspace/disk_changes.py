@@ -34,7 +34,7 @@ from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, BufferText
 from acp_nvim.workspace.snapshots.agent_changes import SAME, ContentChange
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
-from acp_nvim.workspace.snapshots.store import UNKNOWN, Change, Unkept, blob_mark
+from acp_nvim.workspace.snapshots.store import UNKNOWN, Change, Unstored, blob_mark
 from acp_nvim.workspace.tracked_file import (
     CaughtUp,
     Compared,
@@ -218,7 +218,7 @@ class DiskChanges:
             if self._attribution.of(change.path, at) is not None:
                 marks = blob_mark(change.before), blob_mark(change.after)
                 noted = ContentChange(SAME, SAME) if change.same_bytes else ContentChange(*marks)
-                self._edits.checkpoints.done(change.path, noted)
+                self._edits.checkpoints.record_change(change.path, noted)
 
     async def before_write(self, path: str) -> None:
         """An agent is about to write a file through the editor. Its own change on disk just before
@@ -270,8 +270,8 @@ class DiskChanges:
                 self._files[change.path].hear(CaughtUp())
             if session is None:
                 await self._users(change)
-            elif isinstance(change.after, Unkept) or (
-                isinstance(change.before, Unkept) and state.disk is UNSET
+            elif isinstance(change.after, Unstored) or (
+                isinstance(change.before, Unstored) and state.disk is UNSET
             ):
                 self._warn_unreviewed(session, change)
             else:
@@ -377,13 +377,13 @@ class DiskChanges:
         """A file that is no text has no hunks."""
         kind, path = kind_of(change.before, change.after), change.path
         if not self._edits.state(path).holds(data):
-            self._edits.checkpoints.did(path, change.before, data)
+            self._edits.checkpoints.record(path, change.before, data)
             self._edits.view.edited(session, path, kind, "disk", conflict=False)
 
     def _warn_unreviewed(self, session: AgentSession, change: FileChange) -> None:
         """One side is not known: there is nothing to compare, and nothing to take back."""
         path = change.path
-        self._edits.checkpoints.did(path, change.before, change.after)
+        self._edits.checkpoints.record(path, change.before, change.after)
         kind = kind_of(change.before, change.after)
         self._edits.view.edited(session, path, kind, "disk", conflict=False)
         text = _why_unreviewed(Path(path).name, change)
@@ -434,12 +434,12 @@ class DiskChanges:
 def _why_unreviewed(name: str, change: FileChange) -> str:
     """Why a change of a file is not reviewed, and whether it can be taken back."""
     before, after = change.before, change.after
-    if isinstance(before, Unkept) and before.mark != UNKNOWN:
+    if isinstance(before, Unstored) and before.mark != UNKNOWN:
         return f"{name} was {before.why}: its change is not reviewed, :Acp restore brings it back"
-    if isinstance(before, Unkept):
+    if isinstance(before, Unstored):
         lost = "its change is not reviewed, and it cannot be brought back"
         return f"{name} was not kept before the change ({before.why}): {lost}"
-    why = after.why if isinstance(after, Unkept) else ""
+    why = after.why if isinstance(after, Unstored) else ""
     return f"{name} is not kept any more ({why}): its changes are not reviewed"
 
 

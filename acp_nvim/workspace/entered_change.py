@@ -26,7 +26,7 @@ from acp_nvim.workspace.file_format import (
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, BufferText
 from acp_nvim.workspace.snapshots.snapshots import FileChange
-from acp_nvim.workspace.snapshots.store import Unkept
+from acp_nvim.workspace.snapshots.store import Unstored
 from acp_nvim.workspace.tracked_file import (
     AgentFormat,
     Conflicted,
@@ -97,7 +97,7 @@ def texts(
     path, state = change.path, edits.state(change.path)
     known = None if isinstance(state.disk, UnsetType) else state.disk
     is_known = state.disk is not UNSET
-    found = None if isinstance(change.before, Unkept) else change.before
+    found = None if isinstance(change.before, Unstored) else change.before
     has_format = not is_known or state.disk_format is not None
     reformat = format_change(state.disk_format, found if has_format else after, after)
     entry = edits.ledger.followed(path)
@@ -187,7 +187,7 @@ async def _mark_conflict(edits: PendingEdits, change: EnteredChange, live: Buffe
     path = change.path
     await edits.buffers.mark_conflict(live)
     edits.ledger.conflicted(path, live.text, change.after, change.session.n)
-    edits.checkpoints.did(path, change.before, change.after)
+    edits.checkpoints.record(path, change.before, change.after)
     edits.announce(change.session, path, change.kind, "disk", conflict=True)
     same = await to_thread.run_sync(signature_of, path) == change.signature
     return "done" if same else "moved"
@@ -236,7 +236,7 @@ def _record(
 ) -> None:
     ledger, n = edits.ledger, change.session.n
     edits.bases.changed(change.path, text, Act.REPLACED)
-    edits.checkpoints.did(change.path, base, text)
+    edits.checkpoints.record(change.path, base, text)
     if text is None and base is not None:
         ledger.agent_deleted(change.path, base, n)
     elif text is not None:

@@ -25,7 +25,7 @@ from acp_nvim.edits.records import Reader, Writer, encoded
 from acp_nvim.edits.serialize import LedgerWriter
 from acp_nvim.workspace import private_files, runs
 from acp_nvim.workspace.snapshots import serialize as checkpoints
-from acp_nvim.workspace.snapshots.serialize import Frozen, Kept
+from acp_nvim.workspace.snapshots.serialize import CheckpointWriter, Frozen
 
 DELAY_S: Final = 0.003
 """The answer to an agent's request comes first."""
@@ -61,7 +61,7 @@ class JournalWriter:
     def __init__(self) -> None:
         self._writer = Writer()
         self._ledger = LedgerWriter(self._writer)
-        self._checkpoints = Kept(self._writer)
+        self._checkpoints = CheckpointWriter(self._writer)
         self._others: dict[tuple[str, str], Value] = {}
 
     def written(self, now: Contents) -> list[bytes]:

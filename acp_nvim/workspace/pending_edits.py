@@ -156,7 +156,7 @@ class PendingEdits:
         if saving is None or saving.saved:
             file_format = format_as_written(after, live.format if live else None)
             self.tracked[path].hear(Holds(after, file_format))
-        self.checkpoints.did(path, before, after if agents is None else agents)
+        self.checkpoints.record(path, before, after if agents is None else agents)
         self.announce(session, path, "created" if before is None else "modified", "fs")
 
     def announce(

@@ -40,7 +40,11 @@ from acp_nvim.workspace.tracked_file import (
     UserFormat,
 )
 
-LAYOUT, LAID, APART, RIGHTS, HEAD = "file_format", "laid", "apart", "rights", "head"
+USER_FORMAT: Final = "layout"
+AGENT_FORMAT: Final = "laid"
+CONFLICT_BASE: Final = "apart"
+RIGHTS: Final = "rights"
+HEAD: Final = "head"
 ORPHANED_S: Final = 0.2
 """How long after its pipes a Neovim that was killed may be there."""
 MOVING: Final = 3
@@ -136,11 +140,11 @@ class Persistence:
         """
         reader, edits = self._journal.read(), self._edits
         edits.ledger.take_over(serialize.read(reader))
-        for path, file_format in reader.of(LAYOUT, Format):
+        for path, file_format in reader.of(USER_FORMAT, Format):
             edits.tracked[decoded(path)].hear(UserFormat(file_format))
-        for path, file_format in reader.of(LAID, Format):
+        for path, file_format in reader.of(AGENT_FORMAT, Format):
             edits.tracked[decoded(path)].hear(AgentFormat(file_format))
-        for key, text in serialize.found(reader, APART, bytes, Reader.text):
+        for key, text in serialize.found(reader, CONFLICT_BASE, bytes, Reader.text):
             edits.tracked[decoded(key)].hear(Conflicted(text))
         for path, rights in reader.of(RIGHTS, Rights):
             edits.tracked[decoded(path)].hear(Removed(rights))
@@ -211,12 +215,12 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
 def _written(file: TrackedFile) -> dict[tuple[str, str], Value]:
     """What of a file's state outlives the process."""
     state, path = file.state, file.path
-    plain = {LAYOUT: state.user_format, LAID: state.agent_format, RIGHTS: state.rights}
+    plain = {USER_FORMAT: state.user_format, AGENT_FORMAT: state.agent_format, RIGHTS: state.rights}
     found: dict[tuple[str, str], Value] = {
         (kind, path): (value, _plain) for kind, value in plain.items() if value is not None
     }
     if state.conflict_base is not UNSET:
-        found[APART, path] = state.conflict_base, Writer.text
+        found[CONFLICT_BASE, path] = state.conflict_base, Writer.text
     return found
 
 

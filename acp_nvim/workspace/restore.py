@@ -31,7 +31,7 @@ from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Plan, RestoreSt
 from acp_nvim.workspace.snapshots.rights import usual
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.snapshots.snapshots import present as content_of
-from acp_nvim.workspace.snapshots.store import UNKNOWN, Unkept, blob_mark
+from acp_nvim.workspace.snapshots.store import UNKNOWN, Unstored, blob_mark
 from acp_nvim.workspace.tracked_file import Holds
 
 ATTEMPTS: Final = 5
@@ -181,7 +181,7 @@ class Restoring:
         for path in present.agent_changes.keys() - done:
             del present.agent_changes[path]
         for path, change in present.agent_changes.items():
-            self._edits.checkpoints.done(path, change)
+            self._edits.checkpoints.record_change(path, change)
         return notes, len(done)
 
     async def _try(
@@ -204,7 +204,7 @@ class Restoring:
         path = step.target.path
         if step.is_hidden:
             data = await to_thread.run_sync(content_of, path)
-            if isinstance(data, Unkept):
+            if isinstance(data, Unstored):
                 raise Refused(f"what is there now is not kept ({data.why}) and would be lost")
             mode = 0o100755 if os.access(path, os.X_OK) else 0o100644
             present.late[path] = Target(path, data, mode)

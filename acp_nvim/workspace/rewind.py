@@ -61,17 +61,17 @@ class Rewind:
         """Keep the state before prompt ``n``; `complete` it after a look at the directories."""
         checkpoint = await self._present(session, n, label)
         self.checkpoints.add(session.n, checkpoint)
-        self._tell(session)
+        self._show(session)
         return checkpoint
 
     def revived(self, session: AgentSession) -> None:
         """A session goes on whose checkpoints another process has made."""
-        numbers = [checkpoint.n for checkpoint in self.checkpoints.kept(session.n)]
+        numbers = [checkpoint.n for checkpoint in self.checkpoints.of(session.n)]
         self._prompts[session.n] = None, max(numbers, default=0)
-        self._tell(session)
+        self._show(session)
 
-    def _tell(self, session: AgentSession) -> None:
-        labels = {kept.n: kept.label for kept in self.checkpoints.kept(session.n)}
+    def _show(self, session: AgentSession) -> None:
+        labels = {kept.n: kept.label for kept in self.checkpoints.of(session.n)}
         self._edits.view.checkpoints(session, labels)
 
     def complete(self, checkpoint: Checkpoint, session: AgentSession) -> None:
@@ -104,7 +104,7 @@ class Rewind:
 
     async def listed(self, session: AgentSession) -> list[str]:
         """The checkpoints of a session with what changed since, newest first, as Markdown."""
-        kept = self.checkpoints.kept(session.n)
+        kept = self.checkpoints.of(session.n)
         if not kept:
             return [NONE]
         await self._disk.look(session.roots)
@@ -161,15 +161,15 @@ class Rewind:
                     return [NOTHING if n is None else self._missing(session, n)]
                 await self._snapshots.look(session.roots)
                 present, choice = await self._chosen(session, then, every=every, undo=n is None)
-                open_ = [path for path in choice.shared if path not in spared | agreed]
-                if not open_:
+                unanswered = [path for path in choice.shared if path not in spared | agreed]
+                if not unanswered:
                     return await self._restore(session, n, then, present, choice.without(spared))
             since_then = "the restore" if n is None else f"prompt {n}"
-            words = question(open_, choice.unknown, session.cwd, since_then)
+            words = question(unanswered, choice.unknown, session.cwd, since_then)
             answer = await ask(words, ANSWERS)
             if answer is None:
                 return ["nothing was restored"]
-            (agreed if answer == 0 else spared).update(open_)
+            (agreed if answer == 0 else spared).update(unanswered)
 
     def _then(self, session: AgentSession, n: int | None) -> Checkpoint | None:
         if n is None:
@@ -215,7 +215,7 @@ class Rewind:
         return [said, *notes, *choice.notes]
 
     def _missing(self, session: AgentSession, n: int) -> str:
-        kept = self.checkpoints.kept(session.n)
+        kept = self.checkpoints.of(session.n)
         if not kept:
             return "this session has no checkpoints of this run of Neovim"
         there = (

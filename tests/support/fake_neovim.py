@@ -201,7 +201,7 @@ class FakeNeovim:
         self._save(buffer)
         buffer.parted = False
         saved = {"path": path, "bufnr": buffer.bufnr, "eol": buffer.text.eol}
-        saved |= {"file_format": ["utf-8", False, "unix"], "stamp": buffer.stamp}
+        saved |= {"layout": ["utf-8", False, "unix"], "stamp": buffer.stamp}
         if buffer.watched is None:
             saved["lines"] = list(buffer.text.lines)
         self.tell("saved", saved)

@@ -155,7 +155,7 @@ def test_checkpoints_come_back_by_session() -> None:
         {"/w/e": Target("/w/e", b"\0\xff", 0o100755), "/w/f": Target("/w/f", None)},
     )
     writer = Writer()
-    made = checkpoints.Kept(writer)
+    made = checkpoints.CheckpointWriter(writer)
     made.write(checkpoints.CHECKPOINT, {1: [(full, full)], 2: [(checkpoint(1), checkpoint(1))]})
     made.write(checkpoints.UNDO, {1: [(full, full)]})
     reader = Reader(writer.take())
@@ -167,7 +167,7 @@ def test_checkpoints_come_back_by_session() -> None:
 def test_words_that_are_no_unicode_lose_nothing_but_that() -> None:
     named = msgspec.structs.replace(checkpoint(1), label="caf\udce9", reasons=["\udcff: gone"])
     writer = Writer()
-    checkpoints.Kept(writer).write(checkpoints.CHECKPOINT, {1: [(named, named)]})
+    checkpoints.CheckpointWriter(writer).write(checkpoints.CHECKPOINT, {1: [(named, named)]})
     found = checkpoints.read(Reader(writer.take()), checkpoints.CHECKPOINT)
     wanted = msgspec.structs.replace(named, label="caf?", reasons=["?: gone"])
     assert found == {1: [wanted]}
@@ -176,7 +176,7 @@ def test_words_that_are_no_unicode_lose_nothing_but_that() -> None:
 def test_one_that_grows_keeps_its_place() -> None:
     first, second = checkpoint(1), checkpoint(2)
     writer = Writer()
-    made = checkpoints.Kept(writer)
+    made = checkpoints.CheckpointWriter(writer)
     made.write(checkpoints.CHECKPOINT, {1: [(first, first), (second, second)]})
     grown = checkpoint(1, touched={"/w/a": text("before")})
     made.write(checkpoints.CHECKPOINT, {1: [(first, grown), (second, second)]})

@@ -54,19 +54,19 @@ class Session:
 
 LATE = Late(Session(), 7)
 KNOWN = FileState(disk=OLD, disk_format=UNIX, compared="1-2", saved="1-2")
-APART = msgspec.structs.replace(KNOWN, conflict_base=OLD, late=LATE)
+IN_CONFLICT = msgspec.structs.replace(KNOWN, conflict_base=OLD, late=LATE)
 
 TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     # what the user does
     (
         "saved",
-        APART,
+        IN_CONFLICT,
         Saved(NEW, DOS),
         {"disk": NEW, "disk_format": DOS, "compared": UNSET, "conflict_base": UNSET},
     ),
     (
         "saved, and the text comes later",
-        APART,
+        IN_CONFLICT,
         Saved(None, UNIX),
         {"disk": UNSET, "disk_format": None, "compared": UNSET, "saved_other_bytes": True},
     ),
@@ -107,7 +107,7 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     ("an agent's change", KNOWN, AgentChanged(), {"agent_change_count": 1}),
     ("its format", KNOWN, AgentFormat(DOS), {"agent_format": DOS}),
     ("its change is late", KNOWN, PutOff(OLD, UNIX, LATE), {"late": LATE, "compared": UNSET}),
-    ("and is made", APART, CaughtUp(), {"late": None}),
+    ("and is made", IN_CONFLICT, CaughtUp(), {"late": None}),
     # whose text it is
     ("read by Neovim", KNOWN, NeovimRead(NEW), {"neovim_read": NEW}),
     ("taken up", FileState(neovim_read=NEW), NeovimRead(None), {"neovim_read": None}),
@@ -115,7 +115,7 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     ("found out", FileState(unsettled=True), Unsettled(False), {"unsettled": False}),
     ("a conflict", KNOWN, Conflicted(OLD), {"conflict_base": OLD}),
     ("a conflict without a file before", KNOWN, Conflicted(None), {"conflict_base": None}),
-    ("no conflict any more", APART, ConflictOver(), {"conflict_base": UNSET}),
+    ("no conflict any more", IN_CONFLICT, ConflictOver(), {"conflict_base": UNSET}),
     # decisions
     ("pending from now on", KNOWN, UserFormat(DOS), {"user_format": DOS}),
     ("in a format that nobody knows", FileState(user_format=DOS), UserFormat(None), {}),

@@ -16,7 +16,7 @@ import msgspec
 
 from acp_nvim.edits.text import Text, digest
 from acp_nvim.workspace.file_format import BinaryError, decode
-from acp_nvim.workspace.snapshots.store import UNKNOWN, Unkept
+from acp_nvim.workspace.snapshots.store import UNKNOWN, Unstored
 
 NONE: Final = ""
 """No file is there."""
@@ -24,7 +24,7 @@ SAME: Final = "="
 """The content is what it was; the mode is not."""
 
 
-Content = Text | bytes | Unkept | None
+Content = Text | bytes | Unstored | None
 
 
 class ContentChange(msgspec.Struct, frozen=True):
@@ -68,7 +68,7 @@ def add(agent_changes: dict[str, ContentChange], path: str, doing: ContentChange
 
 def mark(side: Content) -> str:
     """A name for a content. A text has one however it lies in its file."""
-    if isinstance(side, Unkept):
+    if isinstance(side, Unstored):
         return side.mark
     if isinstance(side, Text):
         return "t" + digest(side)

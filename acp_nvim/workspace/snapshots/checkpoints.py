@@ -24,7 +24,14 @@ from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.snapshots.agent_changes import Content, ContentChange, add, joined, mark
 from acp_nvim.workspace.snapshots.left_out import was_there
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
-from acp_nvim.workspace.snapshots.store import UNKNOWN, Blob, Change, StoreError, Unkept, blob_mark
+from acp_nvim.workspace.snapshots.store import (
+    UNKNOWN,
+    Blob,
+    Change,
+    StoreError,
+    Unstored,
+    blob_mark,
+)
 
 MAX_CHECKPOINTS: Final = 500
 """Of one session; the oldest go first."""
@@ -94,7 +101,7 @@ class RestoreStep(msgspec.Struct, frozen=True):
     @property
     def is_hidden(self) -> bool:
         """The trees of now do not tell whether something is there."""
-        return self.now is not None and not self.now.kept and not self.now.id
+        return self.now is not None and not self.now.is_stored and not self.now.id
 
     def marks(self) -> tuple[set[str], set[str]]:
         """The names of the contents of then and now, as the trees have them."""
@@ -116,7 +123,7 @@ class Checkpoints:
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
-        self._kept: dict[int, list[Checkpoint]] = {}
+        self._made: dict[int, list[Checkpoint]] = {}
         self._undo: dict[int, list[Checkpoint]] = {}
 
     def make(
@@ -141,44 +148,44 @@ class Checkpoints:
 
     def add(self, session: int, checkpoint: Checkpoint) -> None:
         """Keep it."""
-        kept = self._kept.setdefault(session, [])
-        kept.append(checkpoint)
-        del kept[:-MAX_CHECKPOINTS]
+        made = self._made.setdefault(session, [])
+        made.append(checkpoint)
+        del made[:-MAX_CHECKPOINTS]
 
     def touched(self, path: str, before: Text | None) -> None:
         """An agent is about to change a file, or has; it had this text."""
-        for kept in self._kept.values():
-            if kept:
-                kept[-1].touched.setdefault(path, before)
+        for made in self._made.values():
+            if made:
+                made[-1].touched.setdefault(path, before)
 
-    def did(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
+    def record(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
         """An agent has changed a file; or a decision or a restore of the user's has."""
-        if any(self._kept.values()):
-            self.done(path, ContentChange(mark(before), mark(after), agent))
+        if any(self._made.values()):
+            self.record_change(path, ContentChange(mark(before), mark(after), agent))
 
-    def done(self, path: str, doing: ContentChange) -> None:
+    def record_change(self, path: str, change: ContentChange) -> None:
         """The same, of a change that is known by its marks."""
-        for kept in self._kept.values():
-            if kept:
-                add(kept[-1].agent_changes, path, doing)
+        for made in self._made.values():
+            if made:
+                add(made[-1].agent_changes, path, change)
 
     def lists(self) -> tuple[dict[int, list[Checkpoint]], dict[int, list[Checkpoint]]]:
         """All that are kept, and what restores replaced, by session; both oldest first."""
-        return self._kept, self._undo
+        return self._made, self._undo
 
     def take_over(
-        self, kept: dict[int, list[Checkpoint]], undo: dict[int, list[Checkpoint]]
+        self, made: dict[int, list[Checkpoint]], undo: dict[int, list[Checkpoint]]
     ) -> None:
         """Go on with those of the process before this one."""
-        self._kept, self._undo = kept, undo
+        self._made, self._undo = made, undo
 
-    def kept(self, session: int) -> Sequence[Checkpoint]:
+    def of(self, session: int) -> Sequence[Checkpoint]:
         """All that are kept of a session, oldest first."""
-        return self._kept.get(session, [])
+        return self._made.get(session, [])
 
     def get(self, session: int, n: int) -> Checkpoint | None:
         """The one before prompt ``n``."""
-        return next((c for c in self._kept.get(session, []) if c.n == n), None)
+        return next((c for c in self._made.get(session, []) if c.n == n), None)
 
     def restored(self, session: int, present: Checkpoint) -> None:
         """A restore was made; this is what was there before it."""
@@ -225,16 +232,18 @@ class Checkpoints:
             RestoreStep(late, None, presents.get(late.path), in_trees=False)
             for late in checkpoint.late.values()
         ]
-        later = [it for it in self._kept.get(session, []) if it.time >= checkpoint.time]
+        later = [it for it in self._made.get(session, []) if it.time >= checkpoint.time]
         if undo:
             return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.agent_changes)
-        touched = await self._loose(checkpoint, later, {step.target.path for step in steps})
+        touched = await self._touched(checkpoint, later, {step.target.path for step in steps})
         agent_changes = joined(it.agent_changes for it in later)
-        for path in await self._unseen(later, now):
+        for path in await self._unattributed(later, now):
             add(agent_changes, path, ContentChange(UNKNOWN, UNKNOWN))
         return Plan(steps, touched, reasons, agent_changes)
 
-    async def _unseen(self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]) -> list[str]:
+    async def _unattributed(
+        self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]
+    ) -> list[str]:
         """Files that have changed after prompts whose turns were cut before all was seen, by whom
         is not known.
         """
@@ -247,7 +256,7 @@ class Checkpoints:
                     found += [it.path for it in changes if it.path not in one.agent_changes]
         return found
 
-    async def _loose(
+    async def _touched(
         self, checkpoint: Checkpoint, later: Sequence[Checkpoint], held: Container[str]
     ) -> dict[str, Text | None]:
         """Files that no tree holds, as they were when an agent touched them first."""
@@ -277,14 +286,14 @@ class Checkpoints:
         self, checkpoint: Checkpoint, root: str, now: str, reasons: list[str]
     ) -> list[RestoreStep]:
         changes = await self._changes(checkpoint, root, now, checkpoint.trees[root])
-        wanted = [(it.path, it.after) for it in changes if it.after and it.after.kept]
+        wanted = [(it.path, it.after) for it in changes if it.after and it.after.is_stored]
         contents = await self._snapshots.contents(root, wanted)
         steps: list[RestoreStep] = []
         for change in changes:
             blob: Blob | None = change.after
             if blob is None:
                 target = Target(change.path, None)
-            elif not blob.kept:
+            elif not blob.is_stored:
                 target = Target(change.path, None, 0)
             elif change.path in contents:
                 target = Target(change.path, contents[change.path], blob.mode)
@@ -299,7 +308,7 @@ def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
     """The files as they were before they changed, by path."""
     found: dict[str, Target] = {}
     for it in changes:
-        if isinstance(it.before, Unkept):
+        if isinstance(it.before, Unstored):
             found[it.path] = Target(it.path, None, 0)
         else:
             mode = 0o100755 if it.executable else 0o100644

@@ -38,9 +38,9 @@ SKIPPED: Final = frozenset(
 """Directories that hold what programs made, or another store's data."""
 
 FEW: Final = 32
-"""Entries of a tree whose stamps are read at once, without a thread: some ten microseconds."""
+"""Entries of a tree whose signatures are read at once, without a thread: some ten microseconds."""
 
-Stamp = tuple[int, int, int, int]
+Signature = tuple[int, int, int, int]
 
 
 Tree = dict[str, Blob]
@@ -58,7 +58,7 @@ class CopyStore:
         self._own = os.path.realpath(own or home)
         self._blobs = home / "blobs"
         private_files.directory(self._blobs)
-        self._stamps: dict[str, Stamp] = {}
+        self._signatures: dict[str, Signature] = {}
         self._files: Tree = {}
         self._trees = Trees(home / "trees")
         self._marks = Marks(home / "out")
@@ -86,14 +86,14 @@ class CopyStore:
         self._take(room)
         before, self._tree = self._tree, self._name()
         changes = left_out.news(self.differences(before, self._tree)) if before else []
-        told = [path for path, blob in self._out.items() if not blob.kept]
+        told = [path for path, blob in self._out.items() if not blob.is_stored]
         return Scan(self._tree, changes, told)
 
-    def rests(self) -> bool:
-        """Whether the next look would find nothing. Reads no file; a tree of more than `FEW`
+    def is_unchanged(self) -> bool:
+        """Whether the next look finds nothing. Reads no file; a tree of more than `FEW`
         entries is not said to rest.
         """
-        if not self._tree or len(self._stamps) > FEW:
+        if not self._tree or len(self._signatures) > FEW:
             return False
         waiting, left, files = [self._root], FEW, 0
         while waiting:
@@ -106,15 +106,15 @@ class CopyStore:
                         waiting.append(entry.path)
                 else:
                     files += 1
-                    if self._stamps.get(entry.path) != _stamp(entry):
+                    if self._signatures.get(entry.path) != _entry_signature(entry):
                         return False
-        return files == len(self._stamps) and not self._closed
+        return files == len(self._signatures) and not self._closed
 
     def held(self) -> list[str]:
         """The files (absolute paths) of the present tree."""
         return list(self._files)
 
-    def unkept(self, paths: Sequence[str]) -> list[str]:
+    def skipped(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""
         start = len(Path(self._root).parts)
         return [path for path in paths if SKIPPED.intersection(Path(path).parts[start:-1])]
@@ -185,15 +185,15 @@ class CopyStore:
 
     def _is_new(self, path: str) -> bool:
         """Whether a file is not as it was when it was taken in."""
-        known = self._stamps.get(path)
+        known = self._signatures.get(path)
         try:
-            return known is None or known != _stamp_of(os.lstat(path))
+            return known is None or known != _signature_of(os.lstat(path))
         except OSError:
             return True
 
     def _take(self, room: Room) -> None:
         """Bring what has changed up to date."""
-        for path, info in room.kept.items():
+        for path, info in room.fitting.items():
             try:
                 data = content(path, info.st_mode)
             except OSError:
@@ -203,20 +203,20 @@ class CopyStore:
             mode = 0o120000 if stat.S_ISLNK(info.st_mode) else executable
             self._out.pop(path, None)
             self._files[path] = Blob(self._keep(data), mode)
-            self._stamps[path] = _stamp_of(info)
+            self._signatures[path] = _signature_of(info)
         for path, blob in room.out.items():
             self._leave_out(path, blob)
-        self._stamps |= {path: _stamp_of(info) for path, info in room.settled.items()}
+        self._signatures |= {path: _signature_of(info) for path, info in room.settled.items()}
         self._forget(room.gone)
 
     def _leave_out(self, path: str, blob: Blob) -> None:
         self._files.pop(path, None)
-        self._stamps.pop(path, None)
+        self._signatures.pop(path, None)
         self._out[path] = blob
 
     def _forget(self, paths: Iterable[str]) -> None:
         for path in paths:
-            for known in (self._stamps, self._files, self._out):
+            for known in (self._signatures, self._files, self._out):
                 known.pop(path, None)
 
     def _keep(self, data: bytes) -> str:
@@ -294,12 +294,12 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
         return list(found)
 
 
-def _stamp_of(info: os.stat_result) -> Stamp:
+def _signature_of(info: os.stat_result) -> Signature:
     return info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode
 
 
-def _stamp(entry: os.DirEntry[str]) -> Stamp | None:
+def _entry_signature(entry: os.DirEntry[str]) -> Signature | None:
     try:
-        return _stamp_of(entry.stat(follow_symlinks=False))
+        return _signature_of(entry.stat(follow_symlinks=False))
     except OSError:
         return None

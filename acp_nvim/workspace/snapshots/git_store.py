@@ -87,14 +87,14 @@ class GitStore:
         self._take(room)
         before, self._tree = self._tree, self._tree_name()
         changes = left_out.news(self.differences(before, self._tree)) if before else []
-        told = [path for path, blob in self._out.items() if not blob.kept]
+        told = [path for path, blob in self._out.items() if not blob.is_stored]
         return Scan(self._tree, changes, told, self._nested)
 
     def held(self) -> list[str]:
         """The files (absolute paths) of the present tree. StoreError."""
         return [self._path(name) for name in self._listed(["ls-files", "-z"])]
 
-    def unkept(self, paths: Sequence[str]) -> list[str]:
+    def skipped(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""
         inside = self._inside(paths)
         listed = self._run(["ls-files", "-z", "--", *inside], env=_LITERAL) if inside else b""
@@ -298,15 +298,17 @@ class GitStore:
     def _take(self, room: Room) -> None:
         """Bring the index up to date with these files."""
         links: dict[str, bool] = {}
-        away = [path for path in [*room.kept, *room.out, *room.gone] if self._is_away(path, links)]
-        for path in [*room.kept, *room.gone, *away]:
+        away = [
+            path for path in [*room.fitting, *room.out, *room.gone] if self._is_away(path, links)
+        ]
+        for path in [*room.fitting, *room.gone, *away]:
             self._out.pop(path, None)
         held = [path for path in room.out if path not in self._out and path not in away]
         self._out |= {path: out for path, out in room.out.items() if path not in away}
         folders = [path for path in room.gone if os.path.lexists(path)]
         lost = {*away, *held, *folders}
         self._drop(sorted(lost))
-        self._take_in(sorted(self._name(path) for path in {*room.kept, *room.gone} - lost))
+        self._take_in(sorted(self._name(path) for path in {*room.fitting, *room.gone} - lost))
 
     def _is_away(self, path: str, links: dict[str, bool]) -> bool:
         """Whether a file is not in the work tree any more, since a directory is a link now."""

@@ -112,7 +112,7 @@ def was_there(path: str, then: Blob | None, now: Blob | None) -> bool:
     """Whether a file that the tree of then did not keep is the present one, which that of now does:
     it has only been taken in since.
     """
-    if then is None or now is None or then.kept or not now.kept or not then.id:
+    if then is None or now is None or then.is_stored or not now.is_stored or not then.id:
         return False
     return then.id == signature_of(path)
 

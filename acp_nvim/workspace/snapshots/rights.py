@@ -17,7 +17,7 @@ MAX_KNOWN: Final = 50_000
 """Files with such rights; of more, the first are known."""
 
 
-class Unusual:
+class UnusualRights:
     """By absolute path."""
 
     def __init__(self) -> None:

@@ -36,7 +36,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     ends: list[float] = []
 
 
-class Kept:
+class CheckpointWriter:
     """Writes one state of the checkpoints after the other; by our number of the session."""
 
     def __init__(self, writer: Writer) -> None:

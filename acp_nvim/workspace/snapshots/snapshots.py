@@ -23,7 +23,7 @@ from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.snapshots import store as limits
 from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
-from acp_nvim.workspace.snapshots.rights import Unusual
+from acp_nvim.workspace.snapshots.rights import UnusualRights
 from acp_nvim.workspace.snapshots.store import (
     UNREADABLE,
     Blob,
@@ -32,7 +32,7 @@ from acp_nvim.workspace.snapshots.store import (
     Scan,
     Store,
     StoreError,
-    Unkept,
+    Unstored,
     blob_mark,
     names,
     too_large,
@@ -47,7 +47,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
-Side = bytes | Unkept | None
+Side = bytes | Unstored | None
 """A path at one time; None: no file was there."""
 
 
@@ -81,8 +81,8 @@ class Snapshots:
         self._single: dict[str, bytes | None] = {}
         self._programs: set[str] = set()
         """Those of `_single` that can be executed."""
-        self._unusual = Unusual()
-        self._told: set[str] = set()
+        self._unusual_rights = UnusualRights()
+        self._warned: set[str] = set()
         self._left_out: dict[str, set[str]] = {}
         """Files that were left out of the last look, by directory."""
         self._nested: dict[str, list[str]] = {}
@@ -104,7 +104,7 @@ class Snapshots:
         self._real[root] = real = os.path.realpath(root)
         return real
 
-    def parted(
+    def by_root(
         self, roots: Iterable[str], paths: Iterable[str]
     ) -> tuple[dict[str, list[str]], list[str]]:
         """The files by the innermost of these directories that holds them; those in none."""
@@ -134,12 +134,12 @@ class Snapshots:
             done: set[str] = set()
             while fresh := [root for root in self.within(roots) if root not in done]:
                 for root in fresh:
-                    if not self._rests(root):
+                    if not self._is_unchanged(root):
                         found, left = await self._locked(root, self._look, None)
                         changes, others = [*changes, *found], [*others, *left]
                 done.update(fresh)
         else:
-            for root, inside in self.parted(roots, paths)[0].items():
+            for root, inside in self.by_root(roots, paths)[0].items():
                 found, left = await self._locked(root, self._look, inside)
                 changes, others = [*changes, *found], [*others, *left]
         chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
@@ -157,17 +157,17 @@ class Snapshots:
 
     async def loose(self, roots: Sequence[str], paths: Iterable[str]) -> list[str]:
         """Those of these files that no store of the directories keeps."""
-        kept, rest = self.parted(roots, paths)
+        kept, rest = self.by_root(roots, paths)
         for root, inside in kept.items():
             if root in self._stores:
-                rest += await self._locked(root, self._unkept, inside)
+                rest += await self._locked(root, self._skipped, inside)
         return rest
 
     async def holds(self, roots: Sequence[str], path: str) -> bool:
         """Whether the next look at a file tells if its content has changed since the last one."""
         if path in self._single:
             return True
-        if not any(root in self._stores for root in self.parted(roots, [path])[0]):
+        if not any(root in self._stores for root in self.by_root(roots, [path])[0]):
             return False
         size = await to_thread.run_sync(_size, path)
         return size <= limits.MAX_FILE_BYTES and not await self.loose(roots, [path])
@@ -182,7 +182,7 @@ class Snapshots:
 
     def rights(self, path: str) -> Rights | None:
         """What a file that is gone had; None for what any new file gets, and where nobody knows."""
-        return self._unusual.get(path)
+        return self._unusual_rights.get(path)
 
     def trees(self, roots: Sequence[str]) -> dict[str, str]:
         """The trees of the last look, by real path of the directory; what has no store lacks."""
@@ -234,11 +234,11 @@ class Snapshots:
         async with self._locks.setdefault(root, anyio.Lock(fast_acquire=True)):
             return await to_thread.run_sync(work, root, paths)
 
-    def _rests(self, root: str) -> bool:
+    def _is_unchanged(self, root: str) -> bool:
         """Whether a small directory is as it was: not worth waiting for a thread."""
         store, lock = self._stores.get(root), self._locks.get(root)
         looking = lock is not None and lock.locked()
-        return isinstance(store, CopyStore) and not looking and store.rests()
+        return isinstance(store, CopyStore) and not looking and store.is_unchanged()
 
     # ---- in a worker thread
 
@@ -251,19 +251,19 @@ class Snapshots:
                 return [], []
             if paths is not None:
                 inside = [path for path in paths if path not in self._single]
-                unkept = set(store.unkept(inside))
-                self._read_single(unkept)
-                paths = [path for path in inside if path not in unkept]
+                skipped = set(store.skipped(inside))
+                self._read_single(skipped)
+                paths = [path for path in inside if path not in skipped]
                 if not paths:
                     return [], []
             learnt = root in self._trees
             scan = store.scan(paths)
             self._trees[root] = scan.tree
             self._nested[root] = scan.nested[:MAX_NESTED]
-            self._tell_limits(root, scan)
+            self._warn_limits(root, scan)
             changes = [change for change in scan.changes if change.path not in self._single]
-            found = self._parted_changes(store, changes)
-            self._unusual.learn([it.path for it in scan.changes] if learnt else store.held())
+            found = self._split(store, changes)
+            self._unusual_rights.learn([it.path for it in scan.changes] if learnt else store.held())
             return found
         except StoreError as error:
             self._give_up(root, error)
@@ -272,30 +272,30 @@ class Snapshots:
             self._give_up(root, StoreError(f"{error.strerror or error}{where}"))
         return [], []
 
-    def _parted_changes(
+    def _split(
         self, store: Store, changes: Sequence[Change]
     ) -> tuple[list[FileChange], list[Change]]:
         """What is reviewed, and the rest."""
         files = [it for it in changes if _is_file(it.before) or _is_file(it.after)]
         if len(files) > limits.MAX_CHANGES:
-            self._tell(
+            self._warn(
                 f"{len(files)} files changed on disk; {limits.MAX_CHANGES} of them are reviewed"
             )
         loaded = list(map(self._with_rights, _loaded(store, files[: limits.MAX_CHANGES])))
         reviewed = {change.path for change in loaded}
         return loaded, [it for it in changes if it.path not in reviewed]
 
-    def _tell_limits(self, root: str, scan: Scan) -> None:
+    def _warn_limits(self, root: str, scan: Scan) -> None:
         if len(scan.nested) > MAX_NESTED:
             left = names(scan.nested[MAX_NESTED:], root)
             limit = f"more than {MAX_NESTED} repositories"
-            self._tell(f"changes on disk are not seen in {limit}: {left}")
+            self._warn(f"changes on disk are not seen in {limit}: {left}")
         known = self._left_out.get(root, set())
         fresh = [path for path in scan.left_out if path not in known]
         self._left_out[root] = set(scan.left_out)
         if fresh:
             most = f"{limits.MAX_FILE_BYTES >> 20} MiB a file"
-            self._tell(f"not kept, over the limits ({most}): {names(fresh, root)}")
+            self._warn(f"not kept, over the limits ({most}): {names(fresh, root)}")
 
     def _open(self, root: str) -> Store | None:
         if root in self._stores or root in self._reasons:
@@ -314,11 +314,11 @@ class Snapshots:
         """A directory that cannot be kept now is not tried again before the next `retry`."""
         self._stores.pop(root, None)
         self._reasons[root] = reason
-        self._tell(f"changes on disk are not seen, and there are no checkpoints: {reason}")
+        self._warn(f"changes on disk are not seen, and there are no checkpoints: {reason}")
 
-    def _unkept(self, root: str, paths: Sequence[str]) -> list[str]:
+    def _skipped(self, root: str, paths: Sequence[str]) -> list[str]:
         try:
-            return self._store(root).unkept(paths)
+            return self._store(root).skipped(paths)
         except StoreError as error:
             self._give_up(root, error)
             return list(paths)
@@ -329,11 +329,11 @@ class Snapshots:
                 self._single.pop(next(iter(self._single)))
             try:
                 self._single[path] = bytes_of(path)
-                self._unusual.learn([path])
+                self._unusual_rights.learn([path])
                 if os.access(path, os.X_OK):
                     self._programs.add(path)
             except OSError as error:
-                self._tell(f"not kept: {path}: {error.strerror}")
+                self._warn(f"not kept: {path}: {error.strerror}")
 
     def _look_single(self, paths: Iterable[str]) -> list[FileChange]:
         changes: list[FileChange] = []
@@ -342,17 +342,17 @@ class Snapshots:
             try:
                 after = bytes_of(path)
             except OSError as error:
-                self._tell(f"not kept: {path}: {error.strerror}")
+                self._warn(f"not kept: {path}: {error.strerror}")
                 continue
             if after != before:
                 change = FileChange(path, before, after, path in self._programs)
                 changes.append(self._with_rights(change))
                 self._single[path] = after
-                self._unusual.learn([path])
+                self._unusual_rights.learn([path])
         return changes
 
     def _with_rights(self, change: FileChange) -> FileChange:
-        rights = self._unusual.get(change.path)
+        rights = self._unusual_rights.get(change.path)
         return change if rights is None else msgspec.structs.replace(change, rights=rights)
 
     def _store(self, root: str) -> Store:
@@ -360,9 +360,9 @@ class Snapshots:
             raise self._reasons.get(root) or StoreError(f"nothing is kept of {root}")
         return self._stores[root]
 
-    def _tell(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
+    def _warn(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
             self._notice(text)
 
 
@@ -381,7 +381,7 @@ def _is_file(blob: Blob | None) -> bool:
 
 def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
     """The contents on both sides of what is a file on one of them."""
-    wanted = [(it.path, it.before) for it in changes if it.before and it.before.kept]
+    wanted = [(it.path, it.before) for it in changes if it.before and it.before.is_stored]
     kept = store.contents(wanted)
     found: list[FileChange] = []
     for change in changes:
@@ -397,15 +397,15 @@ def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
 
 def _before(blob: Blob | None, data: bytes | None) -> Side:
     if blob is None or _is_file(blob):
-        return Unkept(blob.why) if blob and not blob.kept else data
-    return Unkept("a symbolic link" if blob.link else "a FIFO", blob_mark(blob))
+        return Unstored(blob.why) if blob and not blob.is_stored else data
+    return Unstored("a symbolic link" if blob.link else "a FIFO", blob_mark(blob))
 
 
-def present(path: str) -> bytes | Unkept | None:
+def present(path: str) -> bytes | Unstored | None:
     """A file as it is; None where there is none."""
     try:
         return bytes_of(path)
     except SizeError:
-        return Unkept(too_large())
+        return Unstored(too_large())
     except OSError:
-        return Unkept(UNREADABLE.why)
+        return Unstored(UNREADABLE.why)

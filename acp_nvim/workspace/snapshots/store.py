@@ -50,7 +50,7 @@ class Blob(msgspec.Struct, frozen=True):
     why: str = ""
 
     @property
-    def kept(self) -> bool:
+    def is_stored(self) -> bool:
         """The content can be brought back."""
         return not self.why
 
@@ -65,7 +65,7 @@ class Blob(msgspec.Struct, frozen=True):
         return stat.S_IFMT(self.mode) == stat.S_IFIFO
 
 
-class Unkept(msgspec.Struct, frozen=True):
+class Unstored(msgspec.Struct, frozen=True):
     """Something was, or is, at a path that is no content to review, for the reason ``why``."""
 
     why: str
@@ -80,7 +80,7 @@ def blob_mark(blob: Blob | None) -> str:
     """A name for what a store has of a path; empty for no file."""
     if blob is None:
         return ""
-    return f"o{blob.id}.{blob.mode:o}" if blob.kept else UNKNOWN
+    return f"o{blob.id}.{blob.mode:o}" if blob.is_stored else UNKNOWN
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -132,7 +132,7 @@ class Store(Protocol):
         """The files (absolute paths) of the present tree. StoreError."""
         ...
 
-    def unkept(self, paths: Sequence[str]) -> list[str]:
+    def skipped(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""
         ...
 
@@ -151,7 +151,7 @@ class Room:
     """
 
     def __init__(self) -> None:
-        self.kept: dict[str, os.stat_result] = {}
+        self.fitting: dict[str, os.stat_result] = {}
         self.out: dict[str, Blob] = {}
         self.settled: dict[str, os.stat_result] = {}
         """Those to leave out as long as they do not change."""
@@ -163,7 +163,7 @@ class Room:
         """
         for path in paths:
             self._sort(path)
-        if sum(info.st_size for info in self.kept.values()) > MAX_SCAN_BYTES:
+        if sum(info.st_size for info in self.fitting.values()) > MAX_SCAN_BYTES:
             self._leave_out_oldest()
 
     def _sort(self, path: str) -> None:
@@ -182,16 +182,16 @@ class Room:
             if out.why != UNREADABLE.why:
                 self.settled[path] = info
         else:
-            self.kept[path] = info
+            self.fitting[path] = info
 
     def _leave_out_oldest(self) -> None:
         left = MAX_SCAN_BYTES
-        for path, info in sorted(self.kept.items(), key=lambda item: -item[1].st_ctime_ns):
+        for path, info in sorted(self.fitting.items(), key=lambda item: -item[1].st_ctime_ns):
             left -= info.st_size
             if left < 0:
                 left += info.st_size
                 self.out[path] = Blob(signature(info), 0, NO_ROOM)
-                del self.kept[path]
+                del self.fitting[path]
 
 
 def write_packed(place: Path, data: bytes, *, sync: bool) -> None:
