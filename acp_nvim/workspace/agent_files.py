@@ -26,7 +26,7 @@ Kind = Literal["created", "modified"]
 
 
 class FileSession(Protocol):
-    """What files need to know of a session."""
+    """A session, as far as its file requests need it."""
 
     @property
     def key(self) -> str:
@@ -52,14 +52,14 @@ _ABOUT: Final[dict[Why, str]] = {
 Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
 """Puts a question to the user, with the path and why it is asked; true when the agent may."""
 OnLocation = Callable[[S, str, int | None], None]
-"""Told of each file an agent uses, with the 1-based line where there is one."""
+"""Called with each file that an agent uses, and the 1-based line where there is one."""
 
 
 class Observer(Protocol[S_contra]):
-    """Who follows what agents do to files through the editor, by real path."""
+    """Follows the reads and writes of agents through the editor, by real path."""
 
     async def before_write(self, real: str) -> None:
-        """An agent is about to write: what else became of the file is seen first."""
+        """An agent is about to write: other changes of the file are taken up first."""
         ...
 
     def was_read(self, real: str, text: Text) -> None:
@@ -76,18 +76,18 @@ class Observer(Protocol[S_contra]):
 
 
 class Amends(Protocol[S_contra]):
-    """What the user wants changed in what an agent writes."""
+    """The user's changes to proposed edits, put into the agent's writes."""
 
     def amend(self, session: S_contra, real: str, text: Text) -> Text:
         """The text to write in place of this one. May be asked again for the same write."""
         ...
 
     def landed(self, session: S_contra, real: str) -> None:
-        """The file holds what was answered; the `Observer` knows of it."""
+        """The write is done, and the `Observer` knows of it."""
         ...
 
     def agents(self, session: S_contra, real: str) -> Text | None:
-        """What the agent wrote where the user's changes are being put into it; else None."""
+        """The agent's own text where the user's changes are being put into it; else None."""
         ...
 
     async def ended(self, session: S_contra) -> None:
@@ -96,7 +96,7 @@ class Amends(Protocol[S_contra]):
 
 
 class AgentFiles(Generic[S]):
-    """Answers agents' file requests; what is not served is a `Refusal`."""
+    """Answers agents' file requests, or raises a `Refusal`."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class AgentFiles(Generic[S]):
         observer: Observer[S],
         amends: Amends[S],
     ) -> None:
-        """``bases`` knows what each agent last saw of a file; ``options`` is read anew for each
+        """``bases`` has the texts that each agent last saw; ``options`` is read anew for each
         request.
         """
         self._files = files
@@ -147,7 +147,7 @@ class AgentFiles(Generic[S]):
     async def write(
         self, session: S, path: str, content: str, answer: Callable[[], None] = lambda: None
     ) -> None:
-        """Merge the content into the live text, save by policy. What was read changes nothing.
+        """Merge the content into the live text, save by policy. An unchanged text is not written.
 
         ``answer`` is called as soon as the file is written, before that is reviewed.
         """
@@ -182,13 +182,13 @@ class AgentFiles(Generic[S]):
             raise Refusal("failed", where.path, failed)
 
     def forget(self, session_key: str) -> None:
-        """Drop what is remembered of a session that has ended."""
+        """Drop the memory of a session that has ended."""
         self._bases.forget(session_key)
 
     # ---- who may
 
     async def _allowed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
-        """Which file is meant, and about what the user was asked, if they were."""
+        """Resolve the path; also returns why the user was asked, if they were."""
         where = place(path)
         options = self._options()
         inside = below(where.real, session.roots)
@@ -210,7 +210,7 @@ class AgentFiles(Generic[S]):
             raise Refusal("failed", where.path, "leads elsewhere since the user was asked about it")
 
     async def _settled(self, where: Place) -> Text:
-        """The text when all writes are over that were asked for before."""
+        """The text after all writes that were requested before."""
         if not self._files.is_busy(where.real):
             return await self._text(where)
         file = self._files[where.real]

@@ -18,12 +18,12 @@ HEARD_NS: Final = 200_000_000
 
 
 class Commits:
-    """Remembers where the HEADs of work trees stood."""
+    """Remembers the HEADs of work trees."""
 
     def __init__(
         self, edits: PendingEdits, snapshots: Snapshots, by_agent: Callable[[int], bool]
     ) -> None:
-        """``by_agent`` tells whether what was done at that time was an agent's doing."""
+        """``by_agent`` tells whether an agent was at work at that time, in nanoseconds."""
         self._by_agent = by_agent
         self._edits = edits
         self._snapshots = snapshots

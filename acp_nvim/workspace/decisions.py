@@ -1,4 +1,4 @@
-"""What the user decides about pending edits, carried out in buffers and on disk."""
+"""Carries out the user's decisions on pending edits, in buffers and on disk."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from acp_nvim.workspace.text_fit import restored, unencodable
 from acp_nvim.workspace.tracked_file import Holds, Removed, UserFormat
 
 ATTEMPTS: Final = 20
-"""How often a text is put into a buffer that keeps moving."""
+"""How often a text is written to a buffer that keeps changing."""
 
 Verdict = Literal["accept", "reject"]
 
@@ -43,14 +43,14 @@ MEANWHILE: Final = "has changed meanwhile: look again"
 
 
 class Refused(Exception):
-    """A text could not be put where it belongs; the message says why in one line."""
+    """A decision could not be carried out; the message says why in one line."""
 
 
 class ReviewDecisions:
     """Accept, reject and take back; answers are lines for the user."""
 
     def __init__(self, edits: PendingEdits, look: Callable[[str], Awaitable[None]]) -> None:
-        """``look`` takes up what an agent at work may have done to a file just now."""
+        """``look`` takes up the latest changes of a file by agents at work."""
         self._edits = edits
         self._look = look
         self._ledger = edits.ledger
@@ -83,12 +83,12 @@ class ReviewDecisions:
             return await self._hunk(verdict, path, row, self._ledger.get(path) if same else seen)
 
     async def _as_seen(self, path: str) -> tuple[Pending | None, int]:
-        """What is pending in a file as the user sees it, and how often agents have changed it."""
+        """The pending edits of a file as the user sees them, and `agent_change_count`."""
         await self._edits.hear(path)
         return self._ledger.get(path), self._edits.state(path).agent_change_count
 
     async def _hunk(self, verdict: Verdict, path: str, row: int, seen: Pending | None) -> list[str]:
-        """``seen`` is what was pending when the user decided: of that they know the row."""
+        """``seen`` are the pending edits when the user decided: the row is one of theirs."""
         entry = self._ledger.get(path)
         if entry is None:
             return [f"nothing is pending in {Path(path).name}"]
@@ -127,8 +127,8 @@ class ReviewDecisions:
     def _free(
         self, paths: Sequence[str], scope: AbstractSet[str], verdict: Verdict
     ) -> tuple[list[str], list[str]]:
-        """Without the files that cannot be rejected, as something of the user's is in a folder that
-        stands there; and lines that say so.
+        """The files without those that cannot be rejected, since the folder in their place holds a
+        file of the user's; and lines that say so.
         """
         if verdict == "accept":
             return list(paths), []
@@ -151,7 +151,7 @@ class ReviewDecisions:
     async def _files(
         self, verdict: Verdict, paths: Sequence[str], seen: Mapping[str, Pending | None]
     ) -> list[str]:
-        """``seen`` is what was pending in files that agents have changed since the user decided."""
+        """``seen`` has the edits at the decision, of files that agents have changed since."""
         found = [now for path in paths if (now := self._ledger.get(path)) is not None]
         if not found:
             return ["nothing is pending there"]
@@ -166,7 +166,7 @@ class ReviewDecisions:
         return [*await self._carry_out(steps, found), *notes]
 
     def _accept(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
-        """Keep what the user knew of when they said so; what an agent did since stays pending."""
+        """Accept the edits that the user knew of; an agent's later ones stay pending."""
         if entry == seen:
             return self._ledger.accept(entry.path)
         if seen is not None and not (_is_whole(entry) or _is_whole(seen) or entry.base is None):
@@ -198,7 +198,7 @@ class ReviewDecisions:
     async def _carry_out(
         self, steps: Sequence[Restoration], entries: Sequence[Pending], act: Act = Act.DECIDED
     ) -> list[str]:
-        """Do what a decision asks for; where that cannot be, what was pending is so again."""
+        """Carry out the steps of a decision; where one fails, its edits are pending again."""
         before = {entry.path: entry for entry in entries}
         notes: list[str] = []
         stays: set[str] = set()
@@ -218,7 +218,7 @@ class ReviewDecisions:
         return notes
 
     async def _step(self, step: Restoration, entry: Pending | None) -> tuple[bool, list[str]]:
-        """Carry out one step; returns whether it is done, and what the user is to know of it."""
+        """Carry out one step; returns whether it is done, and notes for the user."""
         name = Path(step.path).name
         notes = [f"{name}: {step.note}"] if step.note else []
         try:
@@ -229,8 +229,8 @@ class ReviewDecisions:
         return True, notes
 
     def _other_end(self, step: Restoration, entries: Sequence[Pending]) -> set[str]:
-        """Where the file stays that could not be moved to this path. What a move that could not be
-        taken back has left pending is gone.
+        """The present path of a file that could not be moved to this path. A move that could not be
+        taken back leaves nothing pending.
         """
         if step.before is not None:
             return set()
@@ -242,14 +242,14 @@ class ReviewDecisions:
         return {again.origin}
 
     async def _present_text(self, step: Restoration) -> Text | None:
-        """What the file holds that a decision could not be carried out on."""
+        """The present text of a file whose step has failed."""
         try:
             return await self._edits.live(step.path, gone=step.before is None)
         except Refusal:  # it leads elsewhere, or is no file any more
             return step.before
 
     def _note(self, step: Restoration) -> None:
-        """What a decision made of an agent's file is no change of the user's own."""
+        """Record a decision: it is no change of the user's own."""
         if step.before != step.after:
             live = self._edits.buffers.get(step.path)
             after = live.text if live and step.after is not None else step.after
@@ -282,7 +282,7 @@ class ReviewDecisions:
             self._edits.tracked[step.path].hear(Removed(None))
 
     async def _give_way(self, step: Restoration) -> None:
-        """Nothing stands where a file comes back. Refused."""
+        """Remove the obstacle where a file comes back. Refused."""
         try:
             await to_thread.run_sync(obstacles.give_way, self._edits.tracked[step.path])
         except Blocked as error:
@@ -291,12 +291,12 @@ class ReviewDecisions:
             raise Refused(error.strerror or str(error)) from error
 
     async def _take_agents_text(self, path: str, live: BufferText, theirs: Text) -> None:
-        """The buffer becomes what the agent left on disk, or had left there before the user's own
-        text was saved over it (an autosave decides nothing).
+        """Take the agent's text from disk into the buffer, also where the user's own text was saved
+        over it (an autosave decides nothing).
         """
         try:
             data, signature = await to_thread.run_sync(read_signed, path)
-            if data is None:  # what is no file is refused by its kind
+            if data is None:  # a folder or a link is refused by its kind
                 data = await to_thread.run_sync(nofollow.read, path)
             now = text_of(data, live.format)
             without_crs = text_of(data, live.format.with_crs())
@@ -372,7 +372,7 @@ class ReviewDecisions:
         raise Refused("the buffer keeps changing")
 
     async def _present(self, path: str) -> Format | None:
-        """How a file lies on disk; None where there is none, or no text."""
+        """The format of a file on disk; None where there is none, or no text."""
         live = self._edits.buffers.get(path)
         data = await to_thread.run_sync(_read, path)
         if live is not None or data is None:
@@ -383,7 +383,7 @@ class ReviewDecisions:
             return None
 
     async def _loaded(self, place: Place) -> tuple[BufferText | Closed, Decoded | None]:
-        """The buffer; where it was loaded just now, what it was loaded from as well."""
+        """The buffer; where it has just been loaded, also the text that was read."""
         live = await self._edits.buffers.read(place)
         if isinstance(live, BufferText):
             return live, None
@@ -437,7 +437,7 @@ def _is_whole(entry: Pending) -> bool:
 
 
 def _is_as_file(live: BufferText, path: str) -> bool:
-    """Whether a buffer shows what its file holds."""
+    """Whether a buffer shows the text of its file."""
     try:
         return text_of(_read(path), live.format) == live.text
     except BinaryError:

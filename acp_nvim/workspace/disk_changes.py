@@ -1,8 +1,8 @@
-"""Edits that agents make on disk by themselves: found, attributed, brought to the buffers.
+"""Edits that agents make on disk by themselves: found, attributed, entered into buffers.
 
-While a turn runs, what changes in the session's directories is its agent's, unless the user saved
-it. Files that a tool call names are looked at as soon as it ends, the work tree soon after, and
-once more when the turn ends.
+While a turn runs, changes in the session's directories are its agent's, but for the user's saves.
+Files that a tool call names are looked at as soon as it ends, the work tree soon after, and once
+more when the turn ends.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ from acp_nvim.workspace.turn_start import TurnStarts, differing
 from acp_nvim.workspace.turns import GRAIN_NS, Attribution, Turn, real_roots
 
 ATTEMPTS: Final = 5
-"""How often a changed file is brought to a buffer that keeps moving."""
+"""How often a change is entered into a buffer that keeps changing."""
 PAUSE_S: Final = 0.05
 LATE_S: Final = 0.25
-"""How long Neovim is left alone before a change is brought to it that it did not take."""
+"""The pause before a change is entered that Neovim did not take."""
 
 
 class DiskChanges:
-    """Watches over all sessions whose turn runs."""
+    """Finds the changes of all sessions whose turn runs."""
 
     def __init__(self, edits: PendingEdits, snapshots: Snapshots, tasks: Tasks) -> None:
         self._edits = edits
@@ -161,7 +161,7 @@ class DiskChanges:
     # ---- looking
 
     async def look_at_named(self, turn: Turn) -> None:
-        """Take up what became of the files that tool calls have named which are over."""
+        """Take up changes of the files that ended tool calls have named."""
         async with turn.naming:
             paths, turn.named = sorted(turn.named), set()
             given, turn.diffs = turn.diffs, []
@@ -169,8 +169,8 @@ class DiskChanges:
             await self._believe(given)
 
     async def _believe(self, given: Sequence[tuple[str, str | None, str]]) -> None:
-        """Files that no store keeps, named when they had changed already: a diff of the whole file
-        tells what they held before.
+        """Take the old texts of files in no store from diffs of the whole file, where a tool call
+        has named them only after it had changed them.
         """
         for path, old, new in given:
             data = self._snapshots.single(path)

@@ -53,7 +53,7 @@ class EnteredChange(msgspec.Struct, frozen=True):
     signature: str | None
     """The file's when they were read."""
     format_change: FormatChange | None
-    """What became of the file's line ends and BOM, where that is known."""
+    """The change of line ends and BOM, where that is known."""
     is_read: bool
     """Neovim has read it into the buffer by itself: unsaved edits came afterwards."""
     is_announced: bool = False
@@ -79,7 +79,7 @@ class EnteredChange(msgspec.Struct, frozen=True):
 
 
 def kind_of(before: object, after: object) -> str:
-    """What was done to a file."""
+    """The kind of a change."""
     if after is None:
         return "deleted"
     return "created" if before is None else "modified"
@@ -91,8 +91,8 @@ def kind_of(before: object, after: object) -> str:
 def texts(
     edits: PendingEdits, change: FileChange, after: bytes | None, live: BufferText | None
 ) -> tuple[Text | None, Text | None, FormatChange | None]:
-    """The file before and after (as just read) as its buffer shows it or Neovim would, and what
-    became of its format. BinaryError.
+    """The texts before and after (as just read), in the form of the buffer or as Neovim would read
+    them, and the change of the format. BinaryError.
     """
     path, state = change.path, edits.state(change.path)
     known = None if isinstance(state.disk, UnsetType) else state.disk
@@ -181,8 +181,8 @@ def _merged(base: Text | None, live: Text, agents: Text | None) -> Text | None:
 
 
 async def _mark_conflict(edits: PendingEdits, change: EnteredChange, live: BufferText) -> str:
-    """Buffer and file stay two texts. Neovim takes the file for known as it is when it is told so:
-    one that has changed since it was read is merged at once.
+    """Buffer and file stay two texts. From now on Neovim does not warn of the file as it is: if it
+    has changed since it was read, it is merged at once.
     """
     path = change.path
     await edits.buffers.mark_conflict(live)

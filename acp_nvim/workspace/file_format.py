@@ -27,7 +27,7 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF32_BE, "ucs-4"),
 )
-"""What 'ucs-bom' looks for, in Neovim's order and by its names; without endianness is big."""
+"""The BOMs of 'ucs-bom', in Neovim's order and by its names; the default is big-endian."""
 
 _CODECS: Final = {
     "latin1": "latin-1",
@@ -56,7 +56,7 @@ _LOOSE_UTF8 = re.compile(
     rb"(?:[\x00-\x7f]++|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}"
     rb"|[\xf8-\xfb][\x80-\xbf]{4}|[\xfc\xfd][\x80-\xbf]{5})*+"
 )
-"""What Neovim takes for UTF-8: also surrogates, overlong forms and the old five and six bytes."""
+"""UTF-8 as Neovim reads it: also surrogates, overlong forms, and five and six bytes."""
 
 
 class BinaryError(ValueError):
@@ -84,7 +84,7 @@ class Format(msgspec.Struct, frozen=True):
 
 
 class Decoded(msgspec.Struct, frozen=True):
-    """A file's text, clean (no lone surrogates), and what is needed to write it back."""
+    """A file's text, clean (no lone surrogates), and its format."""
 
     text: Text
     format: Format

@@ -125,11 +125,11 @@ class JournalFile:
             with suppress(FileNotFoundError, NotADirectoryError):
                 path.unlink()
         for directory in (self.path.parent, self.path.parent.parent):
-            with suppress(OSError):  # somebody else's journal lies there, or it was never made
+            with suppress(OSError):  # another journal is there, or none was made
                 directory.rmdir()
 
     def tidy(self) -> None:
-        """Remove what is left of a Neovim that was killed. OSError."""
+        """Remove journals of Neovims that were killed. OSError."""
         for path in runs.remains(self.path.parent, self.path.name):
             path.unlink(missing_ok=True)
 

@@ -1,7 +1,6 @@
-"""What outlives the process: pending edits, rejects that can be taken back, checkpoints.
+"""Keeps pending edits, rejects and checkpoints in the journal, for the next process to restore.
 
-The journal has them as this process knows them; the next one puts them back, and then has a look at
-what the user did to files and buffers meanwhile.
+That one then takes up the user's changes of files and buffers meanwhile.
 """
 
 from __future__ import annotations
@@ -46,13 +45,13 @@ CONFLICT_BASE: Final = "apart"
 RIGHTS: Final = "rights"
 HEAD: Final = "head"
 ORPHANED_S: Final = 0.2
-"""How long after its pipes a Neovim that was killed may be there."""
+"""How long a killed Neovim may outlive its pipes."""
 MOVING: Final = 3
-"""Of a session's checkpoints, how many of the latest may still be added to."""
+"""How many of a session's latest checkpoints may still grow."""
 
 
 class Persistence:
-    """Keeps the journal of a host, or takes up that of the one before it."""
+    """Keeps the journal of a host, or restores that of the one before it."""
 
     def __init__(
         self,
@@ -63,8 +62,8 @@ class Persistence:
         problem: Callable[[str], None],
     ) -> None:
         self.cut_until = 0
-        """Until when an agent may have been at work whose turn the host before this one did not
-        outlive, in nanoseconds.
+        """Until when an agent may have been at work that the host before this one had started, in
+        nanoseconds.
         """
         self._edits = edits
         self._rewind = rewind
@@ -102,7 +101,7 @@ class Persistence:
     def _is_orphan(self) -> bool:
         return os.getppid() != self._parent
 
-    # -- what there is --------------------------------------------------------------------------
+    # -- to the journal -------------------------------------------------------------------------
 
     def _contents(self) -> Contents:
         """The present: all of it in one go of the loop."""
@@ -132,7 +131,7 @@ class Persistence:
             result.append(known)
         return result
 
-    # -- what there was -------------------------------------------------------------------------
+    # -- from the journal -----------------------------------------------------------------------
 
     def put_back(self) -> int:
         """All that the process before this one had written, as it was then; blocks. Returns how
@@ -162,9 +161,9 @@ class Persistence:
         self._edits.revived(session)
         self._rewind.revived(session)
 
-    async def catch_up(self, shown: Iterable[str]) -> None:
-        """What became of the files meanwhile is the user's doing. ``shown`` are files whose hunks
-        are marked in Neovim.
+    async def catch_up(self, marked: Iterable[str]) -> None:
+        """Take up changes of the files meanwhile as the user's. Neovim still shows hunks of the
+        ``marked`` files.
         """
         edits, state = self._edits, self._edits.ledger.state()
         edits.view.pending(list(state.files))
@@ -172,12 +171,10 @@ class Persistence:
             async with edits.alone(path):
                 await edits.sync(path)
                 await self._settle(path)
-        edits.changed(*shown, *state.files)
+        edits.changed(*marked, *state.files)
 
     async def _settle(self, path: str) -> None:
-        """Of a conflict nothing is left where buffer and file are one text again: the user has
-        saved his.
-        """
+        """A conflict is over where buffer and file are one text again: the user has saved."""
         entry, live = self._edits.ledger.get(path), self._edits.buffers.get(path)
         if entry is None or not entry.conflict or live is None:
             return
@@ -193,7 +190,7 @@ class Persistence:
 
 
 def _is_same(present: Checkpoint, then: Checkpoint) -> bool:
-    """Whether nothing has come to it: it only grows, but for its trees and what agents did."""
+    """Whether a checkpoint has not changed: texts are only added to it."""
     grown = len(present.touched) != len(then.touched) or len(present.late) != len(then.late)
     same = present.trees == then.trees and present.agent_changes == then.agent_changes
     same = same and present.ends == then.ends
@@ -213,7 +210,7 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
 
 
 def _written(file: TrackedFile) -> dict[tuple[str, str], Value]:
-    """What of a file's state outlives the process."""
+    """The values of a file's state for the journal."""
     state, path = file.state, file.path
     plain = {USER_FORMAT: state.user_format, AGENT_FORMAT: state.agent_format, RIGHTS: state.rights}
     found: dict[tuple[str, str], Value] = {

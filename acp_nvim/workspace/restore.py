@@ -1,6 +1,6 @@
-"""Brings files and buffers back to a checkpoint: chooses the files, then makes them what they were.
+"""Restores files and buffers to a checkpoint: chooses the files, then writes them.
 
-A restore brings back the files that agents changed, unless all are asked for.
+A restore concerns the files that agents changed, unless all are asked for.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ATTEMPTS: Final = 5
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """What a restore does."""
+    """The files of a restore."""
 
     steps: list[RestoreStep]
     touched: dict[str, Text | None]
@@ -120,7 +120,7 @@ def _is_shared(
         old_marks.add(mark(then.unsaved[path]))
     new_marks.add(mark(now))
     if new_marks & old_marks:
-        return False  # it is so again: there is nothing to lose
+        return False  # it has the old content again: nothing is lost
     change = plan.agent_changes[path]
     is_chain = follows(change.before, *old_marks) and follows(change.after, *new_marks)
     return change.gap or not is_chain
@@ -200,7 +200,7 @@ class Restoring:
         return live.format if live else self._edits.state(path).user_format or Format()
 
     async def _step(self, step: RestoreStep, then: Checkpoint, present: Checkpoint) -> bool:
-        """One file of the trees. Where they do not tell what is there now, that is kept first."""
+        """Restore one file of the trees. A present content that they lack is saved first."""
         path = step.target.path
         if step.is_hidden:
             data = await to_thread.run_sync(content_of, path)
@@ -211,7 +211,7 @@ class Restoring:
         return await self._file(step.target, then)
 
     async def _file(self, target: Target, checkpoint: Checkpoint) -> bool:
-        """Bytes and mode on disk, then the buffer, then what was pending."""
+        """Restore bytes and mode on disk, then the buffer, then the pending edits."""
         place = Place(target.path, target.path)
         rights = self._snapshots.rights(target.path)
         changed = await to_thread.run_sync(_put, place, target, rights)
@@ -236,7 +236,7 @@ class Restoring:
         return changed
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
-        """The buffer shows what the file holds."""
+        """Bring the buffer up to date with the file."""
         for _ in range(ATTEMPTS):
             signature = await to_thread.run_sync(signature_of, place.real)
             outcome = await self._edits.bring(
@@ -275,7 +275,7 @@ class Restoring:
 
 
 def _put(place: Place, target: Target, rights: Rights | None) -> bool:
-    """Make the file hold what it held; False when it does. A file that comes back has ``rights``.
+    """Write the target; False where nothing changes. A file that comes back gets ``rights``.
     Blocked, Refusal, and OSError as of `spot`.
     """
     path = place.real
@@ -293,7 +293,7 @@ def _put(place: Place, target: Target, rights: Rights | None) -> bool:
 
 
 def _delete(path: str) -> bool:
-    """Nothing is there any more. A folder is no file: it stays."""
+    """Delete a file. A folder stays."""
     obstacles.check_above(path)
     try:
         with spot(path) as at:

@@ -28,7 +28,7 @@ NONE: Final = (
 )
 ANSWERS: Final = ("restore them too", "leave them as they are")
 Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
-"""Puts a question with its answers; returns the number of the one that was chosen."""
+"""Asks a question with these answers; returns the index of the chosen one."""
 NOTHING: Final = "no restore to undo; :Acp checkpoints lists what there is"
 
 
@@ -65,7 +65,7 @@ class Rewind:
         return checkpoint
 
     def revived(self, session: AgentSession) -> None:
-        """A session goes on whose checkpoints another process has made."""
+        """A session with checkpoints of another process goes on."""
         numbers = [checkpoint.n for checkpoint in self.checkpoints.of(session.n)]
         self._prompts[session.n] = None, max(numbers, default=0)
         self._show(session)
@@ -103,7 +103,7 @@ class Rewind:
     # ---- seeing
 
     async def listed(self, session: AgentSession) -> list[str]:
-        """The checkpoints of a session with what changed since, newest first, as Markdown."""
+        """The checkpoints of a session with the files changed since, newest first, as Markdown."""
         kept = self.checkpoints.of(session.n)
         if not kept:
             return [NONE]
@@ -115,7 +115,7 @@ class Rewind:
         return lines
 
     async def changes(self, session: AgentSession, n: int) -> list[str]:
-        """What changed since the checkpoint before prompt ``n``, as a unified diff."""
+        """The changes since the checkpoint before prompt ``n``, as a unified diff."""
         checkpoint = self.checkpoints.get(session.n, n)
         if checkpoint is None:
             return [self._missing(session, n)]
@@ -145,8 +145,8 @@ class Rewind:
     async def restore(
         self, session: AgentSession, n: int | None, ask: Ask, *, every: bool = False
     ) -> list[str]:
-        """Bring what agents changed back to before prompt ``n``, with ``every`` what the user
-        changed, too; None: undo the last restore. ``ask`` names the files that both changed.
+        """Restore the files that agents changed to before prompt ``n``, with ``every`` also the
+        user's; None: undo the last restore. ``ask`` names the files that both changed.
         """
         spared: set[str] = set()
         agreed: set[str] = set()
@@ -179,7 +179,7 @@ class Rewind:
     async def _chosen(
         self, session: AgentSession, then: Checkpoint, *, every: bool, undo: bool
     ) -> tuple[Checkpoint, Choice]:
-        """The present state, and what the restore does to it."""
+        """The present state, and the restore of it."""
         present = await self._present(session, then.n, f"before restore {then.n}")
         plan = await self.checkpoints.plan(session.n, then, present.trees, undo)
         for path in plan.touched:
@@ -206,7 +206,7 @@ class Rewind:
             notes, count = await self._restoring.carry_out(choice, then, present)
         if n is None:
             self.checkpoints.take_undo(session.n)
-        await self._snapshots.look(list(then.trees))  # what changed now is no agent's
+        await self._snapshots.look(list(then.trees))  # the restore is no agent's change
         what = "the restore was undone" if n is None else f"restored to before prompt {then.n}"
         said = f"{what}: {count} file{'' if count == 1 else 's'} changed"
         if choice.users and n is not None:

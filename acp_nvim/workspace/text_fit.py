@@ -1,4 +1,4 @@
-"""Where an agent's text and a buffer's differ: excerpts, line ends, bytes that are no text."""
+"""Converts between agents' texts and buffers': excerpts, line ends, bytes that are no text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def excerpt(text: Text, line: int | None, limit: int | None) -> str:
 
 
 def fitted(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
-    """An agent's text as the buffer holds text: without BOM, without the ``\\r`` of line ends.
+    """An agent's text in the form of the buffer: without BOM, without the ``\\r`` of line ends.
 
     Where some lines of the file hold a ``\\r`` as text the agent's are text as well, unless all of
     its lines have one.
@@ -38,7 +38,7 @@ def fitted(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
 
 
 def restored(raw: Sequence[str], clean: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
-    """Hunks that were made on the clean lines, for the raw ones, which have lone surrogates.
+    """Hunks for the raw lines, which have lone surrogates, from those for the clean ones.
 
     Where an agent changed a part of such a line, the rest of it keeps its bytes.
     """
@@ -59,7 +59,7 @@ def _restored(raw: Sequence[str], clean: Sequence[str], hunk: Hunk) -> Hunk:
 
 
 def _patched(raw: str, clean: str, new: str) -> str:
-    """The raw line, changed where the new one differs from the clean one."""
+    """The raw line with the changes between the clean one and the new one."""
     head = tail = 0
     shorter = min(len(clean), len(new))
     while head < shorter and clean[head] == new[head]:

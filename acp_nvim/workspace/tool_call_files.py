@@ -1,4 +1,4 @@
-"""Tool calls of sessions whose turn runs: which files they name, and when to look at these."""
+"""Looks at files when tool calls end, first at those that they name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHARE: Final = 4.0
 """A look at the whole tree is followed by a pause of so many times its length."""
 
 Diff = tuple[str, str | None, str]
-"""A path, the text before (None: there was no file) and after, as a tool call tells them."""
+"""A path, the text before (None: there was no file) and after, from a tool call."""
 
 
 class ToolCallFiles:
@@ -35,7 +35,7 @@ class ToolCallFiles:
         self._tasks = tasks
 
     def turn(self, session: AgentSession) -> Turn | None:
-        """The session's turn; nothing has to be told while none runs."""
+        """The session's turn; None while none runs: then nothing is reported."""
         return self._disk.turns.get(session)
 
     def unnamed(self, turn: Turn, calls: Iterable[ToolCall]) -> None:

@@ -1,4 +1,4 @@
-"""The files that agents and the user share: what the editor calls, and nothing else."""
+"""The files that agents and the user share: the interface for the editor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from acp_nvim.workspace.turns import Turn, Turns
 PATIENCE_S: Final = 0.05
 """How long a prompt waits for the look at the files before it."""
 SLOW_S: Final = 1.0
-"""A first look that takes longer than this from the prompt on is told."""
+"""A first look that takes longer than this is reported to the user."""
 
 S = TypeVar("S", bound=AgentSession)
 
@@ -86,7 +86,7 @@ class Workspace(Generic[S]):
         )
         self._pruned = False
         self._open_checkpoints: dict[int, Checkpoint | None] = {}
-        """Those of the turns that run, by our number of the session."""
+        """The checkpoints of the turns that run, by our number of the session."""
         self._agent_reads: dict[str, Text] = {}
         tasks.start_soon(self.edits.run, self.disk.before_use)
 
@@ -104,7 +104,7 @@ class Workspace(Generic[S]):
         return (self._data or cache / "acp") / "checkpoints" / self.run
 
     def _touch(self) -> None:
-        """Something has changed that outlives the process."""
+        """The journal has to be written."""
         self.persistence.touch()
 
     def _by_agent(self, at: int) -> bool:
@@ -122,9 +122,9 @@ class Workspace(Generic[S]):
         self._tasks.start_soon(self.disk.before_write, path)
 
     async def check_changed(self, path: str, neovim_text: Text | None = None) -> str | None:
-        """The user finds a file changed; returns its signature if the text is the same after all.
+        """Neovim finds a file changed; returns its signature if the text is the same after all.
 
-        ``neovim_text`` is what Neovim has read of it by itself.
+        ``neovim_text`` is the text that Neovim has read by itself.
         """
         if neovim_text is not None:
             self.edits.tracked[path].hear(NeovimRead(neovim_text))
@@ -140,7 +140,7 @@ class Workspace(Generic[S]):
         await self.disk.before_write(path)
 
     def was_read(self, path: str, text: Text) -> None:
-        """An agent at work was given a text: what a file held that no store keeps."""
+        """An agent at work was given a text. Of a file in no store that is the old content."""
         state, live = self.edits.state(path), self.edits.buffers.get(path)
         if state.disk is not UNSET or state.in_store or not self.disk.turns.ready():
             return
@@ -174,7 +174,7 @@ class Workspace(Generic[S]):
         await self.commits.check(Place(root, root).real for root in session.roots)
 
     async def revived(self, neovim_text: Iterable[str]) -> None:
-        """Sessions go on that another process had: see what became of their files meanwhile."""
+        """Sessions of another process go on: take up the changes of their files meanwhile."""
         await self.persistence.catch_up(neovim_text)
         if self.edits.ledger.files():
             for session in self._sessions():
@@ -185,8 +185,8 @@ class Workspace(Generic[S]):
         self.early_looks.expect(session)
 
     async def turn_began(self, session: S, prompt: object, label: str) -> None:
-        """A prompt is about to be sent: what files hold now is what they held before it. The same
-        prompt may go out once more.
+        """A prompt is about to be sent: the present contents are those before it. The same prompt
+        may be sent again.
         """
         n = self.rewind.number(session, prompt)
         wanted = self._options().checkpoints
@@ -196,7 +196,7 @@ class Workspace(Generic[S]):
         turn = self.disk.enter(session)
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
-        await self.disk.remember(turn)  # all that they saved before that has been told by now
+        await self.disk.remember(turn)  # earlier saves have been reported by now
         looked = self.early_looks.take(session)
         if looked:
             self._look_done(turn, checkpoint)
@@ -206,7 +206,7 @@ class Workspace(Generic[S]):
             self.disk.sent(turn)
 
     async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
-        """Do it, and wait for it as long as no user notices; whether it is done."""
+        """Start the work, and wait for it a moment that no user notices; whether it is done."""
         done = anyio.Event()
 
         async def run() -> None:
@@ -221,8 +221,8 @@ class Workspace(Generic[S]):
         return done.is_set()
 
     async def _begin(self, turn: Turn, checkpoint: Checkpoint | None) -> None:
-        """Look at the files as they were before the prompt; where they are many that goes on while
-        the agent has it already.
+        """Look at the files before the prompt; of many files the look goes on after the prompt is
+        sent.
         """
         session = turn.session
         if not self.snapshots.looked(turn.roots):
@@ -240,7 +240,7 @@ class Workspace(Generic[S]):
             self.persistence.touch()
 
     def _look_done(self, turn: Turn, checkpoint: Checkpoint | None) -> None:
-        """What the files were before the prompt is known."""
+        """The look before the prompt is done."""
         turn.ready.set()
         self.disk.turn_starts.done(turn)
         if checkpoint is not None:
@@ -249,7 +249,7 @@ class Workspace(Generic[S]):
         self._tasks.start_soon(self._tidy, turn.session)
 
     async def _tidy(self, session: AgentSession) -> None:
-        """What no prompt waits for."""
+        """Work that no prompt waits for."""
         await self.commits.check(Place(root, root).real for root in session.roots)
         if not self._pruned:
             self._pruned = True

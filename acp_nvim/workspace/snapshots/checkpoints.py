@@ -1,8 +1,8 @@
 """The files of a session as they were before each of its prompts.
 
-A checkpoint is the trees of the session's directories (`Snapshots`), the texts of buffers that were
-not saved, and what was pending then. Files that no tree holds are kept from when an agent first
-touched them. Contents lie under the user's data directory, a directory for each run of Neovim.
+A checkpoint has the trees of the session's directories (`Snapshots`), the texts of unsaved buffers
+and the pending edits. Files in no tree are kept from when an agent first touched them. Contents are
+in the user's data directory, a directory for each run of Neovim.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ LOST: Final = "it is not known what was there"
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What a file is to be again; no ``data``: not there. ``mode`` is git's; 0 where it is not
-    known what was there: such a file is left as it is.
+    """The content that a file gets back; no ``data``: no file. ``mode`` is git's; 0 where the old
+    content is not known: the file is left as it is.
     """
 
     path: str
@@ -72,15 +72,15 @@ class Checkpoint(msgspec.Struct, frozen=True):
     for that, and the trees have what the agent made of them.
     """
     agent_changes: dict[str, ContentChange] = msgspec.field(default_factory=dict)
-    """What agents did to files from then until the next checkpoint; of a restore: what that did."""
+    """The changes by agents until the next checkpoint; for a restore: its own changes."""
     ends: list[float] = msgspec.field(default_factory=list)
-    """When the prompt's turn was over and all that its agent did was seen; empty before that, and
-    for ever where the host was killed first.
+    """When the prompt's turn was over and all of its agent's changes were taken up; empty before
+    that, and for ever where the host was killed first.
     """
 
 
 class RestoreStep(msgspec.Struct, frozen=True):
-    """One file of a restore. ``now`` is what the trees have of it at present."""
+    """One file of a restore: its contents in the trees of then and now."""
 
     target: Target
     then: Blob | None = None
@@ -100,7 +100,7 @@ class RestoreStep(msgspec.Struct, frozen=True):
 
     @property
     def is_hidden(self) -> bool:
-        """The trees of now do not tell whether something is there."""
+        """The present trees do not tell whether something is there."""
         return self.now is not None and not self.now.is_stored and not self.now.id
 
     def marks(self) -> tuple[set[str], set[str]]:
@@ -109,13 +109,13 @@ class RestoreStep(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What a restore of all files does, and why it cannot do more."""
+    """The steps of a restore of all files, and the reasons why it cannot do more."""
 
     steps: list[RestoreStep]
     touched: dict[str, Text | None]
     reasons: list[str]
     agent_changes: dict[str, ContentChange]
-    """What agents did to files since."""
+    """The changes by agents since."""
 
 
 class Checkpoints:
@@ -134,7 +134,7 @@ class Checkpoints:
         unsaved: Mapping[str, Text],
         pending: Sequence[Pending],
     ) -> Checkpoint:
-        """The present state, as the last look at the directories found it; not kept yet."""
+        """A checkpoint of the state at the last look at the directories; `add` keeps it."""
         snapshots = self._snapshots
         return Checkpoint(
             n,
@@ -147,13 +147,13 @@ class Checkpoints:
         )
 
     def add(self, session: int, checkpoint: Checkpoint) -> None:
-        """Keep it."""
+        """Keep a checkpoint."""
         made = self._made.setdefault(session, [])
         made.append(checkpoint)
         del made[:-MAX_CHECKPOINTS]
 
     def touched(self, path: str, before: Text | None) -> None:
-        """An agent is about to change a file, or has; it had this text."""
+        """An agent is about to change a file, or has; its text was this before."""
         for made in self._made.values():
             if made:
                 made[-1].touched.setdefault(path, before)
@@ -164,23 +164,23 @@ class Checkpoints:
             self.record_change(path, ContentChange(mark(before), mark(after), agent))
 
     def record_change(self, path: str, change: ContentChange) -> None:
-        """The same, of a change that is known by its marks."""
+        """As `record`, of a change that is known by its marks."""
         for made in self._made.values():
             if made:
                 add(made[-1].agent_changes, path, change)
 
     def lists(self) -> tuple[dict[int, list[Checkpoint]], dict[int, list[Checkpoint]]]:
-        """All that are kept, and what restores replaced, by session; both oldest first."""
+        """All checkpoints, and the states before restores, by session; both oldest first."""
         return self._made, self._undo
 
     def take_over(
         self, made: dict[int, list[Checkpoint]], undo: dict[int, list[Checkpoint]]
     ) -> None:
-        """Go on with those of the process before this one."""
+        """Go on with the checkpoints of the process before this one."""
         self._made, self._undo = made, undo
 
     def of(self, session: int) -> Sequence[Checkpoint]:
-        """All that are kept of a session, oldest first."""
+        """All of a session, oldest first."""
         return self._made.get(session, [])
 
     def get(self, session: int, n: int) -> Checkpoint | None:
@@ -188,17 +188,17 @@ class Checkpoints:
         return next((c for c in self._made.get(session, []) if c.n == n), None)
 
     def restored(self, session: int, present: Checkpoint) -> None:
-        """A restore was made; this is what was there before it."""
+        """A restore was made; this is the state before it."""
         self._undo.setdefault(session, []).append(present)
         del self._undo[session][:-MAX_CHECKPOINTS]
 
     def last_undo(self, session: int) -> Checkpoint | None:
-        """What the last restore replaced; None when there is none to undo."""
+        """The state before the last restore; None when there is none to undo."""
         undo = self._undo.get(session)
         return undo[-1] if undo else None
 
     def take_undo(self, session: int) -> Checkpoint | None:
-        """The same; it is undone now."""
+        """As `last_undo`; the restore is undone now."""
         undo = self._undo.get(session)
         return undo.pop() if undo else None
 
@@ -213,7 +213,7 @@ class Checkpoints:
     async def plan(
         self, session: int, checkpoint: Checkpoint, now: Mapping[str, str], undo: bool = False
     ) -> Plan:
-        """What brings the files back to a checkpoint; ``undo``: to before a restore."""
+        """Plan how the files get back to a checkpoint; ``undo``: to the state before a restore."""
         steps: list[RestoreStep] = []
         reasons = list(checkpoint.reasons)
         if not checkpoint.trees and not reasons:
@@ -244,8 +244,8 @@ class Checkpoints:
     async def _unattributed(
         self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]
     ) -> list[str]:
-        """Files that have changed after prompts whose turns were cut before all was seen, by whom
-        is not known.
+        """Files that have changed after prompts whose turns were cut off: nobody knows who changed
+        them.
         """
         found: list[str] = []
         ends: list[Mapping[str, str]] = [*(it.trees for it in checkpoints[1:]), now]
@@ -271,8 +271,8 @@ class Checkpoints:
     async def _changes(
         self, checkpoint: Checkpoint, root: str, now: str, then: str
     ) -> list[Change]:
-        """What differs between now and then in a directory, without what belongs to another one in
-        it or has only been taken in since.
+        """The differences between now and then in a directory, without nested directories of their
+        own and files that have only been stored since.
         """
         inner = [other for other in checkpoint.trees if is_below(other, root)]
         return [
@@ -305,7 +305,7 @@ class Checkpoints:
 
 
 def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
-    """The files as they were before they changed, by path."""
+    """The contents before these changes, by path."""
     found: dict[str, Target] = {}
     for it in changes:
         if isinstance(it.before, Unstored):
@@ -332,7 +332,7 @@ def prune(home: Path, keep: Path) -> list[str]:
 
 
 def _written(directory: Path) -> float:
-    """When a directory was written last; 0 where there is none (any more)."""
+    """When a directory was written last; 0 where there is none."""
     try:
         return directory.stat().st_mtime if directory.is_dir() else 0
     except OSError:

@@ -1,4 +1,4 @@
-"""The kept states of a directory without git: own copies, named by their content."""
+"""The stored trees of a directory without git: own copies, named by their content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SKIPPED: Final = frozenset(
         *(".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".direnv", ".gradle"),
     }
 )
-"""Directories that hold what programs made, or another store's data."""
+"""Directories of generated files, or of another store's data."""
 
 FEW: Final = 32
 """Entries of a tree whose signatures are read at once, without a thread: some ten microseconds."""
@@ -48,7 +48,7 @@ Tree = dict[str, Blob]
 
 
 class CopyStore:
-    """Everything below ``root`` but `SKIPPED` directories and what is ours."""
+    """Everything below ``root`` but `SKIPPED` directories and our own files."""
 
     def __init__(self, root: str, home: Path, own: Path | None = None) -> None:
         """``home`` is where the copies lie, ``own`` all that this program writes for itself: who
@@ -120,7 +120,7 @@ class CopyStore:
         return [path for path in paths if SKIPPED.intersection(Path(path).parts[start:-1])]
 
     def differences(self, old: str, new: str) -> list[Change]:
-        """What differs between two trees. StoreError."""
+        """The differences between two trees. StoreError."""
         (old_tree, was_out), (new_tree, is_out) = self._marks.parts(old), self._marks.parts(new)
         before, after = self._trees.get(old_tree), self._trees.get(new_tree)
         found = (
@@ -131,7 +131,7 @@ class CopyStore:
         return left_out.differences(found, was_out, is_out)
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """The kept bytes by absolute path; those that are gone lack."""
+        """The stored bytes by absolute path; lost ones are missing."""
         found: dict[str, bytes] = {}
         for path, blob in wanted:
             try:
@@ -161,7 +161,7 @@ class CopyStore:
                 yield entry.path
 
     def _listed(self, directory: str) -> list[os.DirEntry[str]]:
-        """What is in a directory. One that cannot be read is noted, unless it is gone."""
+        """The entries of a directory. One that cannot be read is noted, unless it is gone."""
         try:
             return _entries(directory)
         except (FileNotFoundError, NotADirectoryError):
@@ -192,7 +192,7 @@ class CopyStore:
             return True
 
     def _take(self, room: Room) -> None:
-        """Bring what has changed up to date."""
+        """Store the files that have changed."""
         for path, info in room.fitting.items():
             try:
                 data = content(path, info.st_mode)
@@ -275,7 +275,7 @@ class Trees:
         self._known[name] = dict(tree)
 
     def get(self, name: str) -> Tree:
-        """The tree of that name. StoreError when it is not kept."""
+        """The tree of that name. StoreError when it is not stored."""
         steps: list[tuple[str, _TreeChange]] = []
         while name not in self._known:
             steps.append((name, read_packed(self._home / name, _TreeChange)))
@@ -289,7 +289,7 @@ class Trees:
 
 
 def _entries(directory: str) -> list[os.DirEntry[str]]:
-    """What is in a directory. OSError."""
+    """The entries of a directory. OSError."""
     with os.scandir(directory) as found:
         return list(found)
 

@@ -1,9 +1,9 @@
-"""The kept states of a git work tree, by plumbing alone.
+"""The stored trees of a git work tree, by plumbing alone.
 
 An index and an object directory of our own; the user's objects are only read, as alternates. So
 git's stat cache tells what changed, `.gitignore` holds, unchanged files cost nothing, and the
 user's index, refs, stash and hooks are never touched. No program of the repository runs, and a
-file is kept as its bytes are on disk (`PrivateGit`).
+file is stored with its bytes on disk (`PrivateGit`).
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ class GitStore:
         self._tree = ""
         self._marks = Marks(home / "out")
         self._out: dict[str, Blob] = {}
-        """What our index lacks, by absolute path."""
+        """Files that our index lacks, by absolute path."""
         self._closed: frozenset[str] = frozenset()
         """Directories that git could not read."""
         self._nested: list[str] = []
         self._links: set[str] | None = None
-        """Where submodules lie, once known."""
+        """The paths of submodules, once known."""
 
     @property
     def root(self) -> str:
@@ -106,7 +106,7 @@ class GitStore:
         return [self._path(os.fsdecode(name)) for name in ignored.split(b"\0") if name]
 
     def differences(self, old: str, new: str) -> list[Change]:
-        """What differs between two trees. StoreError."""
+        """The differences between two trees. StoreError."""
         if old == new:
             return []
         (old, was_out), (new, is_out) = self._marks.parts(old), self._marks.parts(new)
@@ -129,7 +129,7 @@ class GitStore:
         ]
 
     def _ignored(self, tree: str, paths: Sequence[str]) -> set[str]:
-        """Those of these files that git ignores by the rules that are in a tree."""
+        """The files that git ignores by the rules in a tree."""
         folders = {folder for path in paths for folder in Path(self._name(path)).parents}
         if not paths:
             return set()
@@ -157,7 +157,7 @@ class GitStore:
         ]
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """The kept bytes by absolute path, as the work tree had them; those that are gone lack."""
+        """The stored bytes by absolute path, as in the work tree; lost ones are missing."""
         empty = {path: b"" for path, blob in wanted if blob.fifo}
         wanted = [(path, blob) for path, blob in wanted if not blob.fifo]
         if not wanted:
@@ -274,8 +274,8 @@ class GitStore:
         return {name: data for name, data in found.items() if data is not None}
 
     def _clean(self, blobs: Mapping[str, Blob], index: Mapping[str, str]) -> dict[str, bytes]:
-        """What is on disk of the files that are these blobs by an index and were not changed
-        since.
+        """The bytes on disk of the files that an index has as these blobs, where they have not
+        changed since.
         """
         env = {**index, **_LITERAL}
         run = self._git.run
@@ -292,7 +292,7 @@ class GitStore:
         return found
 
     def _chosen(self, others: Iterable[str]) -> list[str]:
-        """What may have to be taken in, with what was left out so far."""
+        """The files that may have changed, with those that were left out so far."""
         return sorted({*map(self._path, (*self._changed(), *others)), *self._out})
 
     def _take(self, room: Room) -> None:

@@ -1,6 +1,6 @@
 """Checkpoints as records of a journal (`edits.records`), and back.
 
-What the stores keep is named only: they have it on disk.
+Contents in the stores are only named: they are on disk already.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Target
 CHECKPOINT, UNDO = "checkpoint", "undo"
 
 Frozen = tuple[Checkpoint, Checkpoint]
-"""A checkpoint, and how it was at some moment: what it holds may still grow."""
+"""A checkpoint, which may still grow, and a copy of it at some moment."""
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):

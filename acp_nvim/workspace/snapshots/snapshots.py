@@ -1,7 +1,7 @@
-"""What files held before an agent worked on them, and which of them it has changed since.
+"""The contents of files before an agent worked on them, and the changes since.
 
-Each directory of a session has a store that knows its tree. Files that no store keeps (ignored
-ones, those outside) are read when a tool call names them. All of it runs in worker threads.
+Each directory of a session has a store with its trees. Files in no store (ignored ones, those
+outside) are read when a tool call names them. All of it runs in worker threads.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from acp_nvim.workspace.snapshots.store import (
 MAX_NESTED: Final = 20
 """Repositories within one work tree (submodules too) that are looked at."""
 MAX_SINGLE: Final = 500
-"""Files outside of the stores that are kept at a time."""
+"""Files outside of the stores that are remembered at a time."""
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -52,10 +52,10 @@ Side = bytes | Unstored | None
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """A file (absolute real path) that is no longer what it was; None: there was, or is, none.
+    """A file (absolute real path) that has changed; None: there was, or is, none.
 
     Both sides are equal where the file was another one in between, as the store has it.
-    ``executable`` tells of the file before, and so do ``rights``: None for those of any new file.
+    ``executable`` and ``rights`` are those of the file before; None: the rights of a new file.
     """
 
     path: str
@@ -69,8 +69,8 @@ class Snapshots:
     """The stores of all directories in use, by their real path."""
 
     def __init__(self, home: Callable[[], Path], notice: Callable[[str], None]) -> None:
-        """``home`` is where the copies of this run lie, two directories below the one that holds
-        all that we write for ourselves; ``notice`` hears each breach of a limit, once.
+        """``home`` is the directory for the copies of this run, two levels below the one for all of
+        our own files; ``notice`` hears each breach of a limit, once.
         """
         self._home = home
         self._notice = notice
@@ -125,8 +125,8 @@ class Snapshots:
         paths: Sequence[str] | None = None,
         rest: list[Change] | None = None,
     ) -> list[FileChange]:
-        """What changed since the last look: below these directories, or of these files only.
-        ``rest`` gets what is not to be reviewed: modes, links, files beyond the limit.
+        """The changes since the last look: below these directories, or of these files only.
+        ``rest`` gets those that are not reviewed: modes, links, files beyond the limit.
         """
         others: list[Change] = []
         changes: list[FileChange] = []
@@ -150,13 +150,13 @@ class Snapshots:
         return changes
 
     async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
-        """A tool call names these files: keep those that no store keeps, as they are now."""
+        """A tool call names these files: read those that are in no store."""
         rest = await self.loose(roots, [path for path in paths if path not in self._single])
         if rest:
             await to_thread.run_sync(self._read_single, rest)
 
     async def loose(self, roots: Sequence[str], paths: Iterable[str]) -> list[str]:
-        """Those of these files that no store of the directories keeps."""
+        """The files that are in no store of the directories."""
         kept, rest = self.by_root(roots, paths)
         for root, inside in kept.items():
             if root in self._stores:
@@ -164,7 +164,7 @@ class Snapshots:
         return rest
 
     async def holds(self, roots: Sequence[str], path: str) -> bool:
-        """Whether the next look at a file tells if its content has changed since the last one."""
+        """Whether the next look at a file can tell if its content has changed."""
         if path in self._single:
             return True
         if not any(root in self._stores for root in self.by_root(roots, [path])[0]):
@@ -173,29 +173,29 @@ class Snapshots:
         return size <= limits.MAX_FILE_BYTES and not await self.loose(roots, [path])
 
     def is_single(self, path: str) -> bool:
-        """Whether a file is read by name, since no store keeps it."""
+        """Whether a file is read by name, since it is in no store."""
         return path in self._single
 
     def single(self, path: str) -> bytes | None:
-        """What a file that no store keeps holds as far as is known; None also for any other."""
+        """The last known content of a file that is in no store; None also for other files."""
         return self._single.get(path)
 
     def rights(self, path: str) -> Rights | None:
-        """What a file that is gone had; None for what any new file gets, and where nobody knows."""
+        """The rights that a file had; None for those of a new file, or unknown ones."""
         return self._unusual_rights.get(path)
 
     def trees(self, roots: Sequence[str]) -> dict[str, str]:
-        """The trees of the last look, by real path of the directory; what has no store lacks."""
+        """The trees of the last look, by real path of the directory; only those with a store."""
         found = {root: self._trees.get(root) for root in self.within(roots)}
         return {root: tree for root, tree in found.items() if tree}
 
     def reasons(self, roots: Sequence[str]) -> list[str]:
-        """Why directories are not kept."""
+        """Why directories are not stored."""
         found = [self._reasons.get(root) for root in self.within(roots)]
         return [str(reason) for reason in found if reason]
 
     def retry(self, roots: Sequence[str]) -> None:
-        """Try again with directories that could not be kept for a reason that may have passed, or
+        """Try again with directories that could not be stored for a reason that may have passed, or
         that are links to others now.
         """
         self._real.clear()
@@ -204,11 +204,11 @@ class Snapshots:
                 self._reasons.pop(root, None)
 
     async def differences(self, root: str, old: str, new: str) -> list[Change]:
-        """What differs between two trees of a directory. StoreError."""
+        """The differences between two trees of a directory. StoreError."""
         return await to_thread.run_sync(self._store(root).differences, old, new)
 
     async def contents(self, root: str, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """Kept bytes by path; what is gone lacks. StoreError."""
+        """Stored bytes by path; lost ones are missing. StoreError."""
         return await to_thread.run_sync(self._store(root).contents, wanted)
 
     async def committed(
@@ -275,7 +275,7 @@ class Snapshots:
     def _split(
         self, store: Store, changes: Sequence[Change]
     ) -> tuple[list[FileChange], list[Change]]:
-        """What is reviewed, and the rest."""
+        """The changes to review, and the rest."""
         files = [it for it in changes if _is_file(it.before) or _is_file(it.after)]
         if len(files) > limits.MAX_CHANGES:
             self._warn(
@@ -311,7 +311,7 @@ class Snapshots:
         return self._stores[root]
 
     def _give_up(self, root: str, reason: StoreError) -> None:
-        """A directory that cannot be kept now is not tried again before the next `retry`."""
+        """A directory that cannot be stored now is not tried again before the next `retry`."""
         self._stores.pop(root, None)
         self._reasons[root] = reason
         self._warn(f"changes on disk are not seen, and there are no checkpoints: {reason}")
@@ -375,12 +375,12 @@ def _size(path: str) -> int:
 
 
 def _is_file(blob: Blob | None) -> bool:
-    """Whether this is a file, of a content that is kept or not."""
+    """Whether this is a file, stored or not."""
     return blob is not None and not blob.link and not blob.fifo
 
 
 def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
-    """The contents on both sides of what is a file on one of them."""
+    """The contents of both sides of changes that have a file on one side."""
     wanted = [(it.path, it.before) for it in changes if it.before and it.before.is_stored]
     kept = store.contents(wanted)
     found: list[FileChange] = []
