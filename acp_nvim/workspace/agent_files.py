@@ -6,7 +6,7 @@ put into the text as it is now, whole or not at all. Nothing that a user typed i
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
@@ -17,7 +17,7 @@ from acp_nvim.workspace.agent_write import AgentWrite
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.guard import Guarded, Verb, by_link, by_name
 from acp_nvim.workspace.paths import Place, below, place
-from acp_nvim.workspace.ports import BufferText, Closed, FileOptions
+from acp_nvim.workspace.ports import AgentSession, BufferText, Closed, FileOptions
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.text_fit import excerpt
 from acp_nvim.workspace.tracked_file import TrackedFiles
@@ -25,21 +25,7 @@ from acp_nvim.workspace.tracked_file import TrackedFiles
 Kind = Literal["created", "modified"]
 
 
-class FileSession(Protocol):
-    """A session, as far as its file requests need it."""
-
-    @property
-    def key(self) -> str:
-        """Names the session among those of all agents, whose ids on the wire may be the same."""
-        ...
-
-    @property
-    def roots(self) -> Sequence[str]:
-        """The directories the agent may use: cwd and the additional ones."""
-        ...
-
-
-S = TypeVar("S", bound=FileSession)
+S = TypeVar("S", bound=AgentSession)
 S_contra = TypeVar("S_contra", contravariant=True)
 
 Why = Guarded | Literal["outside"]

@@ -124,18 +124,34 @@ def _check_same(now: os.stat_result | None, then: os.stat_result) -> None:
 
 
 def _overwrite(at: Spot, info: os.stat_result, data: bytes) -> None:
-    with at.open(os.O_RDWR) as file:
+    with at.open(os.O_RDWR) as file, contextlib.ExitStack() as cleanup:
         _check_same(os.fstat(file.fileno()), info)
         old = file.read()
-        with _backup(at, old) as backup:
-            try:
-                _put(file.fileno(), old, data)
-            except OSError as error:
-                if _put_back(file.fileno(), old, data):
-                    raise
-                backup.keep()
-                words = f"{error.strerror}; what it held is in {backup.path}"
-                raise OSError(error.errno or errno.EIO, words) from error
+        backup = _backup(at, old, cleanup)
+        try:
+            _put(file.fileno(), old, data)
+        except OSError as error:
+            if _put_back(file.fileno(), old, data):
+                raise
+            cleanup.pop_all()  # the backup stays
+            words = f"{error.strerror}; what it held is in {backup}"
+            raise OSError(error.errno or errno.EIO, words) from error
+
+
+def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
+    """Copy bytes to a file beside this one, or to a temporary file where that is not allowed.
+    Returns its path; ``cleanup`` removes it. OSError.
+    """
+    name = f".{at.name[:40]}.{secrets.token_hex(6)}.acp-old"
+    beside = at.may(os.W_OK | os.X_OK, ".")
+    folder = os.path.dirname(at.path) if beside else tempfile.gettempdir()  # noqa: PTH120
+    path = os.path.join(folder, name)  # noqa: PTH118
+    where = at.folder if beside else None
+    handle = os.open(name if beside else path, _NEW, _PRIVATE, dir_fd=where)
+    cleanup.callback(os.unlink, name if beside else path, dir_fd=where)
+    with FileIO(handle, "wb") as file:
+        _fill(file, data)
+    return path
 
 
 def _put(handle: int, old: bytes, new: bytes) -> None:
@@ -155,36 +171,6 @@ def _put_back(handle: int, old: bytes, new: bytes) -> bool:
     except OSError:
         return False
     return True
-
-
-class _Backup:
-    """A copy of the old bytes; it is removed unless it is needed."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.is_kept = False
-
-    def keep(self) -> None:
-        """Do not remove it."""
-        self.is_kept = True
-
-
-@contextlib.contextmanager
-def _backup(at: Spot, data: bytes) -> Iterator[_Backup]:
-    """Keep bytes beside the file, or where that is not allowed with temporary files. OSError."""
-    name = f".{at.name[:40]}.{secrets.token_hex(6)}.acp-old"
-    beside = at.may(os.W_OK | os.X_OK, ".")
-    folder = os.path.dirname(at.path) if beside else tempfile.gettempdir()  # noqa: PTH120
-    backup = _Backup(os.path.join(folder, name))  # noqa: PTH118
-    where = at.folder if beside else None
-    handle = os.open(name if beside else backup.path, _NEW, _PRIVATE, dir_fd=where)
-    try:
-        with FileIO(handle, "wb") as file:
-            _fill(file, data)
-        yield backup
-    finally:
-        if not backup.is_kept:
-            os.unlink(name if beside else backup.path, dir_fd=where)
 
 
 # ---- bytes

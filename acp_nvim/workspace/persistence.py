@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from copy import copy
 from pathlib import Path
 from typing import Any, Final
 
@@ -125,7 +126,7 @@ class Persistence:
         result: list[Frozen] = []
         for at, checkpoint in enumerate(found):
             known = self._frozen.get(id(checkpoint))
-            if known is None or (at >= settled and not _is_same(*known)):
+            if known is None or (at >= settled and known[0] != known[1]):
                 known = checkpoint, _copy(checkpoint)
             frozen[id(checkpoint)] = known
             result.append(known)
@@ -189,24 +190,11 @@ class Persistence:
             self._edits.ledger.resolved(path, stored)
 
 
-def _is_same(present: Checkpoint, then: Checkpoint) -> bool:
-    """Whether a checkpoint has not changed: texts are only added to it."""
-    grown = len(present.touched) != len(then.touched) or len(present.late) != len(then.late)
-    same = present.trees == then.trees and present.agent_changes == then.agent_changes
-    same = same and present.ends == then.ends
-    return not grown and same and present.reasons == then.reasons
-
-
 def _copy(checkpoint: Checkpoint) -> Checkpoint:
-    return msgspec.structs.replace(
-        checkpoint,
-        trees=dict(checkpoint.trees),
-        reasons=list(checkpoint.reasons),
-        touched=dict(checkpoint.touched),
-        late=dict(checkpoint.late),
-        agent_changes=dict(checkpoint.agent_changes),
-        ends=list(checkpoint.ends),
-    )
+    """A checkpoint with copies of all that may still grow."""
+    growing = ("trees", "reasons", "touched", "late", "agent_changes", "ends")
+    fields = {name: copy(getattr(checkpoint, name)) for name in growing}
+    return msgspec.structs.replace(checkpoint, **fields)
 
 
 def _written(file: TrackedFile) -> dict[tuple[str, str], Value]:

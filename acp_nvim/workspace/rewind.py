@@ -205,7 +205,7 @@ class Rewind:
         async with self._edits.carrying_out(choice.contents, act):
             notes, count = await self._restoring.carry_out(choice, then, present)
         if n is None:
-            self.checkpoints.take_undo(session.n)
+            self.checkpoints.undone(session.n)
         await self._snapshots.look(list(then.trees))  # the restore is no agent's change
         what = "the restore was undone" if n is None else f"restored to before prompt {then.n}"
         said = f"{what}: {count} file{'' if count == 1 else 's'} changed"

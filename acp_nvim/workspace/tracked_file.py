@@ -16,7 +16,7 @@ Locks, in the order in which they are taken (whoever holds one takes none of tho
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
 import anyio
@@ -308,17 +308,13 @@ class TrackedFile:
         """Whether an agent's write is under way, or waits."""
         return self.writers.locked()
 
-    @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
+    def alone(self) -> AbstractAsyncContextManager[None]:
         """Be the only writer of this file (`lock`)."""
-        async with self._held(self.lock):
-            yield
+        return self._held(self.lock)
 
-    @asynccontextmanager
-    async def in_line(self) -> AsyncIterator[None]:
+    def in_line(self) -> AbstractAsyncContextManager[None]:
         """Write after all agents' writes that came before (`writers`)."""
-        async with self._held(self.writers):
-            yield
+        return self._held(self.writers)
 
     @asynccontextmanager
     async def _held(self, lock: anyio.Lock) -> AsyncIterator[None]:

@@ -194,13 +194,11 @@ class Checkpoints:
 
     def last_undo(self, session: int) -> Checkpoint | None:
         """The state before the last restore; None when there is none to undo."""
-        undo = self._undo.get(session)
-        return undo[-1] if undo else None
+        return next(reversed(self._undo.get(session, [])), None)
 
-    def take_undo(self, session: int) -> Checkpoint | None:
-        """As `last_undo`; the restore is undone now."""
-        undo = self._undo.get(session)
-        return undo.pop() if undo else None
+    def undone(self, session: int) -> None:
+        """The last restore is undone."""
+        self._undo[session].pop()
 
     async def since(self, checkpoint: Checkpoint, now: Mapping[str, str]) -> list[str]:
         """The files that changed since, by the trees of now. StoreError."""

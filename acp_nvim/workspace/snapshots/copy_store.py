@@ -95,19 +95,14 @@ class CopyStore:
         """
         if not self._tree or len(self._signatures) > FEW:
             return False
-        waiting, left, files = [self._root], FEW, 0
-        while waiting:
-            for entry in self._listed(waiting.pop()):
-                left -= 1
-                if left < 0:
+        files = 0
+        for count, entry in enumerate(self._below(), 1):
+            if count > FEW:
+                return False
+            if not entry.is_dir(follow_symlinks=False):
+                files += 1
+                if self._signatures.get(entry.path) != _entry_signature(entry):
                     return False
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in SKIPPED and entry.path != self._own:
-                        waiting.append(entry.path)
-                else:
-                    files += 1
-                    if self._signatures.get(entry.path) != _entry_signature(entry):
-                        return False
         return files == len(self._signatures) and not self._closed
 
     def held(self) -> list[str]:
@@ -146,24 +141,31 @@ class CopyStore:
     # ---- within
 
     def _walk(self) -> Iterator[str]:
-        waiting = [self._root]
+        """All files below the root. LimitError."""
         count = 0
-        while waiting:
-            directory = waiting.pop()
-            for entry in self._listed(directory):
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in SKIPPED and entry.path != self._own:
-                        waiting.append(entry.path)
-                    continue
+        for entry in self._below():
+            if not entry.is_dir(follow_symlinks=False):
                 count += 1
                 if count > MAX_FILES:
                     raise LimitError(f"{self._root} has more than {MAX_FILES} files and no git")
                 yield entry.path
 
+    def _below(self) -> Iterator[os.DirEntry[str]]:
+        """All entries below the root, but those of `SKIPPED` directories and our own."""
+        waiting = [self._root]
+        while waiting:
+            for entry in self._listed(waiting.pop()):
+                yield entry
+                if not entry.is_dir(follow_symlinks=False):
+                    continue
+                if entry.name not in SKIPPED and entry.path != self._own:
+                    waiting.append(entry.path)
+
     def _listed(self, directory: str) -> list[os.DirEntry[str]]:
         """The entries of a directory. One that cannot be read is noted, unless it is gone."""
         try:
-            return _entries(directory)
+            with os.scandir(directory) as found:
+                return list(found)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError:
@@ -286,12 +288,6 @@ class Trees:
                 tree.pop(os.fsdecode(path), None)
             self._known[later], name = tree, later
         return self._known[name]
-
-
-def _entries(directory: str) -> list[os.DirEntry[str]]:
-    """The entries of a directory. OSError."""
-    with os.scandir(directory) as found:
-        return list(found)
 
 
 def _signature_of(info: os.stat_result) -> Signature:
