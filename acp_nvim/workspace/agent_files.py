@@ -1,7 +1,7 @@
 """`fs/read_text_file` and `fs/write_text_file`, served from live buffers (v1/file-system).
 
-A write is a three-way merge: the agent's change to what it last read (else to the file as saved) is
-put into the text as it is now, whole or not at all. Nothing that a user typed is ever lost to it.
+A write is a three-way merge: the agent's change to the text that it last read (else to the file as
+saved) goes into the present text, whole or not at all. Nothing that a user typed is lost to it.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Typed(msgspec.Struct, frozen=True):
 
 
 class Reread(msgspec.Struct, frozen=True):
-    """Neovim has read the file again, or an undo has brought back what it read."""
+    """Neovim has read the file again, or an undo has brought back that text."""
 
     before: Text
     after: Text

@@ -31,8 +31,8 @@ class Commits:
         """The commits at the last check, by real path."""
 
     async def check(self, roots: Iterable[str]) -> None:
-        """Accept what the user committed below these directories (real paths) since the last
-        check.
+        """Accept the pending hunks that the user committed below these directories (real paths)
+        since the last check.
         """
         roots = self._snapshots.within(roots)
         pending = self._snapshots.by_root(roots, [e.path for e in self._edits.ledger.files()])[0]

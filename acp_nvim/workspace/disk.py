@@ -32,9 +32,9 @@ from acp_nvim.workspace.snapshots import store
 def read(place: Place, limit: int | None) -> bytes | None:
     """The bytes of a file, None when there is none.
 
-    Refusal for a directory, for what is no regular file (reading a pipe would never end), for
-    more than ``limit`` bytes, for a path that has become a link since it was resolved, and when
-    the system refuses.
+    Refusal for a directory, for a pipe or device (reading a pipe would never end), for more than
+    ``limit`` bytes, for a path that has become a link since it was resolved, and when the system
+    refuses.
     """
     try:
         return nofollow.read(place.real, limit)
@@ -133,7 +133,7 @@ def bytes_of(path: str) -> bytes | None:
 
 def signature_of(path: str) -> str | None:
     """The same string as long as a file does not change; None where there is none. Lua computes
-    the same one (`acp.save`.stamp).
+    the same one (`stamp`).
     """
     try:
         info = os.stat(path)  # noqa: PTH116

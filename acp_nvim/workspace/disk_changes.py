@@ -240,7 +240,7 @@ class DiskChanges:
 
     async def _rewritten(self, paths: Sequence[str] | None, found: set[str]) -> list[FileChange]:
         """Changes of files (None: all) that their stores have not found, since they may again hold
-        what the store has.
+        the stored content.
         """
         known = self._files.known(paths)
         states = {path: state for path, state in known.items() if path not in found}
@@ -459,7 +459,7 @@ def _read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]
 def _compared(
     known: Mapping[str, FileState],
 ) -> tuple[list[FileChange], dict[str, str | None]]:
-    """The files that no longer hold what is known of them, and the signatures of all that were
+    """The files that no longer hold their known contents, and the signatures of all that were
     read for that.
     """
     changes: list[FileChange] = []

@@ -3,7 +3,7 @@
 A path is resolved when it is decided what may be done with it (`paths.place`), so no part of it is
 a symbolic link. An agent can swap a part for a link between that decision and the act. Therefore
 each act walks down from the root, one directory at a time, and refuses a link where it meets one;
-what it does then is relative to the directory that it holds open. A pipe is never waited for.
+the act itself is relative to the directory that it holds open. A pipe is never waited for.
 
 A directory that is swapped for another directory is not noticed: whoever can put a foreign
 directory into the place (by a mount, or by moving it there) can write to it anyway.

@@ -55,14 +55,14 @@ def joined(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, Conte
     """All these changes in sequence, by path; the earliest come first."""
     found: dict[str, ContentChange] = {}
     for one in agent_changes:
-        for path, doing in one.items():
-            add(found, path, doing)
+        for path, change in one.items():
+            add(found, path, change)
     return found
 
 
-def add(agent_changes: dict[str, ContentChange], path: str, doing: ContentChange) -> None:
+def add(agent_changes: dict[str, ContentChange], path: str, change: ContentChange) -> None:
     """Add the next change of a file."""
-    agent_changes[path] = agent_changes[path].then(doing) if path in agent_changes else doing
+    agent_changes[path] = agent_changes[path].then(change) if path in agent_changes else change
 
 
 def mark(side: Content) -> str:

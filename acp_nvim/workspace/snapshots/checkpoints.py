@@ -69,7 +69,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """Files that no tree holds, as they were when an agent first touched them afterwards."""
     late: dict[str, Target] = msgspec.field(default_factory=dict)
     """Files that the agent had changed when the directories were looked at: the prompt did not wait
-    for that, and the trees have what the agent made of them.
+    for that, and the trees have the agent's contents.
     """
     agent_changes: dict[str, ContentChange] = msgspec.field(default_factory=dict)
     """The changes by agents until the next checkpoint; for a restore: its own changes."""

@@ -52,7 +52,7 @@ class CopyStore:
 
     def __init__(self, root: str, home: Path, own: Path | None = None) -> None:
         """``home`` is where the copies lie, ``own`` all that this program writes for itself: who
-        works in his home directory has both below the root.
+        works in their home directory has both below the root.
         """
         self._root = os.path.realpath(root)
         self._own = os.path.realpath(own or home)

@@ -182,7 +182,7 @@ class GitStore:
         """The contents in HEAD of those of these files that are others there than in the commit
         ``since`` ("": before the first); None for those that are in that and no more in HEAD.
 
-        Of a file under a filter only what is on disk is known, where git holds that for committed.
+        Of a file under a filter only the content on disk is known, if git takes it for committed.
         """
         listed = map(self._name, paths)
         since = since or self._run(["hash-object", "-t", "tree", "--stdin"]).decode().strip()
@@ -423,7 +423,7 @@ def _size(path: str) -> int:
 
 
 def _batch(answers: bytes) -> Iterator[bytes | None]:
-    """The contents that `cat-file --batch` prints, None for what is not there."""
+    """The contents that `cat-file --batch` prints, None for missing ones."""
     at = 0
     while (end := answers.find(b"\n", at)) >= 0:
         words = answers[at:end].split(b" ")

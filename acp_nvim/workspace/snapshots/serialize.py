@@ -72,7 +72,7 @@ class CheckpointWriter:
 
 
 def read(reader: Reader, kind: str) -> dict[int, list[Checkpoint]]:
-    """The checkpoints of that kind by session, oldest first; what is lost is counted."""
+    """The checkpoints of that kind by session, oldest first; the reader counts lost ones."""
     lists: dict[int, list[Checkpoint]] = {}
     for key, checkpoint in found(reader, kind, Record, _checkpoint):
         lists.setdefault(int(group_of(key)), []).append(checkpoint)

@@ -227,7 +227,7 @@ def left_out(path: str, info: os.stat_result) -> Blob | None:
 
 
 def content(path: str, mode: int) -> bytes:
-    """The bytes of a file, or where a link points to. OSError, also for what is neither: a FIFO may
+    """The bytes of a file, or where a link points to. OSError, also where it is neither: a FIFO may
     have taken the file's place, and reading that would never end.
     """
     if stat.S_ISLNK(mode):
