@@ -17,10 +17,10 @@ from anyio import to_thread
 from acp_nvim.editor.bridge import NvimError
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text, size
+from acp_nvim.workspace.disk import holds
 from acp_nvim.workspace.file_format import Format, clean
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import BufferText, Change, Closed, Written
-from acp_nvim.workspace.verify import holds
 
 MODULE: Final = "acp.buffers.live"
 OUTSIDE: Final = "acp.buffers.disk_changes"
@@ -53,9 +53,9 @@ class NvimBuffers:
         answer = await self._bridge.call(MODULE, "read", place.path, place.real, bufnr, tick)
         return self._taken(place, answer, known)
 
-    async def load(self, place: Place, layout: Format | None = None) -> BufferText | Closed:
+    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
         """The buffer of a file, loaded where it was not; see `Buffers`."""
-        encodings = [] if layout is None else ["ucs-bom," * layout.bomb + layout.encoding]
+        encodings = () if file_format is None else (_fileencodings(file_format),)
         answer = await self._bridge.call(MODULE, "load", place.path, place.real, *encodings)
         return self._taken(place, answer, None)
 
@@ -104,16 +104,16 @@ class NvimBuffers:
             return Written("done", "", saved, after, held)
         return Written(outcome, why, False, await self._restored(live, _text(answer, [])))
 
-    async def part(self, live: BufferText) -> None:
+    async def mark_conflict(self, live: BufferText) -> None:
         """See `Buffers`."""
         await self._bridge.call(OUTSIDE, "part", live.bufnr)
 
-    async def lay(self, live: BufferText, layout: Format) -> None:
+    async def set_format(self, live: BufferText, file_format: Format) -> None:
         """See `Buffers`."""
         options = {
-            "fileencoding": layout.encoding,
-            "bomb": layout.bomb,
-            "fileformat": layout.fileformat,
+            "fileencoding": file_format.encoding,
+            "bomb": file_format.bomb,
+            "fileformat": file_format.fileformat,
         }
         await self._bridge.call(OUTSIDE, "lay", live.bufnr, options)
 
@@ -135,8 +135,8 @@ class NvimBuffers:
             await self._bridge.call(OUTSIDE, "turns", list(roots))
 
     async def _verified(self, place: Place | None, live: BufferText, stamp: str | None) -> bool:
-        """Whether the file holds what was saved, as far as that can be told: by one read of it in a
-        worker thread. What is heard of the buffer meanwhile is newer than this write (`Mirrors`).
+        """Whether the file holds what was saved, as far as one read of it in a worker thread tells.
+        What is heard of the buffer meanwhile is newer than this write (`BufferCache`).
         """
         if place is None or stamp is None:
             return True
@@ -188,6 +188,10 @@ class NvimBuffers:
         text = self._known.pop(real, None)
         if text is not None:
             self._bytes -= size(text.raw)
+
+
+def _fileencodings(file_format: Format) -> str:
+    return "ucs-bom," * file_format.bomb + file_format.encoding
 
 
 def _rows(hunks: Any) -> list[tuple[int, int, tuple[str, ...]]]:

@@ -92,7 +92,7 @@ def note(entry: Pending) -> str:
     place of the file.
     """
     found = [entry.relaid] if entry.relaid else []
-    if entry.live is None and (instead := obstacles.words(entry.path)):
+    if entry.live is None and (instead := obstacles.describe(entry.path)):
         found.append(f"{instead} is there now")
     if entry.base and entry.live and entry.base.eol != entry.live.eol and entry.base != EMPTY:
         found.append("final newline added" if entry.live.eol else "final newline removed")
@@ -131,7 +131,7 @@ def quickfix(entry: Pending) -> list[Table]:
         text = "conflict: changed on disk while the buffer has unsaved edits"
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]
     if entry.live is None:
-        instead = obstacles.words(entry.path)
+        instead = obstacles.describe(entry.path)
         text = f"deleted: {instead} is there now" if instead else "deleted"
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "I"}]
     found = [_item(entry, hunk) for hunk in entry.hunks]

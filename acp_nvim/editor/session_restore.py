@@ -55,7 +55,7 @@ def revive(host: Host, past: Mapping[str, Any]) -> None:
     if past.get("sent"):
         host.sent.keep_in(Path(past["sent"]))
     persistence = host.workspace.persistence
-    host.workspace.called(str(past.get("instance") or host.workspace.run))
+    host.workspace.name_run(str(past.get("instance") or host.workspace.run))
     state = host.options.stdpath.get("state")
     if state and past.get("instance"):
         persistence.begin(Path(state), host.workspace.run)

@@ -28,9 +28,9 @@ class ToolCallWatch:
         if turn is None or call.kind in READING:
             return
         state = (call.status, call.locations, call.content, call.raw_input)
-        if turn.seen.get(call) == state:
+        if turn.reported.get(call) == state:
             return
-        turn.seen[call] = state
+        turn.reported[call] = state
         paths = named(call, session.cwd)
         given = diffs(call, session.cwd) if call.finished and paths else ()
         self._files.named(turn, call, paths, given)

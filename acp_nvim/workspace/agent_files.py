@@ -1,12 +1,12 @@
 """`fs/read_text_file` and `fs/write_text_file`, served from live buffers (v1/file-system).
 
-A write is a three-way merge: the agent's change to what it last read (else to the file as saved) is
-put into the text as it is now, whole or not at all. Nothing that a user typed is ever lost to it.
+A write is a three-way merge: the agent's change to the text that it last read (else to the file as
+saved) goes into the present text, whole or not at all. Nothing that a user typed is lost to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
@@ -17,7 +17,7 @@ from acp_nvim.workspace.agent_write import AgentWrite
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.guard import Guarded, Verb, by_link, by_name
 from acp_nvim.workspace.paths import Place, below, place
-from acp_nvim.workspace.ports import BufferText, Closed, FileOptions
+from acp_nvim.workspace.ports import AgentSession, BufferText, Closed, FileOptions
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.text_fit import excerpt
 from acp_nvim.workspace.tracked_file import TrackedFiles
@@ -25,21 +25,7 @@ from acp_nvim.workspace.tracked_file import TrackedFiles
 Kind = Literal["created", "modified"]
 
 
-class FileSession(Protocol):
-    """What files need to know of a session."""
-
-    @property
-    def key(self) -> str:
-        """Names the session among those of all agents, whose ids on the wire may be the same."""
-        ...
-
-    @property
-    def roots(self) -> Sequence[str]:
-        """The directories the agent may use: cwd and the additional ones."""
-        ...
-
-
-S = TypeVar("S", bound=FileSession)
+S = TypeVar("S", bound=AgentSession)
 S_contra = TypeVar("S_contra", contravariant=True)
 
 Why = Guarded | Literal["outside"]
@@ -52,14 +38,14 @@ _ABOUT: Final[dict[Why, str]] = {
 Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
 """Puts a question to the user, with the path and why it is asked; true when the agent may."""
 OnLocation = Callable[[S, str, int | None], None]
-"""Told of each file an agent uses, with the 1-based line where there is one."""
+"""Called with each file that an agent uses, and the 1-based line where there is one."""
 
 
 class Observer(Protocol[S_contra]):
-    """Who follows what agents do to files through the editor, by real path."""
+    """Follows the reads and writes of agents through the editor, by real path."""
 
     async def before_write(self, real: str) -> None:
-        """An agent is about to write: what else became of the file is seen first."""
+        """An agent is about to write: other changes of the file are taken up first."""
         ...
 
     def was_read(self, real: str, text: Text) -> None:
@@ -76,18 +62,18 @@ class Observer(Protocol[S_contra]):
 
 
 class Amends(Protocol[S_contra]):
-    """What the user wants changed in what an agent writes."""
+    """The user's changes to proposed edits, put into the agent's writes."""
 
     def amend(self, session: S_contra, real: str, text: Text) -> Text:
         """The text to write in place of this one. May be asked again for the same write."""
         ...
 
     def landed(self, session: S_contra, real: str) -> None:
-        """The file holds what was answered; the `Observer` knows of it."""
+        """The write is done, and the `Observer` knows of it."""
         ...
 
     def agents(self, session: S_contra, real: str) -> Text | None:
-        """What the agent wrote where the user's changes are being put into it; else None."""
+        """The agent's own text where the user's changes are being put into it; else None."""
         ...
 
     async def ended(self, session: S_contra) -> None:
@@ -96,7 +82,7 @@ class Amends(Protocol[S_contra]):
 
 
 class AgentFiles(Generic[S]):
-    """Answers agents' file requests; what is not served is a `Refusal`."""
+    """Answers agents' file requests, or raises a `Refusal`."""
 
     def __init__(
         self,
@@ -109,7 +95,7 @@ class AgentFiles(Generic[S]):
         observer: Observer[S],
         amends: Amends[S],
     ) -> None:
-        """``bases`` knows what each agent last saw of a file; ``options`` is read anew for each
+        """``bases`` has the texts that each agent last saw; ``options`` is read anew for each
         request.
         """
         self._files = files
@@ -147,7 +133,7 @@ class AgentFiles(Generic[S]):
     async def write(
         self, session: S, path: str, content: str, answer: Callable[[], None] = lambda: None
     ) -> None:
-        """Merge the content into the live text, save by policy. What was read changes nothing.
+        """Merge the content into the live text, save by policy. An unchanged text is not written.
 
         ``answer`` is called as soon as the file is written, before that is reviewed.
         """
@@ -182,13 +168,13 @@ class AgentFiles(Generic[S]):
             raise Refusal("failed", where.path, failed)
 
     def forget(self, session_key: str) -> None:
-        """Drop what is remembered of a session that has ended."""
+        """Drop the memory of a session that has ended."""
         self._bases.forget(session_key)
 
     # ---- who may
 
     async def _allowed(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
-        """Which file is meant, and about what the user was asked, if they were."""
+        """Resolve the path; also returns why the user was asked, if they were."""
         where = place(path)
         options = self._options()
         inside = below(where.real, session.roots)
@@ -210,7 +196,7 @@ class AgentFiles(Generic[S]):
             raise Refusal("failed", where.path, "leads elsewhere since the user was asked about it")
 
     async def _settled(self, where: Place) -> Text:
-        """The text when all writes are over that were asked for before."""
+        """The text after all writes that were requested before."""
         if not self._files.is_busy(where.real):
             return await self._text(where)
         file = self._files[where.real]

@@ -1,8 +1,8 @@
 """One write of an agent: merged with the text as it is now, put into the buffer, saved, verified.
 
-The base of the merge is what the agent last saw of the text that is there (`edits.agent_bases`),
-else the file as saved. The whole change is made or nothing is; every way out that is no success is
-a `Refusal`, also where the file turns out not to hold what was saved.
+The base of the merge is the text that the agent last saw (`edits.agent_bases`), else the file as
+saved. The whole change is made or nothing is; every failure is a `Refusal`, also where the file
+turns out not to hold the saved text.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from acp_nvim.workspace.refusals import Reason, Refusal
 from acp_nvim.workspace.text_fit import fitted, restored, unencodable
 
 PATIENCE_S: Final = 5.0
-"""How long a write starts anew while the buffer keeps moving or is locked (textlock)."""
+"""How long a write is tried again while the buffer keeps changing or is locked (textlock)."""
 PAUSE_S: Final = 0.05
-"""How long Neovim is left alone before it is asked again for what it does not allow now."""
+"""The pause before Neovim is asked again for an edit that it does not allow now."""
 
 Amend = Callable[[str, Text], Text]
-"""What the user wants written to a file (by real path) in place of a text."""
+"""The text to write to a file (by real path) in place of this one."""
 
 _REASONS: Final[dict[str, Reason]] = {
     "readonly": "readonly",
@@ -45,7 +45,7 @@ UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
 
 
 class Made(msgspec.Struct, frozen=True):
-    """What a write changed: the text before (None: there was no such file) and after."""
+    """The result of a write: the text before (None: there was no such file) and after."""
 
     before: Text | None
     after: Text
@@ -59,7 +59,7 @@ class AgentWrite:
     """A write in the making; `run` once.
 
     ``base`` and ``believed`` then are the texts the agent has in mind, before and after, and
-    ``present`` is what the file holds.
+    ``present`` is the text in the file.
     """
 
     def __init__(
@@ -67,17 +67,17 @@ class AgentWrite:
         buffers: BufferCache,
         options: FileOptions,
         where: Place,
-        theirs: Text,
+        content: Text,
         bases: AgentBases,
         session: str,
         amend: Amend,
     ) -> None:
-        """``bases`` knows what the ``session`` last saw of the file."""
-        self.believed = self.base = self.present = theirs
+        """``bases`` has the text that the ``session`` last saw."""
+        self.believed = self.base = self.present = content
         self._buffers = buffers
         self._options = options
         self._where = where
-        self._theirs = theirs
+        self._content = content
         self._bases = bases
         self._session = session
         self._amend = amend
@@ -105,7 +105,7 @@ class AgentWrite:
         return await self._past_neovim(stored or Decoded(EMPTY, Format()), live)
 
     def _found(self, live: BufferText) -> None:
-        """The agent's base follows what became of the file meanwhile."""
+        """Bring the agent's base up to date with the file."""
         if live.absent:
             self._created = True
             self._bases.changed(self._where.real, None, Act.REPLACED)
@@ -119,18 +119,20 @@ class AgentWrite:
     def _refuse(self, reason: Reason, why: str) -> Refusal:
         return Refusal(reason, self._where.path, why)
 
-    def _merged(self, base: Text, live: Text, layout: Format) -> Merged:
-        """The agent's change to the base, in the live text; `believed` is its text as kept here."""
+    def _merged(self, base: Text, live: Text, file_format: Format) -> Merged:
+        """Merge the agent's change to the base into the live text; sets `believed` to its text in
+        the form of the buffer.
+        """
         self.base, self.present = base, live
-        self.believed = fitted(self._theirs, base, layout.dos, layout.bomb)
+        self.believed = fitted(self._content, base, file_format.dos, file_format.bomb)
         merged = merge(base, live, self.believed)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")
         return self._amended(live, merged)
 
     def _amended(self, live: Text, merged: Merged) -> Merged:
-        """The same with what the user changed in it beforehand, which the agent knows nothing of:
-        its next write is a change to what it believes, so the user's changes stay.
+        """The merged text with the user's changes to the proposal. The agent does not know of them:
+        its next write is a change to `believed`, so they stay.
         """
         text = self._amend(self._where.real, merged.text)
         same = text == merged.text
@@ -165,7 +167,7 @@ class AgentWrite:
         return live.modified and self._options.save == "always"
 
     def _base(self, live: BufferText) -> Text:
-        """What the agent's change is a change to."""
+        """The text that the agent has changed."""
         if self._created and (self._fresh or live.absent):
             return live.text
         found = self._known(self._present(live))
@@ -178,7 +180,7 @@ class AgentWrite:
             yield disk.saved(self._where, self._limit, live.format)
 
     def _known(self, present: Iterable[Text]) -> Text | None:
-        """What the agent last saw of the file; None when it never did."""
+        """The text that the agent last saw; None when it never did."""
         found = self._bases.base_of(self._session, self._where.real, present)
         if isinstance(found, Stale):
             raise self._refuse("conflict", f"{found.reason}; read it again")
@@ -237,7 +239,7 @@ class AgentWrite:
         return self._made(None if self._created else stored.text, merged.text, merged)
 
     def _made(self, before: Text | None, after: Text, merged: Merged) -> Made:
-        """The result. What autocommands made of the text, the agent is taken to know."""
+        """The result. The agent is taken to know the edits of autocommands."""
         if after != merged.text:
             known = merge(merged.text, after, self.believed)
             self.believed = known.text if isinstance(known, Merged) else self.believed

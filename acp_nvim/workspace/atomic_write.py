@@ -1,8 +1,8 @@
-"""Bytes put in place of a file's, such that a failure leaves the old ones.
+"""Replaces the bytes of a file; a failure leaves the old ones.
 
-The new bytes are written beside the file and take its name. Where a new file could not be what the
-old one is (other names, owner, attributes; a directory that is write-protected), the old bytes are
-kept elsewhere first and the file is overwritten; they are put back when that fails.
+The new bytes are written to a file beside it that takes its name. Where a new file would lose
+something (other names, owner, attributes; a directory that is write-protected), the old bytes are
+backed up first and the file is overwritten; they are put back when that fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from acp_nvim.workspace.nofollow import Rights, Spot, spot
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PRIVATE: Final = 0o600
 _COMMON: Final = 0o666
-"""What the umask and the directory's default ACL leave of it is what a new file has."""
+"""The mode of a new file before the umask and the directory's default ACL."""
 _UNLINKABLE: Final = {errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 """How file systems without hard links refuse one."""
 _CAPABILITIES: Final = "security.capability"
@@ -31,7 +31,7 @@ _CAPABILITIES: Final = "security.capability"
 def write(path: str, data: bytes, rights: Rights | None = None) -> None:
     """Make these the bytes of the file at a resolved path; directories above it are made.
 
-    A file that exists keeps what it is (mode, owner, links, attributes), a new one gets ``rights``.
+    An existing file keeps mode, owner, links and attributes, a new one gets ``rights``.
     PermissionError for a write-protected file, errors of `Spot.open`, OSError.
     """
     with spot(path, create=True) as at:
@@ -58,7 +58,7 @@ def replace(path: str, data: bytes, rights: Rights | None = None, *, sync: bool 
 
 
 def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
-    """A new file; one that has come meanwhile stays. FileExistsError, OSError."""
+    """Make a new file; one that appears meanwhile stays. FileExistsError, OSError."""
     with _beside(at, _COMMON if rights is None else _PRIVATE) as (file, name):
         if rights is not None:
             rights.give(file.fileno())
@@ -77,7 +77,7 @@ def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
 
 
 def _replaced(at: Spot, info: os.stat_result, data: bytes) -> bool:
-    """Whether a new file that is all that the old one is has taken its place. OSError: not."""
+    """Whether a new file could take the place of the old one, with all its attributes. OSError."""
     if info.st_nlink > 1 or not at.may(os.W_OK | os.X_OK, "."):
         return False
     with _beside(at, _PRIVATE) as (file, name):
@@ -120,26 +120,42 @@ def _check_same(now: os.stat_result | None, then: os.stat_result) -> None:
         raise FileExistsError(errno.EEXIST, "the file has been replaced meanwhile")
 
 
-# ---- where the file itself has to be written to
+# ---- the file itself is overwritten
 
 
 def _overwrite(at: Spot, info: os.stat_result, data: bytes) -> None:
-    with at.open(os.O_RDWR) as file:
+    with at.open(os.O_RDWR) as file, contextlib.ExitStack() as cleanup:
         _check_same(os.fstat(file.fileno()), info)
         old = file.read()
-        with _kept(at, old) as kept:
-            try:
-                _put(file.fileno(), old, data)
-            except OSError as error:
-                if _put_back(file.fileno(), old, data):
-                    raise
-                kept.stay()
-                words = f"{error.strerror}; what it held is in {kept.path}"
-                raise OSError(error.errno or errno.EIO, words) from error
+        backup = _backup(at, old, cleanup)
+        try:
+            _put(file.fileno(), old, data)
+        except OSError as error:
+            if _put_back(file.fileno(), old, data):
+                raise
+            cleanup.pop_all()  # the backup stays
+            words = f"{error.strerror}; what it held is in {backup}"
+            raise OSError(error.errno or errno.EIO, words) from error
+
+
+def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
+    """Copy bytes to a file beside this one, or to a temporary file where that is not allowed.
+    Returns its path; ``cleanup`` removes it. OSError.
+    """
+    name = f".{at.name[:40]}.{secrets.token_hex(6)}.acp-old"
+    beside = at.may(os.W_OK | os.X_OK, ".")
+    folder = os.path.dirname(at.path) if beside else tempfile.gettempdir()  # noqa: PTH120
+    path = os.path.join(folder, name)  # noqa: PTH118
+    where = at.folder if beside else None
+    handle = os.open(name if beside else path, _NEW, _PRIVATE, dir_fd=where)
+    cleanup.callback(os.unlink, name if beside else path, dir_fd=where)
+    with FileIO(handle, "wb") as file:
+        _fill(file, data)
+    return path
 
 
 def _put(handle: int, old: bytes, new: bytes) -> None:
-    """What is longer comes first: where there is no room for it, nothing is overwritten."""
+    """Append the longer part first: where there is no room for it, nothing is overwritten."""
     _write_at(handle, new[len(old) :], len(old))
     _write_at(handle, new[: len(old)], 0)
     os.ftruncate(handle, len(new))
@@ -155,36 +171,6 @@ def _put_back(handle: int, old: bytes, new: bytes) -> bool:
     except OSError:
         return False
     return True
-
-
-class _Kept:
-    """A copy of the old bytes that outlives us, if it is to stay."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.stays = False
-
-    def stay(self) -> None:
-        """Nothing removes it."""
-        self.stays = True
-
-
-@contextlib.contextmanager
-def _kept(at: Spot, data: bytes) -> Iterator[_Kept]:
-    """Keep bytes beside the file, or where that is not allowed with temporary files. OSError."""
-    name = f".{at.name[:40]}.{secrets.token_hex(6)}.acp-old"
-    beside = at.may(os.W_OK | os.X_OK, ".")
-    folder = os.path.dirname(at.path) if beside else tempfile.gettempdir()  # noqa: PTH120
-    kept = _Kept(os.path.join(folder, name))  # noqa: PTH118
-    where = at.folder if beside else None
-    handle = os.open(name if beside else kept.path, _NEW, _PRIVATE, dir_fd=where)
-    try:
-        with FileIO(handle, "wb") as file:
-            _fill(file, data)
-        yield kept
-    finally:
-        if not kept.stays:
-            os.unlink(name if beside else kept.path, dir_fd=where)
 
 
 # ---- bytes

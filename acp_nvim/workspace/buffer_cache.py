@@ -1,7 +1,7 @@
-"""The text of every watched buffer as Neovim has it, kept current by regions.
+"""The texts of all watched buffers, kept current by the regions that the user changes.
 
-Stands between the files that agents use and the editor's buffers: each text that passes is
-remembered in `TrackedFile.buffer`, so a region that the user changed is enough to know the whole.
+Stands between the workspace and the editor's buffers: each text that passes is remembered in
+`TrackedFile.buffer`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BufferCache:
         return self._files.buffer(path).text
 
     def is_stale(self, path: str) -> bool:
-        """Whether the buffer has changed in a way that only reading it can tell."""
+        """Whether the buffer has changed, and has to be read."""
         return self._files.buffer(path).is_stale
 
     # ---- read
@@ -50,9 +50,9 @@ class BufferCache:
             return state.text
         return self._found(place.real, await self._inner.read(place))
 
-    async def load(self, place: Place, layout: Format | None = None) -> BufferText | Closed:
+    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
         """See `Buffers`."""
-        return self._found(place.real, await self._inner.load(place, layout))
+        return self._found(place.real, await self._inner.load(place, file_format))
 
     async def peek(self, path: str) -> BufferText | Closed:
         """The buffer as it is, not brought up to date with its file."""
@@ -62,7 +62,7 @@ class BufferCache:
         return (await self.glance(path))[0]
 
     async def glance(self, path: str) -> tuple[BufferText | Closed, str | None]:
-        """The same, and the signature of the file that the buffer knows (`Buffers.glance`)."""
+        """As `peek`, with the file's signature when the editor last read or wrote it."""
         live, signature = await self._inner.glance(Place(path, path))
         return self._found(path, live), signature
 
@@ -75,9 +75,9 @@ class BufferCache:
 
     @contextmanager
     def vouched(self, path: str, tick: int | None) -> Iterator[bool]:
-        """The user decides on the buffer as it was at this changedtick. Tells whether that is what
-        is known: then it is not read again meanwhile, until it changes. What is written to it is
-        compared by Neovim with that changedtick, and with the file.
+        """The user decides on the buffer as it was at this changedtick. Yields whether that is the
+        known text: then it is not read again meanwhile, until it changes. For a write Neovim
+        compares the changedtick, and the file.
         """
         if tick is None:
             yield False
@@ -89,7 +89,7 @@ class BufferCache:
             self._change(path, vouched=None)
 
     def doubt(self, path: str) -> None:
-        """The buffer is not as it is known: it is read again."""
+        """The known text is wrong: the buffer is read again."""
         if self._files.buffer(path).vouched is not None:
             self._change(path, vouched=None)
 
@@ -110,7 +110,7 @@ class BufferCache:
     async def take(
         self, path: str, live: BufferText, after: Text, modified: bool, signature: str | None
     ) -> Written:
-        """Bring a buffer to what became of its file on disk (`Buffers.take`)."""
+        """Enter a change of the file on disk into its buffer (`Buffers.take`)."""
         hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         written = await self._inner.take(live, hunks, after, modified, signature)
         if written.live is not None:
@@ -118,7 +118,7 @@ class BufferCache:
         return written
 
     def take_saving(self, path: str) -> Saving | None:
-        """What the last write through the editor saved, for the one who asks first."""
+        """The result of the last write through the editor; only the first caller gets it."""
         saving = self._files.buffer(path).saving
         if saving is not None:
             self._change(path, saving=None)
@@ -128,15 +128,15 @@ class BufferCache:
         """See `Buffers`."""
         return await self._inner.unsaved()
 
-    async def part(self, live: BufferText) -> None:
+    async def mark_conflict(self, live: BufferText) -> None:
         """See `Buffers`."""
-        await self._inner.part(live)
+        await self._inner.mark_conflict(live)
 
-    async def lay(self, path: str, live: BufferText, layout: Format) -> None:
-        """Have Neovim write the buffer in another format from now on."""
-        await self._inner.lay(live, layout)
+    async def set_format(self, path: str, live: BufferText, file_format: Format) -> None:
+        """See `Buffers`."""
+        await self._inner.set_format(live, file_format)
         if self.get(path) is live:
-            self.put(path, msgspec.structs.replace(live, format=layout))
+            self.put(path, msgspec.structs.replace(live, format=file_format))
 
     async def vacate(self, path: str, live: BufferText) -> None:
         """The file is gone: its buffer is emptied, and gone unless a window shows it."""
@@ -145,7 +145,7 @@ class BufferCache:
         await self.read(Place(path, path))
 
     def put(self, path: str, live: BufferText) -> None:
-        """The buffer after a change of ours."""
+        """Remember the buffer after a change of ours."""
         vouched = self._files.buffer(path).vouched
         self._change(path, text=live, vouched=None if vouched is None else live.tick)
 
@@ -162,7 +162,7 @@ class BufferCache:
         file = self._files[path]
         file.shows(msgspec.structs.replace(file.buffer, **fields))
 
-    # ---- what Neovim tells
+    # ---- reported by Neovim
 
     def heard(self, edit: BufferEdit) -> None:
         """A watched buffer has changed (`buffer_state.heard`)."""

@@ -1,7 +1,7 @@
-"""What is known of one file's buffer, and what becomes of that by what Neovim tells.
+"""The state of one file's buffer, and its transitions.
 
-Neovim tells of each change of a watched buffer by its region (`acp.buffers.watch`). What cannot be
-told from regions has to be read again. Everything here is a pure function of values.
+Neovim reports each change of a watched buffer by its region (`acp.buffers.watch`). Where that does
+not suffice, the buffer has to be read again. Everything here is a pure function of values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from acp_nvim.workspace.ports import BufferEdit, BufferText, Closed
 
 
 class Saving(msgspec.Struct, frozen=True):
-    """What a save made of the last write: the text as asked for, and as it was saved."""
+    """The result of a save: the text of the write, and the one that was saved (`BufWritePre`)."""
 
     asked: Text
     found: Text
@@ -22,20 +22,20 @@ class Saving(msgspec.Struct, frozen=True):
 
 
 class BufferState(msgspec.Struct, frozen=True):
-    """What is known of a buffer."""
+    """The known state of a buffer."""
 
     text: BufferText | None = None
-    """The loaded buffer as it was heard of last; None: there is none, or it is not known."""
+    """The loaded buffer as last heard of; None: there is none, or it is not known."""
     is_stale: bool = False
-    """It has changed in a way that only reading it can tell."""
+    """It has changed, and has to be read."""
     is_undone: bool = False
     """That change was an undo or a redo, and nothing else."""
     is_reread: bool = False
     """Neovim has read the file again."""
     missed: tuple[int, int] | None = None
-    """Buffer and changedtick of what was heard while its text was on its way."""
+    """Buffer and changedtick of a change that was heard of before its text arrived."""
     saving: Saving | None = None
-    """The last write through the editor; whoever uses it takes it out."""
+    """The last write through the editor; its user takes it out."""
     vouched: int | None = None
     """The changedtick that the user saw when they decided: while the buffer has it, it need not be
     read again.
@@ -43,11 +43,11 @@ class BufferState(msgspec.Struct, frozen=True):
 
     @property
     def is_vouched(self) -> bool:
-        """Whether `text` is what the user saw just now."""
+        """Whether the user saw just this `text`."""
         return self.text is not None and not self.is_stale and self.text.tick == self.vouched
 
 
-# -- what a listener hears of ---------------------------------------------------------------------
+# -- news for the listener ----------------------------------------------------------------------
 
 
 class Typed(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class Typed(msgspec.Struct, frozen=True):
 
 
 class Reread(msgspec.Struct, frozen=True):
-    """Neovim has read the file again, or an undo has brought back what it read."""
+    """Neovim has read the file again, or an undo has brought back that text."""
 
     before: Text
     after: Text
@@ -66,16 +66,14 @@ class Reread(msgspec.Struct, frozen=True):
 
 
 class Left(msgspec.Struct, frozen=True):
-    """Neovim has parted from the buffer's text (None: not known), and maybe from what was not
-    saved of it.
-    """
+    """Neovim has dropped the buffer's text (None: not known), perhaps with unsaved changes."""
 
     before: Text | None
     unsaved: bool
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """What became of the buffer is not known: it has to be read, or is gone."""
+    """The buffer has to be read, or is gone."""
 
 
 News = Typed | Reread | Left | Lost
@@ -84,8 +82,8 @@ News = Typed | Reread | Left | Lost
 def found(
     state: BufferState, live: BufferText | Closed
 ) -> tuple[BufferState, BufferText | Closed, list[News]]:
-    """The buffer was read. Returns what it is now: what was heard between Neovim's answer and this
-    is newer than the answer.
+    """The buffer was read. Returns its present state: changes that were heard of since Neovim's
+    answer are newer than the answer.
     """
     known = state.text
     if known is not None and isinstance(live, BufferText) and _is_newer(known, live):
@@ -107,7 +105,7 @@ def found(
 
 
 def heard(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]]:
-    """The editor tells of a change."""
+    """The editor reports a change."""
     known = state.text
     if edit.detached:
         if known is None or known.bufnr != edit.bufnr:
@@ -148,14 +146,14 @@ def _is_newer(known: BufferText, live: BufferText) -> bool:
 
 def _patched(known: BufferText, edit: BufferEdit) -> BufferText:
     region = Text(tuple(edit.lines), edit.eol)
-    shown = clean(region)
+    clean_region = clean(region)
 
     def put(text: Text, lines: tuple[str, ...]) -> Text:
         return Text((*text.lines[: edit.first], *lines, *text.lines[edit.last :]), edit.eol)
 
     raw = put(known.raw, region.lines)
-    same = known.raw is known.text and shown is region
-    text = raw if same else put(known.text, shown.lines)
+    same = known.raw is known.text and clean_region is region
+    text = raw if same else put(known.text, clean_region.lines)
     return msgspec.structs.replace(
         known, tick=edit.tick, raw=raw, text=text, modified=edit.modified
     )

@@ -1,4 +1,4 @@
-"""What became of the files since a checkpoint, as one diff to read."""
+"""The changes of files since a checkpoint, as one diff to read."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from acp_nvim.workspace.nofollow import spot
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Plan
 
 MOST: Final = 2 * 1024 * 1024
-"""Bytes of a file whose lines are compared."""
+"""Larger files are not compared by lines."""
 
 Side = bytes | Text | None
 """A file at one time, None where there was none. A text is that of its buffer."""
 
 
 def rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> list[str]:
-    """Return the diff from ``checkpoint`` to ``present``; ``plan`` is what would bring it back.
-    Reads the files.
+    """Return the diff from ``checkpoint`` to ``present``; ``plan`` is that of a restore. Reads the
+    files.
     """
     then: dict[str, Side] = {
         step.target.path: step.target.data for step in plan.steps if step.target.mode

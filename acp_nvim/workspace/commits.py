@@ -8,8 +8,7 @@ from typing import Final
 import msgspec
 
 from acp_nvim.edits.pending import Pending
-from acp_nvim.workspace.file_format import BinaryError, decode, decode_as
-from acp_nvim.workspace.layout_changes import laid
+from acp_nvim.workspace.file_format import BinaryError, format_change, text_of
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.snapshots.store import StoreError
@@ -19,12 +18,12 @@ HEARD_NS: Final = 200_000_000
 
 
 class Commits:
-    """Remembers where the HEADs of work trees stood."""
+    """Remembers the HEADs of work trees."""
 
     def __init__(
         self, edits: PendingEdits, snapshots: Snapshots, by_agent: Callable[[int], bool]
     ) -> None:
-        """``by_agent`` tells whether what was done at that time was an agent's doing."""
+        """``by_agent`` tells whether an agent was at work at that time, in nanoseconds."""
         self._by_agent = by_agent
         self._edits = edits
         self._snapshots = snapshots
@@ -32,11 +31,11 @@ class Commits:
         """The commits at the last check, by real path."""
 
     async def check(self, roots: Iterable[str]) -> None:
-        """Accept what the user committed below these directories (real paths) since the last
-        check.
+        """Accept the pending hunks that the user committed below these directories (real paths)
+        since the last check.
         """
         roots = self._snapshots.within(roots)
-        pending = self._snapshots.parted(roots, [e.path for e in self._edits.ledger.files()])[0]
+        pending = self._snapshots.by_root(roots, [e.path for e in self._edits.ledger.files()])[0]
         for root in roots:
             paths, known = pending.get(root, []), self.heads.get(root)
             try:
@@ -54,22 +53,20 @@ class Commits:
     def _committed(self, path: str, data: bytes | None) -> None:
         live = self._edits.buffers.get(path)
         try:
-            text = None
-            if data is not None:
-                text = (decode_as(data, live.format) if live else decode(data)).text
+            text = text_of(data, live.format if live else None)
         except BinaryError:
             return
         ledger = self._edits.ledger
         entry = ledger.get(path)
         ledger.committed(path, text)
-        if entry is not None and entry.relaid and not self._lies(path, data):
+        if entry is not None and entry.relaid and not self._has_agents_format(path, data):
             left = ledger.get(path) or Pending(path, entry.live, entry.live, entry.live)
             left = msgspec.structs.replace(left, relaid=entry.relaid, writers=entry.writers)
             ledger.reinstated(path, entry.live, left)
         self._edits.changed(path)
 
-    def _lies(self, path: str, data: bytes | None) -> bool:
-        """Whether a file with this content lies as the agent has laid it."""
-        layout = self._edits.state(path).agent_format
-        found = laid(layout, data, data)
-        return found is None or not found.changed
+    def _has_agents_format(self, path: str, data: bytes | None) -> bool:
+        """Whether these bytes have the format that the agent has given the file."""
+        agents = self._edits.state(path).agent_format
+        found = format_change(agents, data, data)
+        return found is None or not found.is_change

@@ -1,4 +1,4 @@
-"""What the user decides about pending edits, carried out in buffers and on disk."""
+"""Carries out the user's decisions on pending edits, in buffers and on disk."""
 
 from __future__ import annotations
 
@@ -13,23 +13,28 @@ from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.workspace import disk, nofollow
-from acp_nvim.workspace.file_changes import text_of
-from acp_nvim.workspace.file_format import BinaryError, Decoded, Format, decode, encode
-from acp_nvim.workspace.layout_changes import to_write
+from acp_nvim.workspace import disk, nofollow, obstacles
+from acp_nvim.workspace.disk import bytes_of, read_signed
+from acp_nvim.workspace.file_format import (
+    BinaryError,
+    Decoded,
+    Format,
+    decode,
+    encode,
+    format_to_write,
+    text_of,
+)
 from acp_nvim.workspace.nofollow import Rights
-from acp_nvim.workspace.obstacles import Blocked
-from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.obstacles import Blocked, in_order, pending_inside, users_file_inside
+from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import BufferText, Change, Closed
 from acp_nvim.workspace.refusals import Refusal
-from acp_nvim.workspace.replaced_files import Replaced, in_order, inside, not_the_agents
-from acp_nvim.workspace.snapshots.snapshots import below, read, read_signed
 from acp_nvim.workspace.text_fit import restored, unencodable
-from acp_nvim.workspace.tracked_file import Holds, LayBefore, Removed
+from acp_nvim.workspace.tracked_file import Holds, Removed, UserFormat
 
 ATTEMPTS: Final = 20
-"""How often a text is put into a buffer that keeps moving."""
+"""How often a text is written to a buffer that keeps changing."""
 
 Verdict = Literal["accept", "reject"]
 
@@ -38,18 +43,17 @@ MEANWHILE: Final = "has changed meanwhile: look again"
 
 
 class Refused(Exception):
-    """A text could not be put where it belongs; the message says why in one line."""
+    """A decision could not be carried out; the message says why in one line."""
 
 
 class ReviewDecisions:
     """Accept, reject and take back; answers are lines for the user."""
 
     def __init__(self, edits: PendingEdits, look: Callable[[str], Awaitable[None]]) -> None:
-        """``look`` takes up what an agent at work may have done to a file just now."""
+        """``look`` takes up the latest changes of a file by agents at work."""
         self._edits = edits
         self._look = look
         self._ledger = edits.ledger
-        self._replaced = Replaced(edits.tracked)
 
     async def hunk(
         self, verdict: Verdict, path: str, row: int, tick: int | None = None
@@ -61,40 +65,40 @@ class ReviewDecisions:
         if (
             live is not None
             and not live.modified
-            and not await to_thread.run_sync(_shows, live, path)
+            and not await to_thread.run_sync(_is_as_file, live, path)
         ):
             tick = None  # another program has written the file
         with self._edits.buffers.vouched(path, tick):
-            return await self._hunk_seen(verdict, path, row)
+            return await self._decide_hunk(verdict, path, row)
 
-    async def _hunk_seen(self, verdict: Verdict, path: str, row: int) -> list[str]:
+    async def _decide_hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
         async with self._edits.alone(path):
-            seen, rounds = await self._seen(path)
-        if verdict == "reject" and seen is not None and inside(self._ledger, [seen]):
+            seen, count = await self._as_seen(path)
+        if verdict == "reject" and seen is not None and pending_inside(self._ledger, [seen]):
             return await self.files(verdict, [seen])
         await self._look(path)
         async with self._edits.alone(path):
             await self._edits.sync(path)
-            same = self._edits.state(path).agent_changes == rounds
+            same = self._edits.state(path).agent_change_count == count
             return await self._hunk(verdict, path, row, self._ledger.get(path) if same else seen)
 
-    async def _seen(self, path: str) -> tuple[Pending | None, int]:
-        """What is pending in a file as the user sees it, and how often agents have changed it."""
+    async def _as_seen(self, path: str) -> tuple[Pending | None, int]:
+        """The pending edits of a file as the user sees them, and `agent_change_count`."""
         await self._edits.hear(path)
-        return self._ledger.get(path), self._edits.state(path).agent_changes
+        return self._ledger.get(path), self._edits.state(path).agent_change_count
 
     async def _hunk(self, verdict: Verdict, path: str, row: int, seen: Pending | None) -> list[str]:
-        """``seen`` is what was pending when the user decided: of that they know the row."""
+        """``seen`` are the pending edits when the user decided: the row is one of theirs."""
         entry = self._ledger.get(path)
         if entry is None:
             return [f"nothing is pending in {Path(path).name}"]
-        meant = seen.hunk_at(row) if seen is not None else None
+        chosen = seen.hunk_at(row) if seen is not None else None
         hunk = None
-        if not _whole(entry):
-            hunk = entry.like(seen, meant) if seen and meant else entry.hunk_at(row)
-        if hunk is None and not _whole(entry) and meant is None:
+        if not _is_whole(entry):
+            hunk = entry.like(seen, chosen) if seen and chosen else entry.hunk_at(row)
+        if hunk is None and not _is_whole(entry) and chosen is None:
             return [f"no pending hunk in line {row + 1}"]
-        if hunk is None and seen is not None and not (_whole(entry) and _whole(seen)):
+        if hunk is None and seen is not None and not (_is_whole(entry) and _is_whole(seen)):
             return [f"the hunk in line {row + 1} {MEANWHILE}"]
         notes = await self._file(verdict, entry, hunk)
         self._edits.view.next_hunk(self._edits.next_hunk(path, hunk.new_start if hunk else 0))
@@ -104,10 +108,10 @@ class ReviewDecisions:
         """Decide all that is pending in these files."""
         scope = {entry.path for entry in entries}
         if verdict == "reject":
-            entries = [*entries, *inside(self._ledger, entries)]
+            entries = [*entries, *pending_inside(self._ledger, entries)]
         paths = [path for entry in entries for path in (entry.path, entry.origin) if path]
         async with self._edits.alone(*paths):
-            seen = [(entry.path, *await self._seen(entry.path)) for entry in entries]
+            seen = [(entry.path, *await self._as_seen(entry.path)) for entry in entries]
         for path in paths:
             await self._look(path)
         async with self._edits.alone(*paths):
@@ -115,7 +119,7 @@ class ReviewDecisions:
                 await self._edits.sync(entry.path)
             state = self._edits.state
             changed = {
-                path: then for path, then, count in seen if state(path).agent_changes != count
+                path: then for path, then, count in seen if state(path).agent_change_count != count
             }
             paths, notes = self._free([entry.path for entry in entries], scope, verdict)
             return [*notes, *(await self._files(verdict, paths, changed) if paths else ())]
@@ -123,8 +127,8 @@ class ReviewDecisions:
     def _free(
         self, paths: Sequence[str], scope: AbstractSet[str], verdict: Verdict
     ) -> tuple[list[str], list[str]]:
-        """Without the files that cannot be rejected, as something of the user's is in a folder that
-        stands there; and lines that say so.
+        """The files without those that cannot be rejected, since the folder in their place holds a
+        file of the user's; and lines that say so.
         """
         if verdict == "accept":
             return list(paths), []
@@ -132,19 +136,22 @@ class ReviewDecisions:
         blocked: list[str] = []
         for path in paths:
             entry = self._ledger.get(path)
-            name = not_the_agents(self._ledger, entry) if entry is not None else ""
+            name = users_file_inside(self._ledger, entry) if entry is not None else ""
             if name:
                 blocked.append(path)
                 why = f"a folder is there now that holds {name}"
                 notes.append(f"{Path(path).name} was left as it is: {why}")
         free = [path for path in paths if path not in blocked]
-        kept = {path for path in free if any(below(path, folder) for folder in blocked)} - scope
-        return [path for path in free if path not in kept], notes
+        return [
+            path
+            for path in free
+            if path in scope or not any(is_below(path, folder) for folder in blocked)
+        ], notes
 
     async def _files(
         self, verdict: Verdict, paths: Sequence[str], seen: Mapping[str, Pending | None]
     ) -> list[str]:
-        """``seen`` is what was pending in files that agents have changed since the user decided."""
+        """``seen`` has the edits at the decision, of files that agents have changed since."""
         found = [now for path in paths if (now := self._ledger.get(path)) is not None]
         if not found:
             return ["nothing is pending there"]
@@ -159,10 +166,10 @@ class ReviewDecisions:
         return [*await self._carry_out(steps, found), *notes]
 
     def _accept(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
-        """Keep what the user knew of when they said so; what an agent did since stays pending."""
+        """Accept the edits that the user knew of; an agent's later ones stay pending."""
         if entry == seen:
             return self._ledger.accept(entry.path)
-        if seen is not None and not (_whole(entry) or _whole(seen) or entry.base is None):
+        if seen is not None and not (_is_whole(entry) or _is_whole(seen) or entry.base is None):
             known = {(seen.removed_lines(hunk), hunk.lines) for hunk in seen.hunks}
             self._ledger.accept_hunks(
                 entry.path, [h for h in entry.hunks if (entry.removed_lines(h), h.lines) in known]
@@ -191,7 +198,7 @@ class ReviewDecisions:
     async def _carry_out(
         self, steps: Sequence[Restoration], entries: Sequence[Pending], act: Act = Act.DECIDED
     ) -> list[str]:
-        """Do what a decision asks for; where that cannot be, what was pending is so again."""
+        """Carry out the steps of a decision; where one fails, its edits are pending again."""
         before = {entry.path: entry for entry in entries}
         notes: list[str] = []
         stays: set[str] = set()
@@ -211,7 +218,7 @@ class ReviewDecisions:
         return notes
 
     async def _step(self, step: Restoration, entry: Pending | None) -> tuple[bool, list[str]]:
-        """Carry out one step; returns whether it is done, and what the user is to know of it."""
+        """Carry out one step; returns whether it is done, and notes for the user."""
         name = Path(step.path).name
         notes = [f"{name}: {step.note}"] if step.note else []
         try:
@@ -222,8 +229,8 @@ class ReviewDecisions:
         return True, notes
 
     def _other_end(self, step: Restoration, entries: Sequence[Pending]) -> set[str]:
-        """Where the file stays that could not be moved to this path. What a move that could not be
-        taken back has left pending is gone.
+        """The present path of a file that could not be moved to this path. A move that could not be
+        taken back leaves nothing pending.
         """
         if step.before is not None:
             return set()
@@ -235,23 +242,23 @@ class ReviewDecisions:
         return {again.origin}
 
     async def _present_text(self, step: Restoration) -> Text | None:
-        """What the file holds that a decision could not be carried out on."""
+        """The present text of a file whose step has failed."""
         try:
             return await self._edits.live(step.path, gone=step.before is None)
         except Refusal:  # it leads elsewhere, or is no file any more
             return step.before
 
     def _note(self, step: Restoration) -> None:
-        """What a decision made of an agent's file is no change of the user's own."""
+        """Record a decision: it is no change of the user's own."""
         if step.before != step.after:
             live = self._edits.buffers.get(step.path)
             after = live.text if live and step.after is not None else step.after
-            self._edits.checkpoints.did(step.path, step.before, after, agent=False)
+            self._edits.checkpoints.record(step.path, step.before, after, agent=False)
 
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
         now = self._ledger.get(step.path)
-        laid = now is not None and now.relaid != ""
-        if step.before == step.after and not (laid or (entry is not None and entry.relaid)):
+        relaid = now is not None and now.relaid != ""
+        if step.before == step.after and not (relaid or (entry is not None and entry.relaid)):
             return
         gone = entry is not None and entry.live is None
         present = await self._edits.live(step.path, gone=gone)
@@ -259,37 +266,37 @@ class ReviewDecisions:
             raise Refused("it has changed meanwhile")
         live = self._edits.buffers.get(step.path)
         if live and step.after and entry and entry.conflict and step.after == entry.theirs:
-            await self._take_theirs(step.path, live, step.after)
+            await self._take_agents_text(step.path, live, step.after)
         elif step.after is None:
             await self._remove(step.path)
         else:
-            whole = entry is not None and entry.base == step.after and not laid
-            agents = self._edits.state(step.path).agent_format if laid and entry is None else None
+            whole = entry is not None and entry.base == step.after and not relaid
+            agents = self._edits.state(step.path).agent_format if relaid and entry is None else None
             if gone:
                 await self._give_way(step)
             try:
                 await self.put(step.path, step.before, step.after, whole, agents)
             except (Refused, Refusal):
-                await to_thread.run_sync(self._replaced.come_back, step.path)
+                await to_thread.run_sync(obstacles.come_back, self._edits.tracked[step.path])
                 raise
             self._edits.tracked[step.path].hear(Removed(None))
 
     async def _give_way(self, step: Restoration) -> None:
-        """Nothing stands where a file comes back. Refused."""
+        """Remove the obstacle where a file comes back. Refused."""
         try:
-            await to_thread.run_sync(self._replaced.give_way, step.path)
+            await to_thread.run_sync(obstacles.give_way, self._edits.tracked[step.path])
         except Blocked as error:
             raise Refused(str(error)) from error
         except OSError as error:
             raise Refused(error.strerror or str(error)) from error
 
-    async def _take_theirs(self, path: str, live: BufferText, theirs: Text) -> None:
-        """The buffer becomes what the agent left on disk, or had left there before the user's own
-        text was saved over it (an autosave decides nothing).
+    async def _take_agents_text(self, path: str, live: BufferText, theirs: Text) -> None:
+        """Take the agent's text from disk into the buffer, also where the user's own text was saved
+        over it (an autosave decides nothing).
         """
         try:
             data, signature = await to_thread.run_sync(read_signed, path)
-            if data is None:  # what is no file is refused by its kind
+            if data is None:  # a folder or a link is refused by its kind
                 data = await to_thread.run_sync(nofollow.read, path)
             now = text_of(data, live.format)
             without_crs = text_of(data, live.format.with_crs())
@@ -309,14 +316,14 @@ class ReviewDecisions:
     async def _remove(self, path: str) -> None:
         """Delete the file; its buffer is emptied, and gone unless a window shows it."""
         file = self._edits.tracked[path]
-        file.hear(LayBefore(await self._present(path)))
+        file.hear(UserFormat(await self._present(path)))
         try:
             was = await to_thread.run_sync(nofollow.remove, path)
         except OSError as error:
             raise Refused(f"it cannot be deleted, {error.strerror}") from error
         if was is not None:
             file.hear(Removed(Rights.of(was)))
-        await to_thread.run_sync(self._replaced.come_back, path)
+        await to_thread.run_sync(obstacles.come_back, file)
         file.hear(Holds(None, None))
         live = self._edits.buffers.get(path)
         if live is not None:
@@ -328,12 +335,12 @@ class ReviewDecisions:
         before: Text | None,
         after: Text,
         whole: bool = False,
-        laid: Format | None = None,
+        agents_format: Format | None = None,
     ) -> None:
         """Make this the text of the file, by hunks in its buffer, saved as after an agent's write.
 
         ``before`` is what a file that exists must hold; with ``whole`` nothing of an agent's is
-        left in it afterwards, with ``laid`` it is to lie so. Raises Refused and Refusal;
+        left in it afterwards, ``agents_format`` is the format to write. Raises Refused and Refusal;
         nothing has changed then.
         """
         place = Place(path, path)
@@ -342,15 +349,15 @@ class ReviewDecisions:
             there = await _is_there(path)
             known = live if isinstance(live, BufferText) else stored
             present = known.format if known and there else None
-            kept = self._edits.state(path).user_format
-            layout = laid or to_write(kept, present, before, after, whole)
+            users = self._edits.state(path).user_format
+            file_format = agents_format or format_to_write(users, present, before, after, whole)
             if isinstance(live, Closed):
-                await self._put_on_disk(place, after, layout or present or Format(), live)
+                await self._put_on_disk(place, after, file_format or present or Format(), live)
                 return
             if before is not None and live.text != before:
                 raise Refused("it has changed meanwhile")
-            if layout is not None and layout != live.format:
-                await self._edits.buffers.lay(path, live, layout)
+            if file_format is not None and file_format != live.format:
+                await self._edits.buffers.set_format(path, live, file_format)
                 live = await self._edits.buffers.read(place)
                 if isinstance(live, Closed):
                     continue
@@ -365,7 +372,7 @@ class ReviewDecisions:
         raise Refused("the buffer keeps changing")
 
     async def _present(self, path: str) -> Format | None:
-        """How a file lies on disk; None where there is none, or no text."""
+        """The format of a file on disk; None where there is none, or no text."""
         live = self._edits.buffers.get(path)
         data = await to_thread.run_sync(_read, path)
         if live is not None or data is None:
@@ -376,7 +383,7 @@ class ReviewDecisions:
             return None
 
     async def _loaded(self, place: Place) -> tuple[BufferText | Closed, Decoded | None]:
-        """The buffer; where it was loaded just now, what it was loaded from as well."""
+        """The buffer; where it has just been loaded, also the text that was read."""
         live = await self._edits.buffers.read(place)
         if isinstance(live, BufferText):
             return live, None
@@ -409,26 +416,28 @@ class ReviewDecisions:
             raise Refused(written.why)
         return written.outcome == "done"
 
-    async def _put_on_disk(self, place: Place, after: Text, layout: Format, closed: Closed) -> None:
+    async def _put_on_disk(
+        self, place: Place, after: Text, file_format: Format, closed: Closed
+    ) -> None:
         """Write past Neovim, which cannot load the file."""
         if closed.taken:
             raise Refused(closed.why)
         try:
-            data = encode(after, layout)
+            data = encode(after, file_format)
         except UnicodeEncodeError as error:
             raise Refused(f"it cannot be written: {error.reason}") from error
         rights = self._edits.state(place.real).rights
         await to_thread.run_sync(disk.write, place, data, rights)
-        self._edits.tracked[place.real].hear(Holds(after, layout))
+        self._edits.tracked[place.real].hear(Holds(after, file_format))
 
 
-def _whole(entry: Pending) -> bool:
+def _is_whole(entry: Pending) -> bool:
     """Whether the file can be decided as a whole only."""
     return not entry.hunks or entry.conflict or entry.live is None
 
 
-def _shows(live: BufferText, path: str) -> bool:
-    """Whether a buffer shows what its file holds."""
+def _is_as_file(live: BufferText, path: str) -> bool:
+    """Whether a buffer shows the text of its file."""
     try:
         return text_of(_read(path), live.format) == live.text
     except BinaryError:
@@ -437,7 +446,7 @@ def _shows(live: BufferText, path: str) -> bool:
 
 def _read(path: str) -> bytes | None:
     try:
-        return read(path)
+        return bytes_of(path)
     except OSError:
         return None
 

@@ -1,8 +1,8 @@
-"""Edits that agents make on disk by themselves: found, attributed, brought to the buffers.
+"""Edits that agents make on disk by themselves: found, attributed, entered into buffers.
 
-While a turn runs, what changes in the session's directories is its agent's, unless the user saved
-it. Files that a tool call names are looked at as soon as it ends, the work tree soon after, and
-once more when the turn ends.
+While a turn runs, changes in the session's directories are its agent's, but for the user's saves.
+Files that a tool call names are looked at as soon as it ends, the work tree soon after, and once
+more when the turn ends.
 """
 
 from __future__ import annotations
@@ -21,27 +21,20 @@ from msgspec import UNSET
 from acp_nvim.edits.moves import Move, Moves
 from acp_nvim.edits.text import Text
 from acp_nvim.tasks import Tasks
-from acp_nvim.workspace.attribution import Attribution
-from acp_nvim.workspace.change_texts import comes_yet, texts
-from acp_nvim.workspace.entering import Step, enter
-from acp_nvim.workspace.file_changes import (
-    as_they_are,
+from acp_nvim.workspace.disk import (
+    bytes_of,
     changed_at,
-    compared,
-    differing,
-    kind_of,
     read_dated,
-    signatures,
-    text_of,
+    read_signed,
+    signature_of,
 )
-from acp_nvim.workspace.file_format import BinaryError
-from acp_nvim.workspace.layout_changes import Laid, laid
-from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.entered_change import EnteredChange, enter, kind_of, texts
+from acp_nvim.workspace.file_format import BinaryError, FormatChange, format_change, text_of
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession, BufferText
-from acp_nvim.workspace.snapshots.agent_changes import SAME, Doing
+from acp_nvim.workspace.snapshots.agent_changes import SAME, ContentChange
 from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
-from acp_nvim.workspace.snapshots.store import UNKNOWN, Change, Unkept, blob_mark
+from acp_nvim.workspace.snapshots.store import UNKNOWN, Change, Unstored, blob_mark
 from acp_nvim.workspace.tracked_file import (
     CaughtUp,
     Compared,
@@ -53,18 +46,18 @@ from acp_nvim.workspace.tracked_file import (
     PutOff,
     SavedIdle,
 )
-from acp_nvim.workspace.turn_start import TurnStarts
-from acp_nvim.workspace.turns import GRAIN_NS, Turn
+from acp_nvim.workspace.turn_start import TurnStarts, differing
+from acp_nvim.workspace.turns import GRAIN_NS, Attribution, Turn, real_roots
 
 ATTEMPTS: Final = 5
-"""How often a changed file is brought to a buffer that keeps moving."""
+"""How often a change is entered into a buffer that keeps changing."""
 PAUSE_S: Final = 0.05
 LATE_S: Final = 0.25
-"""How long Neovim is left alone before a change is brought to it that it did not take."""
+"""The pause before a change is entered that Neovim did not take."""
 
 
 class DiskChanges:
-    """Watches over all sessions whose turn runs."""
+    """Finds the changes of all sessions whose turn runs."""
 
     def __init__(self, edits: PendingEdits, snapshots: Snapshots, tasks: Tasks) -> None:
         self._edits = edits
@@ -76,7 +69,7 @@ class DiskChanges:
         self.turn_starts = TurnStarts(edits.tracked)
         self._is_late = False
         """A task brings late changes to their buffers."""
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._moves = Moves()
         self._lock = anyio.Lock(fast_acquire=True)
 
@@ -91,38 +84,38 @@ class DiskChanges:
         return turn
 
     async def remember(self, turn: Turn) -> None:
-        """What the user has saved since the last look is what those files hold, whatever the agent
-        makes of them before the next one.
+        """Read the files that the user has saved since the last look: these contents are theirs,
+        whatever the agent makes of the files before the next look.
         """
         idle = (file for file in self._files if file.state.saved_idle)
         saved = sorted(file.path for file in idle if turn.concerns(file.path))
         for path in saved:
             self._files[path].hear(SavedIdle(False))
-        found = await to_thread.run_sync(as_they_are, saved) if saved else {}
+        found = await to_thread.run_sync(_read_all, saved) if saved else {}
         for path, (data, signature) in found.items():
             state = self._edits.state(path)
             if state.disk is not UNSET and state.saved != signature:
                 continue
             live = self._edits.buffers.get(path)
-            layout = live.format if live else None
+            buffer = live.format if live else None
             with suppress(BinaryError):
-                text, lies = text_of(data, layout), laid(layout, data, data)
-                self._files[path].hear(Holds(text, lies.new if lies else None))
+                text, reformat = text_of(data, buffer), format_change(buffer, data, data)
+                self._holds(path, text, reformat)
         self.turn_starts.note(turn)
 
     def sent(self, turn: Turn) -> None:
-        """The prompt goes. What changed since the agent was done with the one before is the user's,
+        """The prompt goes. Changes since the agent was done with the one before are the user's,
         also where the looks at the files are not done.
         """
-        turn.rests.append((turn.closed, time.time_ns() - GRAIN_NS))
+        turn.idle.append((turn.closed, time.time_ns() - GRAIN_NS))
         turn.closed = 0
 
     async def begin(self, turn: Turn) -> None:
-        """What changed so far is nobody's, unless another turn runs; what changes while this
-        looks is the agent's from when the prompt was sent.
+        """Changes so far are nobody's, unless another turn runs; changes while this looks are the
+        agent's from when the prompt was sent.
         """
         await self.turns.announce()
-        old = {} if self.turns.ready() else self._known()
+        old = {} if self.turns.ready() else self._files.known()
         await self.look_before(turn.session)
         turn.ready.set()
         for path, then in old.items():
@@ -131,8 +124,8 @@ class DiskChanges:
                 self._files[path].hear(Forgotten())
 
     async def look_before(self, session: AgentSession) -> None:
-        """What is found belongs to what was there before the session's turn."""
-        self._snapshots.retry([Place(root, root).real for root in session.roots])
+        """Look at the files as they are before the session's turn."""
+        self._snapshots.retry(real_roots(session))
         await self.look(session.roots)
 
     async def begun(self, turn: Turn) -> None:
@@ -168,7 +161,7 @@ class DiskChanges:
     # ---- looking
 
     async def look_at_named(self, turn: Turn) -> None:
-        """Take up what became of the files that tool calls have named which are over."""
+        """Take up changes of the files that ended tool calls have named."""
         async with turn.naming:
             paths, turn.named = sorted(turn.named), set()
             given, turn.diffs = turn.diffs, []
@@ -176,8 +169,8 @@ class DiskChanges:
             await self._believe(given)
 
     async def _believe(self, given: Sequence[tuple[str, str | None, str]]) -> None:
-        """Files that no store keeps, named when they had changed already: a diff of the whole file
-        tells what they held before.
+        """Take the old texts of files in no store from diffs of the whole file, where a tool call
+        has named them only after it had changed them.
         """
         for path, old, new in given:
             data = self._snapshots.single(path)
@@ -195,51 +188,41 @@ class DiskChanges:
         if self.turns.ready():
             await self.look(self.turns.roots(), [path])
 
-    def _known(self) -> dict[str, FileState]:
-        """The files of which it is known what they hold."""
-        return {it.path: it.state for it in self._files if it.state.disk is not UNSET}
-
     async def look(self, roots: Sequence[str], paths: Sequence[str] | None = None) -> set[str]:
-        """Take up what changed: below these directories, or of these files only. Returns the files
-        that changed.
+        """Take up changes below these directories, or of these files only. Returns the files that
+        changed.
         """
         if paths is not None and not paths:
             return set()
         async with self._lock:
-            looked = await to_thread.run_sync(signatures, paths) if paths else {}
+            signatures = await to_thread.run_sync(_signatures, paths) if paths else {}
             turns = self.turns.round
             rest: list[Change] = []
             changes = await self._snapshots.look(roots, paths, rest)
             if rest:
                 await self._note(rest)
-            seen = {change.path for change in changes}
-            known = self._known() if paths is None else self._known_of(paths)
-            asked = {path: state for path, state in known.items() if path not in seen}
-            changes += await self._rewritten(asked) if asked else ()
-            for path in asked.keys() - {change.path for change in changes}:
-                if asked[path].late is not None:
-                    self._files[path].hear(CaughtUp())  # it is as it was
+            changes += await self._rewritten(paths, {change.path for change in changes})
             if changes:
                 async with self._edits.alone(*(change.path for change in changes)):
                     with self._edits.together():
                         await self._take_up(changes)
-            for path, signature in looked.items():
+            for path, signature in signatures.items():
                 self._files[path].hear(Looked((turns, signature)))
         return {change.path for change in changes}
 
     async def _note(self, changes: Sequence[Change]) -> None:
-        """What agents made of files that are not reviewed: modes, links, more than can be shown."""
+        """Note agents' changes that are not reviewed: modes, links, more than can be shown."""
         paths = [change.path for change in changes]
         dates = await to_thread.run_sync(lambda: list(map(changed_at, paths)))
         for change, at in zip(changes, dates, strict=True):
             if self._attribution.of(change.path, at) is not None:
                 marks = blob_mark(change.before), blob_mark(change.after)
-                doing = Doing(SAME, SAME) if change.same_bytes else Doing(*marks)
-                self._edits.checkpoints.done(change.path, doing)
+                noted = ContentChange(SAME, SAME) if change.same_bytes else ContentChange(*marks)
+                self._edits.checkpoints.record_change(change.path, noted)
 
     async def before_write(self, path: str) -> None:
-        """An agent is about to write a file through the editor. What it made of it by itself just
-        before is taken up first: it would pass for the text that was there.
+        """An agent is about to write a file through the editor. Its own change on disk just before
+        is taken up first: else that would pass for the text that was there.
         """
         if self._edits.state(path).disk is not UNSET:
             await self.look([], [path])
@@ -247,27 +230,29 @@ class DiskChanges:
             await self.look(self.turns.roots(), [path])
 
     async def unchanged(self, path: str, roots: Sequence[str]) -> bool:
-        """Take up what became of a file below these directories; whether it is known that its text
-        has not changed.
+        """Take up changes of a file below these directories; returns whether its text is known not
+        to have changed.
         """
         if self._edits.state(path).disk is not UNSET:
             return path not in await self.look([], [path])
         held = await self._snapshots.holds(roots, path)
         return path not in await self.look(roots, [path]) and held
 
-    def _known_of(self, paths: Sequence[str]) -> dict[str, FileState]:
-        """Those of these files of which it is known what they hold."""
-        found = ((path, self._edits.state(path)) for path in paths)
-        return {path: state for path, state in found if state.disk is not UNSET}
-
-    async def _rewritten(self, known: Mapping[str, FileState]) -> list[FileChange]:
-        """Those of the files that are no longer what is known of them, though perhaps again what
-        their store has.
+    async def _rewritten(self, paths: Sequence[str] | None, found: set[str]) -> list[FileChange]:
+        """Changes of files (None: all) that their stores have not found, since they may again hold
+        the stored content.
         """
-        changes, signatures = await to_thread.run_sync(compared, known)
+        known = self._files.known(paths)
+        states = {path: state for path, state in known.items() if path not in found}
+        if not states:
+            return []
+        changes, signatures = await to_thread.run_sync(_compared, states)
         for path, signature in signatures.items():
-            if self._edits.state(path).disk is known[path].disk:
+            if self._edits.state(path).disk is states[path].disk:
                 self._files[path].hear(Compared(signature))
+        for path in states.keys() - {change.path for change in changes}:
+            if states[path].late is not None:
+                self._files[path].hear(CaughtUp())  # it is as it was
         return changes
 
     async def _take_up(self, changes: Sequence[FileChange]) -> None:
@@ -284,24 +269,34 @@ class DiskChanges:
             if state.late is not None:
                 self._files[change.path].hear(CaughtUp())
             if session is None:
-                await self._foreign(change)
-            elif isinstance(change.after, Unkept) or (
-                isinstance(change.before, Unkept) and state.disk is UNSET
+                await self._users(change)
+            elif isinstance(change.after, Unstored) or (
+                isinstance(change.before, Unstored) and state.disk is UNSET
             ):
-                self._tell_unkept(session, change)
+                self._warn_unreviewed(session, change)
             else:
-                was = self._edits.ledger.get(change.path)
-                taken = await self._take(session, at, change)
-                if taken is not None:
-                    if self._snapshots.is_single(change.path):
-                        self._edits.checkpoints.touched(change.path, taken[1])
-                    self._join(taken[0], self._moves.noted(change.path, *taken[1:], was))
+                await self._agents(session, at, change)
 
-    def _join(self, session: AgentSession, move: Move | None) -> None:
+    async def _users(self, change: FileChange) -> None:
+        """Take up a change that no agent made."""
+        if self._edits.ledger.get(change.path) is not None:
+            await self._edits.sync(change.path)
+
+    async def _agents(self, session: AgentSession, at: int, change: FileChange) -> None:
+        """Take up a change that an agent made at that time."""
+        was = self._edits.ledger.get(change.path)
+        entered = await self._enter(session, at, change)
+        if entered is None:
+            return
+        if self._snapshots.is_single(change.path):
+            self._edits.checkpoints.touched(change.path, entered.before)
+        move = self._moves.noted(change.path, entered.before, entered.after, was)
+        if move is not None:
+            self._join(entered.session, move)
+
+    def _join(self, session: AgentSession, move: Move) -> None:
         """Both parts of a move have been entered."""
         ledger = self._edits.ledger
-        if move is None:
-            return
         if ledger.joined(move.old, move.new, move.text, move.was, session.n):
             self._edits.changed(move.old, move.new)
             return
@@ -311,96 +306,94 @@ class DiskChanges:
             ledger.reinstated(move.new, came.live, both)
             self._edits.changed(move.new)
 
-    async def _foreign(self, change: FileChange) -> None:
-        """No agent's doing."""
-        if self._edits.ledger.get(change.path) is not None:
-            await self._edits.sync(change.path)
-
-    async def _take(
+    async def _enter(
         self, session: AgentSession, at: int, change: FileChange
-    ) -> tuple[AgentSession, Text | None, Text | None] | None:
-        """Enter one change of an agent's, made ``at`` that time, into buffer and ledger; returns
-        whose it was (who changes the file meanwhile has changed it last) and the file before and
-        after, None where nothing was entered.
+    ) -> EnteredChange | None:
+        """Enter a change into buffer and ledger. Returns it with the session that made it (who
+        changes the file meanwhile has changed it last), None where nothing was entered.
         """
-        place = Place(change.path, change.path)
-        before: Text | None = None
-        laid: Laid | None = None
-        data: bytes | None = None
+        path = change.path
+        entered: EnteredChange | None = None
         for _ in range(ATTEMPTS):
-            try:
-                data, signature, session, at = await self._read(place.real, session, at)
-                found, known = await self._edits.buffers.glance(place.real)
-                live = found if isinstance(found, BufferText) else None
-                self._read_again(place.real, live, known)
-                before, after, laid = texts(self._edits, change, data, live)
-            except OSError:
-                return None  # it has become too large, or no file
-            except BinaryError:
-                self._tell_binary(session, change, data)
+            prepared = await self._prepare(session, at, change)
+            if prepared is None:
                 return None
-            state = self._edits.state(place.real)
-            saved = after is not None and signature is not None and state.saved == signature
-            if saved and self._users(place.real, after):
-                self._seen(place.real, after, laid)
-                await self._foreign(change)
+            entered, at = prepared
+            session, after, reformat = entered.session, entered.after, entered.format_change
+            if self._is_users(entered):
+                self._holds(path, after, reformat)
+                await self._users(change)
                 return None
-            changed = laid is not None and laid.changed
-            if before == after and not changed:  # the store may have seen it as it was in between
-                self._seen(place.real, after, laid)
+            if entered.before == after and not entered.changes_format:
+                self._holds(path, after, reformat)  # the store has seen it as it was in between
                 return None
             outcome = "moved"
-            if not await to_thread.run_sync(comes_yet, place.real, before, after):
-                found_out = place.real, before, after, live, signature, laid, known == signature
-                step = Step(session, *found_out, self._has(place.real, data))
-                outcome = await enter(self._edits, step)
+            if not await to_thread.run_sync(entered.is_still_empty):
+                outcome = await enter(self._edits, entered)
             if outcome == "done":
-                self._seen(place.real, after, laid)
-                return session, before, after
+                self._holds(path, after, reformat)
+                return entered
             if outcome not in ("moved", "busy"):
-                self._edits.view.warn(session, f"{change.path} changed on disk: {outcome}")
+                self._edits.view.warn(session, f"{path} changed on disk: {outcome}")
                 return None
             await anyio.sleep(PAUSE_S)
-            turn, at = await self._attribution.last(change.path)
-            session = turn.session if turn else session
-        self._put_off(place.real, PutOff(before, laid.old if laid else None, Late(session, at)))
+            session, at = await self._last_author(path, session)
+        if entered is not None:
+            old = entered.format_change.old if entered.format_change else None
+            self._put_off(path, PutOff(entered.before, old, Late(session, at)))
         return None
 
-    async def _read(
-        self, path: str, session: AgentSession, at: int
-    ) -> tuple[bytes | None, str | None, AgentSession, int]:
-        """A file, its signature, and who has changed it since that time, and when; OSError."""
-        data, signature, then = await to_thread.run_sync(read_dated, path)
-        if then != at:
-            turn, at = await self._attribution.last(path)
-            session = turn.session if turn else session
-        return data, signature, session, at
+    async def _prepare(
+        self, session: AgentSession, at: int, change: FileChange
+    ) -> tuple[EnteredChange, int] | None:
+        """Read both sides of a change; returns it and its time. None for a file that is no text, or
+        too large now.
+        """
+        path, data = change.path, None
+        try:
+            data, signature, then = await to_thread.run_sync(read_dated, path)
+            if then != at:
+                session, at = await self._last_author(path, session)
+            found, known = await self._edits.buffers.glance(path)
+            live = found if isinstance(found, BufferText) else None
+            self._read_again(path, live, known)
+            before, after, reformat = texts(self._edits, change, data, live)
+        except OSError:
+            return None
+        except BinaryError:
+            self._announce_binary(session, change, data)
+            return None
+        sides = before, after, live, data, signature, reformat
+        return EnteredChange(session, path, *sides, is_read=known == signature), at
 
-    def _has(self, path: str, data: bytes | None) -> bool:
-        """Whether the file holds just what is known of it: what was written through the editor."""
-        return self._edits.state(path).holds(data)
+    async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:
+        """The agent that changed a file last, this one if none did, and when that was."""
+        turn, at = await self._attribution.last(path)
+        return turn.session if turn else session, at
 
-    def _tell_binary(self, session: AgentSession, change: FileChange, data: bytes | None) -> None:
-        """What is no text has no hunks."""
+    def _announce_binary(
+        self, session: AgentSession, change: FileChange, data: bytes | None
+    ) -> None:
+        """A file that is no text has no hunks."""
         kind, path = kind_of(change.before, change.after), change.path
-        if not self._has(path, data):
-            self._edits.checkpoints.did(path, change.before, data)
+        if not self._edits.state(path).holds(data):
+            self._edits.checkpoints.record(path, change.before, data)
             self._edits.view.edited(session, path, kind, "disk", conflict=False)
 
-    def _tell_unkept(self, session: AgentSession, change: FileChange) -> None:
-        """One side of it is not known: there is nothing to compare, and nothing to take back."""
-        path, name = change.path, Path(change.path).name
-        self._edits.checkpoints.did(path, change.before, change.after)
+    def _warn_unreviewed(self, session: AgentSession, change: FileChange) -> None:
+        """One side is not known: there is nothing to compare, and nothing to take back."""
+        path = change.path
+        self._edits.checkpoints.record(path, change.before, change.after)
         kind = kind_of(change.before, change.after)
         self._edits.view.edited(session, path, kind, "disk", conflict=False)
-        text = _unreviewed(name, change)
-        if text not in self._told:
-            self._told.add(text)
+        text = _why_unreviewed(Path(path).name, change)
+        if text not in self._warned:
+            self._warned.add(text)
             self._edits.view.warn(session, text)
 
-    def _seen(self, path: str, after: Text | None, laid: Laid | None) -> None:
+    def _holds(self, path: str, text: Text | None, reformat: FormatChange | None) -> None:
         """The file has been looked at."""
-        self._files[path].hear(Holds(after, laid.new if laid else None))
+        self._files[path].hear(Holds(text, reformat.new if reformat else None))
 
     def _read_again(self, path: str, live: BufferText | None, signature: str | None) -> None:
         """A formatter has made another text of the file than the user saved: their buffer has it,
@@ -410,18 +403,20 @@ class DiskChanges:
         if live is None or live.modified or not state.saved_other_bytes or signature is None:
             return
         if signature == state.saved and state.disk != live.text:
-            self._seen(path, live.text, Laid(live.format, live.format))
+            self._files[path].hear(Holds(live.text, live.format))
 
-    def _users(self, path: str, text: Text | None) -> bool:
-        """Whether a file with the signature of a save holds what the user saved. An agent may have
-        changed it after it was written and before Neovim could tell: that is as long as it takes
-        to reach the disk.
+    def _is_users(self, change: EnteredChange) -> bool:
+        """Whether the file has the signature of a save of the user's, and holds what they saved. An
+        agent may have changed it after it was written and before Neovim could tell: that is as long
+        as it takes to reach the disk.
         """
-        state = self._edits.state(path)
-        return state.saved_other_bytes or state.disk is UNSET or state.disk == text
+        state = self._edits.state(change.path)
+        if change.after is None or change.signature is None or state.saved != change.signature:
+            return False
+        return state.saved_other_bytes or state.disk is UNSET or state.disk == change.after
 
     def _put_off(self, path: str, event: PutOff) -> None:
-        """The buffer cannot be changed now: the file counts as unseen until it can."""
+        """The buffer cannot be changed now: the change is entered later."""
         self._files[path].hear(event)
         if not self._is_late:
             self._is_late = True
@@ -436,13 +431,49 @@ class DiskChanges:
             self._is_late = False
 
 
-def _unreviewed(name: str, change: FileChange) -> str:
+def _why_unreviewed(name: str, change: FileChange) -> str:
     """Why a change of a file is not reviewed, and whether it can be taken back."""
     before, after = change.before, change.after
-    if isinstance(before, Unkept) and before.mark != UNKNOWN:
+    if isinstance(before, Unstored) and before.mark != UNKNOWN:
         return f"{name} was {before.why}: its change is not reviewed, :Acp restore brings it back"
-    if isinstance(before, Unkept):
+    if isinstance(before, Unstored):
         lost = "its change is not reviewed, and it cannot be brought back"
         return f"{name} was not kept before the change ({before.why}): {lost}"
-    why = after.why if isinstance(after, Unkept) else ""
+    why = after.why if isinstance(after, Unstored) else ""
     return f"{name} is not kept any more ({why}): its changes are not reviewed"
+
+
+def _signatures(paths: Sequence[str]) -> dict[str, str | None]:
+    return {path: signature_of(path) for path in paths}
+
+
+def _read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:
+    """Contents and signatures of files; unreadable ones are left out."""
+    found: dict[str, tuple[bytes | None, str | None]] = {}
+    for path in paths:
+        with suppress(OSError):
+            found[path] = read_signed(path)
+    return found
+
+
+def _compared(
+    known: Mapping[str, FileState],
+) -> tuple[list[FileChange], dict[str, str | None]]:
+    """The files that no longer hold their known contents, and the signatures of all that were
+    read for that.
+    """
+    changes: list[FileChange] = []
+    found: dict[str, str | None] = {}
+    for path, state in known.items():
+        signature = signature_of(path)
+        if state.compared == signature:
+            continue
+        try:
+            data = bytes_of(path)
+        except OSError:
+            continue
+        found[path] = signature
+        before = state.disk_bytes()
+        if data != before:
+            changes.append(FileChange(path, before, data))
+    return changes, found

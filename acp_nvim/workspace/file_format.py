@@ -1,7 +1,8 @@
 """Bytes of a file as the text that Neovim would show, and back to the same bytes.
 
 Follows 'fileencodings', 'fileformats' and 'bomb' as `:edit` does (`:help 'fileencodings'`,
-`:help file-formats`), so that a file reads the same whether it is open or not.
+`:help file-formats`), so that a file reads the same whether it is open or not. Agents change the
+format of files, too: a `FormatChange` tells the line ends and the BOM before and after.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF32_BE, "ucs-4"),
 )
-"""What 'ucs-bom' looks for, in Neovim's order and by its names; without endianness is big."""
+"""The BOMs of 'ucs-bom', in Neovim's order and by its names; the default is big-endian."""
 
 _CODECS: Final = {
     "latin1": "latin-1",
@@ -55,7 +56,7 @@ _LOOSE_UTF8 = re.compile(
     rb"(?:[\x00-\x7f]++|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}"
     rb"|[\xf8-\xfb][\x80-\xbf]{4}|[\xfc\xfd][\x80-\xbf]{5})*+"
 )
-"""What Neovim takes for UTF-8: also surrogates, overlong forms and the old five and six bytes."""
+"""UTF-8 as Neovim reads it: also surrogates, overlong forms, and five and six bytes."""
 
 
 class BinaryError(ValueError):
@@ -63,7 +64,7 @@ class BinaryError(ValueError):
 
 
 class Format(msgspec.Struct, frozen=True):
-    """How a text lies on disk, by Neovim's option names ('fileencoding', 'bomb', 'fileformat')."""
+    """How a file holds a text, by Neovim's option names ('fileencoding', 'bomb', 'fileformat')."""
 
     encoding: str = "utf-8"
     bomb: bool = False
@@ -78,14 +79,12 @@ class Format(msgspec.Struct, frozen=True):
         return "dos" if self.dos else "mac" if self.mac else "unix"
 
     def with_crs(self) -> Format:
-        """The same of a file whose lines end with CRs: the option may be what the user wants of the
-        next save.
-        """
+        """The same encoding with CR LF line ends."""
         return msgspec.structs.replace(self, dos=True, mac=False)
 
 
 class Decoded(msgspec.Struct, frozen=True):
-    """A file's text, clean (no lone surrogates), and what is needed to write it back."""
+    """A file's text, clean (no lone surrogates), and its format."""
 
     text: Text
     format: Format
@@ -104,36 +103,45 @@ def decode(
     return _decoded(*found, fileformats)
 
 
-def decode_as(data: bytes, layout: Format) -> Decoded:
-    """The text of a file that is known to be laid out so; as far as that is possible."""
-    found = None if layout.binary else _with_name(data, layout.encoding)
+def decode_as(data: bytes, file_format: Format | None) -> Decoded:
+    """The text of a file of this format, as far as it decodes so; None: the format is detected.
+    BinaryError for a NUL.
+    """
+    if file_format is None:
+        return decode(data)
+    found = None if file_format.binary else _with_name(data, file_format.encoding)
     if found is None:
-        found = data.decode("utf-8", "surrogateescape"), layout
-    return _decoded(*found, layout.fileformat)
+        found = data.decode("utf-8", "surrogateescape"), file_format
+    return _decoded(*found, file_format.fileformat)
 
 
-def encode(text: Text, layout: Format) -> bytes:
+def text_of(data: bytes | None, file_format: Format | None) -> Text | None:
+    """The same, the text only; None where there is no file. BinaryError."""
+    return None if data is None else decode_as(data, file_format).text
+
+
+def encode(text: Text, file_format: Format) -> bytes:
     """The bytes of a file of that text. UnicodeEncodeError when the encoding lacks a character."""
-    codec = codec_of(layout.encoding) or "utf-8"
+    codec = codec_of(file_format.encoding) or "utf-8"
     content = str(text)
-    if layout.dos:
+    if file_format.dos:
         content = content.replace("\n", "\r\n")
-    elif layout.mac:
+    elif file_format.mac:
         content = content.translate(_SWAPPED)
-    bom = "\ufeff".encode(codec) if layout.bomb else b""
+    bom = "\ufeff".encode(codec) if file_format.bomb else b""
     return bom + content.encode(codec)
 
 
-def in_bytes(text: Text, layout: Format | None) -> bytes:
+def in_bytes(text: Text, file_format: Format | None) -> bytes:
     """The bytes of a file of that text, also where the format is not known or lacks a character."""
-    data = encodable(text, layout or Format())
+    data = encodable(text, file_format or Format())
     return str(text).encode("utf-8", "surrogatepass") if data is None else data
 
 
-def encodable(text: Text, layout: Format) -> bytes | None:
+def encodable(text: Text, file_format: Format) -> bytes | None:
     """The same as `encode`; None where the encoding lacks a character."""
     try:
-        return encode(text, layout)
+        return encode(text, file_format)
     except UnicodeEncodeError:
         return None
 
@@ -185,16 +193,16 @@ def _with_name(data: bytes, name: str) -> tuple[str, Format] | None:
     return content, Format(name, bomb)
 
 
-def _decoded(content: str, layout: Format, fileformats: str) -> Decoded:
+def _decoded(content: str, file_format: Format, fileformats: str) -> Decoded:
     if "\0" in content:
         raise BinaryError("the bytes hold a NUL")
     if _is_dos(content, fileformats):
         content = content.replace("\r\n", "\n").removesuffix("\x1a")
-        layout = Format(layout.encoding, layout.bomb, dos=True)
+        file_format = Format(file_format.encoding, file_format.bomb, dos=True)
     elif _is_mac(content, fileformats.split(",")):
         content = content.translate(_SWAPPED)
-        layout = Format(layout.encoding, layout.bomb, mac=True)
-    return Decoded(clean(parse(content)), layout)
+        file_format = Format(file_format.encoding, file_format.bomb, mac=True)
+    return Decoded(clean(parse(content)), file_format)
 
 
 def _is_dos(content: str, fileformats: str) -> bool:
@@ -216,3 +224,98 @@ def _is_mac(content: str, formats: Sequence[str]) -> bool:
     if "\r" not in line or not newline:
         return "\r" in line
     return "unix" in formats and content.count("\r") > content.count("\n")
+
+
+# -- agents change formats ------------------------------------------------------------------------
+
+
+class FormatChange(msgspec.Struct, frozen=True):
+    """The format of a file before an agent's change, and after it."""
+
+    old: Format
+    new: Format
+
+    @property
+    def is_change(self) -> bool:
+        """Whether they differ."""
+        return self.old != self.new
+
+    def applied_to(self, buffer: Format | None) -> tuple[Format | None, Format | None]:
+        """The formats that decode the old and the new bytes. These are the buffer's, if there is
+        one, with the line ends and the BOM that the agent changed.
+        """
+        if not self.is_change:
+            return buffer, buffer
+        return _with_ends(buffer or self.old, self.old), _with_ends(buffer or self.new, self.new)
+
+
+def format_change(
+    known: Format | None, before: bytes | None, after: bytes | None
+) -> FormatChange | None:
+    """Compare the formats of both contents; None for a file that is gone.
+
+    ``known`` is the format before, where ``before`` does not tell. A new file has had its format
+    from the start. A file with mixed line ends keeps those that it had, as its buffer does; an
+    empty one keeps its format.
+    """
+    if after is None:
+        return None
+    old = known or decode(after if before is None else before).format
+    wide = (codec_of(old.encoding) or "").startswith(("utf-16", "utf-32"))
+    if wide or old.mac or old.binary:
+        return FormatChange(old, old)
+    dos = _are_dos(after)
+    if dos is None or (known is None and before is not None and _are_dos(before) is None):
+        dos = old.dos
+    has_bom = old.encoding == "utf-8" and after != b""
+    bomb = after.startswith(codecs.BOM_UTF8) if has_bom else old.bomb
+    return FormatChange(old, msgspec.structs.replace(old, dos=dos, bomb=bomb))
+
+
+def format_as_written(text: Text, buffer: Format | None) -> Format | None:
+    """The format of a file after its buffer was written: a CR that a line shows at its end is a
+    part of the line end on disk.
+    """
+    if buffer is None or not shows_cr(text):
+        return buffer
+    found = format_change(buffer, None, in_bytes(text, buffer))
+    return found.new if found else buffer
+
+
+def describe_change(old: Format, new: Format) -> str:
+    """The difference in words for the user; empty where there is none."""
+    found: list[str] = []
+    if old.fileformat != new.fileformat:
+        found.append(f"line ends: {old.fileformat} → {new.fileformat}")
+    if old.bomb != new.bomb:
+        found.append("BOM added" if new.bomb else "BOM removed")
+    return ", ".join(found)
+
+
+def format_to_write(
+    users: Format | None, present: Format | None, before: Text | None, after: Text, whole: bool
+) -> Format | None:
+    """The format that a file gets when its text is made another; None: the present one.
+
+    ``users`` is the format before agents changed it, ``present`` that of now (None: no file). With
+    ``whole`` nothing of the agent's is left in the file. Else a format that the agent changed
+    stays, as the rest of its edit does.
+    """
+    if users is None or users == present or encodable(after, users) is None:
+        return None
+    if present is None or before is None or whole:
+        return users
+    return users if encodable(before, users) == encodable(before, present) else None
+
+
+def _are_dos(data: bytes) -> bool | None:
+    """Whether all lines end in CR LF; None where some do, or no line has an end."""
+    ends, pairs = data.count(b"\n"), data.count(b"\r\n")
+    if not ends or 0 < pairs < ends:
+        return None
+    return pairs == ends
+
+
+def _with_ends(file_format: Format, ends: Format) -> Format:
+    """The same with the line ends and the BOM of another format."""
+    return msgspec.structs.replace(file_format, dos=ends.dos, mac=ends.mac, bomb=ends.bomb)

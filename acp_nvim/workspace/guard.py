@@ -1,7 +1,7 @@
-"""Which files an agent is never given, or lets be written, without a question.
+"""Guards files that an agent may not read or write without a question.
 
-A file is guarded by its name (options `files.secret` and `files.executed`), as another name of such
-a file (a hard link), and to a reader by what it holds.
+A file is guarded by its name (options `files.secret` and `files.executed`), by another name of it
+(a hard link), and against reads by its content (`key_files`).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _names(wanted: os.stat_result, roots: Sequence[str]) -> list[str]:
 
 
 def _files(roots: Sequence[str]) -> Iterator[os.DirEntry[str]]:
-    """What lies below these directories, but what programs made and what git stores."""
+    """All files below these directories but generated ones and git's own."""
     waiting = deque(os.path.realpath(root) for root in roots)
     left = MAX_ENTRIES
     while waiting:

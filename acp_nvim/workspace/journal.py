@@ -1,26 +1,31 @@
-"""The journal of what is pending and of the checkpoints: what the next process needs to go on,
-when this one is killed.
+"""The journal of pending edits and checkpoints: the next process goes on from it when this one is
+killed.
 
-It is written as things change, in a worker thread and a little later, so that nothing waits for
-it: of what changed just before the end the last moment may be lacking. It belongs to one Neovim.
+A worker thread writes it shortly after each change, so that nothing waits for it: the changes of
+the last moment may be lacking. It belongs to one Neovim. Only the user may read it: texts may be
+secret.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import anyio
 import msgspec
 from anyio import to_thread
 
+from acp_nvim.edits.log import joined, parted
 from acp_nvim.edits.pending import LedgerState
 from acp_nvim.edits.records import Reader, Writer, encoded
 from acp_nvim.edits.serialize import LedgerWriter
-from acp_nvim.workspace.journal_file import JournalFile
+from acp_nvim.workspace import private_files, runs
 from acp_nvim.workspace.snapshots import serialize as checkpoints
-from acp_nvim.workspace.snapshots.serialize import Frozen, Kept
+from acp_nvim.workspace.snapshots.serialize import CheckpointWriter, Frozen
 
 DELAY_S: Final = 0.003
 """The answer to an agent's request comes first."""
@@ -30,32 +35,34 @@ PAUSE_S: Final = 0.5
 SLACK: Final = 1024 * 1024
 """Bytes that may be superseded before all is written anew, at the least; else as many as count."""
 
-Made = tuple[Any, Callable[[Writer, str, Any], Any]]
-"""A value, and what makes of it what is written: given its path as well."""
+MODE: Final = 0o600
+
+Value = tuple[Any, Callable[[Writer, str, Any], Any]]
+"""A value, and the function that encodes it, given its path as well."""
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """What is to be known of one moment; nothing in it changes any more."""
+    """The state at one moment; nothing in it changes any more."""
 
     ledger: LedgerState
     checkpoints: dict[int, list[Frozen]]
     undo: dict[int, list[Frozen]]
-    others: dict[tuple[str, str], Made]
+    others: dict[tuple[str, str], Value]
     """Further values, by kind and path: equal ones are not written again."""
 
     def __bool__(self) -> bool:
-        """Whether anything is to be decided or brought back."""
+        """Whether anything can be decided or brought back."""
         return bool(self.ledger) or any(self.checkpoints.values()) or any(self.undo.values())
 
 
-class Book:
-    """The records of one file: those of a moment, then what changes."""
+class JournalWriter:
+    """Makes the records of one file: those of a moment, then of each change."""
 
     def __init__(self) -> None:
         self._writer = Writer()
         self._ledger = LedgerWriter(self._writer)
-        self._checkpoints = Kept(self._writer)
-        self._others: dict[tuple[str, str], Made] = {}
+        self._checkpoints = CheckpointWriter(self._writer)
+        self._others: dict[tuple[str, str], Value] = {}
 
     def written(self, now: Contents) -> list[bytes]:
         """The records that have to be added."""
@@ -65,39 +72,99 @@ class Book:
         writer, others = self._writer, now.others
         for kind, path in self._others.keys() - others.keys():
             writer.drop(kind, encoded(path))
-        for key, (value, made) in others.items():
+        for key, (value, encode) in others.items():
             last = self._others.get(key)
             if last is None or last[0] is not value:
                 kind, path = key
-                value = made(writer, path, value)
+                value = encode(writer, path, value)
                 writer.put(kind, encoded(path), value)
         self._others = others
         return writer.take()
 
 
+class JournalFile:
+    """The file: appended to, or replaced as a whole, and gone when nothing is left. It blocks.
+
+    The directories above it are made when something is written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        """Bytes that it has since it was written anew."""
+
+    def read(self) -> tuple[list[bytes], int]:
+        """The records, and how many bytes are damaged; nothing where there is no file. OSError."""
+        try:
+            return parted(self.path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return [], 0
+
+    def append(self, records: Sequence[bytes]) -> None:
+        """Add records. FileNotFoundError where somebody has removed the file; OSError: part of
+        them may be written.
+        """
+        data = joined(records)
+        if data:
+            _write(self.path, data, os.O_APPEND)
+        self.size += len(data)
+
+    def replace(self, records: Sequence[bytes]) -> None:
+        """Hold these records and no others; a crash leaves the old ones or these. OSError."""
+        data = joined(records)
+        for directory in (self.path.parent.parent, self.path.parent):
+            private_files.directory(directory)
+        fresh = self.path.with_name(f"{self.path.name}.new")
+        _write(fresh, data, os.O_CREAT | os.O_TRUNC)
+        fresh.replace(self.path)
+        self.size = len(data)
+
+    def remove(self) -> None:
+        """Leave nothing behind, no empty directory either. OSError."""
+        for path in (self.path, self.path.with_name(f"{self.path.name}.new")):
+            with suppress(FileNotFoundError, NotADirectoryError):
+                path.unlink()
+        for directory in (self.path.parent, self.path.parent.parent):
+            with suppress(OSError):  # another journal is there, or none was made
+                directory.rmdir()
+
+    def tidy(self) -> None:
+        """Remove journals of Neovims that were killed. OSError."""
+        for path in runs.remains(self.path.parent, self.path.name):
+            path.unlink(missing_ok=True)
+
+
+def _write(path: Path, data: bytes, how: int) -> None:
+    handle = os.open(path, os.O_WRONLY | how, MODE)
+    with os.fdopen(handle, "wb", buffering=0) as file:
+        view = memoryview(data)
+        while view:
+            view = view[file.write(view) :]
+
+
 class Journal:
-    """Keeps the file as things are. Nothing that goes wrong with it is more than told."""
+    """Keeps the file up to date. A failure is reported once and stops nothing else."""
 
     def __init__(self, look: Callable[[], Contents], problem: Callable[[str], None]) -> None:
         """``look`` gives the present contents; ``problem`` hears why they cannot be written."""
         self._look = look
         self._problem = problem
         self._file: JournalFile | None = None
-        self._book: Book | None = None
+        self._records: JournalWriter | None = None
         self._least = 0
         self._touched = anyio.Event()
         self._writing = anyio.Lock()
         self._empty = False
-        """Nothing is on disk."""
+        """No file is on disk."""
         self._over = False
-        self._told = False
+        self._has_warned = False
 
     def begin(self, file: JournalFile) -> None:
         """This is the file; `run` comes next."""
         self._file = file
 
     def read(self) -> Reader:
-        """What the process before this one has written; blocks."""
+        """Read the records of the process before this one; blocks."""
         if self._file is None:
             return Reader([])
         try:
@@ -140,19 +207,19 @@ class Journal:
                 await self._try(partial(to_thread.run_sync, self._file.remove))
 
     async def _keep(self) -> None:
-        """Write what there is; no thread is asked where nothing is, and was."""
+        """Write the present contents, unless there are none and there is no file."""
         now = self._look()
         if now or not self._empty:
             await to_thread.run_sync(self._write, now)
 
     async def _try(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do it; the first time that it goes wrong is told."""
+        """Do it, and report the first failure."""
         try:
             await work()
         except Exception as error:
-            self._book = None  # what is written by now is not known
-            if not self._told:
-                self._told = True
+            self._records = None  # nobody knows how much is written
+            if not self._has_warned:
+                self._has_warned = True
                 self._problem(
                     f"pending edits and checkpoints end with this process: "
                     f"{type(error).__name__}: {error}"
@@ -163,22 +230,22 @@ class Journal:
         file = self._file
         assert file is not None
         if not now:
-            self._book = None
+            self._records = None
             if not self._empty:
                 file.remove()
             self._empty = True
             return
         self._empty = False
-        if self._book is None or file.size > 2 * self._least + SLACK:
+        if self._records is None or file.size > 2 * self._least + SLACK:
             self._anew(file, now)
             return
-        records = self._book.written(now)
+        records = self._records.written(now)
         try:
             file.append(records)
         except FileNotFoundError:
             self._anew(file, now)
 
     def _anew(self, file: JournalFile, now: Contents) -> None:
-        self._book = Book()
-        file.replace(self._book.written(now))
+        self._records = JournalWriter()
+        file.replace(self._records.written(now))
         self._least = file.size

@@ -1,4 +1,4 @@
-"""Files that are secret by what they hold, whatever their name is."""
+"""Files that are secret by their content, whatever their name is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HINTS: Final = (
     *("PuTTY-User-Key-File-", "AGE-SECRET-KEY-1", "AGE-PLUGIN-"),
     *("PrivateKey", '"kty"', "secret key"),
 )
-"""One of these stands in every such file: to look for them costs next to nothing."""
+"""Every key has one of these; the search for them costs next to nothing."""
 _BASE64: Final = r"[A-Za-z0-9+/]{40}"
 _BREAK: Final = r"(?:\\[nr]|[\s\"'+,>|-])*"
 _KEY: Final = re.compile(
@@ -41,8 +41,8 @@ _GIT_CONFIGS: Final = ("/config", "/config.worktree", "/.gitconfig", "/.gitmodul
 
 
 def is_secret(where: Place, text: Text, served: str, *, whole: bool = False) -> bool:
-    """Whether a text, of which an agent wants these lines (or ``whole``), holds a private key, or
-    the password of a remote of git's.
+    """Whether a text has a private key, or the password of a git remote. ``served`` are the lines
+    that an agent wants, with ``whole`` all of them.
     """
     parts = [served] if whole else [_head(text), served]
     if any(holds_key(part) for part in parts):

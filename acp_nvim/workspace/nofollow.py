@@ -3,7 +3,7 @@
 A path is resolved when it is decided what may be done with it (`paths.place`), so no part of it is
 a symbolic link. An agent can swap a part for a link between that decision and the act. Therefore
 each act walks down from the root, one directory at a time, and refuses a link where it meets one;
-what it does then is relative to the directory that it holds open. A pipe is never waited for.
+the act itself is relative to the directory that it holds open. A pipe is never waited for.
 
 A directory that is swapped for another directory is not noticed: whoever can put a foreign
 directory into the place (by a mount, or by moving it there) can write to it anyway.
@@ -39,7 +39,7 @@ class LinkError(OSError):
 
 
 class NotRegularError(OSError):
-    """What is there is a pipe, a socket or a device."""
+    """There is a pipe, a socket or a device."""
 
     def __init__(self) -> None:
         super().__init__(errno.EINVAL, "is not a regular file")
@@ -53,7 +53,7 @@ class SizeError(OSError):
 
 
 class Rights(msgspec.Struct, frozen=True):
-    """Who may do what with a file: its permission bits, its owner and group."""
+    """Permission bits, owner and group of a file."""
 
     mode: int
     uid: int
@@ -61,7 +61,7 @@ class Rights(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, info: os.stat_result) -> Rights:
-        """Those that `stat` tells of."""
+        """The rights in a `stat` result."""
         return cls(stat.S_IMODE(info.st_mode), info.st_uid, info.st_gid)
 
     def give(self, handle: int) -> None:
@@ -83,7 +83,7 @@ class Spot:
         self.name = os.path.basename(path)  # noqa: PTH119
 
     def info(self, name: str = "") -> os.stat_result | None:
-        """What is there, a link for itself; None where nothing is."""
+        """`lstat` of the name; None where nothing is."""
         try:
             return os.stat(name or self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -123,11 +123,11 @@ class Spot:
         return os.access(name or self.name, how, dir_fd=self.folder)
 
     def unlink(self, name: str = "") -> None:
-        """Remove the name; a link goes, not what it points to. OSError."""
+        """Remove the name; of a link, not its target. OSError."""
         os.unlink(name or self.name, dir_fd=self.folder)
 
     def rename(self, old: str) -> None:
-        """Give the name to what has another one in the same directory. OSError."""
+        """Rename another entry of the same directory to this name. OSError."""
         os.rename(old, self.name, src_dir_fd=self.folder, dst_dir_fd=self.folder)
 
     def sync_folder(self) -> None:
@@ -196,15 +196,6 @@ def info(path: str) -> os.stat_result | None:
         return None
 
 
-def is_file(path: str) -> bool:
-    """Whether a regular file is there. Of what cannot be reached none is."""
-    try:
-        found = info(path)
-    except OSError:
-        return False
-    return found is not None and stat.S_ISREG(found.st_mode)
-
-
 def read(path: str, limit: int | None = None) -> bytes | None:
     """The bytes of a regular file, None where nothing is. SizeError, and OSError as `Spot.open`."""
     try:
@@ -229,7 +220,7 @@ def _read_up_to(file: FileIO, most: int) -> bytes:
 
 
 def remove(path: str) -> os.stat_result | None:
-    """Delete a regular file; returns what it was, None where nothing is. OSError as `Spot.open`."""
+    """Delete a regular file; returns its `stat`, None where nothing is. OSError as `Spot.open`."""
     try:
         with spot(path) as at:
             found = at.info()

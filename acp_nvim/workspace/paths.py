@@ -15,7 +15,7 @@ from acp_nvim.workspace.refusals import Refusal
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A path as the agent spelled it, and the absolute path of what it means, symlinks resolved."""
+    """A path as the agent spelled it, and the absolute path with symlinks resolved."""
 
     path: str
     real: str
@@ -42,6 +42,11 @@ def below(real: str, roots: Sequence[str]) -> str | None:
         if folded == stem or folded.startswith(stem + os.sep):
             return real[len(stem) + 1 :]
     return _below_by_identity(Path(real), [_stem(root) or os.sep for root in roots])
+
+
+def is_below(path: str, root: str) -> bool:
+    """Whether a real path is in a directory, by the spelling alone."""
+    return path.startswith(root.rstrip(os.sep) + os.sep)
 
 
 @lru_cache(maxsize=64)
@@ -75,18 +80,18 @@ def matches(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
     ``~``) is compared with the absolute path. One that begins with ``!`` takes away what others
     name, wherever it stands. ``inside`` is the path below the session's directory,
     None when it is outside: the name of a directory that the user works in names nothing in it.
-    Case makes no difference. Both what the path says and what it resolves to count.
+    Case makes no difference. The spelled and the resolved path both count.
     """
     if not globs:
         return False
     named, spared = _compiled(tuple(globs))
-    shown = real = place.real.replace(os.sep, "/")
+    relative = real = place.real.replace(os.sep, "/")
     if inside is not None:
-        shown = "/" + inside.replace(os.sep, "/")
-    if named.match(shown, real) and not spared.match(shown, real):
+        relative = "/" + inside.replace(os.sep, "/")
+    if named.match(relative, real) and not spared.match(relative, real):
         return True
     name = "/" + place.path.replace(os.sep, "/").rstrip("/").rpartition("/")[2]
-    return not shown.endswith(name) and named.match(name) and not spared.match(name)
+    return not relative.endswith(name) and named.match(name) and not spared.match(name)
 
 
 class _Patterns(msgspec.Struct, frozen=True):
@@ -95,16 +100,16 @@ class _Patterns(msgspec.Struct, frozen=True):
     anywhere: re.Pattern[str] | None
     anchored: re.Pattern[str] | None
 
-    def match(self, shown: str, real: str = "") -> bool:
+    def match(self, relative: str, real: str = "") -> bool:
         """Whether a path below its directory, or as a whole, is meant."""
-        if self.anywhere is not None and self.anywhere.fullmatch(shown):
+        if self.anywhere is not None and self.anywhere.fullmatch(relative):
             return True
         return self.anchored is not None and self.anchored.fullmatch(real) is not None
 
 
 @lru_cache(maxsize=32)
 def _compiled(globs: tuple[str, ...]) -> tuple[_Patterns, _Patterns]:
-    """What is named, and what is taken away."""
+    """The patterns that name files, and those that take files away."""
     written = [one for glob in globs for one in alternatives(glob)]
     named = [glob for glob in written if not glob.startswith("!")]
     return _patterns(named), _patterns([glob[1:] for glob in written if glob.startswith("!")])
@@ -132,7 +137,7 @@ _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
 
 
 def _class(token: str) -> str:
-    """A choice of characters; what makes no sense as one stands for itself."""
+    """A choice of characters; an invalid one stands for itself."""
     inner = re.sub(r"[\\\[&|~]", r"\\\g<0>", token[1:-1])
     written = "[" + ("^" + inner[1:] if inner.startswith("!") else inner) + "]"
     try:

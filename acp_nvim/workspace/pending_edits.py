@@ -1,4 +1,4 @@
-"""The one ledger of pending edits, wired to buffers, files and the view (contract section 9)."""
+"""Keeps the ledger of pending edits up to date with buffers, files and the view (contract 9)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from acp_nvim.edits.text import Text
 from acp_nvim.workspace import disk, obstacles
 from acp_nvim.workspace.buffer_cache import BufferCache
 from acp_nvim.workspace.buffer_state import Left, Lost, News, Reread, Typed
-from acp_nvim.workspace.file_format import Format, clean
-from acp_nvim.workspace.layout_changes import as_written
+from acp_nvim.workspace.disk import signature_of
+from acp_nvim.workspace.file_format import Format, clean, format_as_written
 from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.ports import (
@@ -32,18 +32,17 @@ from acp_nvim.workspace.ports import (
 from acp_nvim.workspace.refusals import Refusal
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoints
 from acp_nvim.workspace.snapshots.rights import usual
-from acp_nvim.workspace.snapshots.snapshots import signature_of
 from acp_nvim.workspace.tracked_file import (
     AgentChanged,
     FileState,
     Holds,
-    LayBefore,
     Removed,
     Saved,
     SavedIdle,
     SaveSigned,
     TrackedFiles,
     Unsettled,
+    UserFormat,
 )
 from acp_nvim.workspace.turns import Turns
 
@@ -52,7 +51,7 @@ QUIET_S: Final = 0.05
 
 
 class PendingEdits:
-    """What agents changed and nobody has decided; by real path."""
+    """The changes of agents that nobody has decided, by real path."""
 
     def __init__(
         self,
@@ -64,7 +63,7 @@ class PendingEdits:
         turns: Turns,
         touched: Callable[[], None],
     ) -> None:
-        """``touched`` hears that something has changed that outlives the process."""
+        """``touched`` is called when the journal has to be written."""
         self.tracked = TrackedFiles()
         self.buffers = BufferCache(buffers, self.tracked, self._hear)
         self.ledger = Ledger()
@@ -80,12 +79,12 @@ class PendingEdits:
         self._pending: list[str] = []
 
     def state(self, path: str) -> FileState:
-        """What is known of a file on disk."""
+        """The known state of a file on disk."""
         return self.tracked.state(path)
 
     async def run(self, look: Callable[[str], Awaitable[None]]) -> None:
-        """Follow the user's edits until cancelled. ``look`` takes up what an agent at work may have
-        done to a file just now.
+        """Follow the user's edits until cancelled. ``look`` takes up the latest changes of a file
+        by agents at work.
         """
         while True:
             await self._wake.wait()
@@ -105,7 +104,7 @@ class PendingEdits:
             self.tracked[path].hear(Unsettled(False))
 
     async def _settle(self, path: str) -> None:
-        """A text was given up: what agents believe goes by the one that came in its place."""
+        """A buffer's text was given up: the text in its place is a new base for agents."""
         if not self.bases.is_left(path):
             return
         limit, place = self.options().message_bytes, Place(path, path)
@@ -130,7 +129,7 @@ class PendingEdits:
                 await stack.enter_async_context(self.tracked[path].alone())
             yield
 
-    # ---- what agents did
+    # ---- changes by agents
 
     def wrote(
         self,
@@ -144,7 +143,7 @@ class PendingEdits:
         saving = self.buffers.take_saving(path)
         live = self.buffers.get(path)
         if live is not None and self.ledger.get(path) is None:
-            self.tracked[path].hear(LayBefore(live.format))
+            self.tracked[path].hear(UserFormat(live.format))
         saved_otherwise = saving is not None and saving.found == after != saving.asked
         asked = saving.asked if saving is not None and saved_otherwise else after
         if agents is None or before is None:
@@ -155,12 +154,12 @@ class PendingEdits:
         if asked != after:
             self.ledger.formatted(path, asked, after)
         if saving is None or saving.saved:
-            layout = as_written(after, live.format if live else None)
-            self.tracked[path].hear(Holds(after, layout))
-        self.checkpoints.did(path, before, after if agents is None else agents)
-        self.told(session, path, "created" if before is None else "modified", "fs")
+            file_format = format_as_written(after, live.format if live else None)
+            self.tracked[path].hear(Holds(after, file_format))
+        self.checkpoints.record(path, before, after if agents is None else agents)
+        self.announce(session, path, "created" if before is None else "modified", "fs")
 
-    def told(
+    def announce(
         self, session: AgentSession, path: str, kind: str, source: str, conflict: bool = False
     ) -> None:
         """Show a change that an agent made, as an event and in its hunks."""
@@ -175,10 +174,10 @@ class PendingEdits:
         if rights is not None or self.state(path).rights is not None:
             self.tracked[path].hear(Removed(rights))
 
-    # ---- what the user did
+    # ---- changes by the user
 
     def _hear(self, path: str, news: News) -> None:
-        """What Neovim tells of a buffer, or what reading it has shown."""
+        """Neovim has reported a change of a buffer, or reading it has shown one."""
         match news:
             case Typed(after, undone):
                 self._typed(path, after, undone)
@@ -196,7 +195,7 @@ class PendingEdits:
 
     def _edited(self, path: str, after: Text) -> None:
         if self.state(path).unsettled:
-            return  # told once it is known what of it is theirs
+            return  # entered once it is known which part is the user's
         if self.ledger.followed(path) is not None:
             self.ledger.user_edited(path, after)
             self._dirty.add(path)
@@ -213,7 +212,7 @@ class PendingEdits:
             self._edited(path, after)
 
     def _unsettle(self, path: str) -> None:
-        """Whose doing the text of a file is has to be found out."""
+        """Find out who made the present text of a file."""
         self.tracked[path].hear(Unsettled(True))
         self._lost.add(path)
         self._wake.set()
@@ -225,14 +224,14 @@ class PendingEdits:
         self.bases.left(path, Act.DECIDED if unsaved and before is not None else Act.REPLACED)
 
     def _look_later(self, path: str) -> None:
-        """What became of the buffer is not known: it has to be read, or is gone."""
+        """The buffer has to be read, or is gone."""
         if self.ledger.followed(path) is not None or self.buffers.get(path) is not None:
             self._lost.add(path)
             self._wake.set()
 
     def save_signed(self, path: str, signature: str, other_bytes: bool) -> None:
         """A save of the user's has given the file this signature; with ``other_bytes`` its bytes
-        do not tell what was saved.
+        differ from the text.
         """
         self.tracked[path].hear(SaveSigned(signature, other_bytes))
 
@@ -245,7 +244,7 @@ class PendingEdits:
         path: str,
         lines: Sequence[str] | None,
         eol: bool,
-        layout: Format,
+        file_format: Format,
         unaware: bool = False,
     ) -> None:
         """The user saved the buffer: a conflict is settled by that, if they can know of it.
@@ -257,18 +256,18 @@ class PendingEdits:
         if lines is not None:
             text = clean(Text(tuple(lines), eol))
         if text is None or (lines is None and self.buffers.is_stale(path)):
-            self.tracked[path].hear(Saved(None, layout))
+            self.tracked[path].hear(Saved(None, file_format))
             return
         if lines is None and self.buffers.ended(path, eol):
             self._typed(path, text)
-        self.tracked[path].hear(Saved(text, layout))
+        self.tracked[path].hear(Saved(text, file_format))
         entry = self.ledger.get(path)
         if entry is not None and entry.conflict and not unaware:
             self.ledger.resolved(path, text)
             self.changed(path)
 
     async def hear(self, path: str) -> None:
-        """Have the ledger know what the user did to the file until now, and nothing else."""
+        """Enter the user's changes of a file until now into the ledger, and nothing else."""
         found = await self.buffers.peek(path)
         if isinstance(found, Closed):
             await self.sync(path)
@@ -285,7 +284,7 @@ class PendingEdits:
         return text
 
     async def _found(self, path: str, text: Text | None) -> None:
-        """The file has this text, by the user's doing as far as no agent can have changed it."""
+        """The file has this text; the user changed it unless an agent may have."""
         entry = self.ledger.followed(path)
         if entry is None or entry.live == text:
             return
@@ -297,13 +296,13 @@ class PendingEdits:
 
     async def _unseen(self, path: str) -> bool:
         """Whether the file has changed since it was looked at: perhaps by an agent."""
-        looked = self.state(path).looked
+        looked = self.state(path).last_look
         now = await to_thread.run_sync(signature_of, path)
         return looked != (self.turns.round, now)
 
     async def live(self, path: str, *, gone: bool = False) -> Text | None:
         """The text of a file as buffer or disk have it; None where there is none. Refusal.
-        Where the agent has removed the file (``gone``), what it has put there is none.
+        Where the agent has removed the file (``gone``), anything in its place is no file.
         """
         place = Place(path, path)
         found = await self.buffers.read(place)
@@ -311,12 +310,12 @@ class PendingEdits:
             return await self._text(path, found, gone=gone)
         if (gone or self._is_gone(path)) and await to_thread.run_sync(_is_replaced, path):
             return None
-        limit, layout = self.options().message_bytes, (found.fileencodings, found.fileformats)
-        stored = await to_thread.run_sync(disk.stored, place, limit, *layout)
+        limit, file_format = self.options().message_bytes, (found.fileencodings, found.fileformats)
+        stored = await to_thread.run_sync(disk.stored, place, limit, *file_format)
         return stored.text if stored else None
 
     async def _text(self, path: str, found: BufferText, *, gone: bool = False) -> Text | None:
-        """What a buffer shows; a clean one of a file that is gone shows none."""
+        """The text of a buffer; None for a clean one whose file is gone."""
         there = found.modified or await to_thread.run_sync(Path(path).exists)
         if there and (gone or self._is_gone(path)) and not found.modified:
             there = await to_thread.run_sync(obstacles.is_file, path)
@@ -331,7 +330,7 @@ class PendingEdits:
     async def bring(
         self, path: str, live: BufferText, after: Text, modified: bool, signature: str | None
     ) -> str:
-        """Bring a buffer to what became of its file on disk, by hunks; nothing is saved.
+        """Enter a change of the file on disk into its buffer, by hunks; nothing is saved.
 
         ``signature`` is the file's when it was read. Returns the outcome: ``done``, ``moved``
         (buffer or file changed again), ``busy`` (Neovim allows no edit now) or why not.
@@ -341,15 +340,15 @@ class PendingEdits:
 
     @asynccontextmanager
     async def carrying_out(self, paths: Iterable[str], act: Act) -> AsyncIterator[None]:
-        """What becomes of these files meanwhile is one act of the user's, whatever the steps."""
+        """All changes of these files meanwhile are one act of the user's, whatever the steps."""
         known = [path for path in paths if self.bases.knows(path)]
-        before = {path: await self._shown(path) for path in known}
+        before = {path: await self._live_or_none(path) for path in known}
         yield
         for path, text in before.items():
-            self.bases.changed(path, await self._shown(path), act, text)
+            self.bases.changed(path, await self._live_or_none(path), act, text)
 
-    async def _shown(self, path: str) -> Text | None:
-        """The live text, None also where it is none."""
+    async def _live_or_none(self, path: str) -> Text | None:
+        """The live text; None also for a file that is no text."""
         try:
             return await self.live(path)
         except Refusal:
@@ -359,7 +358,7 @@ class PendingEdits:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """What changes meanwhile is shown at once: a file that is moved is never two."""
+        """Show all changes made meanwhile at once: a moved file never appears twice."""
         self._gathering = True
         try:
             yield
@@ -374,7 +373,7 @@ class PendingEdits:
             self.flush()
 
     def flush(self) -> None:
-        """Show what changed."""
+        """Show all changed files."""
         dirty, self._dirty = self._dirty, set()
         for path in sorted(dirty):
             self.show(path)
@@ -396,8 +395,8 @@ class PendingEdits:
         """Show the hunks of one file."""
         entry = self.ledger.get(path)
         buffer = self.buffers.get(path)
-        shown = entry is not None and buffer is not None and buffer.text == entry.live
-        self.view.hunks(path, entry, buffer.tick if buffer is not None and shown else None)
+        current = entry is not None and buffer is not None and buffer.text == entry.live
+        self.view.hunks(path, entry, buffer.tick if buffer is not None and current else None)
 
     def files(self, n: int | None) -> list[Pending]:
         """The entries that `all` means: the session's, and those of sessions that have ended."""
@@ -428,4 +427,4 @@ class PendingEdits:
 
 def _is_replaced(path: str) -> bool:
     """Whether a folder, a link or a FIFO is where a file was."""
-    return obstacles.words(path) != ""
+    return obstacles.describe(path) != ""

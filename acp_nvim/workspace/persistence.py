@@ -1,13 +1,13 @@
-"""What outlives the process: pending edits, rejects that can be taken back, checkpoints.
+"""Keeps pending edits, rejects and checkpoints in the journal, for the next process to restore.
 
-The journal has them as this process knows them; the next one puts them back, and then has a look at
-what the user did to files and buffers meanwhile.
+That one then takes up the user's changes of files and buffers meanwhile.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from copy import copy
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +21,7 @@ from acp_nvim.tasks import Tasks, true_within
 from acp_nvim.workspace import disk
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.file_format import Format
-from acp_nvim.workspace.journal import Contents, Journal, Made
-from acp_nvim.workspace.journal_file import JournalFile
+from acp_nvim.workspace.journal import Contents, Journal, JournalFile, Value
 from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
@@ -33,23 +32,27 @@ from acp_nvim.workspace.snapshots import serialize as checkpoints
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint
 from acp_nvim.workspace.snapshots.serialize import Frozen
 from acp_nvim.workspace.tracked_file import (
-    AgentLaid,
-    LayBefore,
-    Parted,
-    Rejoined,
+    AgentFormat,
+    Conflicted,
+    ConflictOver,
     Removed,
     TrackedFile,
+    UserFormat,
 )
 
-LAYOUT, LAID, APART, RIGHTS, HEAD = "layout", "laid", "apart", "rights", "head"
+USER_FORMAT: Final = "layout"
+AGENT_FORMAT: Final = "laid"
+CONFLICT_BASE: Final = "apart"
+RIGHTS: Final = "rights"
+HEAD: Final = "head"
 ORPHANED_S: Final = 0.2
-"""How long after its pipes a Neovim that was killed may be there."""
+"""How long a killed Neovim may outlive its pipes."""
 MOVING: Final = 3
-"""Of a session's checkpoints, how many of the latest may still be added to."""
+"""How many of a session's latest checkpoints may still grow."""
 
 
 class Persistence:
-    """Keeps the journal of a host, or takes up that of the one before it."""
+    """Keeps the journal of a host, or restores that of the one before it."""
 
     def __init__(
         self,
@@ -60,8 +63,8 @@ class Persistence:
         problem: Callable[[str], None],
     ) -> None:
         self.cut_until = 0
-        """Until when an agent may have been at work whose turn the host before this one did not
-        outlive, in nanoseconds.
+        """Until when an agent may have been at work that the host before this one had started, in
+        nanoseconds.
         """
         self._edits = edits
         self._rewind = rewind
@@ -99,13 +102,13 @@ class Persistence:
     def _is_orphan(self) -> bool:
         return os.getppid() != self._parent
 
-    # -- what there is --------------------------------------------------------------------------
+    # -- to the journal -------------------------------------------------------------------------
 
     def _contents(self) -> Contents:
         """The present: all of it in one go of the loop."""
         edits = self._edits
         made, undo = self._rewind.checkpoints.lists()
-        others: dict[tuple[str, str], Made] = {
+        others: dict[tuple[str, str], Value] = {
             (HEAD, root): (head, _plain) for root, head in self._commits.heads.items()
         }
         for file in edits.tracked:
@@ -123,13 +126,13 @@ class Persistence:
         result: list[Frozen] = []
         for at, checkpoint in enumerate(found):
             known = self._frozen.get(id(checkpoint))
-            if known is None or (at >= settled and not _is_same(*known)):
+            if known is None or (at >= settled and known[0] != known[1]):
                 known = checkpoint, _copy(checkpoint)
             frozen[id(checkpoint)] = known
             result.append(known)
         return result
 
-    # -- what there was -------------------------------------------------------------------------
+    # -- from the journal -----------------------------------------------------------------------
 
     def put_back(self) -> int:
         """All that the process before this one had written, as it was then; blocks. Returns how
@@ -137,12 +140,12 @@ class Persistence:
         """
         reader, edits = self._journal.read(), self._edits
         edits.ledger.take_over(serialize.read(reader))
-        for path, layout in reader.of(LAYOUT, Format):
-            edits.tracked[decoded(path)].hear(LayBefore(layout))
-        for path, layout in reader.of(LAID, Format):
-            edits.tracked[decoded(path)].hear(AgentLaid(layout))
-        for key, text in serialize.found(reader, APART, bytes, Reader.text):
-            edits.tracked[decoded(key)].hear(Parted(text))
+        for path, file_format in reader.of(USER_FORMAT, Format):
+            edits.tracked[decoded(path)].hear(UserFormat(file_format))
+        for path, file_format in reader.of(AGENT_FORMAT, Format):
+            edits.tracked[decoded(path)].hear(AgentFormat(file_format))
+        for key, text in serialize.found(reader, CONFLICT_BASE, bytes, Reader.text):
+            edits.tracked[decoded(key)].hear(Conflicted(text))
         for path, rights in reader.of(RIGHTS, Rights):
             edits.tracked[decoded(path)].hear(Removed(rights))
         for root, head in reader.of(HEAD, str):
@@ -159,9 +162,9 @@ class Persistence:
         self._edits.revived(session)
         self._rewind.revived(session)
 
-    async def catch_up(self, shown: Iterable[str]) -> None:
-        """What became of the files meanwhile is the user's doing. ``shown`` are files whose hunks
-        are marked in Neovim.
+    async def catch_up(self, marked: Iterable[str]) -> None:
+        """Take up changes of the files meanwhile as the user's. Neovim still shows hunks of the
+        ``marked`` files.
         """
         edits, state = self._edits, self._edits.ledger.state()
         edits.view.pending(list(state.files))
@@ -169,12 +172,10 @@ class Persistence:
             async with edits.alone(path):
                 await edits.sync(path)
                 await self._settle(path)
-        edits.changed(*shown, *state.files)
+        edits.changed(*marked, *state.files)
 
     async def _settle(self, path: str) -> None:
-        """Of a conflict nothing is left where buffer and file are one text again: the user has
-        saved his.
-        """
+        """A conflict is over where buffer and file are one text again: the user has saved."""
         entry, live = self._edits.ledger.get(path), self._edits.buffers.get(path)
         if entry is None or not entry.conflict or live is None:
             return
@@ -185,39 +186,26 @@ class Persistence:
         except Refusal:
             return
         if stored == entry.live:
-            self._edits.tracked[path].hear(Rejoined())
+            self._edits.tracked[path].hear(ConflictOver())
             self._edits.ledger.resolved(path, stored)
 
 
-def _is_same(present: Checkpoint, then: Checkpoint) -> bool:
-    """Whether nothing has come to it: it only grows, but for its trees and what agents did."""
-    grown = len(present.touched) != len(then.touched) or len(present.late) != len(then.late)
-    same = present.trees == then.trees and present.doings == then.doings
-    same = same and present.ends == then.ends
-    return not grown and same and present.reasons == then.reasons
-
-
 def _copy(checkpoint: Checkpoint) -> Checkpoint:
-    return msgspec.structs.replace(
-        checkpoint,
-        trees=dict(checkpoint.trees),
-        reasons=list(checkpoint.reasons),
-        touched=dict(checkpoint.touched),
-        late=dict(checkpoint.late),
-        doings=dict(checkpoint.doings),
-        ends=list(checkpoint.ends),
-    )
+    """A checkpoint with copies of all that may still grow."""
+    growing = ("trees", "reasons", "touched", "late", "agent_changes", "ends")
+    fields = {name: copy(getattr(checkpoint, name)) for name in growing}
+    return msgspec.structs.replace(checkpoint, **fields)
 
 
-def _written(file: TrackedFile) -> dict[tuple[str, str], Made]:
-    """What of a file's state outlives the process."""
+def _written(file: TrackedFile) -> dict[tuple[str, str], Value]:
+    """The values of a file's state for the journal."""
     state, path = file.state, file.path
-    plain = {LAYOUT: state.user_format, LAID: state.agent_format, RIGHTS: state.rights}
-    found: dict[tuple[str, str], Made] = {
+    plain = {USER_FORMAT: state.user_format, AGENT_FORMAT: state.agent_format, RIGHTS: state.rights}
+    found: dict[tuple[str, str], Value] = {
         (kind, path): (value, _plain) for kind, value in plain.items() if value is not None
     }
-    if state.common is not UNSET:
-        found[APART, path] = state.common, Writer.text
+    if state.conflict_base is not UNSET:
+        found[CONFLICT_BASE, path] = state.conflict_base, Writer.text
     return found
 
 

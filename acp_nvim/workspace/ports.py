@@ -1,4 +1,4 @@
-"""What files need of an editor: the text of its buffers, and hunks put into them."""
+"""The ports of the workspace: an editor's buffers, sessions and tool calls of agents, the view."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class BufferText(msgspec.Struct, frozen=True):
     stale: bool = False
     """Clean, but perhaps not as its file is: Neovim could not reload it (command-line window)."""
     gone: bool = False
-    """When it was read there was no such file."""
+    """There was no such file when the buffer was read."""
     new: bool = False
-    """There was none when the buffer was made: somebody is about to write one (`:edit new.txt`)."""
+    """There was none when the buffer was made either: a new file (`:edit new.txt`)."""
 
     @property
     def absent(self) -> bool:
-        """Whether there is no such file, and no unsaved text that is to be one."""
+        """Whether there is neither a file nor unsaved text."""
         return self.gone and not self.modified
 
 
@@ -63,12 +63,12 @@ class Closed(msgspec.Struct, frozen=True):
     why: str = ""
     """Why it could not be loaded; empty when nobody tried."""
     taken: bool = False
-    """A buffer of that name is there and is no file's: nothing may be written past it."""
+    """A buffer has that name and is no file's: nothing may be written past it."""
 
 
 class BufferEdit(msgspec.Struct, frozen=True):
-    """What became of a watched buffer: these rows (0-based, the last one exclusive) are now
-    ``lines``, or it has to be read again.
+    """A change of a watched buffer: these rows (0-based, the last one exclusive) are ``lines`` now,
+    or the buffer has to be read again.
     """
 
     path: str
@@ -88,11 +88,11 @@ class BufferEdit(msgspec.Struct, frozen=True):
     detached: bool = False
     """The buffer's text is given up."""
     unsaved: bool = False
-    """... and with it what was not saved."""
+    """... and with it unsaved changes."""
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What is to be done to a buffer, all or nothing."""
+    """A change to make to a buffer, all or nothing."""
 
     hunks: Sequence[Hunk]
     eol: bool
@@ -102,21 +102,21 @@ class Change(msgspec.Struct, frozen=True):
     save: Save
     autocmds: bool
     fresh: bool
-    """We loaded the buffer ourselves just now: what is unsaved in it is nobody's edit."""
+    """We have just loaded the buffer: unsaved text in it is nobody's edit."""
     synced: bool = False
-    """A stale buffer was found to be as its file."""
+    """A stale buffer was compared with its file and holds the same text."""
     unsaved: bool = False
-    """Unless it is saved the buffer holds unsaved text afterwards, also where nothing changes."""
+    """Mark the buffer modified unless it is saved, also where nothing changes."""
     verify: Place | None = None
-    """The file, if it is to be read again after the save."""
+    """The file to read again after the save; None: it is not verified."""
     rights: Rights | None = None
-    """Of a file that is gone, for when the save makes it again."""
+    """The rights for a file that the save makes again."""
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What became of a change. ``live`` is the buffer afterwards, None when it was not touched.
+    """The result of a change. ``live`` is the buffer afterwards, None when it was not touched.
 
-    ``moved``: the buffer or its file is no longer what the change was made for. ``busy``: Neovim
+    ``moved``: buffer or file have changed since the change was made. ``busy``: Neovim
     allows no edit right now (textlock). The others but ``done`` refuse; the buffer is as it was.
     """
 
@@ -125,7 +125,7 @@ class Written(msgspec.Struct, frozen=True):
     saved: bool = False
     live: BufferText | None = None
     held: bool = True
-    """False where the file was read again and does not hold what was saved."""
+    """False where the file was read again and does not hold the saved text."""
 
 
 class Buffers(Protocol):
@@ -135,16 +135,16 @@ class Buffers(Protocol):
         """The loaded buffer of a file; a clean one is brought up to date with it first."""
         ...
 
-    async def load(self, place: Place, layout: Format | None = None) -> BufferText | Closed:
+    async def load(self, place: Place, file_format: Format | None = None) -> BufferText | Closed:
         """The same, loading the file into a hidden, listed buffer where there is none.
 
-        ``layout`` is how the file is known to be encoded.
+        ``file_format`` is how the file is known to be encoded.
         """
         ...
 
     async def glance(self, place: Place) -> tuple[BufferText | Closed, str | None]:
         """The buffer of a file as it is, not brought up to date with it; while turns run also the
-        signature of the file that the buffer knows: as it was when the editor read or wrote it.
+        file's signature when the editor last read or wrote it.
         """
         ...
 
@@ -160,17 +160,17 @@ class Buffers(Protocol):
         modified: bool,
         signature: str | None,
     ) -> Written:
-        """Bring a buffer to what became of its file on disk, which has this signature. Nothing is
+        """Enter a change of the file on disk, which has this signature, into its buffer. Nothing is
         saved. ``modified``: whether unsaved edits are left.
         """
         ...
 
-    async def part(self, live: BufferText) -> None:
-        """Buffer and file are two texts; the file as it is now is known to the user."""
+    async def mark_conflict(self, live: BufferText) -> None:
+        """Buffer and file are in conflict; Neovim does not warn of the file as it is now."""
         ...
 
-    async def lay(self, live: BufferText, layout: Format) -> None:
-        """Have the editor write the buffer in another format from now on."""
+    async def set_format(self, live: BufferText, file_format: Format) -> None:
+        """Set the format in which the editor writes the buffer."""
         ...
 
     async def vacate(self, live: BufferText) -> None:
@@ -182,7 +182,7 @@ class Buffers(Protocol):
         ...
 
     async def announce(self, roots: Sequence[str]) -> None:
-        """Agents are at work in these directories: the editor tells of each save there."""
+        """Agents are at work in these directories: the editor reports each save there."""
         ...
 
 
@@ -191,7 +191,7 @@ class AgentSession(Protocol):
 
     @property
     def n(self) -> int:
-        """Our number of it."""
+        """Our number of the session."""
         ...
 
     @property
@@ -232,7 +232,7 @@ class ToolCall(Protocol):
 
 
 class View(Protocol):
-    """Who shows what becomes of files. No method waits."""
+    """Shows changes of files. No method waits."""
 
     def hunks(self, path: str, entry: Pending | None, tick: int | None) -> None:
         """A file's hunks (None: it has none any more); ``tick``: the changedtick of their rows."""
@@ -249,7 +249,7 @@ class View(Protocol):
     def summary(
         self, session: AgentSession, entries: Sequence[Pending], *, silent: bool = False
     ) -> None:
-        """What is pending of a session; ``silent``: nobody is told that it has changed."""
+        """The pending files of a session; ``silent``: without an event."""
         ...
 
     def edited(
@@ -263,7 +263,7 @@ class View(Protocol):
         ...
 
     def warn(self, session: AgentSession, text: str) -> None:
-        """Something is not reviewed or not kept, and why."""
+        """Something is not reviewed or not stored, and why."""
         ...
 
     def notice(self, text: str) -> None:

@@ -29,7 +29,7 @@ class Refusal(Exception):
 
 
 def one_line(text: str) -> str:
-    """The text with everything that is no printable character shown as an escape."""
+    """The text with escapes in place of unprintable characters."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -12,13 +12,12 @@ from acp_nvim.edits.agent_bases import Act
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import checkpoint_diff
 from acp_nvim.workspace.disk_changes import DiskChanges
-from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import AgentSession
-from acp_nvim.workspace.restore_choice import Choice, choose, question
-from acp_nvim.workspace.restoring import Restoring, expected
+from acp_nvim.workspace.restore import Choice, Restoring, choose, expected, question
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints
-from acp_nvim.workspace.snapshots.snapshots import Snapshots, below
+from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.snapshots.store import StoreError, names
 
 LABEL: Final = 60
@@ -29,7 +28,7 @@ NONE: Final = (
 )
 ANSWERS: Final = ("restore them too", "leave them as they are")
 Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
-"""Puts a question with its answers; returns the number of the one that was chosen."""
+"""Asks a question with these answers; returns the index of the chosen one."""
 NOTHING: Final = "no restore to undo; :Acp checkpoints lists what there is"
 
 
@@ -62,17 +61,17 @@ class Rewind:
         """Keep the state before prompt ``n``; `complete` it after a look at the directories."""
         checkpoint = await self._present(session, n, label)
         self.checkpoints.add(session.n, checkpoint)
-        self._tell(session)
+        self._show(session)
         return checkpoint
 
     def revived(self, session: AgentSession) -> None:
-        """A session goes on whose checkpoints another process has made."""
-        numbers = [checkpoint.n for checkpoint in self.checkpoints.kept(session.n)]
+        """A session with checkpoints of another process goes on."""
+        numbers = [checkpoint.n for checkpoint in self.checkpoints.of(session.n)]
         self._prompts[session.n] = None, max(numbers, default=0)
-        self._tell(session)
+        self._show(session)
 
-    def _tell(self, session: AgentSession) -> None:
-        labels = {kept.n: kept.label for kept in self.checkpoints.kept(session.n)}
+    def _show(self, session: AgentSession) -> None:
+        labels = {kept.n: kept.label for kept in self.checkpoints.of(session.n)}
         self._edits.view.checkpoints(session, labels)
 
     def complete(self, checkpoint: Checkpoint, session: AgentSession) -> None:
@@ -96,14 +95,16 @@ class Rewind:
         """Buffers with unsaved edits below these directories."""
         found = await self._edits.buffers.unsaved()
         return {
-            path: text for path, text in found.items() if any(below(path, root) for root in roots)
+            path: text
+            for path, text in found.items()
+            if any(is_below(path, root) for root in roots)
         }
 
     # ---- seeing
 
     async def listed(self, session: AgentSession) -> list[str]:
-        """The checkpoints of a session with what changed since, newest first, as Markdown."""
-        kept = self.checkpoints.kept(session.n)
+        """The checkpoints of a session with the files changed since, newest first, as Markdown."""
+        kept = self.checkpoints.of(session.n)
         if not kept:
             return [NONE]
         await self._disk.look(session.roots)
@@ -114,7 +115,7 @@ class Rewind:
         return lines
 
     async def changes(self, session: AgentSession, n: int) -> list[str]:
-        """What changed since the checkpoint before prompt ``n``, as a unified diff."""
+        """The changes since the checkpoint before prompt ``n``, as a unified diff."""
         checkpoint = self.checkpoints.get(session.n, n)
         if checkpoint is None:
             return [self._missing(session, n)]
@@ -144,8 +145,8 @@ class Rewind:
     async def restore(
         self, session: AgentSession, n: int | None, ask: Ask, *, every: bool = False
     ) -> list[str]:
-        """Bring what agents changed back to before prompt ``n``, with ``every`` what the user
-        changed, too; None: undo the last restore. ``ask`` names the files that both changed.
+        """Restore the files that agents changed to before prompt ``n``, with ``every`` also the
+        user's; None: undo the last restore. ``ask`` names the files that both changed.
         """
         spared: set[str] = set()
         agreed: set[str] = set()
@@ -160,15 +161,15 @@ class Rewind:
                     return [NOTHING if n is None else self._missing(session, n)]
                 await self._snapshots.look(session.roots)
                 present, choice = await self._chosen(session, then, every=every, undo=n is None)
-                open_ = [path for path in choice.both if path not in spared | agreed]
-                if not open_:
+                unanswered = [path for path in choice.shared if path not in spared | agreed]
+                if not unanswered:
                     return await self._restore(session, n, then, present, choice.without(spared))
             since_then = "the restore" if n is None else f"prompt {n}"
-            words = question(open_, choice.unknown, session.cwd, since_then)
+            words = question(unanswered, choice.unknown, session.cwd, since_then)
             answer = await ask(words, ANSWERS)
             if answer is None:
                 return ["nothing was restored"]
-            (agreed if answer == 0 else spared).update(open_)
+            (agreed if answer == 0 else spared).update(unanswered)
 
     def _then(self, session: AgentSession, n: int | None) -> Checkpoint | None:
         if n is None:
@@ -178,7 +179,7 @@ class Rewind:
     async def _chosen(
         self, session: AgentSession, then: Checkpoint, *, every: bool, undo: bool
     ) -> tuple[Checkpoint, Choice]:
-        """The present state, and what the restore does to it."""
+        """The present state, and the restore of it."""
         present = await self._present(session, then.n, f"before restore {then.n}")
         plan = await self.checkpoints.plan(session.n, then, present.trees, undo)
         for path in plan.touched:
@@ -197,24 +198,24 @@ class Rewind:
         present: Checkpoint,
         choice: Choice,
     ) -> list[str]:
-        present.doings.update(await to_thread.run_sync(expected, choice, then))
+        present.agent_changes.update(await to_thread.run_sync(expected, choice, then))
         if n is not None:  # before anything is done: a restore that is cut can be undone
             self.checkpoints.restored(session.n, present)
         act = Act.DECIDED if n is not None else Act.RETURNED
-        async with self._edits.carrying_out(choice.found, act):
+        async with self._edits.carrying_out(choice.contents, act):
             notes, count = await self._restoring.carry_out(choice, then, present)
         if n is None:
-            self.checkpoints.take_undo(session.n)
-        await self._snapshots.look(list(then.trees))  # what changed now is no agent's
+            self.checkpoints.undone(session.n)
+        await self._snapshots.look(list(then.trees))  # the restore is no agent's change
         what = "the restore was undone" if n is None else f"restored to before prompt {then.n}"
         said = f"{what}: {count} file{'' if count == 1 else 's'} changed"
-        if choice.stay and n is not None:
-            stay = len(choice.stay)
-            said += f"; {stay} that only you changed stay{'s' if stay == 1 else ''}"
+        if choice.users and n is not None:
+            count = len(choice.users)
+            said += f"; {count} that only you changed stay{'s' if count == 1 else ''}"
         return [said, *notes, *choice.notes]
 
     def _missing(self, session: AgentSession, n: int) -> str:
-        kept = self.checkpoints.kept(session.n)
+        kept = self.checkpoints.of(session.n)
         if not kept:
             return "this session has no checkpoints of this run of Neovim"
         there = (

@@ -1,6 +1,5 @@
-"""What each Neovim keeps on disk for itself, by a name that tells when it was started, on which
-machine, and the number of its process: `20260131-235959-machine-1234`. What nobody lives for any
-more can go.
+"""Files of one run of Neovim, by its name: start time, machine and process number, as in
+`20260131-235959-machine-1234`. Files of runs that are over can go.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 MAX_AGE_S: Final = 14 * 24 * 3600
-"""Of what a Neovim on another machine has left: whether that lives cannot be known here."""
+"""For files of another machine, whose processes cannot be asked."""
 
 
 def lives(name: str) -> bool:
@@ -29,7 +28,7 @@ def lives(name: str) -> bool:
 
 
 def remains(home: Path, own: str) -> list[Path]:
-    """What lies in a directory and is of no process that lives; ``own`` is our name."""
+    """Files in a directory whose runs are over; ``own`` is our name."""
     here = machine(own)
     now = time.time()
     found: list[Path] = []
@@ -42,7 +41,7 @@ def remains(home: Path, own: str) -> list[Path]:
 
 
 def machine(name: str) -> str:
-    """The machine of a name; empty where it tells none."""
+    """The machine in a name; empty where there is none."""
     return "-".join(name.split("-")[2:-1])
 
 

@@ -1,4 +1,4 @@
-"""Where an agent's text and a buffer's differ: excerpts, line ends, bytes that are no text."""
+"""Converts between agents' texts and buffers': excerpts, line ends, bytes that are no text."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ def excerpt(text: Text, line: int | None, limit: int | None) -> str:
     return content + "\n" if end < count or text.eol else content
 
 
-def fitted(theirs: Text, base: Text, dos: bool, bomb: bool) -> Text:
-    """An agent's text as the buffer holds text: without BOM, without the ``\\r`` of line ends.
+def fitted(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
+    """An agent's text in the form of the buffer: without BOM, without the ``\\r`` of line ends.
 
     Where some lines of the file hold a ``\\r`` as text the agent's are text as well, unless all of
     its lines have one.
     """
-    lines = theirs.lines
+    lines = agents.lines
     if bomb and lines[0].startswith("\ufeff"):
         lines = (lines[0][1:], *lines[1:])
     ended = sum(line.endswith("\r") for line in lines) if dos else 0
     if ended and (ended == len(lines) or not any(line.endswith("\r") for line in base.lines)):
         lines = tuple(line.removesuffix("\r") for line in lines)
-    return theirs if lines is theirs.lines else Text(lines, theirs.eol)
+    return agents if lines is agents.lines else Text(lines, agents.eol)
 
 
-def restored(raw: Sequence[str], shown: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
-    """Hunks that were made on the shown lines, for the raw ones, which have lone surrogates.
+def restored(raw: Sequence[str], clean: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
+    """Hunks for the raw lines, which have lone surrogates, from those for the clean ones.
 
     Where an agent changed a part of such a line, the rest of it keeps its bytes.
     """
-    if raw is shown:
+    if raw is clean:
         return list(hunks)
-    return [_restored(raw, shown, hunk) for hunk in hunks]
+    return [_restored(raw, clean, hunk) for hunk in hunks]
 
 
-def _restored(raw: Sequence[str], shown: Sequence[str], hunk: Hunk) -> Hunk:
+def _restored(raw: Sequence[str], clean: Sequence[str], hunk: Hunk) -> Hunk:
     if hunk.growth:
         return hunk
     rows = range(hunk.start, hunk.end)
     lines = tuple(
-        new if raw[row] == shown[row] else _patched(raw[row], shown[row], new)
+        new if raw[row] == clean[row] else _patched(raw[row], clean[row], new)
         for row, new in zip(rows, hunk.lines, strict=True)
     )
     return Hunk(hunk.start, hunk.end, lines, hunk.new_start)
 
 
-def _patched(raw: str, shown: str, new: str) -> str:
-    """The raw line, changed where the new one differs from the shown one."""
+def _patched(raw: str, clean: str, new: str) -> str:
+    """The raw line with the changes between the clean one and the new one."""
     head = tail = 0
-    shorter = min(len(shown), len(new))
-    while head < shorter and shown[head] == new[head]:
+    shorter = min(len(clean), len(new))
+    while head < shorter and clean[head] == new[head]:
         head += 1
-    while tail < shorter - head and shown[-1 - tail] == new[-1 - tail]:
+    while tail < shorter - head and clean[-1 - tail] == new[-1 - tail]:
         tail += 1
     return raw[:head] + new[head : len(new) - tail] + raw[len(raw) - tail :]
 

@@ -1,4 +1,4 @@
-"""Tool calls of sessions whose turn runs: which files they name, and when to look at these."""
+"""Looks at files when tool calls end, first at those that they name."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from anyio import to_thread
 
 from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.disk_changes import DiskChanges
-from acp_nvim.workspace.file_changes import keep
 from acp_nvim.workspace.ports import AgentSession, ToolCall
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
+from acp_nvim.workspace.turn_start import keep
 from acp_nvim.workspace.turns import Turn
 
 SOON_S: Final = 0.01
@@ -21,7 +21,7 @@ SHARE: Final = 4.0
 """A look at the whole tree is followed by a pause of so many times its length."""
 
 Diff = tuple[str, str | None, str]
-"""A path, the text before (None: there was no file) and after, as a tool call tells them."""
+"""A path, the text before (None: there was no file) and after, from a tool call."""
 
 
 class ToolCallFiles:
@@ -35,7 +35,7 @@ class ToolCallFiles:
         self._tasks = tasks
 
     def turn(self, session: AgentSession) -> Turn | None:
-        """The session's turn; nothing has to be told while none runs."""
+        """The session's turn; None while none runs: then nothing is reported."""
         return self._disk.turns.get(session)
 
     def unnamed(self, turn: Turn, calls: Iterable[ToolCall]) -> None:
@@ -60,9 +60,9 @@ class ToolCallFiles:
             self._tasks.start_soon(self._note, turn, paths)
 
     def _ended(self, turn: Turn) -> None:
-        turn.again = True
-        if not turn.looking:
-            turn.looking = True
+        turn.look_again = True
+        if not turn.is_looking:
+            turn.is_looking = True
             self._tasks.start_soon(self._after_calls, turn)
 
     async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
@@ -73,13 +73,13 @@ class ToolCallFiles:
     async def _after_calls(self, turn: Turn) -> None:
         """Look until no tool call has ended meanwhile; one task for each turn."""
         try:
-            while turn.again and self._disk.turns.get(turn.session) is turn:
+            while turn.look_again and self._disk.turns.get(turn.session) is turn:
                 await anyio.sleep(SOON_S)
-                turn.again, turn.ended = False, anyio.Event()
+                turn.look_again, turn.ended = False, anyio.Event()
                 await self._disk.look_at_named(turn)
                 started = anyio.current_time()
                 await self._disk.look(turn.roots)
                 with anyio.move_on_after(SHARE * (anyio.current_time() - started)):
                     await turn.ended.wait()
         finally:
-            turn.looking = False
+            turn.is_looking = False

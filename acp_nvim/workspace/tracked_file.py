@@ -1,7 +1,7 @@
-"""All that is known of one file which agents and the user share, and its locks.
+"""The state of one file that agents and the user share, and its locks.
 
-`FileState` is what is known of the file on disk, `BufferState` of its buffer. Both are values:
-`file_after` and `buffer_after` tell what an event makes of them, and nothing else changes them.
+`FileState` is the known state of the file on disk, `BufferState` that of its buffer. Both are
+values: only `file_after`, `buffer_state.found` and `buffer_state.heard` make new ones.
 `TrackedFile` holds the present values of one path.
 
 Locks, in the order in which they are taken (whoever holds one takes none of those before it):
@@ -15,8 +15,8 @@ Locks, in the order in which they are taken (whoever holds one takes none of tho
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
 import anyio
@@ -30,14 +30,14 @@ from acp_nvim.workspace.nofollow import Rights
 from acp_nvim.workspace.ports import AgentSession
 
 SPARE: Final = 64
-"""Files of which nothing is known any more that are kept before they are dropped."""
+"""How many files with an empty state may wait before they are dropped."""
 
 Special = tuple[int, bytes]
 """The mode of a link or a FIFO, and where the link points to."""
 
 
 class Late(msgspec.Struct, frozen=True):
-    """A change that could not be brought to the file's buffer yet."""
+    """A change that could not be entered into the file's buffer yet."""
 
     session: AgentSession
     at: int
@@ -45,41 +45,41 @@ class Late(msgspec.Struct, frozen=True):
 
 
 class FileState(msgspec.Struct, frozen=True):
-    """What is known of a file on disk."""
+    """The known state of a file on disk."""
 
     disk: Text | UnsetType | None = UNSET
-    """What it holds by the hand of the user or the editor since the last look; None: no file."""
+    """The text since the last look, the user's and the editor's saves included; None: no file."""
     disk_format: Format | None = None
-    """How it holds that text."""
+    """The format of that text on disk."""
     compared: str | UnsetType | None = UNSET
-    """The file's signature when it was last found to hold just that."""
+    """The file's signature when it was last found to hold that text."""
     saved: str | None = None
-    """The file's signature after the user's last save: what it holds then is theirs."""
+    """The file's signature after the user's last save: with it the content is theirs."""
     saved_other_bytes: bool = False
-    """The bytes of that save do not tell the text: another encoding, a part of a buffer."""
+    """That save wrote other bytes than the text: another encoding, a part of a buffer."""
     saved_idle: bool = False
     """The user saved it while no agent was at work, since the last prompt."""
-    read: Text | None = None
-    """What Neovim has read of it by itself, at which nobody has looked since."""
+    neovim_read: Text | None = None
+    """The text that Neovim has read by itself, until a look takes it up."""
     unsettled: bool = False
-    """Neovim has read it again: an agent's change may be in it."""
-    looked: tuple[int, str | None] | None = None
+    """Neovim has read it again, and it is not known yet who changed it."""
+    last_look: tuple[int, str | None] | None = None
     """The round of turns and the signature in which it was last looked at by name."""
-    common: Text | UnsetType | None = UNSET
-    """What buffer and file had in common before they came to be in conflict."""
+    conflict_base: Text | UnsetType | None = UNSET
+    """The common text of buffer and file before their conflict; UNSET: there is none."""
     late: Late | None = None
-    agent_changes: int = 0
+    agent_change_count: int = 0
     """How often agents have changed it."""
     user_format: Format | None = None
-    """How the file lay when something came to be pending in it last."""
+    """The format before agents' pending changes."""
     agent_format: Format | None = None
-    """How an agent has laid it, where that is otherwise."""
+    """The format that an agent has given it, where that is another one."""
     rights: Rights | None = None
     """Of a file that is gone: when it comes back, it has them again."""
-    gave_way: Special | None = None
-    """What stood in its place and gave way when it came back."""
+    displaced: Special | None = None
+    """The link or FIFO in its place that was removed when it came back."""
     in_store: bool = False
-    """A store of snapshots keeps what it holds."""
+    """A store of snapshots has its content."""
 
     def disk_bytes(self) -> bytes | None:
         """The bytes of `disk`, as far as the format is known; None where there is no file."""
@@ -97,7 +97,7 @@ class FileState(msgspec.Struct, frozen=True):
         return data in (self.disk_bytes(), in_bytes(self.disk, None) if plain else None)
 
 
-# -- what happens to files: an event's fields are those of the state that it sets -----------------
+# -- events: their fields are those of the state that they set ------------------------------------
 
 
 class Saved(msgspec.Struct, frozen=True):
@@ -115,7 +115,7 @@ class SaveSigned(msgspec.Struct, frozen=True):
 
 
 class SavedIdle(msgspec.Struct, frozen=True):
-    """The user saved it while no agent was at work; False: that has been looked at."""
+    """The user saved it while no agent was at work; False: that save has been read."""
 
     saved_idle: bool = True
 
@@ -128,13 +128,13 @@ class Holds(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """The file with this signature has been compared with what is known."""
+    """The file with this signature holds the known text."""
 
     compared: str | None
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """What the file holds is not known any more: the store has it."""
+    """The content is not known any more: only the store has it."""
 
     disk: UnsetType = UNSET
     disk_format: None = None
@@ -142,7 +142,7 @@ class Forgotten(msgspec.Struct, frozen=True):
 
 
 class PutOff(msgspec.Struct, frozen=True):
-    """A change could not be brought to the buffer: the file counts as unseen until it can."""
+    """A change could not be entered into the buffer yet: the file keeps its state before it."""
 
     disk: Text | None
     disk_format: Format | None
@@ -150,7 +150,7 @@ class PutOff(msgspec.Struct, frozen=True):
 
 
 class CaughtUp(msgspec.Struct, frozen=True):
-    """A change that was late is made, or is none any more."""
+    """A late change is entered, or undone."""
 
     late: None = None
 
@@ -158,63 +158,63 @@ class CaughtUp(msgspec.Struct, frozen=True):
 class Looked(msgspec.Struct, frozen=True):
     """The file was looked at by name."""
 
-    looked: tuple[int, str | None]
+    last_look: tuple[int, str | None]
 
 
 class AgentChanged(msgspec.Struct, frozen=True):
-    """A change of an agent's has been told."""
+    """An agent has changed the file."""
 
 
 class NeovimRead(msgspec.Struct, frozen=True):
-    """Neovim has read this text by itself; None: that has been taken up."""
+    """Neovim has read this text by itself; None: a look has taken it up."""
 
-    read: Text | None
+    neovim_read: Text | None
 
 
 class Unsettled(msgspec.Struct, frozen=True):
-    """Whose doing the present text is has to be found out, or has been."""
+    """It is not known who made the present text; False: it is."""
 
     unsettled: bool
 
 
-class Parted(msgspec.Struct, frozen=True):
-    """Buffer and file are in conflict since they had this text in common."""
+class Conflicted(msgspec.Struct, frozen=True):
+    """Buffer and file are in conflict; this was their common text."""
 
-    common: Text | None
-
-
-class Rejoined(msgspec.Struct, frozen=True):
-    """They are one text again."""
-
-    common: UnsetType = UNSET
+    conflict_base: Text | None
 
 
-class LayBefore(msgspec.Struct, frozen=True):
-    """Something comes to be pending in the file, which lay so; None: not known."""
+class ConflictOver(msgspec.Struct, frozen=True):
+    """Buffer and file are one text again."""
+
+    conflict_base: UnsetType = UNSET
+
+
+class UserFormat(msgspec.Struct, frozen=True):
+    """The file gets pending changes; this was its format (None: not known)."""
 
     user_format: Format | None
 
 
-class AgentLaid(msgspec.Struct, frozen=True):
+class AgentFormat(msgspec.Struct, frozen=True):
     """An agent has given the file another format."""
 
     agent_format: Format
 
 
 class Removed(msgspec.Struct, frozen=True):
-    """The file is gone; it had these rights (None: those of any new file)."""
+    """The file is gone; it had these rights (None: those of a new file)."""
 
     rights: Rights | None
 
 
-class GaveWay(msgspec.Struct, frozen=True):
-    """What stood in its place gave way, or has come back (None)."""
+class Displaced(msgspec.Struct, frozen=True):
+    """A link or FIFO in its place was removed, or is back (None)."""
 
-    gave_way: Special | None
+    displaced: Special | None
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """A store keeps what the file holds."""
+    """A store has the content."""
 
     in_store: bool = True
 
@@ -232,41 +232,41 @@ FileEvent = (
     | AgentChanged
     | NeovimRead
     | Unsettled
-    | Parted
-    | Rejoined
-    | LayBefore
-    | AgentLaid
+    | Conflicted
+    | ConflictOver
+    | UserFormat
+    | AgentFormat
     | Removed
-    | GaveWay
+    | Displaced
     | Stored
 )
 
 
 def file_after(state: FileState, event: FileEvent) -> FileState:
-    """What is known of a file after an event."""
+    """The state of a file after an event."""
     match event:
         case AgentChanged():
-            return _changed(state, agent_changes=state.agent_changes + 1)
-        case LayBefore(None):
+            return _changed(state, agent_change_count=state.agent_change_count + 1)
+        case UserFormat(None):
             return state
-        case Saved(None):  # its text is on its way here: with this signature it is the user's
+        case Saved(None):  # the text is not here yet: the signature tells that it is the user's
             return _changed(file_after(state, Forgotten()), saved_other_bytes=True)
-        case Saved(text, layout):
-            return _changed(_holding(state, text, layout), common=UNSET)
-        case Holds(text, layout):
-            return _holding(state, text, layout)
-        case PutOff(before, layout, late):
-            return _changed(_holding(state, before, layout), late=late, compared=UNSET)
+        case Saved(text, file_format):
+            return _changed(_holding(state, text, file_format), conflict_base=UNSET)
+        case Holds(text, file_format):
+            return _holding(state, text, file_format)
+        case PutOff(before, file_format, late):
+            return _changed(_holding(state, before, file_format), late=late, compared=UNSET)
         case _:
             return _changed(
                 state, **{name: getattr(event, name) for name in event.__struct_fields__}
             )
 
 
-def _holding(state: FileState, text: Text | None, layout: Format | None) -> FileState:
+def _holding(state: FileState, text: Text | None, file_format: Format | None) -> FileState:
     same = state.disk is not UNSET and state.disk == text
-    compared = state.compared if same and layout == state.disk_format else UNSET
-    known = None if text is None else layout
+    compared = state.compared if same and file_format == state.disk_format else UNSET
+    known = None if text is None else file_format
     return _changed(state, disk=text, disk_format=known, compared=compared)
 
 
@@ -308,17 +308,13 @@ class TrackedFile:
         """Whether an agent's write is under way, or waits."""
         return self.writers.locked()
 
-    @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
+    def alone(self) -> AbstractAsyncContextManager[None]:
         """Be the only writer of this file (`lock`)."""
-        async with self._held(self.lock):
-            yield
+        return self._held(self.lock)
 
-    @asynccontextmanager
-    async def in_line(self) -> AsyncIterator[None]:
+    def in_line(self) -> AbstractAsyncContextManager[None]:
         """Write after all agents' writes that came before (`writers`)."""
-        async with self._held(self.writers):
-            yield
+        return self._held(self.writers)
 
     @asynccontextmanager
     async def _held(self, lock: anyio.Lock) -> AsyncIterator[None]:
@@ -331,14 +327,14 @@ class TrackedFile:
 
 
 class TrackedFiles:
-    """All files of which anything is known, by real path."""
+    """All files with a known state, by real path."""
 
     def __init__(self) -> None:
         self._files: dict[str, TrackedFile] = {}
         self._limit = SPARE
 
     def __getitem__(self, path: str) -> TrackedFile:
-        """The file, also one of which nothing is known."""
+        """The file; a new one has an empty state."""
         found = self._files.get(path)
         if found is None:
             if len(self._files) >= self._limit:
@@ -350,14 +346,19 @@ class TrackedFiles:
         return iter(list(self._files.values()))
 
     def state(self, path: str) -> FileState:
-        """What is known of a file; nothing is kept for asking."""
+        """The state of a file; no entry is made for the question."""
         found = self._files.get(path)
         return found.state if found is not None else NOTHING
 
     def buffer(self, path: str) -> BufferState:
-        """What is known of a file's buffer; nothing is kept for asking."""
+        """The state of a file's buffer; no entry is made for the question."""
         found = self._files.get(path)
         return found.buffer if found is not None else NO_BUFFER
+
+    def known(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
+        """The files (None: of all) whose content on disk is known."""
+        states = ((path, self.state(path)) for path in (self._files if paths is None else paths))
+        return {path: state for path, state in states if state.disk is not UNSET}
 
     def is_busy(self, path: str) -> bool:
         """Whether somebody holds a lock of the file."""
@@ -365,7 +366,7 @@ class TrackedFiles:
         return found is not None and found.is_busy
 
     def _drop_spare(self) -> None:
-        """Forget files of which nothing is known any more."""
+        """Drop files with an empty state."""
         self._files = {
             path: file
             for path, file in self._files.items()

@@ -1,19 +1,103 @@
-"""What files held before a prompt whose look at them is not done: the look before that is older
-than what the user, or a decision of theirs, has made of them since.
+"""The look at the files before a prompt: begun while its session opens, or done after it is sent.
+
+A prompt waits neither for its session and then for the look, nor long for the look itself.
 """
 
 from __future__ import annotations
 
-import msgspec
-from msgspec import UNSET
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
 
+import anyio
+import msgspec
+
+from acp_nvim.tasks import Tasks
+from acp_nvim.workspace.disk import bytes_of
+from acp_nvim.workspace.ports import AgentSession
 from acp_nvim.workspace.snapshots.snapshots import FileChange
 from acp_nvim.workspace.tracked_file import FileState, TrackedFiles
-from acp_nvim.workspace.turns import Turn
+from acp_nvim.workspace.turns import Turn, Turns
+
+ANNOUNCED_S: Final = 1.0
+"""How long a prompt waits for an editor that does not answer: it has to report the user's saves."""
+FRESH_S: Final = 0.05
+"""How long a look counts as just done."""
+
+
+# -- a prompt that waits for its session ----------------------------------------------------------
+
+
+class _Look:
+    """One look at the files of a session."""
+
+    def __init__(self) -> None:
+        self.is_fresh = False
+        """It is just done."""
+        self.done = anyio.Event()
+        """It is done, or failed."""
+        self.taken = anyio.Event()
+        """The turn has begun."""
+
+
+class EarlyLooks:
+    """Looks at the files while the session of a prompt is opened; by our number of the session."""
+
+    def __init__(
+        self, turns: Turns, look: Callable[[AgentSession], Awaitable[None]], tasks: Tasks
+    ) -> None:
+        self._turns = turns
+        self._look = look
+        self._tasks = tasks
+        self._looks: dict[int, _Look] = {}
+
+    def expect(self, session: AgentSession) -> None:
+        """A prompt waits for this session."""
+        if session.n not in self._looks:
+            look = self._looks[session.n] = _Look()
+            self._tasks.start_soon(self._run, session, look)
+
+    def take(self, session: AgentSession) -> bool:
+        """The turn has begun; returns whether the look is just done."""
+        look = self._looks.get(session.n)
+        if look is None:
+            return False
+        look.taken.set()
+        return look.is_fresh
+
+    async def wait(self, session: AgentSession) -> bool:
+        """Wait for a look that is under way; returns whether one has been made."""
+        look = self._looks.get(session.n)
+        if look is None:
+            return False
+        await look.done.wait()
+        return look.is_fresh
+
+    async def _run(self, session: AgentSession, look: _Look) -> None:
+        self._turns.expect(session)
+        try:
+            with anyio.move_on_after(ANNOUNCED_S) as patience:
+                await self._turns.announce()
+            if not patience.cancelled_caught:
+                await self._look(session)
+                look.is_fresh = True
+                look.done.set()
+                with anyio.move_on_after(FRESH_S):
+                    await look.taken.wait()
+        finally:
+            look.done.set()
+            del self._looks[session.n]
+            self._turns.give_up(session)
+        await self._turns.announce()
+
+
+# -- a prompt that is sent before the look is done ------------------------------------------------
 
 
 class TurnStarts:
-    """By turn, until its look is done: also of one that goes on with another prompt."""
+    """The files at the start of each turn whose look is not done. The look before that is older
+    than the saves and decisions of the user since.
+    """
 
     def __init__(self, files: TrackedFiles) -> None:
         self._files = files
@@ -21,15 +105,14 @@ class TurnStarts:
 
     def note(self, turn: Turn) -> None:
         """A prompt is about to be sent."""
-        known = (file for file in self._files if file.state.disk is not UNSET)
-        self._held[turn] = {file.path: file.state for file in known}
+        self._held[turn] = self._files.known()
 
     def concerns(self, turn: Turn) -> bool:
         """Whether the look before its prompt is not done."""
         return turn in self._held
 
     def done(self, turn: Turn) -> None:
-        """The files have been looked at as they were before its prompt."""
+        """The look is done."""
         self._held.pop(turn, None)
 
     def change(self, turn: Turn, change: FileChange) -> FileChange:
@@ -38,3 +121,22 @@ class TurnStarts:
         if held is None:
             return change
         return msgspec.structs.replace(change, before=held.disk_bytes())
+
+
+def keep(contents: dict[str, bytes | None], paths: Sequence[str]) -> None:
+    """Read files that are not kept yet; unreadable ones are left out. Blocks."""
+    for path in paths:
+        if path not in contents:
+            with suppress(OSError):
+                contents[path] = bytes_of(path)
+
+
+def differing(contents: Mapping[str, bytes | None]) -> list[FileChange]:
+    """The files that hold something else than these contents. Blocks."""
+    found: list[FileChange] = []
+    for path, data in contents.items():
+        with suppress(OSError):
+            now = bytes_of(path)
+            if now != data:
+                found.append(FileChange(path, data, now))
+    return found

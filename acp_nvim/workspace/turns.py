@@ -1,4 +1,8 @@
-"""Who is at work: the sessions whose turn runs, and whose doing a change of a file is."""
+"""Which sessions are at work, and which of them changed a file on disk.
+
+A prompt does not wait for a long look at the files before it, so its agent may have changed some
+when they are first seen. And a tool call may be read after the file that it has changed.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,22 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 import anyio
+from anyio import to_thread
 
-from acp_nvim.workspace.paths import Place
+from acp_nvim.workspace.disk import changed_at
+from acp_nvim.workspace.paths import Place, is_below
 from acp_nvim.workspace.ports import AgentSession, ToolCall
-from acp_nvim.workspace.snapshots.snapshots import FileChange, below
+from acp_nvim.workspace.snapshots.snapshots import FileChange
 
 GRAIN_NS: Final = 20_000_000
 """How far the clock of files may be behind."""
+HEARD_NS: Final = 100_000_000
+"""How long a message of an agent may be under way."""
+
+
+def real_roots(session: AgentSession) -> list[str]:
+    """The session's directories, symlinks resolved."""
+    return [Place(root, root).real for root in session.roots]
 
 
 class Turn:
@@ -21,48 +34,48 @@ class Turn:
 
     def __init__(self, session: AgentSession) -> None:
         self.session = session
-        self.roots = [Place(root, root).real for root in session.roots]
+        self.roots = real_roots(session)
         self.prompts = 0
-        """How many are at work: a second one may begin before all is done for the first."""
+        """How many are at work: a second one may begin before the first one's last look is done."""
         self.named: set[str] = set()
         """Files of tool calls that have ended, to be looked at."""
         self.diffs: list[tuple[str, str | None, str]] = []
-        """What such tool calls say they changed."""
-        self.seen: dict[ToolCall, object] = {}
-        """What was known of each tool call when it was looked at last; for who tells of them."""
+        """The changes that such tool calls report."""
+        self.reported: dict[ToolCall, object] = {}
+        """The state in which each tool call was reported last; kept for `ToolCallWatch`."""
         self.naming = anyio.Lock()
-        self.looking = False
-        self.again = False
+        self.is_looking = False
+        self.look_again = False
         self.over = anyio.Event()
         self.ended = anyio.Event()
         """Set when a tool call has ended that names files."""
         self.ready = anyio.Event()
-        """Set when the files have been looked at as they were before the prompt."""
+        """Set when the look at the files before the prompt is done."""
         self.began = time.time_ns() - GRAIN_NS
-        self.rests: list[tuple[int, int]] = []
-        """From when to when it had no prompt, in nanoseconds, as far as the looks at the files did
-        not keep up: what changed then is the user's.
+        self.idle: list[tuple[int, int]] = []
+        """The times without a prompt, in nanoseconds, as far as the looks at the files did not keep
+        up: what changed then is the user's.
         """
         self.closed = 0
         """When the agent was done with the last prompt; 0 from when the next one goes."""
         self.early: dict[str, bytes | None] = {}
-        """Files that tool calls have named before that, as they were then."""
+        """The contents of files that tool calls have named before `ready`."""
         self.late: list[FileChange] = []
-        """What it had changed by then: no tree holds what these files were before the prompt."""
+        """The agent's changes before `ready`: no tree holds these files as they were before."""
         self.names: dict[str, int] = {}
         """When each file was named last, in nanoseconds."""
         self.calls: dict[ToolCall, tuple[int, int]] = {}
         """From when to when each tool call ran that may change files; 0: it runs still."""
 
     def answered(self) -> None:
-        """The agent is done with a prompt: what changes from now on is the user's."""
+        """The agent is done with a prompt: later changes are the user's."""
         self.prompts -= 1
         if not self.prompts:
             self.closed = time.time_ns()  # the clock of files is never ahead
 
     def heard(self, calls: Iterable[ToolCall], paths: Iterable[str] = ()) -> bool:
-        """Tool calls that may change files were announced or changed; tells whether one of them has
-        ended now.
+        """Tool calls that may change files were announced or changed; returns whether one of them
+        has just ended.
         """
         now, known, over = time.time_ns(), self.calls, False
         for path in paths:
@@ -75,26 +88,34 @@ class Turn:
         return over
 
     def concerns(self, path: str) -> bool:
-        """Whether a file lies in its directories, or has been named."""
-        return path in self.names or any(below(path, root) for root in self.roots)
+        """Whether a file is in its directories, or has been named."""
+        return path in self.names or any(is_below(path, root) for root in self.roots)
 
-    def called(self, at: int) -> bool:
-        """Whether a tool call ran at that time, in nanoseconds."""
-        return any(began <= at and at <= (end or at) for began, end in self.calls.values())
+    def had_prompt(self, at: int) -> bool:
+        """Whether the agent had a prompt at that time, in nanoseconds."""
+        if any(start <= at < end for start, end in self.idle):
+            return False
+        return not self.closed or at < self.closed
+
+    def called(self, at: int, late: int = 0) -> bool:
+        """Whether a tool call ran at that time, in nanoseconds; each may have begun so much earlier
+        than it was heard of.
+        """
+        return any(began - late <= at <= (end or at) for began, end in self.calls.values())
 
 
 class Turns:
     """All sessions at work, in the order in which they began."""
 
-    def __init__(self, tell: Callable[[list[str]], Awaitable[None]]) -> None:
-        """``tell`` has the editor know in which directories turns run."""
+    def __init__(self, announce: Callable[[list[str]], Awaitable[None]]) -> None:
+        """``announce`` tells the editor in which directories turns run."""
         self.round = 0
         """How often work has begun after a rest of all."""
         self._turns: dict[int, Turn] = {}
-        self._tell = tell
-        self._telling = anyio.Lock(fast_acquire=True)
-        self._told: list[str] = []
-        self._coming: dict[int, list[str]] = {}
+        self._announce = announce
+        self._announcing = anyio.Lock(fast_acquire=True)
+        self._announced: list[str] = []
+        self._expected: dict[int, list[str]] = {}
         """Directories of sessions that will soon be at work, by our number."""
 
     def __bool__(self) -> bool:
@@ -102,16 +123,16 @@ class Turns:
         return bool(self._turns)
 
     def expect(self, session: AgentSession) -> None:
-        """A prompt waits for its session: Neovim is to know of it already."""
-        self._coming[session.n] = [Place(root, root).real for root in session.roots]
+        """A prompt waits for its session: the editor is told already."""
+        self._expected[session.n] = real_roots(session)
 
     def give_up(self, session: AgentSession) -> None:
-        """It has come, or has not in time."""
-        self._coming.pop(session.n, None)
+        """The session has come, or has not in time."""
+        self._expected.pop(session.n, None)
 
     def enter(self, session: AgentSession) -> Turn:
-        """A prompt is about to be sent. A turn that the last look of the one before it has not left
-        yet goes on with that.
+        """A prompt is about to be sent. It joins the turn before it, unless the last look of that
+        is done.
         """
         if not self._turns:
             self.round += 1
@@ -130,26 +151,23 @@ class Turns:
         return self._turns.get(session.n)
 
     async def announce(self) -> None:
-        """Neovim knows in which directories turns run. From then on it tells of each save there;
-        what was saved before is on disk already. So whoever looks at the files afterwards takes no
-        save of the user's for an agent's change.
+        """Tell the editor in which directories turns run. From then on it reports each save there,
+        and earlier saves are on disk already. So a later look takes no save of the user's for an
+        agent's change.
         """
-        async with self._telling:
-            roots = self._to_tell()
-            if roots != self._told:
-                await self._tell(roots)
-                self._told = roots
+        async with self._announcing:
+            expected = (root for roots in self._expected.values() for root in roots)
+            roots = sorted({*self.roots(), *expected})
+            if roots != self._announced:
+                await self._announce(roots)
+                self._announced = roots
 
     def roots(self) -> list[str]:
         """Real paths of the directories in which turns run."""
         return sorted({root for turn in self._turns.values() for root in turn.roots})
 
-    def _to_tell(self) -> list[str]:
-        coming = (root for roots in self._coming.values() for root in roots)
-        return sorted({*self.roots(), *coming})
-
     def ready(self) -> list[Turn]:
-        """Those for which the files have been looked at as they were before their prompts."""
+        """The turns for which the look before the prompt is done."""
         return [turn for turn in self._turns.values() if turn.ready.is_set()]
 
     def concern(self, path: str) -> bool:
@@ -159,3 +177,57 @@ class Turns:
     def began(self) -> int:
         """When the first of them began, in nanoseconds."""
         return min(turn.began for turn in self._turns.values())
+
+
+class Attribution:
+    """Finds the turn that changed a file, also among those that are not `ready` yet."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+        self._starting: list[Turn] = []
+
+    def enter(self, turn: Turn) -> None:
+        """A turn has begun, or goes on with another prompt."""
+        waiting = (one for one in self._starting if not (one.ready.is_set() or one.over.is_set()))
+        self._starting = [one for one in waiting if one is not turn]
+        if not turn.ready.is_set():
+            self._starting.append(turn)
+
+    async def last(self, path: str) -> tuple[Turn | None, int]:
+        """The turn that made the last change of a file (None: the user), and its time in
+        nanoseconds. Waits where a message of an agent that is under way may tell otherwise.
+        """
+        at = await to_thread.run_sync(changed_at, path)
+        age = time.time_ns() - at
+        if 0 <= age < HEARD_NS and not self.is_sure(path, at):
+            await anyio.sleep((HEARD_NS - age) / 1e9)
+            at = await to_thread.run_sync(changed_at, path)
+        return self.of(path, at), at
+
+    def of(self, path: str, at: int) -> Turn | None:
+        """The turn that changed a file at that time, in nanoseconds; None: the user.
+
+        Of several turns: the one whose tool calls named the file last; the only one with a tool
+        call at that time, or about then; the one that began first.
+        """
+        found = self._at_work(path, at)
+        naming = [turn for turn in found if path in turn.names]
+        if naming:
+            return max(naming, key=lambda turn: turn.names[path])
+        calling = [turn for turn in found if turn.called(at)]
+        calling = calling or [turn for turn in found if turn.called(at, HEARD_NS)]
+        return calling[0] if len(calling) == 1 else next(iter(found), None)
+
+    def is_sure(self, path: str, at: int) -> bool:
+        """Whether no message that is under way could change the answer."""
+        found = self._at_work(path, at)
+        return len(found) < 2 or any(path in turn.names and turn.called(at) for turn in found)
+
+    def _at_work(self, path: str, at: int) -> list[Turn]:
+        """The turns that had a prompt at that time and may change this file; for a file in the
+        directories of none, those that are `ready`.
+        """
+        self._starting = [turn for turn in self._starting if not turn.ready.is_set()]
+        ready = [turn for turn in self._turns.ready() if turn.had_prompt(at)]
+        sent = [turn for turn in self._starting if turn.idle and at >= turn.idle[-1][1]]
+        return [turn for turn in (*ready, *sent) if turn.concerns(path)] or ready

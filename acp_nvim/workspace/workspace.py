@@ -1,4 +1,4 @@
-"""The files that agents and the user share: what the editor calls, and nothing else."""
+"""The files that agents and the user share: the interface for the editor."""
 
 from __future__ import annotations
 
@@ -17,48 +17,26 @@ from acp_nvim.tasks import Tasks
 from acp_nvim.workspace.agent_files import AgentFiles, Amends, Ask, OnLocation
 from acp_nvim.workspace.commits import Commits
 from acp_nvim.workspace.decisions import ReviewDecisions
+from acp_nvim.workspace.disk import signature_of
 from acp_nvim.workspace.disk_changes import DiskChanges
-from acp_nvim.workspace.early_look import ANNOUNCED_S, EarlyLooks
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.persistence import Persistence
 from acp_nvim.workspace.ports import AgentSession, Buffers, FileOptions, View
 from acp_nvim.workspace.rewind import Rewind
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Checkpoints, prune, targets
-from acp_nvim.workspace.snapshots.snapshots import Snapshots, signature_of
+from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.tool_call_files import ToolCallFiles
 from acp_nvim.workspace.tracked_file import Holds, NeovimRead, Stored
+from acp_nvim.workspace.turn_start import ANNOUNCED_S, EarlyLooks
 from acp_nvim.workspace.turns import Turn, Turns
 
 PATIENCE_S: Final = 0.05
 """How long a prompt waits for the look at the files before it."""
 SLOW_S: Final = 1.0
-"""A first look that takes longer than this from the prompt on is told."""
+"""A first look that takes longer than this is reported to the user."""
 
 S = TypeVar("S", bound=AgentSession)
-
-
-class Places:
-    """Where this run keeps what outlives it, as far as Lua has told."""
-
-    def __init__(self) -> None:
-        self.data: Path | None = None
-        """`stdpath('data')/acp`."""
-        self.run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-        """The name of this run of Neovim; else of this process."""
-
-    def keep_in(self, data: Path | None) -> None:
-        """Lua has told where."""
-        self.data = data
-
-    def called(self, run: str) -> None:
-        """Lua has told the name."""
-        self.run = run
-
-    def home(self) -> Path:
-        """The directory of this run's copies."""
-        cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
-        return (self.data or cache / "acp") / "checkpoints" / self.run
 
 
 class Workspace(Generic[S]):
@@ -76,20 +54,24 @@ class Workspace(Generic[S]):
         on_location: OnLocation[S],
     ) -> None:
         """``amends`` is made for the edits; ``ask`` and ``on_location`` go to `AgentFiles`."""
-        self._places = Places()
+        self._data: Path | None = None
+        self.run = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+        """The name of this run of Neovim; else of this process."""
         self._options, self._sessions = options, sessions
         self._tasks = tasks
         self._notice = view.notice
-        self.snapshots = Snapshots(self._places.home, view.notice)
-        self._made = Checkpoints(self.snapshots)
+        self.snapshots = Snapshots(self._home, view.notice)
+        self._checkpoints = checkpoints = Checkpoints(self.snapshots)
         turns = Turns(buffers.announce)
-        self.edits = PendingEdits(buffers, view, options, sessions, self._made, turns, self._touch)
+        self.edits = PendingEdits(
+            buffers, view, options, sessions, self._checkpoints, turns, self._touch
+        )
         self.disk = DiskChanges(self.edits, self.snapshots, tasks)
         self.decisions = ReviewDecisions(self.edits, self.disk.before_use)
         self.commits = Commits(self.edits, self.snapshots, self._by_agent)
         self.tool_calls = ToolCallFiles(self.disk, self.snapshots, tasks)
-        self.early_looks = EarlyLooks(self.disk, tasks)
-        self.rewind = Rewind(self.edits, self._made, self.disk, self.snapshots)
+        self.early_looks = EarlyLooks(turns, self.disk.look_before, tasks)
+        self.rewind = Rewind(self.edits, checkpoints, self.disk, self.snapshots)
         self.persistence = Persistence(self.edits, self.rewind, self.commits, tasks, view.notice)
         self._amends = amends(self.edits)
         self.files = AgentFiles(
@@ -103,26 +85,26 @@ class Workspace(Generic[S]):
             self._amends,
         )
         self._pruned = False
-        self._open: dict[int, Checkpoint | None] = {}
-        """Those of the turns that run, by our number of the session."""
-        self._read: dict[str, Text] = {}
+        self._open_checkpoints: dict[int, Checkpoint | None] = {}
+        """The checkpoints of the turns that run, by our number of the session."""
+        self._agent_reads: dict[str, Text] = {}
         tasks.start_soon(self.edits.run, self.disk.before_use)
 
     def keep_in(self, data: Path | None) -> None:
-        """``stdpath('data')/acp``, as far as it is known."""
-        self._places.keep_in(data)
+        """Checkpoints go below this directory, ``stdpath('data')/acp``; None: not known."""
+        self._data = data
 
-    def called(self, run: str) -> None:
-        """The name of this run of Neovim."""
-        self._places.called(run)
+    def name_run(self, run: str) -> None:
+        """Lua has told the name of this run of Neovim."""
+        self.run = run
 
-    @property
-    def run(self) -> str:
-        """The name of this run of Neovim; where that is not known, of this process."""
-        return self._places.run
+    def _home(self) -> Path:
+        """The directory of this run's copies."""
+        cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser()
+        return (self._data or cache / "acp") / "checkpoints" / self.run
 
     def _touch(self) -> None:
-        """Something has changed that outlives the process."""
+        """The journal has to be written."""
         self.persistence.touch()
 
     def _by_agent(self, at: int) -> bool:
@@ -139,17 +121,17 @@ class Workspace(Generic[S]):
         """The user saved a buffer's text, or a part of it, in another file."""
         self._tasks.start_soon(self.disk.before_write, path)
 
-    async def looked(self, path: str, shown: Text | None = None) -> str | None:
-        """The user finds a file changed; returns its signature if the text is the same after all.
+    async def check_changed(self, path: str, neovim_text: Text | None = None) -> str | None:
+        """Neovim finds a file changed; returns its signature if the text is the same after all.
 
-        ``shown`` is what Neovim has read of it by itself.
+        ``neovim_text`` is the text that Neovim has read by itself.
         """
-        if shown is not None:
-            self.edits.tracked[path].hear(NeovimRead(shown))
+        if neovim_text is not None:
+            self.edits.tracked[path].hear(NeovimRead(neovim_text))
         signature = await to_thread.run_sync(signature_of, path)
         roots = [root for session in self._sessions() for root in session.roots]
         same = await self.disk.unchanged(path, roots)
-        if shown is not None and self.edits.state(path).read is shown:
+        if neovim_text is not None and self.edits.state(path).neovim_read is neovim_text:
             self.edits.tracked[path].hear(NeovimRead(None))
         return signature if same else None
 
@@ -158,17 +140,17 @@ class Workspace(Generic[S]):
         await self.disk.before_write(path)
 
     def was_read(self, path: str, text: Text) -> None:
-        """An agent at work was given a text: what a file held that no store keeps."""
+        """An agent at work was given a text. Of a file in no store that is the old content."""
         state, live = self.edits.state(path), self.edits.buffers.get(path)
         if state.disk is not UNSET or state.in_store or not self.disk.turns.ready():
             return
         if live is None or not live.modified:
-            self._read[path] = text
-            if len(self._read) == 1:
+            self._agent_reads[path] = text
+            if len(self._agent_reads) == 1:
                 self._tasks.start_soon(self._keep_read)
 
     async def _keep_read(self) -> None:
-        read, self._read = self._read, {}
+        read, self._agent_reads = self._agent_reads, {}
         loose = set(await self.snapshots.loose(self.disk.turns.roots(), list(read)))
         for path, text in read.items():
             file, live = self.edits.tracked[path], self.edits.buffers.get(path)
@@ -179,7 +161,7 @@ class Workspace(Generic[S]):
 
     def wrote(self, session: S, path: str, before: Text | None, after: Text, kind: str) -> None:
         """A write through the editor has landed."""
-        self._made.touched(path, before)
+        self._checkpoints.touched(path, before)
         self.edits.wrote(session, path, before, after, self._amends.agents(session, path))
 
     def prepare(self, session: S) -> None:
@@ -191,9 +173,9 @@ class Workspace(Generic[S]):
         await self.disk.look(session.roots)
         await self.commits.check(Place(root, root).real for root in session.roots)
 
-    async def revived(self, shown: Iterable[str]) -> None:
-        """Sessions go on that another process had: see what became of their files meanwhile."""
-        await self.persistence.catch_up(shown)
+    async def revived(self, neovim_text: Iterable[str]) -> None:
+        """Sessions of another process go on: take up the changes of their files meanwhile."""
+        await self.persistence.catch_up(neovim_text)
         if self.edits.ledger.files():
             for session in self._sessions():
                 await self._prepare(session)
@@ -203,28 +185,28 @@ class Workspace(Generic[S]):
         self.early_looks.expect(session)
 
     async def turn_began(self, session: S, prompt: object, label: str) -> None:
-        """A prompt is about to be sent: what files hold now is what they held before it. The same
-        prompt may go out once more.
+        """A prompt is about to be sent: the present contents are those before it. The same prompt
+        may be sent again.
         """
         n = self.rewind.number(session, prompt)
         wanted = self._options().checkpoints
-        kept = await self.rewind.keep(session, n, label) if wanted else None
-        self._open[session.n] = kept
+        checkpoint = await self.rewind.keep(session, n, label) if wanted else None
+        self._open_checkpoints[session.n] = checkpoint
         self.persistence.touch()
         turn = self.disk.enter(session)
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
-        await self.disk.remember(turn)  # all that they saved before that has been told by now
+        await self.disk.remember(turn)  # earlier saves have been reported by now
         looked = self.early_looks.take(session)
         if looked:
-            self._looked(turn, kept)
+            self._look_done(turn, checkpoint)
         else:
-            looked = await self._briefly(self._begin, turn, kept)
+            looked = await self._briefly(self._begin, turn, checkpoint)
         if turn.closed or not looked:
             self.disk.sent(turn)
 
     async def _briefly(self, work: Callable[..., Awaitable[None]], *args: Any) -> bool:
-        """Do it, and wait for it as long as no user notices; whether it is done."""
+        """Start the work, and wait for it a moment that no user notices; whether it is done."""
         done = anyio.Event()
 
         async def run() -> None:
@@ -238,43 +220,43 @@ class Workspace(Generic[S]):
             await done.wait()
         return done.is_set()
 
-    async def _begin(self, turn: Turn, kept: Checkpoint | None) -> None:
-        """Look at the files as they were before the prompt; where they are many that goes on while
-        the agent has it already.
+    async def _begin(self, turn: Turn, checkpoint: Checkpoint | None) -> None:
+        """Look at the files before the prompt; of many files the look goes on after the prompt is
+        sent.
         """
         session = turn.session
         if not self.snapshots.looked(turn.roots):
-            self._tasks.start_soon(self._tell_if_slow, turn)
+            self._tasks.start_soon(self._warn_if_slow, turn)
         try:
             if not await self.early_looks.wait(session):
                 await self.disk.begin(turn)
         finally:
             turn.ready.set()
-        self._looked(turn, kept)
+        self._look_done(turn, checkpoint)
         await self.disk.begun(turn)
         late, turn.late = turn.late, []
-        if kept is not None:
-            kept.late.update(targets(late))
+        if checkpoint is not None:
+            checkpoint.late.update(targets(late))
             self.persistence.touch()
 
-    def _looked(self, turn: Turn, kept: Checkpoint | None) -> None:
-        """What the files were before the prompt is known."""
+    def _look_done(self, turn: Turn, checkpoint: Checkpoint | None) -> None:
+        """The look before the prompt is done."""
         turn.ready.set()
         self.disk.turn_starts.done(turn)
-        if kept is not None:
-            self.rewind.complete(kept, turn.session)
+        if checkpoint is not None:
+            self.rewind.complete(checkpoint, turn.session)
             self.persistence.touch()
         self._tasks.start_soon(self._tidy, turn.session)
 
     async def _tidy(self, session: AgentSession) -> None:
-        """What no prompt waits for."""
+        """Work that no prompt waits for."""
         await self.commits.check(Place(root, root).real for root in session.roots)
         if not self._pruned:
             self._pruned = True
-            home = self._places.home()
+            home = self._home()
             await to_thread.run_sync(prune, home.parent, home)
 
-    async def _tell_if_slow(self, turn: Turn) -> None:
+    async def _warn_if_slow(self, turn: Turn) -> None:
         with anyio.move_on_after(SLOW_S):
             await turn.ready.wait()
             return
@@ -289,13 +271,13 @@ class Workspace(Generic[S]):
         if turn is not None:
             turn.answered()  # the user may know of the end before the next line is done
         await self._amends.ended(session)
-        await self._briefly(self._end, session, self._open.pop(session.n, None))
+        await self._briefly(self._end, session, self._open_checkpoints.pop(session.n, None))
 
-    async def _end(self, session: S, kept: Checkpoint | None) -> None:
+    async def _end(self, session: S, checkpoint: Checkpoint | None) -> None:
         try:
             await self.disk.end(session)
-            if kept is not None:
-                kept.ends.append(time.time())
+            if checkpoint is not None:
+                checkpoint.ends.append(time.time())
                 self.persistence.touch()
             await self.commits.check(Place(root, root).real for root in session.roots)
         finally:

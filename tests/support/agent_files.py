@@ -20,10 +20,9 @@ from acp_nvim.edits.hunks import apply
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.workspace.agent_files import FileSession
 from acp_nvim.workspace.disk import read as read_disk
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import BufferText, Change, Closed, FileOptions, Written
+from acp_nvim.workspace.ports import AgentSession, BufferText, Change, Closed, FileOptions, Written
 from tests.support.file_requests import Recorder, Requests
 
 
@@ -58,8 +57,8 @@ class FakeBuffers:
         await anyio.lowlevel.checkpoint()
         return self.live(where.real) if where.real in self.texts else Closed()
 
-    async def load(self, where: Place, layout: object = None) -> BufferText | Closed:
-        del layout
+    async def load(self, where: Place, file_format: object = None) -> BufferText | Closed:
+        del file_format
         if where.real not in self.texts:
             self.open(where.real, (read_disk(where, 1 << 20) or b"").decode())
         return self.live(where.real)
@@ -105,7 +104,7 @@ class AgentFiles:
             bases,
         )
 
-    async def ask(self, _session: FileSession, verb: str, where: Place, reason: str) -> bool:
+    async def ask(self, _session: AgentSession, verb: str, where: Place, reason: str) -> bool:
         self.asked.append((verb, where.path, reason))
         return self.answer
 

@@ -19,9 +19,8 @@ import pytest
 from acp_nvim.editor.buffers import NvimBuffers
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
-from acp_nvim.workspace.agent_files import FileSession
 from acp_nvim.workspace.paths import Place
-from acp_nvim.workspace.ports import FileOptions
+from acp_nvim.workspace.ports import AgentSession, FileOptions
 from tests.support.agent_files import Session
 from tests.support.editor import Editor
 from tests.support.file_requests import Recorder, Requests
@@ -64,7 +63,7 @@ class AgentFilesInNvim:
         )
         self.session = Session(str(editor.work))
 
-    async def _ask(self, _session: FileSession, verb: str, where: Place, reason: str) -> bool:
+    async def _ask(self, _session: AgentSession, verb: str, where: Place, reason: str) -> bool:
         self.asked.append((verb, where.path, reason))
         return self.answer
 

@@ -13,8 +13,8 @@ from typing import Any
 from acp_nvim.editor.buffers import EOL, GONE, MODIFIED, NEW, NO_BYTES
 from acp_nvim.edits.hunks import Hunk, apply
 from acp_nvim.edits.text import EMPTY, Text, from_lines
+from acp_nvim.workspace.disk import signature_of
 from acp_nvim.workspace.file_format import decode
-from acp_nvim.workspace.snapshots.snapshots import signature_of
 
 LEFT_OUT = ("turns", "lay", "looked")
 """What matters to nobody here."""

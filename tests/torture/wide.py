@@ -14,8 +14,7 @@ import msgspec
 
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.workspace.file_format import Format, decode, encode
-from acp_nvim.workspace.layout_changes import words
+from acp_nvim.workspace.file_format import Format, decode, describe_change, encode
 from tests.support.editor import Editor
 from tests.support.waiting import until
 from tests.torture.basic import History, main
@@ -64,11 +63,11 @@ class Wide(History):
         if path not in self.laid:
             self.homes.pop(path, None)
         first = self.laid.setdefault(path, old)
-        self.note("agent lays", path, words(old, new))
+        self.note("agent lays", path, describe_change(old, new))
         (self.editor.home / "new").write_bytes(encode(text, new))
         self.agent.ask("runs", *self.named(path), f"cat {self.editor.home}/new > {path}")
         entry = self.ledger.get(path) or Pending(path, text, text, text)
-        writers, told = entry.writers | {self.n}, words(first, new)
+        writers, told = entry.writers | {self.n}, describe_change(first, new)
         entry = msgspec.structs.replace(entry, relaid=told, writers=writers)
         self.ledger.reinstated(path, text, entry)
         self.settle({path: text}, {path: text})

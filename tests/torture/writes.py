@@ -411,7 +411,7 @@ class History:
         """A checkpoint is brought back, or the last restore undone."""
         session = self.rng.choice(self.sessions)
         rewind = self.review.rewind
-        kept = rewind.checkpoints.kept(session.n)
+        kept = rewind.checkpoints.of(session.n)
         if not kept:
             return
         undo = rewind.checkpoints.lists()[1].get(session.n) and self.rng.random() < 0.4

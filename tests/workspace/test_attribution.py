@@ -6,8 +6,7 @@ import pytest
 
 from acp_nvim.session.session import Session
 from acp_nvim.session.tool_calls import ToolCall
-from acp_nvim.workspace.attribution import HEARD_NS, Attribution
-from acp_nvim.workspace.turns import Turn, Turns
+from acp_nvim.workspace.turns import HEARD_NS, Attribution, Turn, Turns
 
 NOW = 1_000_000_000_000
 PATH = "/work/a.txt"
@@ -76,7 +75,7 @@ def test_the_one_that_named_it_last(work: Work) -> None:
 def test_one_that_has_ended_has_not_done_it(work: Work) -> None:
     work.first.closed = NOW - 1
     assert work.author() == 2
-    work.second.rests.append((NOW - 1, NOW + 1))
+    work.second.idle.append((NOW - 1, NOW + 1))
     assert work.author() is None
 
 
@@ -85,7 +84,7 @@ def test_one_that_starts(work: Work) -> None:
     third = work.begin(3)
     third.names[PATH] = NOW
     assert work.author() == 1
-    third.rests.append((0, NOW - 1))
+    third.idle.append((0, NOW - 1))
     assert work.author() == 3
     del third.names[PATH]
     assert work.author() == 1

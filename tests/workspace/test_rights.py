@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.workspace.nofollow import Rights
-from acp_nvim.workspace.snapshots.rights import Unusual, usual
+from acp_nvim.workspace.snapshots.rights import UnusualRights, usual
 from tests.support.editor import Editor
 from tests.support.git import repository
 from tests.support.waiting import until
@@ -83,7 +83,7 @@ def test_no_one_else_can_read_a_private_file_while_it_comes_back(project: Editor
 
 
 def test_only_what_a_new_file_would_not_get_is_remembered(tmp_path: Path) -> None:
-    unusual = Unusual()
+    unusual = UnusualRights()
     plain, tool, private = (tmp_path / name for name in ("plain", "tool", "private"))
     for path, mode in ((plain, 0o666), (tool, 0o777)):
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, mode))

@@ -120,10 +120,10 @@ def test_more_than_a_few(tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
     store = CopyStore(str(root), tmp_path / "home")
-    assert not store.rests()  # it was not looked at yet
+    assert not store.is_unchanged()  # it was not looked at yet
     for number in range(FEW):
         (root / f"{number}.txt").write_text("")
     store.scan()
-    assert store.rests()
+    assert store.is_unchanged()
     (root / "directory").mkdir()
-    assert not store.rests()
+    assert not store.is_unchanged()

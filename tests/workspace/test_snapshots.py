@@ -180,7 +180,7 @@ def test_what_is_too_large_is_left_out_and_named(
     scan = kept.scan()
     assert [Path(path).name for path in scan.left_out] == ["big.txt"]
     assert told(scan, work) == {"a.txt": "M", "big.txt": "A"}
-    assert [c.after and c.after.kept for c in scan.changes] == [True, False]
+    assert [c.after and c.after.is_stored for c in scan.changes] == [True, False]
 
 
 def test_a_directory_of_too_many_files_is_not_kept(

@@ -100,7 +100,9 @@ def test_a_file_under_a_filter_that_is_too_large_is_not_mistaken_for_its_pointer
     (work / "big.bin").unlink()
     [gone] = kept.scan().changes
     assert gone.before is not None
-    assert (gone.before.kept, gone.after) == (False, None), "that it is gone is known, not its text"
+    assert (gone.before.is_stored, gone.after) == (False, None), (
+        "that it is gone is known, not its text"
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,7 @@ def test_what_is_ignored_is_ignored(
     kept.scan()
     (work / "x.made").write_text("x\n")
     assert kept.scan().changes == []
-    assert kept.unkept([str(work / "x.made"), str(work / "new.txt")]) == [str(work / "x.made")]
+    assert kept.skipped([str(work / "x.made"), str(work / "new.txt")]) == [str(work / "x.made")]
 
 
 def test_modes_that_the_user_has_git_ignore_are_no_changes(work: Path, tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ async def test_changes_in_them_are_seen(snapshots: Snapshots, work: Path, named:
 async def test_a_file_belongs_to_the_innermost(snapshots: Snapshots, work: Path) -> None:
     await snapshots.look([str(work)])
     inner, outer = str(work / "own" / "deep" / "a.txt"), str(work / "a.txt")
-    by, rest = snapshots.parted([str(work)], [inner, outer, "/elsewhere"])
+    by, rest = snapshots.by_root([str(work)], [inner, outer, "/elsewhere"])
     assert by == {str(work / "own" / "deep"): [inner], str(work): [outer]}
     assert rest == ["/elsewhere"]
 

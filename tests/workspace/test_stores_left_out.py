@@ -115,7 +115,7 @@ def test_what_changed_last_has_room_before_the_rest(
     changes = kept.scan().changes
     assert [Path(it.path).name for it in changes] == ["z.txt"]
     assert changes[0].after is not None
-    assert changes[0].after.kept
+    assert changes[0].after.is_stored
 
 
 def test_another_process_knows_what_was_left_out(

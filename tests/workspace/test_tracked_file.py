@@ -16,21 +16,20 @@ from acp_nvim.workspace.ports import BufferText
 from acp_nvim.workspace.tracked_file import (
     SPARE,
     AgentChanged,
-    AgentLaid,
+    AgentFormat,
     CaughtUp,
     Compared,
+    Conflicted,
+    ConflictOver,
+    Displaced,
     FileEvent,
     FileState,
     Forgotten,
-    GaveWay,
     Holds,
     Late,
-    LayBefore,
     Looked,
     NeovimRead,
-    Parted,
     PutOff,
-    Rejoined,
     Removed,
     Saved,
     SavedIdle,
@@ -38,6 +37,7 @@ from acp_nvim.workspace.tracked_file import (
     Stored,
     TrackedFiles,
     Unsettled,
+    UserFormat,
     file_after,
 )
 
@@ -54,19 +54,19 @@ class Session:
 
 LATE = Late(Session(), 7)
 KNOWN = FileState(disk=OLD, disk_format=UNIX, compared="1-2", saved="1-2")
-APART = msgspec.structs.replace(KNOWN, common=OLD, late=LATE)
+IN_CONFLICT = msgspec.structs.replace(KNOWN, conflict_base=OLD, late=LATE)
 
 TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     # what the user does
     (
         "saved",
-        APART,
+        IN_CONFLICT,
         Saved(NEW, DOS),
-        {"disk": NEW, "disk_format": DOS, "compared": UNSET, "common": UNSET},
+        {"disk": NEW, "disk_format": DOS, "compared": UNSET, "conflict_base": UNSET},
     ),
     (
         "saved, and the text comes later",
-        APART,
+        IN_CONFLICT,
         Saved(None, UNIX),
         {"disk": UNSET, "disk_format": None, "compared": UNSET, "saved_other_bytes": True},
     ),
@@ -101,27 +101,27 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
         Forgotten(),
         {"disk": UNSET, "disk_format": None, "compared": UNSET},
     ),
-    ("looked at by name", KNOWN, Looked((3, "1-2")), {"looked": (3, "1-2")}),
+    ("looked at by name", KNOWN, Looked((3, "1-2")), {"last_look": (3, "1-2")}),
     ("kept by a store", KNOWN, Stored(), {"in_store": True}),
     # what agents do
-    ("an agent's change", KNOWN, AgentChanged(), {"agent_changes": 1}),
-    ("its format", KNOWN, AgentLaid(DOS), {"agent_format": DOS}),
+    ("an agent's change", KNOWN, AgentChanged(), {"agent_change_count": 1}),
+    ("its format", KNOWN, AgentFormat(DOS), {"agent_format": DOS}),
     ("its change is late", KNOWN, PutOff(OLD, UNIX, LATE), {"late": LATE, "compared": UNSET}),
-    ("and is made", APART, CaughtUp(), {"late": None}),
+    ("and is made", IN_CONFLICT, CaughtUp(), {"late": None}),
     # whose text it is
-    ("read by Neovim", KNOWN, NeovimRead(NEW), {"read": NEW}),
-    ("taken up", FileState(read=NEW), NeovimRead(None), {"read": None}),
+    ("read by Neovim", KNOWN, NeovimRead(NEW), {"neovim_read": NEW}),
+    ("taken up", FileState(neovim_read=NEW), NeovimRead(None), {"neovim_read": None}),
     ("to be found out", KNOWN, Unsettled(True), {"unsettled": True}),
     ("found out", FileState(unsettled=True), Unsettled(False), {"unsettled": False}),
-    ("a conflict", KNOWN, Parted(OLD), {"common": OLD}),
-    ("a conflict without a file before", KNOWN, Parted(None), {"common": None}),
-    ("no conflict any more", APART, Rejoined(), {"common": UNSET}),
+    ("a conflict", KNOWN, Conflicted(OLD), {"conflict_base": OLD}),
+    ("a conflict without a file before", KNOWN, Conflicted(None), {"conflict_base": None}),
+    ("no conflict any more", IN_CONFLICT, ConflictOver(), {"conflict_base": UNSET}),
     # decisions
-    ("pending from now on", KNOWN, LayBefore(DOS), {"user_format": DOS}),
-    ("in a format that nobody knows", FileState(user_format=DOS), LayBefore(None), {}),
+    ("pending from now on", KNOWN, UserFormat(DOS), {"user_format": DOS}),
+    ("in a format that nobody knows", FileState(user_format=DOS), UserFormat(None), {}),
     ("removed", KNOWN, Removed(RIGHTS), {"rights": RIGHTS}),
     ("removed as any other", FileState(rights=RIGHTS), Removed(None), {"rights": None}),
-    ("something gave way", KNOWN, GaveWay((0o120777, b"x")), {"gave_way": (0o120777, b"x")}),
+    ("something gave way", KNOWN, Displaced((0o120777, b"x")), {"displaced": (0o120777, b"x")}),
 ]
 
 

@@ -27,7 +27,7 @@ async def test_what_changes_after_the_answer_is_the_users_from_the_first_moment(
         _amends=SimpleNamespace(ended=later),
         _briefly=later,
         _end=None,
-        _open={},
+        _open_checkpoints={},
     )
     await Workspace.turn_ended(cast(Any, review), session)
     assert closed[0] > turn.began

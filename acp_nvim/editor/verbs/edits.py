@@ -63,7 +63,7 @@ async def disk_changed(host: Host, args: Args) -> None:
     path, same, lines = str(args["path"]), None, args.get("lines")
     shown = None if lines is None else clean(Text(tuple(lines), bool(args["eol"])))
     try:
-        same = await host.workspace.looked(path, shown)
+        same = await host.workspace.check_changed(path, shown)
     finally:
         await host.bridge.call("acp.buffers.disk_changes", "looked", path, same)
 

@@ -1,1 +1,1 @@
-"""What files were: checkpoints, and the stores that keep contents."""
+"""Checkpoints, and the stores of file contents."""

@@ -1,9 +1,8 @@
 """Who changed a file since a checkpoint, told by its contents.
 
-Of each change by an agent the content before and the one after are noted. What lies between is a
-chain: where it starts with the file as it was at the checkpoint, has no gap and ends with the file
-as it is, nobody but agents has changed it. A gap is the user's doing. So nobody has to hear of what
-the user does, and it does not matter where that is done.
+Each change by an agent is noted with the marks of the contents before and after. The changes form a
+chain: if it starts with the content at the checkpoint, has no gap and ends with the present one,
+only agents have changed the file. A gap is a change by the user, in whatever program.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ import msgspec
 
 from acp_nvim.edits.text import Text, digest
 from acp_nvim.workspace.file_format import BinaryError, decode
-from acp_nvim.workspace.snapshots.store import UNKNOWN, Unkept
+from acp_nvim.workspace.snapshots.store import UNKNOWN, Unstored
 
 NONE: Final = ""
 """No file is there."""
 SAME: Final = "="
-"""The content is what it was; the mode is not."""
+"""The content is the same; the mode is not."""
 
 
-Content = Text | bytes | Unkept | None
+Content = Text | bytes | Unstored | None
 
 
-class Doing(msgspec.Struct, frozen=True):
-    """What became of a file by agents, and by the user's decisions about that, between two
-    checkpoints. ``agent``: not by decisions alone; ``gap``: somebody else changed it in between.
+class ContentChange(msgspec.Struct, frozen=True):
+    """The change of a file between two checkpoints by agents, and by the user's decisions on their
+    changes. ``agent``: not by decisions alone; ``gap``: somebody else changed it in between.
     """
 
     before: str
@@ -37,12 +36,12 @@ class Doing(msgspec.Struct, frozen=True):
     agent: bool = True
     gap: bool = False
 
-    def then(self, later: Doing) -> Doing:
-        """With what was done afterwards."""
+    def then(self, later: ContentChange) -> ContentChange:
+        """This change, then a later one."""
         after = self.after if later.after == SAME else later.after
         before = later.before if self.before == SAME else self.before
         gap = self.gap or later.gap or not follows(later.before, self.after)
-        return Doing(before, after, self.agent or later.agent, gap)
+        return ContentChange(before, after, self.agent or later.agent, gap)
 
 
 def follows(before: str, *marks: str) -> bool:
@@ -52,23 +51,23 @@ def follows(before: str, *marks: str) -> bool:
     return before == SAME or SAME in marks or before in marks
 
 
-def joined(doings: Iterable[dict[str, Doing]]) -> dict[str, Doing]:
-    """All that was done, by path; the earliest first."""
-    found: dict[str, Doing] = {}
-    for one in doings:
-        for path, doing in one.items():
-            add(found, path, doing)
+def joined(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, ContentChange]:
+    """All these changes in sequence, by path; the earliest come first."""
+    found: dict[str, ContentChange] = {}
+    for one in agent_changes:
+        for path, change in one.items():
+            add(found, path, change)
     return found
 
 
-def add(doings: dict[str, Doing], path: str, doing: Doing) -> None:
-    """Note what was done to a file next."""
-    doings[path] = doings[path].then(doing) if path in doings else doing
+def add(agent_changes: dict[str, ContentChange], path: str, change: ContentChange) -> None:
+    """Add the next change of a file."""
+    agent_changes[path] = agent_changes[path].then(change) if path in agent_changes else change
 
 
 def mark(side: Content) -> str:
-    """A name for a content. A text has one however it lies in its file."""
-    if isinstance(side, Unkept):
+    """A name for a content. A text has the same one in all file formats."""
+    if isinstance(side, Unstored):
         return side.mark
     if isinstance(side, Text):
         return "t" + digest(side)

@@ -1,8 +1,8 @@
 """The files of a session as they were before each of its prompts.
 
-A checkpoint is the trees of the session's directories (`Snapshots`), the texts of buffers that were
-not saved, and what was pending then. Files that no tree holds are kept from when an agent first
-touched them. Contents lie under the user's data directory, a directory for each run of Neovim.
+A checkpoint has the trees of the session's directories (`Snapshots`), the texts of unsaved buffers
+and the pending edits. Files in no tree are kept from when an agent first touched them. Contents are
+in the user's data directory, a directory for each run of Neovim.
 """
 
 from __future__ import annotations
@@ -20,10 +20,18 @@ import msgspec
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import runs
-from acp_nvim.workspace.snapshots.agent_changes import Content, Doing, add, joined, mark
+from acp_nvim.workspace.paths import is_below
+from acp_nvim.workspace.snapshots.agent_changes import Content, ContentChange, add, joined, mark
 from acp_nvim.workspace.snapshots.left_out import was_there
-from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots, below
-from acp_nvim.workspace.snapshots.store import UNKNOWN, Blob, Change, StoreError, Unkept, blob_mark
+from acp_nvim.workspace.snapshots.snapshots import FileChange, Snapshots
+from acp_nvim.workspace.snapshots.store import (
+    UNKNOWN,
+    Blob,
+    Change,
+    StoreError,
+    Unstored,
+    blob_mark,
+)
 
 MAX_CHECKPOINTS: Final = 500
 """Of one session; the oldest go first."""
@@ -35,8 +43,8 @@ LOST: Final = "it is not known what was there"
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What a file is to be again; no ``data``: not there. ``mode`` is git's; 0 where it is not
-    known what was there: such a file is left as it is.
+    """The content that a file gets back; no ``data``: no file. ``mode`` is git's; 0 where the old
+    content is not known: the file is left as it is.
     """
 
     path: str
@@ -61,18 +69,18 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """Files that no tree holds, as they were when an agent first touched them afterwards."""
     late: dict[str, Target] = msgspec.field(default_factory=dict)
     """Files that the agent had changed when the directories were looked at: the prompt did not wait
-    for that, and the trees have what the agent made of them.
+    for that, and the trees have the agent's contents.
     """
-    doings: dict[str, Doing] = msgspec.field(default_factory=dict)
-    """What agents did to files from then until the next checkpoint; of a restore: what that did."""
+    agent_changes: dict[str, ContentChange] = msgspec.field(default_factory=dict)
+    """The changes by agents until the next checkpoint; for a restore: its own changes."""
     ends: list[float] = msgspec.field(default_factory=list)
-    """When the prompt's turn was over and all that its agent did was seen; empty before that, and
-    for ever where the host was killed first.
+    """When the prompt's turn was over and all of its agent's changes were taken up; empty before
+    that, and for ever where the host was killed first.
     """
 
 
-class Step(msgspec.Struct, frozen=True):
-    """One file of a restore. ``now`` is what the trees have of it at present."""
+class RestoreStep(msgspec.Struct, frozen=True):
+    """One file of a restore: its contents in the trees of then and now."""
 
     target: Target
     then: Blob | None = None
@@ -92,8 +100,8 @@ class Step(msgspec.Struct, frozen=True):
 
     @property
     def is_hidden(self) -> bool:
-        """The trees of now do not tell whether something is there."""
-        return self.now is not None and not self.now.kept and not self.now.id
+        """The present trees do not tell whether something is there."""
+        return self.now is not None and not self.now.is_stored and not self.now.id
 
     def marks(self) -> tuple[set[str], set[str]]:
         """The names of the contents of then and now, as the trees have them."""
@@ -101,13 +109,13 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What a restore of all files does, and why it cannot do more."""
+    """The steps of a restore of all files, and the reasons why it cannot do more."""
 
-    steps: list[Step]
+    steps: list[RestoreStep]
     touched: dict[str, Text | None]
     reasons: list[str]
-    doings: dict[str, Doing]
-    """What agents did to files since."""
+    agent_changes: dict[str, ContentChange]
+    """The changes by agents since."""
 
 
 class Checkpoints:
@@ -115,7 +123,7 @@ class Checkpoints:
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
-        self._kept: dict[int, list[Checkpoint]] = {}
+        self._made: dict[int, list[Checkpoint]] = {}
         self._undo: dict[int, list[Checkpoint]] = {}
 
     def make(
@@ -126,7 +134,7 @@ class Checkpoints:
         unsaved: Mapping[str, Text],
         pending: Sequence[Pending],
     ) -> Checkpoint:
-        """The present state, as the last look at the directories found it; not kept yet."""
+        """A checkpoint of the state at the last look at the directories; `add` keeps it."""
         snapshots = self._snapshots
         return Checkpoint(
             n,
@@ -139,60 +147,58 @@ class Checkpoints:
         )
 
     def add(self, session: int, checkpoint: Checkpoint) -> None:
-        """Keep it."""
-        kept = self._kept.setdefault(session, [])
-        kept.append(checkpoint)
-        del kept[:-MAX_CHECKPOINTS]
+        """Keep a checkpoint."""
+        made = self._made.setdefault(session, [])
+        made.append(checkpoint)
+        del made[:-MAX_CHECKPOINTS]
 
     def touched(self, path: str, before: Text | None) -> None:
-        """An agent is about to change a file, or has; it had this text."""
-        for kept in self._kept.values():
-            if kept:
-                kept[-1].touched.setdefault(path, before)
+        """An agent is about to change a file, or has; its text was this before."""
+        for made in self._made.values():
+            if made:
+                made[-1].touched.setdefault(path, before)
 
-    def did(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
+    def record(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
         """An agent has changed a file; or a decision or a restore of the user's has."""
-        if any(self._kept.values()):
-            self.done(path, Doing(mark(before), mark(after), agent))
+        if any(self._made.values()):
+            self.record_change(path, ContentChange(mark(before), mark(after), agent))
 
-    def done(self, path: str, doing: Doing) -> None:
-        """The same, of a change that is known by its marks."""
-        for kept in self._kept.values():
-            if kept:
-                add(kept[-1].doings, path, doing)
+    def record_change(self, path: str, change: ContentChange) -> None:
+        """As `record`, of a change that is known by its marks."""
+        for made in self._made.values():
+            if made:
+                add(made[-1].agent_changes, path, change)
 
     def lists(self) -> tuple[dict[int, list[Checkpoint]], dict[int, list[Checkpoint]]]:
-        """All that are kept, and what restores replaced, by session; both oldest first."""
-        return self._kept, self._undo
+        """All checkpoints, and the states before restores, by session; both oldest first."""
+        return self._made, self._undo
 
     def take_over(
-        self, kept: dict[int, list[Checkpoint]], undo: dict[int, list[Checkpoint]]
+        self, made: dict[int, list[Checkpoint]], undo: dict[int, list[Checkpoint]]
     ) -> None:
-        """Go on with those of the process before this one."""
-        self._kept, self._undo = kept, undo
+        """Go on with the checkpoints of the process before this one."""
+        self._made, self._undo = made, undo
 
-    def kept(self, session: int) -> Sequence[Checkpoint]:
-        """All that are kept of a session, oldest first."""
-        return self._kept.get(session, [])
+    def of(self, session: int) -> Sequence[Checkpoint]:
+        """All of a session, oldest first."""
+        return self._made.get(session, [])
 
     def get(self, session: int, n: int) -> Checkpoint | None:
         """The one before prompt ``n``."""
-        return next((c for c in self._kept.get(session, []) if c.n == n), None)
+        return next((c for c in self._made.get(session, []) if c.n == n), None)
 
     def restored(self, session: int, present: Checkpoint) -> None:
-        """A restore was made; this is what was there before it."""
+        """A restore was made; this is the state before it."""
         self._undo.setdefault(session, []).append(present)
         del self._undo[session][:-MAX_CHECKPOINTS]
 
     def last_undo(self, session: int) -> Checkpoint | None:
-        """What the last restore replaced; None when there is none to undo."""
-        undo = self._undo.get(session)
-        return undo[-1] if undo else None
+        """The state before the last restore; None when there is none to undo."""
+        return next(reversed(self._undo.get(session, [])), None)
 
-    def take_undo(self, session: int) -> Checkpoint | None:
-        """The same; it is undone now."""
-        undo = self._undo.get(session)
-        return undo.pop() if undo else None
+    def undone(self, session: int) -> None:
+        """The last restore is undone."""
+        self._undo[session].pop()
 
     async def since(self, checkpoint: Checkpoint, now: Mapping[str, str]) -> list[str]:
         """The files that changed since, by the trees of now. StoreError."""
@@ -205,8 +211,8 @@ class Checkpoints:
     async def plan(
         self, session: int, checkpoint: Checkpoint, now: Mapping[str, str], undo: bool = False
     ) -> Plan:
-        """What brings the files back to a checkpoint; ``undo``: to before a restore."""
-        steps: list[Step] = []
+        """Plan how the files get back to a checkpoint; ``undo``: to the state before a restore."""
+        steps: list[RestoreStep] = []
         reasons = list(checkpoint.reasons)
         if not checkpoint.trees and not reasons:
             reasons.append("the files had not been looked at yet before that prompt")
@@ -221,21 +227,23 @@ class Checkpoints:
         presents = {step.target.path: step.now for step in steps}
         steps = [it for it in steps if it.target.path not in checkpoint.late]
         steps += [
-            Step(late, None, presents.get(late.path), in_trees=False)
+            RestoreStep(late, None, presents.get(late.path), in_trees=False)
             for late in checkpoint.late.values()
         ]
-        later = [it for it in self._kept.get(session, []) if it.time >= checkpoint.time]
+        later = [it for it in self._made.get(session, []) if it.time >= checkpoint.time]
         if undo:
-            return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.doings)
-        touched = await self._loose(checkpoint, later, {step.target.path for step in steps})
-        doings = joined(it.doings for it in later)
-        for path in await self._unseen(later, now):
-            add(doings, path, Doing(UNKNOWN, UNKNOWN))
-        return Plan(steps, touched, reasons, doings)
+            return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.agent_changes)
+        touched = await self._touched(checkpoint, later, {step.target.path for step in steps})
+        agent_changes = joined(it.agent_changes for it in later)
+        for path in await self._unattributed(later, now):
+            add(agent_changes, path, ContentChange(UNKNOWN, UNKNOWN))
+        return Plan(steps, touched, reasons, agent_changes)
 
-    async def _unseen(self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]) -> list[str]:
-        """Files that have changed after prompts whose turns were cut before all was seen, by whom
-        is not known.
+    async def _unattributed(
+        self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]
+    ) -> list[str]:
+        """Files that have changed after prompts whose turns were cut off: nobody knows who changed
+        them.
         """
         found: list[str] = []
         ends: list[Mapping[str, str]] = [*(it.trees for it in checkpoints[1:]), now]
@@ -243,10 +251,10 @@ class Checkpoints:
             for root, tree in one.trees.items() if not one.ends else ():
                 with suppress(StoreError):
                     changes = await self._changes(one, root, then.get(root, tree), tree)
-                    found += [it.path for it in changes if it.path not in one.doings]
+                    found += [it.path for it in changes if it.path not in one.agent_changes]
         return found
 
-    async def _loose(
+    async def _touched(
         self, checkpoint: Checkpoint, later: Sequence[Checkpoint], held: Container[str]
     ) -> dict[str, Text | None]:
         """Files that no tree holds, as they were when an agent touched them first."""
@@ -261,44 +269,44 @@ class Checkpoints:
     async def _changes(
         self, checkpoint: Checkpoint, root: str, now: str, then: str
     ) -> list[Change]:
-        """What differs between now and then in a directory, without what belongs to another one in
-        it or has only been taken in since.
+        """The differences between now and then in a directory, without nested directories of their
+        own and files that have only been stored since.
         """
-        inner = [other for other in checkpoint.trees if below(other, root)]
+        inner = [other for other in checkpoint.trees if is_below(other, root)]
         return [
             it
             for it in await self._snapshots.differences(root, now, then)
             if not was_there(it.path, it.after, it.before)
-            and not any(below(it.path, other) for other in inner)
+            and not any(is_below(it.path, other) for other in inner)
         ]
 
     async def _steps(
         self, checkpoint: Checkpoint, root: str, now: str, reasons: list[str]
-    ) -> list[Step]:
+    ) -> list[RestoreStep]:
         changes = await self._changes(checkpoint, root, now, checkpoint.trees[root])
-        wanted = [(it.path, it.after) for it in changes if it.after and it.after.kept]
+        wanted = [(it.path, it.after) for it in changes if it.after and it.after.is_stored]
         contents = await self._snapshots.contents(root, wanted)
-        steps: list[Step] = []
+        steps: list[RestoreStep] = []
         for change in changes:
             blob: Blob | None = change.after
             if blob is None:
                 target = Target(change.path, None)
-            elif not blob.kept:
+            elif not blob.is_stored:
                 target = Target(change.path, None, 0)
             elif change.path in contents:
                 target = Target(change.path, contents[change.path], blob.mode)
             else:
                 reasons.append(f"{Path(change.path).name}: its content is no longer kept")
                 continue
-            steps.append(Step(target, blob, change.before))
+            steps.append(RestoreStep(target, blob, change.before))
         return steps
 
 
 def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
-    """The files as they were before they changed, by path."""
+    """The contents before these changes, by path."""
     found: dict[str, Target] = {}
     for it in changes:
-        if isinstance(it.before, Unkept):
+        if isinstance(it.before, Unstored):
             found[it.path] = Target(it.path, None, 0)
         else:
             mode = 0o100755 if it.executable else 0o100644
@@ -322,7 +330,7 @@ def prune(home: Path, keep: Path) -> list[str]:
 
 
 def _written(directory: Path) -> float:
-    """When a directory was written last; 0 where there is none (any more)."""
+    """When a directory was written last; 0 where there is none."""
     try:
         return directory.stat().st_mtime if directory.is_dir() else 0
     except OSError:

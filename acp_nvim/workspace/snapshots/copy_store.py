@@ -1,4 +1,4 @@
-"""The kept states of a directory without git: own copies, named by their content."""
+"""The stored trees of a directory without git: own copies, named by their content."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from acp_nvim.workspace import private_files
 from acp_nvim.workspace.snapshots import left_out
@@ -23,8 +25,9 @@ from acp_nvim.workspace.snapshots.store import (
     Scan,
     content,
     is_beyond_link,
+    read_packed,
+    write_packed,
 )
-from acp_nvim.workspace.snapshots.trees import Tree, Trees
 
 SKIPPED: Final = frozenset(
     {
@@ -32,26 +35,30 @@ SKIPPED: Final = frozenset(
         *(".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".direnv", ".gradle"),
     }
 )
-"""Directories that hold what programs made, or another store's data."""
+"""Directories of generated files, or of another store's data."""
 
 FEW: Final = 32
-"""Entries of a tree whose stamps are read at once, without a thread: some ten microseconds."""
+"""Entries of a tree whose signatures are read at once, without a thread: some ten microseconds."""
 
-Stamp = tuple[int, int, int, int]
+Signature = tuple[int, int, int, int]
+
+
+Tree = dict[str, Blob]
+"""Contents by absolute path."""
 
 
 class CopyStore:
-    """Everything below ``root`` but `SKIPPED` directories and what is ours."""
+    """Everything below ``root`` but `SKIPPED` directories and our own files."""
 
     def __init__(self, root: str, home: Path, own: Path | None = None) -> None:
         """``home`` is where the copies lie, ``own`` all that this program writes for itself: who
-        works in his home directory has both below the root.
+        works in their home directory has both below the root.
         """
         self._root = os.path.realpath(root)
         self._own = os.path.realpath(own or home)
         self._blobs = home / "blobs"
         private_files.directory(self._blobs)
-        self._stamps: dict[str, Stamp] = {}
+        self._signatures: dict[str, Signature] = {}
         self._files: Tree = {}
         self._trees = Trees(home / "trees")
         self._marks = Marks(home / "out")
@@ -79,41 +86,36 @@ class CopyStore:
         self._take(room)
         before, self._tree = self._tree, self._name()
         changes = left_out.news(self.differences(before, self._tree)) if before else []
-        told = [path for path, blob in self._out.items() if not blob.kept]
+        told = [path for path, blob in self._out.items() if not blob.is_stored]
         return Scan(self._tree, changes, told)
 
-    def rests(self) -> bool:
-        """Whether the next look would find nothing. Reads no file; a tree of more than `FEW`
+    def is_unchanged(self) -> bool:
+        """Whether the next look finds nothing. Reads no file; a tree of more than `FEW`
         entries is not said to rest.
         """
-        if not self._tree or len(self._stamps) > FEW:
+        if not self._tree or len(self._signatures) > FEW:
             return False
-        waiting, left, files = [self._root], FEW, 0
-        while waiting:
-            for entry in self._listed(waiting.pop()):
-                left -= 1
-                if left < 0:
+        files = 0
+        for count, entry in enumerate(self._below(), 1):
+            if count > FEW:
+                return False
+            if not entry.is_dir(follow_symlinks=False):
+                files += 1
+                if self._signatures.get(entry.path) != _entry_signature(entry):
                     return False
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in SKIPPED and entry.path != self._own:
-                        waiting.append(entry.path)
-                else:
-                    files += 1
-                    if self._stamps.get(entry.path) != _stamp(entry):
-                        return False
-        return files == len(self._stamps) and not self._closed
+        return files == len(self._signatures) and not self._closed
 
     def held(self) -> list[str]:
         """The files (absolute paths) of the present tree."""
         return list(self._files)
 
-    def unkept(self, paths: Sequence[str]) -> list[str]:
+    def skipped(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""
         start = len(Path(self._root).parts)
         return [path for path in paths if SKIPPED.intersection(Path(path).parts[start:-1])]
 
     def differences(self, old: str, new: str) -> list[Change]:
-        """What differs between two trees. StoreError."""
+        """The differences between two trees. StoreError."""
         (old_tree, was_out), (new_tree, is_out) = self._marks.parts(old), self._marks.parts(new)
         before, after = self._trees.get(old_tree), self._trees.get(new_tree)
         found = (
@@ -124,7 +126,7 @@ class CopyStore:
         return left_out.differences(found, was_out, is_out)
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """The kept bytes by absolute path; those that are gone lack."""
+        """The stored bytes by absolute path; lost ones are missing."""
         found: dict[str, bytes] = {}
         for path, blob in wanted:
             try:
@@ -139,24 +141,31 @@ class CopyStore:
     # ---- within
 
     def _walk(self) -> Iterator[str]:
-        waiting = [self._root]
+        """All files below the root. LimitError."""
         count = 0
-        while waiting:
-            directory = waiting.pop()
-            for entry in self._listed(directory):
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in SKIPPED and entry.path != self._own:
-                        waiting.append(entry.path)
-                    continue
+        for entry in self._below():
+            if not entry.is_dir(follow_symlinks=False):
                 count += 1
                 if count > MAX_FILES:
                     raise LimitError(f"{self._root} has more than {MAX_FILES} files and no git")
                 yield entry.path
 
+    def _below(self) -> Iterator[os.DirEntry[str]]:
+        """All entries below the root, but those of `SKIPPED` directories and our own."""
+        waiting = [self._root]
+        while waiting:
+            for entry in self._listed(waiting.pop()):
+                yield entry
+                if not entry.is_dir(follow_symlinks=False):
+                    continue
+                if entry.name not in SKIPPED and entry.path != self._own:
+                    waiting.append(entry.path)
+
     def _listed(self, directory: str) -> list[os.DirEntry[str]]:
-        """What is in a directory. One that cannot be read is noted, unless it is gone."""
+        """The entries of a directory. One that cannot be read is noted, unless it is gone."""
         try:
-            return _entries(directory)
+            with os.scandir(directory) as found:
+                return list(found)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError:
@@ -178,15 +187,15 @@ class CopyStore:
 
     def _is_new(self, path: str) -> bool:
         """Whether a file is not as it was when it was taken in."""
-        known = self._stamps.get(path)
+        known = self._signatures.get(path)
         try:
-            return known is None or known != _stamp_of(os.lstat(path))
+            return known is None or known != _signature_of(os.lstat(path))
         except OSError:
             return True
 
     def _take(self, room: Room) -> None:
-        """Bring what has changed up to date."""
-        for path, info in room.kept.items():
+        """Store the files that have changed."""
+        for path, info in room.fitting.items():
             try:
                 data = content(path, info.st_mode)
             except OSError:
@@ -196,20 +205,20 @@ class CopyStore:
             mode = 0o120000 if stat.S_ISLNK(info.st_mode) else executable
             self._out.pop(path, None)
             self._files[path] = Blob(self._keep(data), mode)
-            self._stamps[path] = _stamp_of(info)
+            self._signatures[path] = _signature_of(info)
         for path, blob in room.out.items():
             self._leave_out(path, blob)
-        self._stamps |= {path: _stamp_of(info) for path, info in room.settled.items()}
+        self._signatures |= {path: _signature_of(info) for path, info in room.settled.items()}
         self._forget(room.gone)
 
     def _leave_out(self, path: str, blob: Blob) -> None:
         self._files.pop(path, None)
-        self._stamps.pop(path, None)
+        self._signatures.pop(path, None)
         self._out[path] = blob
 
     def _forget(self, paths: Iterable[str]) -> None:
         for path in paths:
-            for known in (self._stamps, self._files, self._out):
+            for known in (self._signatures, self._files, self._out):
                 known.pop(path, None)
 
     def _keep(self, data: bytes) -> str:
@@ -236,18 +245,57 @@ class CopyStore:
         return self._marks.marked(name, LeftOut(dict(self._out), frozenset(self._closed)))
 
 
-def _entries(directory: str) -> list[os.DirEntry[str]]:
-    """What is in a directory. OSError."""
-    with os.scandir(directory) as found:
-        return list(found)
+class _TreeChange(msgspec.Struct, frozen=True):
+    """The difference from the tree of the name ``before`` (empty: no file)."""
+
+    before: str
+    there: dict[bytes, Blob]
+    gone: list[bytes]
 
 
-def _stamp_of(info: os.stat_result) -> Stamp:
+class Trees:
+    """The trees of a `CopyStore` by name: which content each file had at some moment.
+
+    Each is stored as the difference from the one before, in a file of that name, so that the next
+    process of the same Neovim knows it as well.
+    """
+
+    def __init__(self, home: Path) -> None:
+        """``home`` is their directory."""
+        self._home = home
+        self._known: dict[str, Tree] = {"": {}}
+
+    def add(self, name: str, tree: Tree, before: str) -> None:
+        """Keep a tree, if it is new. StoreError where it cannot be written."""
+        if name in self._known:
+            return
+        old = self._known[before]
+        there = {os.fsencode(path): it for path, it in tree.items() if old.get(path) != it}
+        gone = [os.fsencode(path) for path in old.keys() - tree.keys()]
+        data = msgspec.msgpack.encode(_TreeChange(before, there, gone))
+        write_packed(self._home / name, data, sync=False)
+        self._known[name] = dict(tree)
+
+    def get(self, name: str) -> Tree:
+        """The tree of that name. StoreError when it is not stored."""
+        steps: list[tuple[str, _TreeChange]] = []
+        while name not in self._known:
+            steps.append((name, read_packed(self._home / name, _TreeChange)))
+            name = steps[-1][1].before
+        for later, stored in reversed(steps):
+            tree = self._known[name] | {os.fsdecode(p): it for p, it in stored.there.items()}
+            for path in stored.gone:
+                tree.pop(os.fsdecode(path), None)
+            self._known[later], name = tree, later
+        return self._known[name]
+
+
+def _signature_of(info: os.stat_result) -> Signature:
     return info.st_mtime_ns, info.st_size, info.st_ino, info.st_mode
 
 
-def _stamp(entry: os.DirEntry[str]) -> Stamp | None:
+def _entry_signature(entry: os.DirEntry[str]) -> Signature | None:
     try:
-        return _stamp_of(entry.stat(follow_symlinks=False))
+        return _signature_of(entry.stat(follow_symlinks=False))
     except OSError:
         return None

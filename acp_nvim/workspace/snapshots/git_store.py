@@ -1,9 +1,9 @@
-"""The kept states of a git work tree, by plumbing alone.
+"""The stored trees of a git work tree, by plumbing alone.
 
 An index and an object directory of our own; the user's objects are only read, as alternates. So
 git's stat cache tells what changed, `.gitignore` holds, unchanged files cost nothing, and the
 user's index, refs, stash and hooks are never touched. No program of the repository runs, and a
-file is kept as its bytes are on disk (`PrivateGit`).
+file is stored with its bytes on disk (`PrivateGit`).
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ class GitStore:
         self._tree = ""
         self._marks = Marks(home / "out")
         self._out: dict[str, Blob] = {}
-        """What our index lacks, by absolute path."""
+        """Files that our index lacks, by absolute path."""
         self._closed: frozenset[str] = frozenset()
         """Directories that git could not read."""
         self._nested: list[str] = []
         self._links: set[str] | None = None
-        """Where submodules lie, once known."""
+        """The paths of submodules, once known."""
 
     @property
     def root(self) -> str:
@@ -87,14 +87,14 @@ class GitStore:
         self._take(room)
         before, self._tree = self._tree, self._tree_name()
         changes = left_out.news(self.differences(before, self._tree)) if before else []
-        told = [path for path, blob in self._out.items() if not blob.kept]
+        told = [path for path, blob in self._out.items() if not blob.is_stored]
         return Scan(self._tree, changes, told, self._nested)
 
     def held(self) -> list[str]:
         """The files (absolute paths) of the present tree. StoreError."""
         return [self._path(name) for name in self._listed(["ls-files", "-z"])]
 
-    def unkept(self, paths: Sequence[str]) -> list[str]:
+    def skipped(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""
         inside = self._inside(paths)
         listed = self._run(["ls-files", "-z", "--", *inside], env=_LITERAL) if inside else b""
@@ -106,7 +106,7 @@ class GitStore:
         return [self._path(os.fsdecode(name)) for name in ignored.split(b"\0") if name]
 
     def differences(self, old: str, new: str) -> list[Change]:
-        """What differs between two trees. StoreError."""
+        """The differences between two trees. StoreError."""
         if old == new:
             return []
         (old, was_out), (new, is_out) = self._marks.parts(old), self._marks.parts(new)
@@ -129,7 +129,7 @@ class GitStore:
         ]
 
     def _ignored(self, tree: str, paths: Sequence[str]) -> set[str]:
-        """Those of these files that git ignores by the rules that are in a tree."""
+        """The files that git ignores by the rules in a tree."""
         folders = {folder for path in paths for folder in Path(self._name(path)).parents}
         if not paths:
             return set()
@@ -157,7 +157,7 @@ class GitStore:
         ]
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """The kept bytes by absolute path, as the work tree had them; those that are gone lack."""
+        """The stored bytes by absolute path, as in the work tree; lost ones are missing."""
         empty = {path: b"" for path, blob in wanted if blob.fifo}
         wanted = [(path, blob) for path, blob in wanted if not blob.fifo]
         if not wanted:
@@ -182,7 +182,7 @@ class GitStore:
         """The contents in HEAD of those of these files that are others there than in the commit
         ``since`` ("": before the first); None for those that are in that and no more in HEAD.
 
-        Of a file under a filter only what is on disk is known, where git holds that for committed.
+        Of a file under a filter only the content on disk is known, if git takes it for committed.
         """
         listed = map(self._name, paths)
         since = since or self._run(["hash-object", "-t", "tree", "--stdin"]).decode().strip()
@@ -274,8 +274,8 @@ class GitStore:
         return {name: data for name, data in found.items() if data is not None}
 
     def _clean(self, blobs: Mapping[str, Blob], index: Mapping[str, str]) -> dict[str, bytes]:
-        """What is on disk of the files that are these blobs by an index and were not changed
-        since.
+        """The bytes on disk of the files that an index has as these blobs, where they have not
+        changed since.
         """
         env = {**index, **_LITERAL}
         run = self._git.run
@@ -292,21 +292,23 @@ class GitStore:
         return found
 
     def _chosen(self, others: Iterable[str]) -> list[str]:
-        """What may have to be taken in, with what was left out so far."""
+        """The files that may have changed, with those that were left out so far."""
         return sorted({*map(self._path, (*self._changed(), *others)), *self._out})
 
     def _take(self, room: Room) -> None:
         """Bring the index up to date with these files."""
         links: dict[str, bool] = {}
-        away = [path for path in [*room.kept, *room.out, *room.gone] if self._is_away(path, links)]
-        for path in [*room.kept, *room.gone, *away]:
+        away = [
+            path for path in [*room.fitting, *room.out, *room.gone] if self._is_away(path, links)
+        ]
+        for path in [*room.fitting, *room.gone, *away]:
             self._out.pop(path, None)
         held = [path for path in room.out if path not in self._out and path not in away]
         self._out |= {path: out for path, out in room.out.items() if path not in away}
         folders = [path for path in room.gone if os.path.lexists(path)]
         lost = {*away, *held, *folders}
         self._drop(sorted(lost))
-        self._take_in(sorted(self._name(path) for path in {*room.kept, *room.gone} - lost))
+        self._take_in(sorted(self._name(path) for path in {*room.fitting, *room.gone} - lost))
 
     def _is_away(self, path: str, links: dict[str, bool]) -> bool:
         """Whether a file is not in the work tree any more, since a directory is a link now."""
@@ -421,7 +423,7 @@ def _size(path: str) -> int:
 
 
 def _batch(answers: bytes) -> Iterator[bytes | None]:
-    """The contents that `cat-file --batch` prints, None for what is not there."""
+    """The contents that `cat-file --batch` prints, None for missing ones."""
     at = 0
     while (end := answers.find(b"\n", at)) >= 0:
         words = answers[at:end].split(b" ")

@@ -1,14 +1,12 @@
-"""What a tree does not hold although it is there: files over the limits, directories that were not
-looked into, FIFOs.
+"""Files that exist but are not in a tree: files over the limits, FIFOs, unreadable directories.
 
-Where a tree lacks a path for such a reason, that proves nothing: the file may have been there.
-`Marked` trees are a store's own tree and the name of a `LeftOut` beside it.
+A path that such a tree lacks may have been there all the same. A `Marks.marked` name joins the name
+of a store's tree and that of its `LeftOut`.
 """
 
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
@@ -16,8 +14,7 @@ from typing import Final
 
 import msgspec
 
-from acp_nvim.workspace import private_files
-from acp_nvim.workspace.snapshots.store import Blob, Change, StoreError, signature_of
+from acp_nvim.workspace.snapshots.store import Blob, Change, read_packed, signature_of, write_packed
 
 NOT_ENTERED: Final = "in a folder that was not looked into"
 _MARK: Final = "+"
@@ -34,7 +31,7 @@ class LeftOut(msgspec.Struct, frozen=True):
         return bool(self.files or self.folders)
 
     def get(self, path: str) -> Blob | None:
-        """What is known of a path that the tree lacks; None: no file was there."""
+        """The blob for a path that the tree lacks; None: no file was there."""
         found = self.files.get(path)
         if found is None and self.hides(path):
             return Blob("", 0, NOT_ENTERED)
@@ -53,10 +50,10 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 class Marks:
-    """The `LeftOut`s of a store's trees: each in a file, named by what it holds."""
+    """The `LeftOut`s of a store's trees, each in a file named by its content."""
 
     def __init__(self, home: Path) -> None:
-        """``home`` is where they lie."""
+        """``home`` is their directory."""
         self._home = home
         self._known: dict[str, LeftOut] = {"": LeftOut()}
 
@@ -69,34 +66,26 @@ class Marks:
         data = msgspec.msgpack.encode(_Stored(files, folders))
         name = blake2b(data, digest_size=20).hexdigest()
         if name not in self._known:
-            try:
-                if not (self._home / name).exists():
-                    private_files.write(self._home / name, zlib.compress(data, 1))
-            except OSError as error:
-                raise StoreError(f"{self._home}: {error.strerror}") from error
+            write_packed(self._home / name, data, sync=True)
             self._known[name] = out
         return f"{tree}{_MARK}{name}"
 
     def parts(self, name: str) -> tuple[str, LeftOut]:
-        """The tree and what it lacks. StoreError when that is no longer kept."""
+        """The tree and its `LeftOut`. StoreError when that is no longer stored."""
         tree, _, mark = name.partition(_MARK)
         if mark not in self._known:
             self._known[mark] = self._read(mark)
         return tree, self._known[mark]
 
     def _read(self, mark: str) -> LeftOut:
-        try:
-            data = zlib.decompress((self._home / mark).read_bytes())
-            found = msgspec.msgpack.decode(data, type=_Stored)
-        except (OSError, zlib.error, msgspec.DecodeError) as error:
-            raise StoreError("that state is no longer kept") from error
+        found = read_packed(self._home / mark, _Stored)
         files = {os.fsdecode(path): blob for path, blob in found.files.items()}
         return LeftOut(files, frozenset(map(os.fsdecode, found.folders)))
 
 
 def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[Change]:
-    """What differs between two trees of which ``changes`` tells, with what both lack. A file that
-    cannot be known to differ does not.
+    """The ``changes`` between two trees, with the files that these lack. A file counts as changed
+    only where that is known.
     """
     found = {change.path: change for change in changes}
     for path in old.files.keys() | new.files.keys():
@@ -111,7 +100,7 @@ def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[C
 
 
 def _hidden(change: Change, old: LeftOut, new: LeftOut) -> Change:
-    """With what is not known of it because its directory was not looked into."""
+    """A change with blobs for the sides that are in unreadable directories."""
     path, before, after = change.path, change.before, change.after
     if (before is None and old.hides(path)) or (after is None and new.hides(path)):
         return Change(path, before or old.get(path), after or new.get(path))
@@ -119,17 +108,15 @@ def _hidden(change: Change, old: LeftOut, new: LeftOut) -> Change:
 
 
 def was_there(path: str, then: Blob | None, now: Blob | None) -> bool:
-    """Whether a file that the tree of then did not keep is the present one, which that of now does:
-    it has only been taken in since.
-    """
-    if then is None or now is None or then.kept or not now.kept or not then.id:
+    """Whether a file that the old tree left out is the same in the new tree: only stored since."""
+    if then is None or now is None or then.is_stored or not now.is_stored or not then.id:
         return False
     return then.id == signature_of(path)
 
 
 def news(changes: Iterable[Change]) -> list[Change]:
-    """What has become of files from one look to the next. A file that could not be looked at before
-    or now has not changed as far as is known.
+    """The real changes from one look to the next. A file that could not be read in one of them
+    counts as unchanged.
     """
     return [
         it

@@ -46,7 +46,7 @@ _CONVERSION: Final = {
 }
 """Those that say which line ends git writes."""
 _PATHS: Final = {"core.excludesfile": "ignore", "core.attributesfile": "attributes"}
-"""Those that name a file, and what it is called below the user's `git` folder by default."""
+"""Those that name a file, and its default name below the user's `git` folder."""
 _OURS: Final = {
     "core.bare": "false",
     "core.fsmonitor": "false",
@@ -175,7 +175,7 @@ class PrivateGit:
         self._timeout = timeout
         objects = home / "objects"
         private_files.directory(objects)
-        # Its name is not to be guessed: who works in his home directory has it below the root,
+        # Its name is not to be guessed: who works in their home directory has it below the root,
         # where an agent may write.
         self._folder = Path(tempfile.mkdtemp(prefix="git-", dir=home))
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)

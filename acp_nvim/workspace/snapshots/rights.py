@@ -1,7 +1,7 @@
-"""Which files have other rights than a new one would get, so that they get them back.
+"""The rights of files that differ from those of a new file: a restore gives them back.
 
-Stores keep what git keeps of a mode: whether a file can be executed. A file that only its owner may
-read, or that is another's, is remembered here while it is there.
+Stores keep as much of a mode as git does: whether a file can be executed. Files that only the owner
+may read, or that belong to others, are remembered here.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Final
 from acp_nvim.workspace.nofollow import Rights
 
 MAX_KNOWN: Final = 50_000
-"""Files with such rights; of more, the first are known."""
+"""How many files are remembered; the first ones."""
 
 
-class Unusual:
+class UnusualRights:
     """By absolute path."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Unusual:
         self._usual = {usual(executable) for executable in (False, True)}
 
     def learn(self, paths: Iterable[str]) -> None:
-        """Look at files; of those that are gone what was known stays."""
+        """Look at files. The rights of files that are gone stay known."""
         for path in paths:
             try:
                 info = os.lstat(path)
@@ -39,12 +39,12 @@ class Unusual:
                 self._known[path] = self._same.setdefault(rights, rights)
 
     def get(self, path: str) -> Rights | None:
-        """What a file had when it was looked at; None for what any new file gets."""
+        """The rights that a file had at the last look; None for those of a new file."""
         return self._known.get(path)
 
 
 def usual(executable: bool) -> Rights:
-    """What a new file gets."""
+    """The rights of a new file."""
     mode = 0o777 if executable else 0o666
     return Rights(mode & ~_UMASK, os.geteuid(), os.getegid())
 

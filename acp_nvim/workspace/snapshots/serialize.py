@@ -1,6 +1,6 @@
 """Checkpoints as records of a journal (`edits.records`), and back.
 
-What the stores keep is named only: they have it on disk.
+Contents in the stores are only named: they are on disk already.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import msgspec
 
 from acp_nvim.edits.records import Reader, Series, Writer, decoded, encoded, group_of
 from acp_nvim.edits.serialize import Entry, entry, found, pending
-from acp_nvim.workspace.snapshots.agent_changes import Doing
+from acp_nvim.workspace.snapshots.agent_changes import ContentChange
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Target
 
 CHECKPOINT, UNDO = "checkpoint", "undo"
 
 Frozen = tuple[Checkpoint, Checkpoint]
-"""A checkpoint, and how it was at some moment: what it holds may still grow."""
+"""A checkpoint, which may still grow, and a copy of it at some moment."""
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True):
@@ -32,11 +32,11 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     reasons: list[str]
     touched: list[tuple[bytes, bytes]]
     late: list[tuple[bytes, bytes, int]]
-    doings: list[tuple[bytes, str, str, bool, bool]] = []
+    agent_changes: list[tuple[bytes, str, str, bool, bool]] = []
     ends: list[float] = []
 
 
-class Kept:
+class CheckpointWriter:
     """Writes one state of the checkpoints after the other; by our number of the session."""
 
     def __init__(self, writer: Writer) -> None:
@@ -65,14 +65,14 @@ class Kept:
             [(encoded(it.path), writer.data(it.data), it.mode) for it in made.late.values()],
             [
                 (encoded(path), it.before, it.after, it.agent, it.gap)
-                for path, it in made.doings.items()
+                for path, it in made.agent_changes.items()
             ],
             made.ends,
         )
 
 
 def read(reader: Reader, kind: str) -> dict[int, list[Checkpoint]]:
-    """The checkpoints of that kind by session, oldest first; what is lost is counted."""
+    """The checkpoints of that kind by session, oldest first; the reader counts lost ones."""
     lists: dict[int, list[Checkpoint]] = {}
     for key, checkpoint in found(reader, kind, Record, _checkpoint):
         lists.setdefault(int(group_of(key)), []).append(checkpoint)
@@ -94,8 +94,8 @@ def _checkpoint(reader: Reader, record: Record) -> Checkpoint:
         {decoded(path): reader.text(name) for path, name in record.touched},
         {target.path: target for target in late},
         {
-            decoded(path): Doing(before, after, agent, gap)
-            for path, before, after, agent, gap in record.doings
+            decoded(path): ContentChange(before, after, agent, gap)
+            for path, before, after, agent, gap in record.agent_changes
         },
         record.ends,
     )

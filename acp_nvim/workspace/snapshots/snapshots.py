@@ -1,7 +1,7 @@
-"""What files held before an agent worked on them, and which of them it has changed since.
+"""The contents of files before an agent worked on them, and the changes since.
 
-Each directory of a session has a store that knows its tree. Files that no store keeps (ignored
-ones, those outside) are read when a tool call names them. All of it runs in worker threads.
+Each directory of a session has a store with its trees. Files in no store (ignored ones, those
+outside) are read when a tool call names them. All of it runs in worker threads.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ import anyio
 import msgspec
 from anyio import to_thread
 
-from acp_nvim.workspace import nofollow, private_files
-from acp_nvim.workspace.nofollow import LinkError, NotRegularError, Rights, SizeError
+from acp_nvim.workspace import private_files
+from acp_nvim.workspace.disk import bytes_of
+from acp_nvim.workspace.nofollow import Rights, SizeError
+from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.snapshots import store as limits
 from acp_nvim.workspace.snapshots.copy_store import CopyStore
 from acp_nvim.workspace.snapshots.git_store import GitStore
-from acp_nvim.workspace.snapshots.rights import Unusual
+from acp_nvim.workspace.snapshots.rights import UnusualRights
 from acp_nvim.workspace.snapshots.store import (
     UNREADABLE,
     Blob,
@@ -30,7 +32,7 @@ from acp_nvim.workspace.snapshots.store import (
     Scan,
     Store,
     StoreError,
-    Unkept,
+    Unstored,
     blob_mark,
     names,
     too_large,
@@ -39,21 +41,21 @@ from acp_nvim.workspace.snapshots.store import (
 MAX_NESTED: Final = 20
 """Repositories within one work tree (submodules too) that are looked at."""
 MAX_SINGLE: Final = 500
-"""Files outside of the stores that are kept at a time."""
+"""Files outside of the stores that are remembered at a time."""
 
 P = TypeVar("P")
 R = TypeVar("R")
 
 
-Side = bytes | Unkept | None
+Side = bytes | Unstored | None
 """A path at one time; None: no file was there."""
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """A file (absolute real path) that is no longer what it was; None: there was, or is, none.
+    """A file (absolute real path) that has changed; None: there was, or is, none.
 
     Both sides are equal where the file was another one in between, as the store has it.
-    ``executable`` tells of the file before, and so do ``rights``: None for those of any new file.
+    ``executable`` and ``rights`` are those of the file before; None: the rights of a new file.
     """
 
     path: str
@@ -67,8 +69,8 @@ class Snapshots:
     """The stores of all directories in use, by their real path."""
 
     def __init__(self, home: Callable[[], Path], notice: Callable[[str], None]) -> None:
-        """``home`` is where the copies of this run lie, two directories below the one that holds
-        all that we write for ourselves; ``notice`` hears each breach of a limit, once.
+        """``home`` is the directory for the copies of this run, two levels below the one for all of
+        our own files; ``notice`` hears each breach of a limit, once.
         """
         self._home = home
         self._notice = notice
@@ -79,8 +81,8 @@ class Snapshots:
         self._single: dict[str, bytes | None] = {}
         self._programs: set[str] = set()
         """Those of `_single` that can be executed."""
-        self._unusual = Unusual()
-        self._told: set[str] = set()
+        self._unusual_rights = UnusualRights()
+        self._warned: set[str] = set()
         self._left_out: dict[str, set[str]] = {}
         """Files that were left out of the last look, by directory."""
         self._nested: dict[str, list[str]] = {}
@@ -102,15 +104,15 @@ class Snapshots:
         self._real[root] = real = os.path.realpath(root)
         return real
 
-    def parted(
+    def by_root(
         self, roots: Iterable[str], paths: Iterable[str]
     ) -> tuple[dict[str, list[str]], list[str]]:
         """The files by the innermost of these directories that holds them; those in none."""
         by: dict[str, list[str]] = {}
         rest = list(paths)
         for root in self.within(roots):
-            by[root] = [path for path in rest if below(path, root)]
-            rest = [path for path in rest if not below(path, root)]
+            by[root] = [path for path in rest if is_below(path, root)]
+            rest = [path for path in rest if not is_below(path, root)]
         return {root: inside for root, inside in by.items() if inside}, rest
 
     def looked(self, roots: Iterable[str]) -> bool:
@@ -123,8 +125,8 @@ class Snapshots:
         paths: Sequence[str] | None = None,
         rest: list[Change] | None = None,
     ) -> list[FileChange]:
-        """What changed since the last look: below these directories, or of these files only.
-        ``rest`` gets what is not to be reviewed: modes, links, files beyond the limit.
+        """The changes since the last look: below these directories, or of these files only.
+        ``rest`` gets those that are not reviewed: modes, links, files beyond the limit.
         """
         others: list[Change] = []
         changes: list[FileChange] = []
@@ -132,12 +134,12 @@ class Snapshots:
             done: set[str] = set()
             while fresh := [root for root in self.within(roots) if root not in done]:
                 for root in fresh:
-                    if not self._rests(root):
+                    if not self._is_unchanged(root):
                         found, left = await self._locked(root, self._look, None)
                         changes, others = [*changes, *found], [*others, *left]
                 done.update(fresh)
         else:
-            for root, inside in self.parted(roots, paths)[0].items():
+            for root, inside in self.by_root(roots, paths)[0].items():
                 found, left = await self._locked(root, self._look, inside)
                 changes, others = [*changes, *found], [*others, *left]
         chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
@@ -148,52 +150,52 @@ class Snapshots:
         return changes
 
     async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
-        """A tool call names these files: keep those that no store keeps, as they are now."""
+        """A tool call names these files: read those that are in no store."""
         rest = await self.loose(roots, [path for path in paths if path not in self._single])
         if rest:
             await to_thread.run_sync(self._read_single, rest)
 
     async def loose(self, roots: Sequence[str], paths: Iterable[str]) -> list[str]:
-        """Those of these files that no store of the directories keeps."""
-        kept, rest = self.parted(roots, paths)
+        """The files that are in no store of the directories."""
+        kept, rest = self.by_root(roots, paths)
         for root, inside in kept.items():
             if root in self._stores:
-                rest += await self._locked(root, self._unkept, inside)
+                rest += await self._locked(root, self._skipped, inside)
         return rest
 
     async def holds(self, roots: Sequence[str], path: str) -> bool:
-        """Whether the next look at a file tells if its content has changed since the last one."""
+        """Whether the next look at a file can tell if its content has changed."""
         if path in self._single:
             return True
-        if not any(root in self._stores for root in self.parted(roots, [path])[0]):
+        if not any(root in self._stores for root in self.by_root(roots, [path])[0]):
             return False
         size = await to_thread.run_sync(_size, path)
         return size <= limits.MAX_FILE_BYTES and not await self.loose(roots, [path])
 
     def is_single(self, path: str) -> bool:
-        """Whether a file is read by name, since no store keeps it."""
+        """Whether a file is read by name, since it is in no store."""
         return path in self._single
 
     def single(self, path: str) -> bytes | None:
-        """What a file that no store keeps holds as far as is known; None also for any other."""
+        """The last known content of a file that is in no store; None also for other files."""
         return self._single.get(path)
 
     def rights(self, path: str) -> Rights | None:
-        """What a file that is gone had; None for what any new file gets, and where nobody knows."""
-        return self._unusual.get(path)
+        """The rights that a file had; None for those of a new file, or unknown ones."""
+        return self._unusual_rights.get(path)
 
     def trees(self, roots: Sequence[str]) -> dict[str, str]:
-        """The trees of the last look, by real path of the directory; what has no store lacks."""
+        """The trees of the last look, by real path of the directory; only those with a store."""
         found = {root: self._trees.get(root) for root in self.within(roots)}
         return {root: tree for root, tree in found.items() if tree}
 
     def reasons(self, roots: Sequence[str]) -> list[str]:
-        """Why directories are not kept."""
+        """Why directories are not stored."""
         found = [self._reasons.get(root) for root in self.within(roots)]
         return [str(reason) for reason in found if reason]
 
     def retry(self, roots: Sequence[str]) -> None:
-        """Try again with directories that could not be kept for a reason that may have passed, or
+        """Try again with directories that could not be stored for a reason that may have passed, or
         that are links to others now.
         """
         self._real.clear()
@@ -202,11 +204,11 @@ class Snapshots:
                 self._reasons.pop(root, None)
 
     async def differences(self, root: str, old: str, new: str) -> list[Change]:
-        """What differs between two trees of a directory. StoreError."""
+        """The differences between two trees of a directory. StoreError."""
         return await to_thread.run_sync(self._store(root).differences, old, new)
 
     async def contents(self, root: str, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """Kept bytes by path; what is gone lacks. StoreError."""
+        """Stored bytes by path; lost ones are missing. StoreError."""
         return await to_thread.run_sync(self._store(root).contents, wanted)
 
     async def committed(
@@ -215,7 +217,7 @@ class Snapshots:
         """HEAD's commit, when it became that in nanoseconds (0: not known), and those of these
         files that it changed, if it is another one than ``known``.
         """
-        store = self._stores.get(_real(root))
+        store = self._stores.get(root)
         if not isinstance(store, GitStore):
             return "", 0, {}
 
@@ -232,11 +234,11 @@ class Snapshots:
         async with self._locks.setdefault(root, anyio.Lock(fast_acquire=True)):
             return await to_thread.run_sync(work, root, paths)
 
-    def _rests(self, root: str) -> bool:
+    def _is_unchanged(self, root: str) -> bool:
         """Whether a small directory is as it was: not worth waiting for a thread."""
         store, lock = self._stores.get(root), self._locks.get(root)
         looking = lock is not None and lock.locked()
-        return isinstance(store, CopyStore) and not looking and store.rests()
+        return isinstance(store, CopyStore) and not looking and store.is_unchanged()
 
     # ---- in a worker thread
 
@@ -249,19 +251,19 @@ class Snapshots:
                 return [], []
             if paths is not None:
                 inside = [path for path in paths if path not in self._single]
-                unkept = set(store.unkept(inside))
-                self._read_single(unkept)
-                paths = [path for path in inside if path not in unkept]
+                skipped = set(store.skipped(inside))
+                self._read_single(skipped)
+                paths = [path for path in inside if path not in skipped]
                 if not paths:
                     return [], []
             learnt = root in self._trees
             scan = store.scan(paths)
             self._trees[root] = scan.tree
             self._nested[root] = scan.nested[:MAX_NESTED]
-            self._tell_limits(root, scan)
+            self._warn_limits(root, scan)
             changes = [change for change in scan.changes if change.path not in self._single]
-            found = self._parted_changes(store, changes)
-            self._unusual.learn([it.path for it in scan.changes] if learnt else store.held())
+            found = self._split(store, changes)
+            self._unusual_rights.learn([it.path for it in scan.changes] if learnt else store.held())
             return found
         except StoreError as error:
             self._give_up(root, error)
@@ -270,30 +272,30 @@ class Snapshots:
             self._give_up(root, StoreError(f"{error.strerror or error}{where}"))
         return [], []
 
-    def _parted_changes(
+    def _split(
         self, store: Store, changes: Sequence[Change]
     ) -> tuple[list[FileChange], list[Change]]:
-        """What is reviewed, and the rest."""
+        """The changes to review, and the rest."""
         files = [it for it in changes if _is_file(it.before) or _is_file(it.after)]
         if len(files) > limits.MAX_CHANGES:
-            self._tell(
+            self._warn(
                 f"{len(files)} files changed on disk; {limits.MAX_CHANGES} of them are reviewed"
             )
         loaded = list(map(self._with_rights, _loaded(store, files[: limits.MAX_CHANGES])))
         reviewed = {change.path for change in loaded}
         return loaded, [it for it in changes if it.path not in reviewed]
 
-    def _tell_limits(self, root: str, scan: Scan) -> None:
+    def _warn_limits(self, root: str, scan: Scan) -> None:
         if len(scan.nested) > MAX_NESTED:
             left = names(scan.nested[MAX_NESTED:], root)
             limit = f"more than {MAX_NESTED} repositories"
-            self._tell(f"changes on disk are not seen in {limit}: {left}")
+            self._warn(f"changes on disk are not seen in {limit}: {left}")
         known = self._left_out.get(root, set())
         fresh = [path for path in scan.left_out if path not in known]
         self._left_out[root] = set(scan.left_out)
         if fresh:
             most = f"{limits.MAX_FILE_BYTES >> 20} MiB a file"
-            self._tell(f"not kept, over the limits ({most}): {names(fresh, root)}")
+            self._warn(f"not kept, over the limits ({most}): {names(fresh, root)}")
 
     def _open(self, root: str) -> Store | None:
         if root in self._stores or root in self._reasons:
@@ -309,14 +311,14 @@ class Snapshots:
         return self._stores[root]
 
     def _give_up(self, root: str, reason: StoreError) -> None:
-        """A directory that cannot be kept now is not tried again before the next `retry`."""
+        """A directory that cannot be stored now is not tried again before the next `retry`."""
         self._stores.pop(root, None)
         self._reasons[root] = reason
-        self._tell(f"changes on disk are not seen, and there are no checkpoints: {reason}")
+        self._warn(f"changes on disk are not seen, and there are no checkpoints: {reason}")
 
-    def _unkept(self, root: str, paths: Sequence[str]) -> list[str]:
+    def _skipped(self, root: str, paths: Sequence[str]) -> list[str]:
         try:
-            return self._store(root).unkept(paths)
+            return self._store(root).skipped(paths)
         except StoreError as error:
             self._give_up(root, error)
             return list(paths)
@@ -326,31 +328,31 @@ class Snapshots:
             if len(self._single) >= MAX_SINGLE:
                 self._single.pop(next(iter(self._single)))
             try:
-                self._single[path] = read(path)
-                self._unusual.learn([path])
+                self._single[path] = bytes_of(path)
+                self._unusual_rights.learn([path])
                 if os.access(path, os.X_OK):
                     self._programs.add(path)
             except OSError as error:
-                self._tell(f"not kept: {path}: {error.strerror}")
+                self._warn(f"not kept: {path}: {error.strerror}")
 
     def _look_single(self, paths: Iterable[str]) -> list[FileChange]:
         changes: list[FileChange] = []
         for path in paths:
             before = self._single[path]
             try:
-                after = read(path)
+                after = bytes_of(path)
             except OSError as error:
-                self._tell(f"not kept: {path}: {error.strerror}")
+                self._warn(f"not kept: {path}: {error.strerror}")
                 continue
             if after != before:
                 change = FileChange(path, before, after, path in self._programs)
                 changes.append(self._with_rights(change))
                 self._single[path] = after
-                self._unusual.learn([path])
+                self._unusual_rights.learn([path])
         return changes
 
     def _with_rights(self, change: FileChange) -> FileChange:
-        rights = self._unusual.get(change.path)
+        rights = self._unusual_rights.get(change.path)
         return change if rights is None else msgspec.structs.replace(change, rights=rights)
 
     def _store(self, root: str) -> Store:
@@ -358,30 +360,10 @@ class Snapshots:
             raise self._reasons.get(root) or StoreError(f"nothing is kept of {root}")
         return self._stores[root]
 
-    def _tell(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
+    def _warn(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
             self._notice(text)
-
-
-def _real(root: str) -> str:
-    return os.path.realpath(root)
-
-
-def below(path: str, root: str) -> bool:
-    """Whether a real path lies in a directory."""
-    return path.startswith(root.rstrip(os.sep) + os.sep)
-
-
-def read(path: str) -> bytes | None:
-    """A regular file's bytes, None when there is none: also where a folder, a link or a FIFO is, or
-    a directory above it has become a link, which leads to another file. OSError also for what is
-    too large.
-    """
-    try:
-        return nofollow.read(path, limits.MAX_FILE_BYTES)
-    except (LinkError, NotRegularError, IsADirectoryError):
-        return None
 
 
 def _size(path: str) -> int:
@@ -392,33 +374,14 @@ def _size(path: str) -> int:
         return 0
 
 
-def signature_of(path: str) -> str | None:
-    """A file's state as `acp.save`.stamp in Lua has it; None where there is none."""
-    try:
-        info = os.stat(path)  # noqa: PTH116
-    except OSError:
-        return None
-    seconds, rest = divmod(info.st_mtime_ns, 1_000_000_000)
-    return f"{seconds}.{rest}.{info.st_size}.{info.st_ino}"
-
-
-def read_signed(path: str) -> tuple[bytes | None, str | None]:
-    """The bytes and the stamp that the file had before they were read; OSError like `read`.
-
-    Whoever acts on the bytes compares the stamp once more: a file may be read while it is written.
-    """
-    stamp = signature_of(path)
-    return read(path), stamp
-
-
 def _is_file(blob: Blob | None) -> bool:
-    """Whether this is a file, of a content that is kept or not."""
+    """Whether this is a file, stored or not."""
     return blob is not None and not blob.link and not blob.fifo
 
 
 def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
-    """The contents on both sides of what is a file on one of them."""
-    wanted = [(it.path, it.before) for it in changes if it.before and it.before.kept]
+    """The contents of both sides of changes that have a file on one side."""
+    wanted = [(it.path, it.before) for it in changes if it.before and it.before.is_stored]
     kept = store.contents(wanted)
     found: list[FileChange] = []
     for change in changes:
@@ -434,15 +397,15 @@ def _loaded(store: Store, changes: Sequence[Change]) -> list[FileChange]:
 
 def _before(blob: Blob | None, data: bytes | None) -> Side:
     if blob is None or _is_file(blob):
-        return Unkept(blob.why) if blob and not blob.kept else data
-    return Unkept("a symbolic link" if blob.link else "a FIFO", blob_mark(blob))
+        return Unstored(blob.why) if blob and not blob.is_stored else data
+    return Unstored("a symbolic link" if blob.link else "a FIFO", blob_mark(blob))
 
 
-def present(path: str) -> bytes | Unkept | None:
+def present(path: str) -> bytes | Unstored | None:
     """A file as it is; None where there is none."""
     try:
-        return read(path)
+        return bytes_of(path)
     except SizeError:
-        return Unkept(too_large())
+        return Unstored(too_large())
     except OSError:
-        return Unkept(UNREADABLE.why)
+        return Unstored(UNREADABLE.why)

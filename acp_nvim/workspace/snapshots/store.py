@@ -1,7 +1,7 @@
-"""What a directory held at some moment: the shapes that both kinds of store share, and the limits.
+"""The contents of a directory at some moment: the types of both kinds of store, and their limits.
 
-A store notices what changed since it last looked, and keeps the contents, so that a tree can be
-compared and brought back later. Everything in it may block: call it in a worker thread.
+A store finds the changes since its last look, and keeps the contents, so that a tree can be
+compared and restored later. Everything in it may block: call it in a worker thread.
 """
 
 from __future__ import annotations
@@ -9,22 +9,26 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import zlib
 from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
-from acp_nvim.workspace import nofollow
+from acp_nvim.workspace import nofollow, private_files
+
+T = TypeVar("T")
 
 MAX_FILE_BYTES: Final = 8 * 1024 * 1024
-"""A larger file is not kept: its changes on disk are neither reviewed nor restored."""
+"""Larger files are not stored: their changes on disk are neither reviewed nor restored."""
 MAX_SCAN_BYTES: Final = 256 * 1024 * 1024
-"""Of new contents that one look takes in; what is beyond waits for none and is left out."""
+"""New contents that one look stores; further files are left out."""
 NO_ROOM: Final = "more than one look takes in"
 MAX_FILES: Final = 20_000
-"""Files of a directory without git. Above, nothing in it is kept."""
+"""Files of a directory without git. Of a larger one nothing is stored."""
 MAX_INDEX: Final = 300_000
-"""Entries of a git index. Above, nothing of that work tree is kept."""
+"""Entries of a git index. Of a larger work tree nothing is stored."""
 MAX_CHANGES: Final = 1000
 """Files that one look takes up for review; of more, the first by name."""
 MAX_NAMES: Final = 5
@@ -36,9 +40,9 @@ UNKNOWN: Final = "?"
 
 
 class Blob(msgspec.Struct, frozen=True):
-    """A kept content: its name in the store, and the file's mode as git writes it.
+    """A stored content: its name in the store, and the file's mode as git writes it.
 
-    With ``why`` the content is not kept, for that reason; ``id`` is then the file's `signature`.
+    With ``why`` the content is not stored, for that reason; ``id`` is then the file's `signature`.
     """
 
     id: str
@@ -46,7 +50,7 @@ class Blob(msgspec.Struct, frozen=True):
     why: str = ""
 
     @property
-    def kept(self) -> bool:
+    def is_stored(self) -> bool:
         """The content can be brought back."""
         return not self.why
 
@@ -61,22 +65,22 @@ class Blob(msgspec.Struct, frozen=True):
         return stat.S_IFMT(self.mode) == stat.S_IFIFO
 
 
-class Unkept(msgspec.Struct, frozen=True):
-    """Something was, or is, at a path that is no content to review, for the reason ``why``."""
+class Unstored(msgspec.Struct, frozen=True):
+    """A file, link or device whose content is not stored, for the reason ``why``."""
 
     why: str
     mark: str = UNKNOWN
-    """Of a link or a FIFO, by which it can be told from others."""
+    """Distinguishes links and FIFOs from others."""
 
 
 UNREADABLE: Final = Blob("", 0, "unreadable")
 
 
 def blob_mark(blob: Blob | None) -> str:
-    """A name for what a store has of a path; empty for no file."""
+    """A name for a stored content and mode; empty for no file."""
     if blob is None:
         return ""
-    return f"o{blob.id}.{blob.mode:o}" if blob.kept else UNKNOWN
+    return f"o{blob.id}.{blob.mode:o}" if blob.is_stored else UNKNOWN
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -93,7 +97,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Scan(msgspec.Struct, frozen=True):
-    """The tree as it is now, what changed since the look before, and what could not be kept.
+    """The present tree, the changes since the last look, and the files that were not stored.
 
     ``nested`` are repositories of their own inside (absolute paths), which the tree lacks.
     """
@@ -105,7 +109,7 @@ class Scan(msgspec.Struct, frozen=True):
 
 
 class StoreError(Exception):
-    """Nothing can be kept of this directory now; the message says why in one line."""
+    """Nothing can be stored of this directory now; the message says why in one line."""
 
 
 class LimitError(StoreError):
@@ -113,7 +117,7 @@ class LimitError(StoreError):
 
 
 class Store(Protocol):
-    """The kept states of one directory."""
+    """The stored trees of one directory."""
 
     @property
     def root(self) -> str:
@@ -128,38 +132,36 @@ class Store(Protocol):
         """The files (absolute paths) of the present tree. StoreError."""
         ...
 
-    def unkept(self, paths: Sequence[str]) -> list[str]:
+    def skipped(self, paths: Sequence[str]) -> list[str]:
         """Those of these files (below the root), there or not, that `scan` passes over."""
         ...
 
     def differences(self, old: str, new: str) -> list[Change]:
-        """What differs between two trees. StoreError."""
+        """The differences between two trees. StoreError."""
         ...
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """The kept bytes by absolute path, as the work tree has them; those that are gone lack."""
+        """The stored bytes by absolute path, as in the work tree; lost ones are missing."""
         ...
 
 
 class Room:
-    """Sorts files into those that fit the limits of one look, those to leave out, and those that
-    are not there.
-    """
+    """Sorts files: those within the limits of one look, those to leave out, missing ones."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, os.stat_result] = {}
+        self.fitting: dict[str, os.stat_result] = {}
         self.out: dict[str, Blob] = {}
         self.settled: dict[str, os.stat_result] = {}
-        """Those to leave out as long as they do not change."""
+        """Left out as long as they do not change."""
         self.gone: list[str] = []
 
     def sort(self, paths: Iterable[str]) -> None:
         """Look at each of these files (absolute paths). Where they are more than one look takes in,
-        those that changed last are kept: among them is what the agent did.
+        those that changed last are stored: the agent's are among them.
         """
         for path in paths:
             self._sort(path)
-        if sum(info.st_size for info in self.kept.values()) > MAX_SCAN_BYTES:
+        if sum(info.st_size for info in self.fitting.values()) > MAX_SCAN_BYTES:
             self._leave_out_oldest()
 
     def _sort(self, path: str) -> None:
@@ -178,20 +180,37 @@ class Room:
             if out.why != UNREADABLE.why:
                 self.settled[path] = info
         else:
-            self.kept[path] = info
+            self.fitting[path] = info
 
     def _leave_out_oldest(self) -> None:
         left = MAX_SCAN_BYTES
-        for path, info in sorted(self.kept.items(), key=lambda item: -item[1].st_ctime_ns):
+        for path, info in sorted(self.fitting.items(), key=lambda item: -item[1].st_ctime_ns):
             left -= info.st_size
             if left < 0:
                 left += info.st_size
                 self.out[path] = Blob(signature(info), 0, NO_ROOM)
-                del self.kept[path]
+                del self.fitting[path]
+
+
+def write_packed(place: Path, data: bytes, *, sync: bool) -> None:
+    """Write a packed file of ours, unless there is one. StoreError."""
+    try:
+        if not place.exists():
+            private_files.write(place, zlib.compress(data, 1), sync=sync)
+    except OSError as error:
+        raise StoreError(f"{place.parent}: {error.strerror}") from error
+
+
+def read_packed(place: Path, kind: type[T]) -> T:
+    """The value in a packed file of ours. StoreError when it is gone."""
+    try:
+        return msgspec.msgpack.decode(zlib.decompress(place.read_bytes()), type=kind)
+    except (OSError, zlib.error, msgspec.DecodeError) as error:
+        raise StoreError("that state is no longer kept") from error
 
 
 def left_out(path: str, info: os.stat_result) -> Blob | None:
-    """What a tree has of a file (no directory) that it does not keep; None for one to keep."""
+    """The blob of a file (no directory) that is not stored; None for one to store."""
     why = ""
     mode = 0
     if stat.S_ISFIFO(info.st_mode):
@@ -208,7 +227,7 @@ def left_out(path: str, info: os.stat_result) -> Blob | None:
 
 
 def content(path: str, mode: int) -> bytes:
-    """The bytes of a file, or where a link points to. OSError, also for what is neither: a FIFO may
+    """The bytes of a file, or where a link points to. OSError, also where it is neither: a FIFO may
     have taken the file's place, and reading that would never end.
     """
     if stat.S_ISLNK(mode):
@@ -226,12 +245,12 @@ def is_beyond_link(path: str) -> bool:
 
 
 def too_large() -> str:
-    """Why a file over the limit is not kept."""
+    """Why a file over the limit is not stored."""
     return f"over {MAX_FILE_BYTES >> 20} MiB"
 
 
 def signature(info: os.stat_result) -> str:
-    """By which it shows whether a file that is not kept changes."""
+    """The same string as long as a file that is not stored does not change."""
     return f"{info.st_mtime_ns}.{info.st_size}.{info.st_ino}.{info.st_mode:o}"
 
 
@@ -245,7 +264,7 @@ def signature_of(path: str) -> str | None:
 
 def names(paths: Sequence[str], root: str) -> str:
     """Some paths in words: relative to the root, the rest counted."""
-    shown = [os.path.relpath(path, root) for path in paths[:MAX_NAMES]]
+    listed = [os.path.relpath(path, root) for path in paths[:MAX_NAMES]]
     if len(paths) > MAX_NAMES:
-        shown.append(f"{len(paths) - MAX_NAMES} more")
-    return ", ".join(shown)
+        listed.append(f"{len(paths) - MAX_NAMES} more")
+    return ", ".join(listed)

@@ -28,8 +28,7 @@ from acp_nvim.session.changes import EVENTS_AT_ONCE
 from acp_nvim.session.named_files import MAX_NAMED, named
 from acp_nvim.session.questions.decisions import IN_FRONT, Outcome
 from acp_nvim.session.session import Session
-from acp_nvim.workspace.attribution import Attribution
-from acp_nvim.workspace.turns import Turn, Turns
+from acp_nvim.workspace.turns import Attribution, Turn, Turns
 from bench.agents import load as agent
 from tests.support.memory_endpoint import MemoryEndpoint, Running
 from tests.support.waiting import eventually

@@ -1,37 +1,158 @@
-"""Files and buffers made what they were: what a restore has chosen is carried out here."""
+"""Restores files and buffers to a checkpoint: chooses the files, then writes them.
+
+A restore concerns the files that agents changed, unless all are asked for.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Coroutine
+from collections.abc import Container, Coroutine, Iterable
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 from anyio import to_thread
 
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import disk, nofollow, obstacles
 from acp_nvim.workspace.decisions import Refused, refused_why
-from acp_nvim.workspace.file_format import BinaryError, Format, decode, decode_as, encode
-from acp_nvim.workspace.layout_changes import laid
+from acp_nvim.workspace.disk import signature_of
+from acp_nvim.workspace.file_format import BinaryError, Format, encode, format_change, text_of
 from acp_nvim.workspace.nofollow import Rights, spot
 from acp_nvim.workspace.obstacles import Blocked
 from acp_nvim.workspace.paths import Place
 from acp_nvim.workspace.pending_edits import PendingEdits
 from acp_nvim.workspace.ports import BufferText
 from acp_nvim.workspace.refusals import Refusal
-from acp_nvim.workspace.restore_choice import Choice, in_order
-from acp_nvim.workspace.snapshots.agent_changes import SAME, Content, Doing, mark
-from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Step, Target
+from acp_nvim.workspace.snapshots.agent_changes import SAME, Content, ContentChange, follows, mark
+from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Plan, RestoreStep, Target
 from acp_nvim.workspace.snapshots.rights import usual
-from acp_nvim.workspace.snapshots.snapshots import Snapshots, signature_of
+from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.snapshots.snapshots import present as content_of
-from acp_nvim.workspace.snapshots.store import Unkept, blob_mark
+from acp_nvim.workspace.snapshots.store import UNKNOWN, Unstored, blob_mark
 from acp_nvim.workspace.tracked_file import Holds
 
 ATTEMPTS: Final = 5
+
+# -- which files ----------------------------------------------------------------------------------
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The files of a restore."""
+
+    steps: list[RestoreStep]
+    touched: dict[str, Text | None]
+    """Files that no tree holds, with their texts."""
+    unsaved: list[str]
+    """Files whose buffers get unsaved text back, or lose it."""
+    contents: dict[str, Content]
+    """The present contents of all these files, unsaved text in place of its file."""
+    shared: list[str]
+    """Those of them that the user has changed as well."""
+    unknown: frozenset[str]
+    """Those of ``shared`` of which it is not known who has changed them."""
+    users: list[str]
+    """Files that only the user has changed: they stay."""
+    notes: list[str]
+    """Why files cannot be brought back."""
+
+    def without(self, paths: Iterable[str]) -> Choice:
+        """A restore that leaves these files as they are."""
+        left = set(paths)
+        return msgspec.structs.replace(
+            self,
+            steps=[step for step in self.steps if step.target.path not in left],
+            touched={path: text for path, text in self.touched.items() if path not in left},
+            unsaved=[path for path in self.unsaved if path not in left],
+            users=sorted({*self.users, *left}),
+        )
+
+
+def choose(plan: Plan, then: Checkpoint, now: Checkpoint, *, every: bool, undo: bool) -> Choice:
+    """Choose what agents have changed between ``then`` and ``now``; with ``every`` also what only
+    the user has, with ``undo`` all that a restore has changed. Reads the files; blocks.
+    """
+    changes = plan.agent_changes
+
+    def is_wanted(path: str) -> bool:
+        return every or (path in changes and (undo or changes[path].agent))
+
+    wanted = [step for step in plan.steps if is_wanted(step.target.path)]
+    steps = {step.target.path: step for step in wanted if not step.why_not}
+    buffers = sorted(then.unsaved.keys() | now.unsaved.keys())
+    unsaved = [path for path in buffers if is_wanted(path)]
+    paths = dict.fromkeys((*steps, *plan.touched, *unsaved))
+    contents = {path: now.unsaved.get(path) or content_of(path) for path in paths}
+    shared = (
+        []
+        if every
+        else sorted(
+            path
+            for path in paths
+            if path in changes and _is_shared(path, plan, steps.get(path), then, contents[path])
+        )
+    )
+    candidates = {*(step.target.path for step in plan.steps), *buffers}
+    return Choice(
+        list(steps.values()),
+        plan.touched,
+        unsaved,
+        contents,
+        shared,
+        frozenset(p for p in shared if UNKNOWN in (changes[p].before, changes[p].after)),
+        sorted(path for path in candidates if not is_wanted(path)),
+        [f"{_left(step.target.path)}: {step.why_not}" for step in wanted if step.why_not],
+    )
+
+
+def _is_shared(
+    path: str, plan: Plan, step: RestoreStep | None, then: Checkpoint, now: Content
+) -> bool:
+    """Whether somebody else than agents has changed a file."""
+    old_marks, new_marks = step.marks() if step else (set[str](), set[str]())
+    if step is not None:
+        old_marks.add(mark(step.target.data))
+    else:
+        old_marks.add(mark(plan.touched[path] if path in plan.touched else content_of(path)))
+    if path in then.unsaved:
+        old_marks.add(mark(then.unsaved[path]))
+    new_marks.add(mark(now))
+    if new_marks & old_marks:
+        return False  # it has the old content again: nothing is lost
+    change = plan.agent_changes[path]
+    is_chain = follows(change.before, *old_marks) and follows(change.after, *new_marks)
+    return change.gap or not is_chain
+
+
+def _left(path: str) -> str:
+    return f"{Path(path).name} was left as it is"
+
+
+def in_order(steps: Iterable[RestoreStep]) -> list[RestoreStep]:
+    """Files go, the innermost first, before others come to their places."""
+    going = [step for step in steps if step.target.data is None]
+    coming = [step for step in steps if step.target.data is not None]
+    going.sort(key=lambda step: step.target.path.count(os.sep), reverse=True)
+    return [*going, *coming]
+
+
+def question(paths: list[str], unknown: Container[str], cwd: str, since: str) -> str:
+    """Names the files that the user has changed as well as an agent, or may have."""
+    parts = [
+        ("you changed {} as well", [path for path in paths if path not in unknown]),
+        ("who changed {} is not known", [path for path in paths if path in unknown]),
+    ]
+    said = [
+        text.format(", ".join(os.path.relpath(path, cwd) for path in named))
+        for text, named in parts
+        if named
+    ]
+    return f"Since {since} {', and '.join(said)}"
+
+
+# -- carried out ----------------------------------------------------------------------------------
 
 
 class Restoring:
@@ -44,8 +165,8 @@ class Restoring:
     async def carry_out(
         self, choice: Choice, then: Checkpoint, present: Checkpoint
     ) -> tuple[list[str], int]:
-        """Make the files what they were ``then``; ``present`` gets what is needed to undo that.
-        Returns notes for the user, and how many files have changed.
+        """Bring the files back to ``then``; ``present`` gets the contents that undo that. Returns
+        notes for the user, and how many files have changed.
         """
         notes: list[str] = []
         done: set[str] = set()
@@ -57,10 +178,10 @@ class Restoring:
         for path in choice.unsaved:
             await self._try(self._buffer(path, then), path, done, notes)
         self._edits.changed(*done)
-        for path in present.doings.keys() - done:
-            del present.doings[path]
-        for path, doing in present.doings.items():
-            self._edits.checkpoints.done(path, doing)
+        for path in present.agent_changes.keys() - done:
+            del present.agent_changes[path]
+        for path, change in present.agent_changes.items():
+            self._edits.checkpoints.record_change(path, change)
         return notes, len(done)
 
     async def _try(
@@ -70,28 +191,27 @@ class Restoring:
             if await work:
                 done.add(path)
         except (Refused, Refusal) as error:
-            notes.append(f"{Path(path).name} was left as it is: {refused_why(error)}")
+            notes.append(f"{_left(path)}: {refused_why(error)}")
         except (Blocked, OSError) as error:
-            words = error.strerror if isinstance(error, OSError) else error
-            notes.append(f"{Path(path).name} was left as it is: {words}")
+            notes.append(f"{_left(path)}: {getattr(error, 'strerror', error)}")
 
     def _format(self, path: str) -> Format:
         live = self._edits.buffers.get(path)
         return live.format if live else self._edits.state(path).user_format or Format()
 
-    async def _step(self, step: Step, then: Checkpoint, present: Checkpoint) -> bool:
-        """One file of the trees. Where they do not tell what is there now, that is kept first."""
+    async def _step(self, step: RestoreStep, then: Checkpoint, present: Checkpoint) -> bool:
+        """Restore one file of the trees. A present content that they lack is saved first."""
         path = step.target.path
         if step.is_hidden:
             data = await to_thread.run_sync(content_of, path)
-            if isinstance(data, Unkept):
+            if isinstance(data, Unstored):
                 raise Refused(f"what is there now is not kept ({data.why}) and would be lost")
             mode = 0o100755 if os.access(path, os.X_OK) else 0o100644
             present.late[path] = Target(path, data, mode)
         return await self._file(step.target, then)
 
     async def _file(self, target: Target, checkpoint: Checkpoint) -> bool:
-        """Bytes and mode on disk, then the buffer, then what was pending."""
+        """Restore bytes and mode on disk, then the buffer, then the pending edits."""
         place = Place(target.path, target.path)
         rights = self._snapshots.rights(target.path)
         changed = await to_thread.run_sync(_put, place, target, rights)
@@ -99,24 +219,24 @@ class Restoring:
         live = found if isinstance(found, BufferText) else None
         data = target.data if stat.S_ISREG(target.mode) else None
         try:
-            lies = laid(live.format if live else None, data, data)
-            layout = lies.over(live.format)[1] if lies and live else None
-            text = _text(data, layout)
+            reformat = format_change(live.format if live else None, data, data)
+            file_format = reformat.applied_to(live.format)[1] if reformat and live else None
+            text = text_of(data, file_format)
         except BinaryError:
             return changed
-        self._edits.tracked[place.real].hear(Holds(text, lies.new if lies else None))
+        self._edits.tracked[place.real].hear(Holds(text, reformat.new if reformat else None))
         if live is not None and text is None:
             await self._edits.buffers.vacate(place.real, live)
         elif live is not None and text is not None:
             await self._follow(place, live, text)
-            if layout is not None and layout != live.format:
-                await self._edits.buffers.lay(place.real, live, layout)
+            if file_format is not None and file_format != live.format:
+                await self._edits.buffers.set_format(place.real, live, file_format)
                 await self._edits.buffers.read(place)
         self._edits.ledger.restored(place.real, text, checkpoint.pending.get(place.real))
         return changed
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
-        """The buffer shows what the file holds."""
+        """Bring the buffer up to date with the file."""
         for _ in range(ATTEMPTS):
             signature = await to_thread.run_sync(signature_of, place.real)
             outcome = await self._edits.bring(
@@ -155,7 +275,7 @@ class Restoring:
 
 
 def _put(place: Place, target: Target, rights: Rights | None) -> bool:
-    """Make the file hold what it held; False when it does. A file that comes back has ``rights``.
+    """Write the target; False where nothing changes. A file that comes back gets ``rights``.
     Blocked, Refusal, and OSError as of `spot`.
     """
     path = place.real
@@ -173,7 +293,7 @@ def _put(place: Place, target: Target, rights: Rights | None) -> bool:
 
 
 def _delete(path: str) -> bool:
-    """Nothing is there any more. A folder is no file: it stays."""
+    """Delete a file. A folder stays."""
     obstacles.check_above(path)
     try:
         with spot(path) as at:
@@ -211,28 +331,21 @@ def _points_to(path: Path) -> bytes | None:
     return os.fsencode(path.readlink()) if path.is_symlink() else None
 
 
-def _text(data: bytes | None, layout: Format | None) -> Text | None:
-    """The text that the file has now; BinaryError where it is none."""
-    if data is None:
-        return None
-    return (decode_as(data, layout) if layout else decode(data)).text
-
-
-def expected(choice: Choice, then: Checkpoint) -> dict[str, Doing]:
-    """What a restore is going to make of its files. Reads some of them."""
+def expected(choice: Choice, then: Checkpoint) -> dict[str, ContentChange]:
+    """The changes that a restore is going to make. Reads some of the files."""
     steps = {step.target.path: step for step in choice.steps}
-    found: dict[str, Doing] = {}
-    for path in choice.found:
+    found: dict[str, ContentChange] = {}
+    for path, content in choice.contents.items():
         step = steps.get(path)
-        marks = _tree_marks(step)
+        marks = _special_marks(step)
         if marks is None:
-            marks = mark(choice.found[path]), mark(_after(path, step, choice, then))
-        found[path] = Doing(*marks, agent=False)
+            marks = mark(content), mark(_after(path, step, choice, then))
+        found[path] = ContentChange(*marks, agent=False)
     return found
 
 
-def _after(path: str, step: Step | None, choice: Choice, then: Checkpoint) -> Content:
-    """What a buffer, or else its file, is to hold."""
+def _after(path: str, step: RestoreStep | None, choice: Choice, then: Checkpoint) -> Content:
+    """The content of a buffer, or else of its file, after the restore."""
     if path in choice.unsaved and path in then.unsaved:
         return then.unsaved[path]
     if step is not None:
@@ -240,8 +353,8 @@ def _after(path: str, step: Step | None, choice: Choice, then: Checkpoint) -> Co
     return choice.touched[path] if path in choice.touched else content_of(path)
 
 
-def _tree_marks(step: Step | None) -> tuple[str, str] | None:
-    """Those of a step that is no other content of a file: another mode, a link."""
+def _special_marks(step: RestoreStep | None) -> tuple[str, str] | None:
+    """The marks of a step that changes only a mode, or concerns a link or a FIFO."""
     if step is None or not step.in_trees:
         return None
     now, then = step.now, step.then

@@ -7,16 +7,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import cast
+from typing import Any, cast
 
 import anyio
 import pytest
 
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.workspace import early_look as subject
-from acp_nvim.workspace.disk_changes import DiskChanges
-from acp_nvim.workspace.early_look import EarlyLooks
+from acp_nvim.workspace import turn_start as subject
+from acp_nvim.workspace.turn_start import EarlyLooks
 from acp_nvim.workspace.turns import Turns
 from tests.support.editor import Editor
 from tests.support.stalled_agent import let_answer, stalled_agent
@@ -65,7 +64,7 @@ async def waiting(disk: Disk) -> AsyncIterator[tuple[EarlyLooks, Session]]:
         raise AssertionError(f"{name}: {error!r}")
 
     async with anyio.create_task_group() as group:
-        coming = EarlyLooks(cast("DiskChanges", disk), Tasks(group, failed))
+        coming = EarlyLooks(disk.turns, cast("Any", disk.look_before), Tasks(group, failed))
         session = Session(1, "agent", "/")
         coming.expect(session)
         coming.expect(session)

@@ -18,8 +18,7 @@ from acp_nvim.edits.pending import LedgerState, Pending
 from acp_nvim.edits.records import Reader, Series, Writer, group_of
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import journal as module
-from acp_nvim.workspace.journal import Contents, Journal
-from acp_nvim.workspace.journal_file import JournalFile
+from acp_nvim.workspace.journal import Contents, Journal, JournalFile
 from acp_nvim.workspace.snapshots import serialize as checkpoints
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Target
 from tests.support.ledger_shorthand import accept_all, text
@@ -156,7 +155,7 @@ def test_checkpoints_come_back_by_session() -> None:
         {"/w/e": Target("/w/e", b"\0\xff", 0o100755), "/w/f": Target("/w/f", None)},
     )
     writer = Writer()
-    made = checkpoints.Kept(writer)
+    made = checkpoints.CheckpointWriter(writer)
     made.write(checkpoints.CHECKPOINT, {1: [(full, full)], 2: [(checkpoint(1), checkpoint(1))]})
     made.write(checkpoints.UNDO, {1: [(full, full)]})
     reader = Reader(writer.take())
@@ -168,7 +167,7 @@ def test_checkpoints_come_back_by_session() -> None:
 def test_words_that_are_no_unicode_lose_nothing_but_that() -> None:
     named = msgspec.structs.replace(checkpoint(1), label="caf\udce9", reasons=["\udcff: gone"])
     writer = Writer()
-    checkpoints.Kept(writer).write(checkpoints.CHECKPOINT, {1: [(named, named)]})
+    checkpoints.CheckpointWriter(writer).write(checkpoints.CHECKPOINT, {1: [(named, named)]})
     found = checkpoints.read(Reader(writer.take()), checkpoints.CHECKPOINT)
     wanted = msgspec.structs.replace(named, label="caf?", reasons=["?: gone"])
     assert found == {1: [wanted]}
@@ -177,7 +176,7 @@ def test_words_that_are_no_unicode_lose_nothing_but_that() -> None:
 def test_one_that_grows_keeps_its_place() -> None:
     first, second = checkpoint(1), checkpoint(2)
     writer = Writer()
-    made = checkpoints.Kept(writer)
+    made = checkpoints.CheckpointWriter(writer)
     made.write(checkpoints.CHECKPOINT, {1: [(first, first), (second, second)]})
     grown = checkpoint(1, touched={"/w/a": text("before")})
     made.write(checkpoints.CHECKPOINT, {1: [(first, grown), (second, second)]})
