@@ -29,7 +29,7 @@ from acp_nvim.workspace.snapshots.rights import usual
 from acp_nvim.workspace.snapshots.snapshots import Snapshots, signature_of
 from acp_nvim.workspace.snapshots.snapshots import present as content_of
 from acp_nvim.workspace.snapshots.store import Unkept, blob_mark
-from acp_nvim.workspace.tracked_file import Holds
+from acp_nvim.workspace.tracked_file import AgentLaid, Holds, LayBefore
 
 ATTEMPTS: Final = 5
 
@@ -112,8 +112,17 @@ class Restoring:
             if layout is not None and layout != live.format:
                 await self._edits.buffers.lay(place.real, live, layout)
                 await self._edits.buffers.read(place)
-        self._edits.ledger.restored(place.real, text, checkpoint.pending.get(place.real))
+        self._pend(place.real, text, checkpoint)
         return changed
+
+    def _pend(self, path: str, text: Text | None, checkpoint: Checkpoint) -> None:
+        """What was pending is so again, and is rejected to what the file was before that."""
+        file = self._edits.tracked[path]
+        user, agent = checkpoint.formats.get(path, (None, None))
+        file.hear(LayBefore(user))
+        if agent is not None:
+            file.hear(AgentLaid(agent))
+        self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
         """The buffer shows what the file holds."""
@@ -150,7 +159,7 @@ class Restoring:
         outcome = await self._edits.bring(path, live, text, modified=unsaved, signature=signature)
         if outcome != "done":
             raise Refused(f"its buffer has {outcome}")
-        self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
+        self._pend(path, text, checkpoint)
         return True
 
 
