@@ -32,7 +32,7 @@ from acp_nvim.workspace.snapshots.rights import usual
 from acp_nvim.workspace.snapshots.snapshots import Snapshots
 from acp_nvim.workspace.snapshots.snapshots import present as content_of
 from acp_nvim.workspace.snapshots.store import UNKNOWN, Unstored, blob_mark
-from acp_nvim.workspace.tracked_file import Holds
+from acp_nvim.workspace.tracked_file import AgentFormat, Holds, UserFormat
 
 ATTEMPTS: Final = 5
 
@@ -232,8 +232,17 @@ class Restoring:
             if file_format is not None and file_format != live.format:
                 await self._edits.buffers.set_format(place.real, live, file_format)
                 await self._edits.buffers.read(place)
-        self._edits.ledger.restored(place.real, text, checkpoint.pending.get(place.real))
+        self._pend(place.real, text, checkpoint)
         return changed
+
+    def _pend(self, path: str, text: Text | None, checkpoint: Checkpoint) -> None:
+        """What was pending is so again, and is rejected to what the file was before that."""
+        file = self._edits.tracked[path]
+        user, agent = checkpoint.formats.get(path, (None, None))
+        file.hear(UserFormat(user))
+        if agent is not None:
+            file.hear(AgentFormat(agent))
+        self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
 
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
         """Bring the buffer up to date with the file."""
@@ -270,7 +279,7 @@ class Restoring:
         outcome = await self._edits.bring(path, live, text, modified=unsaved, signature=signature)
         if outcome != "done":
             raise Refused(f"its buffer has {outcome}")
-        self._edits.ledger.restored(path, text, checkpoint.pending.get(path))
+        self._pend(path, text, checkpoint)
         return True
 
 

@@ -83,12 +83,15 @@ class Rewind:
     async def _present(self, session: AgentSession, n: int, label: str) -> Checkpoint:
         roots = [Place(root, root).real for root in session.roots]
         words = " ".join(label.split())
+        pending = self._edits.ledger.files()
+        states = {entry.path: self._edits.state(entry.path) for entry in pending}
         return self.checkpoints.make(
             n,
             words if len(words) <= LABEL else words[: LABEL - 1] + "…",
             session.roots,
             await self._unsaved(roots),
-            self._edits.ledger.files(),
+            pending,
+            {path: (state.user_format, state.agent_format) for path, state in states.items()},
         )
 
     async def _unsaved(self, roots: Sequence[str]) -> dict[str, Text]:

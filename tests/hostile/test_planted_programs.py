@@ -52,7 +52,7 @@ async def test_looks_and_checkpoints_run_nothing(
     kept = Snapshots(lambda: tmp_path / "data" / "acp" / "run", notices.append)
     checkpoints = Checkpoints(kept)
     await kept.look(roots)
-    before = checkpoints.make(1, "", roots, {}, [])
+    before = checkpoints.make(1, "", roots, {}, [], {})
     (work / "a.txt").write_text("A\n")
     (work / "new.txt").write_text("n\n")
     (work / "b.txt").unlink()

@@ -106,7 +106,7 @@ class Returning(Wide):
         lives = self.follow(present, wanted)
         told = self.told()
         self.editor.lua("require('acp.base.host').notify(...)", "restore", args)
-        until(lambda: self.told() > told)
+        until(lambda: self.told() > told, what="the restore is told")
         self.settle(lives, {})
         assert {path: _read(path) for path in self.paths} == self.files(wanted)
 
@@ -143,16 +143,16 @@ class Returning(Wide):
         self.note(verb, entry.path, hunk)
         opened = len(self.editor.events("AcpReview"))
         self.editor.cmd(f"Acp review {entry.path}")
-        until(lambda: len(self.editor.events("AcpReview")) > opened)
-        until(lambda: self.editor.lua(IN_REVIEW, entry.path, hunk.new_start))
+        until(lambda: len(self.editor.events("AcpReview")) > opened, what="the review is open")
+        until(lambda: self.editor.lua(IN_REVIEW, entry.path, hunk.new_start), what="a live side")
         before = self.editor.lua(BASE, entry.path)
         self.editor.keys(verb)
         if verb == "do":
             self.editor.wait("vim.fn.reg_recording() == '' and vim.fn.mode() == 'n'")
-            until(lambda: self.changed_live(entry))
+            until(lambda: self.changed_live(entry), what="the live text changes")
             self.settle_as_it_is()
         else:
-            until(lambda: self.editor.lua(BASE, entry.path) != before)
+            until(lambda: self.editor.lua(BASE, entry.path) != before, what="the base changes")
             base = self.editor.lua(BASE, entry.path)
             assert entry.base is not None
             self.ledger.rebased(entry.path, Text(tuple(base), entry.base.eol))

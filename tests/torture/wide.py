@@ -124,7 +124,10 @@ class Wide(History):
             if self.is_laid(path):
                 self.laid[path] = self.rejected[path]
         super().tell(verb, args, steps)
-        until(lambda: all(self.layout(path) == first for path, first in wanted.items()))
+        until(
+            lambda: all(self.layout(path) == first for path, first in wanted.items()),
+            what=f"files lie again as {wanted}",
+        )
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from acp_nvim.edits.pending import LedgerState, Pending
 from acp_nvim.edits.records import Reader, Series, Writer, group_of
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import journal as module
+from acp_nvim.workspace.file_format import Format
 from acp_nvim.workspace.journal import Contents, Journal, JournalFile
 from acp_nvim.workspace.snapshots import serialize as checkpoints
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Target
@@ -153,6 +154,7 @@ def test_checkpoints_come_back_by_session() -> None:
         ["why not"],
         {"/w/c": text("before"), "/w/d": None},
         {"/w/e": Target("/w/e", b"\0\xff", 0o100755), "/w/f": Target("/w/f", None)},
+        formats={"/w/a": (Format(dos=True), None)},
     )
     writer = Writer()
     made = checkpoints.CheckpointWriter(writer)

@@ -20,6 +20,7 @@ import msgspec
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import runs
+from acp_nvim.workspace.file_format import Format
 from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.snapshots.agent_changes import Content, ContentChange, add, joined, mark
 from acp_nvim.workspace.snapshots.left_out import was_there
@@ -40,6 +41,11 @@ MAX_AGE_S: Final = 14 * 24 * 3600
 MAX_KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
 """Of all runs together; the oldest go first."""
 LOST: Final = "it is not known what was there"
+
+
+Formats = tuple[Format | None, Format | None]
+"""How a file lay before agents changed it, and how an agent has laid it, as far as that is known.
+"""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -77,6 +83,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """When the prompt's turn was over and all of its agent's changes were taken up; empty before
     that, and for ever where the host was killed first.
     """
+    formats: dict[str, Formats] = msgspec.field(default_factory=dict)
+    """Of files with pending edits."""
 
 
 class RestoreStep(msgspec.Struct, frozen=True):
@@ -133,6 +141,7 @@ class Checkpoints:
         roots: Sequence[str],
         unsaved: Mapping[str, Text],
         pending: Sequence[Pending],
+        formats: Mapping[str, Formats],
     ) -> Checkpoint:
         """A checkpoint of the state at the last look at the directories; `add` keeps it."""
         snapshots = self._snapshots
@@ -144,6 +153,7 @@ class Checkpoints:
             dict(unsaved),
             {entry.path: entry for entry in pending},
             snapshots.reasons(roots),
+            formats=dict(formats),
         )
 
     def add(self, session: int, checkpoint: Checkpoint) -> None:

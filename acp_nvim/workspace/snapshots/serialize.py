@@ -11,6 +11,7 @@ import msgspec
 
 from acp_nvim.edits.records import Reader, Series, Writer, decoded, encoded, group_of
 from acp_nvim.edits.serialize import Entry, entry, found, pending
+from acp_nvim.workspace.file_format import Format
 from acp_nvim.workspace.snapshots.agent_changes import ContentChange
 from acp_nvim.workspace.snapshots.checkpoints import Checkpoint, Target
 
@@ -34,6 +35,7 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
     late: list[tuple[bytes, bytes, int]]
     agent_changes: list[tuple[bytes, str, str, bool, bool]] = []
     ends: list[float] = []
+    formats: list[tuple[bytes, Format | None, Format | None]] = []
 
 
 class CheckpointWriter:
@@ -68,6 +70,7 @@ class CheckpointWriter:
                 for path, it in made.agent_changes.items()
             ],
             made.ends,
+            [(encoded(path), *formats) for path, formats in made.formats.items()],
         )
 
 
@@ -98,4 +101,5 @@ def _checkpoint(reader: Reader, record: Record) -> Checkpoint:
             for path, before, after, agent, gap in record.agent_changes
         },
         record.ends,
+        {decoded(path): (user, agent) for path, user, agent in record.formats},
     )

@@ -44,6 +44,12 @@ function M.flush(bufnr)
   end, ECHO_MS)
 end
 
+--- Whether the user types there.
+---@param base acp.Base
+local function typing(base)
+  return api.nvim_get_current_buf() == base.bufnr and api.nvim_get_mode().mode:match('^[iR]') ~= nil
+end
+
 --- Changed by a command, `do` or `dp`: told at once. While the user types there it is told when
 --- they have done.
 ---@param base acp.Base
@@ -52,9 +58,7 @@ local function changed(base)
   base.scheduled = true
   vim.schedule(function()
     base.scheduled = false
-    local typing = api.nvim_get_current_buf() == base.bufnr
-      and api.nvim_get_mode().mode:match('^[iR]')
-    if not typing then M.flush(base.bufnr) end
+    if not typing(base) then M.flush(base.bufnr) end
   end)
 end
 
@@ -116,6 +120,9 @@ end
 function M.set(path, lines, eol)
   local base = of(path)
   if not base then return end
+  if base.scheduled and not typing(base) then
+    M.flush(base.bufnr) -- newer than the host's word
+  end
   if not base.sent then
     M.put(base, lines, eol)
   elseif vim.deep_equal(base.sent, #lines > 0 and lines or { '' }) then

@@ -208,6 +208,26 @@ def test_a_restore_brings_it_back(editor: Editor, opened: bool) -> None:
     changed.decide("reject all", UNIX)
 
 
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_restore_brings_back_what_it_was_before(editor: Editor, opened: bool) -> None:
+    """The checkpoint knows it, whatever the user and the agent have made of the file since."""
+    changed = Changed(editor, UNIX, DOS, opened)
+    changed.over()
+    editor.turn("say hello")
+    changed.decide("accept all", DOS)
+    changed.agent.begin()
+    changed.put(BOM + DOS.replace(b"two", b"2"))
+    assert changed.pending()["note"] == "BOM added"
+    changed.over()
+    editor.cmd("Acp restore 3")
+    until(lambda: changed.path.read_bytes() == DOS)
+    until(lambda: changed.pending()["note"] == "line ends: unix → dos")
+    changed.decide("reject all", UNIX)
+    editor.cmd("Acp unreject")
+    until(lambda: changed.path.read_bytes() == DOS)
+    assert changed.pending()["note"] == "line ends: unix → dos"
+
+
 def test_after_a_save_that_settles_a_conflict(editor: Editor) -> None:
     changed = Changed(editor, UNIX, UNIX, opened=True)
     editor.cmd("call setline(2, 'mine')")

@@ -144,6 +144,16 @@ def test_the_hosts_base_comes_in_but_not_over_what_was_just_put(front: Editor) -
     assert front.lua(base) == LINES
 
 
+def test_the_hosts_base_comes_not_over_what_it_has_not_been_told_yet(front: Editor) -> None:
+    path = opened(front)
+    real = str(path.resolve())
+    says = "vim.cmd('normal! dp') require('acp.review.base').set(...)"
+    front.lua(says, real, LINES, True)
+    front.wait("#_G.sent == 2")
+    assert last(front)[1]["lines"] != LINES
+    assert front.lua(text("//" + real)) == last(front)[1]["lines"]
+
+
 def test_the_hunks_told_say_what_the_left_side_is(front: Editor) -> None:
     path = opened(front)
     real = str(path.resolve())
