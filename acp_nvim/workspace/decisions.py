@@ -68,7 +68,11 @@ class ReviewDecisions:
             and not await to_thread.run_sync(_is_as_file, live, path)
         ):
             tick = None  # another program has written the file
-        with self._edits.buffers.vouched(path, tick):
+        with self._edits.buffers.vouched(path, tick) as is_known:
+            entry = self._ledger.get(path)
+            if is_known and live and entry and entry.live == live.text and not self._edits.turns:
+                async with self._edits.alone(path):
+                    return await self._hunk(verdict, path, row, self._ledger.get(path))
             return await self._decide_hunk(verdict, path, row)
 
     async def _decide_hunk(self, verdict: Verdict, path: str, row: int) -> list[str]:
