@@ -38,7 +38,7 @@ class Caller(Protocol):
 
 
 class NvimBuffers:
-    """Loaded buffers, by the resolved path of their file."""
+    """Loaded buffers. `_known` is a cache of their texts, by the resolved path of the file."""
 
     def __init__(self, bridge: Caller, max_bytes: int = MAX_BYTES) -> None:
         self._bridge = bridge

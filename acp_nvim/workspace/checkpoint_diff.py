@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
 from typing import Final
 
 from acp_nvim.edits.text import EMPTY, Text
@@ -32,14 +31,10 @@ def rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> l
     then.update(checkpoint.unsaved)
     found: list[str] = []
     for path in sorted(then.keys() | present.unsaved.keys()):
-        now = _now(path, present.unsaved)
+        now = present.unsaved[path] if path in present.unsaved else _read(path)
         found += _file(shown_path(path, cwd), then[path] if path in then else _read(path), now)
     lost = [f"{shown_path(it.target.path, cwd)}: {it.why_not}" for it in plan.steps if it.why_not]
     return [*(f"# {visible(reason)}" for reason in (*plan.reasons, *lost)), *found]
-
-
-def _now(path: str, unsaved: Mapping[str, Text]) -> Side:
-    return unsaved[path] if path in unsaved else _read(path)
 
 
 def _read(path: str) -> Side:

@@ -10,40 +10,27 @@ from typing import Final, Literal
 from anyio import to_thread
 
 from acp_nvim.edits.agent_bases import Act
-from acp_nvim.edits.hunks import Hunk, diff
+from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.pending import Pending, Restoration
-from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.workspace import disk, nofollow, obstacles
-from acp_nvim.workspace.disk import bytes_of, read_signed
+from acp_nvim.edits.text import Text
+from acp_nvim.workspace import nofollow, obstacles
+from acp_nvim.workspace.disk import read_signed
 from acp_nvim.workspace.file_format import (
     BinaryError,
-    Decoded,
-    Format,
-    decode,
-    encode,
-    format_to_write,
     text_of,
 )
-from acp_nvim.workspace.nofollow import Rights
+from acp_nvim.workspace.file_writer import FileWriter, Refused, read_or_none, refused_why
 from acp_nvim.workspace.obstacles import Blocked, in_order, pending_inside, users_file_inside
-from acp_nvim.workspace.paths import Place, is_below
+from acp_nvim.workspace.paths import is_below
 from acp_nvim.workspace.pending_edits import PendingEdits
-from acp_nvim.workspace.ports import BufferText, Change, Closed
+from acp_nvim.workspace.ports import BufferText
 from acp_nvim.workspace.refusals import Refusal
-from acp_nvim.workspace.text_fit import restored, unencodable
-from acp_nvim.workspace.tracked_file import Holds, Removed, UserFormat
-
-ATTEMPTS: Final = 20
-"""How often a text is written to a buffer that keeps changing."""
+from acp_nvim.workspace.tracked_file import Removed
 
 Verdict = Literal["accept", "reject"]
 
 
 MEANWHILE: Final = "has changed meanwhile: look again"
-
-
-class Refused(Exception):
-    """A decision could not be carried out; the message says why in one line."""
 
 
 class ReviewDecisions:
@@ -54,6 +41,7 @@ class ReviewDecisions:
         self._edits = edits
         self._look = look
         self._ledger = edits.ledger
+        self._writer = FileWriter(edits)
 
     async def hunk(
         self, verdict: Verdict, path: str, row: int, tick: int | None = None
@@ -272,14 +260,14 @@ class ReviewDecisions:
         if live and step.after and entry and entry.conflict and step.after == entry.theirs:
             await self._take_agents_text(step.path, live, step.after)
         elif step.after is None:
-            await self._remove(step.path)
+            await self._writer.remove(step.path)
         else:
             whole = entry is not None and entry.base == step.after and not relaid
             agents = self._edits.state(step.path).agent_format if relaid and entry is None else None
             if gone:
                 await self._give_way(step)
             try:
-                await self.put(step.path, step.before, step.after, whole, agents)
+                await self._writer.put(step.path, step.before, step.after, whole, agents)
             except (Refused, Refusal):
                 await to_thread.run_sync(obstacles.come_back, self._edits.tracked[step.path])
                 raise
@@ -309,130 +297,13 @@ class ReviewDecisions:
         except OSError as error:
             raise Refused(error.strerror or str(error)) from error
         if now == live.text and not live.modified:
-            await self.put(path, live.text, theirs)
+            await self._writer.put(path, live.text, theirs)
             return
         if theirs not in (now, without_crs):
             raise Refused("the file on disk has changed again")
         outcome = await self._edits.bring(path, live, theirs, modified=False, signature=signature)
         if outcome != "done":
             raise Refused(f"the buffer or its file has {outcome}")
-
-    async def _remove(self, path: str) -> None:
-        """Delete the file; its buffer is emptied, and gone unless a window shows it."""
-        file = self._edits.tracked[path]
-        file.hear(UserFormat(await self._present(path)))
-        try:
-            was = await to_thread.run_sync(nofollow.remove, path)
-        except OSError as error:
-            raise Refused(f"it cannot be deleted, {error.strerror}") from error
-        if was is not None:
-            file.hear(Removed(Rights.of(was)))
-        await to_thread.run_sync(obstacles.come_back, file)
-        file.hear(Holds(None, None))
-        live = self._edits.buffers.get(path)
-        if live is not None:
-            await self._edits.buffers.vacate(path, live)
-
-    async def put(
-        self,
-        path: str,
-        before: Text | None,
-        after: Text,
-        whole: bool = False,
-        agents_format: Format | None = None,
-    ) -> None:
-        """Make this the text of the file, by hunks in its buffer, saved as after an agent's write.
-
-        ``before`` is what a file that exists must hold; with ``whole`` nothing of an agent's is
-        left in it afterwards, ``agents_format`` is the format to write. Raises Refused and Refusal;
-        nothing has changed then.
-        """
-        place = Place(path, path)
-        for _ in range(ATTEMPTS):
-            live, stored = await self._loaded(place)
-            there = await _is_there(path)
-            known = live if isinstance(live, BufferText) else stored
-            present = known.format if known and there else None
-            users = self._edits.state(path).user_format
-            file_format = agents_format or format_to_write(users, present, before, after, whole)
-            if isinstance(live, Closed):
-                await self._put_on_disk(place, after, file_format or present or Format(), live)
-                return
-            if before is not None and live.text != before:
-                raise Refused("it has changed meanwhile")
-            if file_format is not None and file_format != live.format:
-                await self._edits.buffers.set_format(path, live, file_format)
-                live = await self._edits.buffers.read(place)
-                if isinstance(live, Closed):
-                    continue
-            if await self._write(place, live, after, fresh=stored is not None, there=there):
-                saving = self._edits.buffers.take_saving(path)
-                if saving is not None:
-                    self._edits.ledger.formatted(path, after, saving.found)
-                    if saving.saved:
-                        self._edits.tracked[path].hear(Holds(saving.found, live.format))
-                return
-            self._edits.buffers.doubt(path)
-        raise Refused("the buffer keeps changing")
-
-    async def _present(self, path: str) -> Format | None:
-        """The format of a file on disk; None where there is none, or no text."""
-        live = self._edits.buffers.get(path)
-        data = await to_thread.run_sync(_read, path)
-        if live is not None or data is None:
-            return live.format if live else None
-        try:
-            return decode(data).format
-        except BinaryError:
-            return None
-
-    async def _loaded(self, place: Place) -> tuple[BufferText | Closed, Decoded | None]:
-        """The buffer; where it has just been loaded, also the text that was read."""
-        live = await self._edits.buffers.read(place)
-        if isinstance(live, BufferText):
-            return live, None
-        limit = self._edits.options().message_bytes
-        stored = disk.stored(place, limit, live.fileencodings, live.fileformats)
-        fresh = await self._edits.buffers.load(place, stored.format if stored else None)
-        return fresh, stored or Decoded(EMPTY, Format())
-
-    async def _write(
-        self, place: Place, live: BufferText, after: Text, fresh: bool, there: bool
-    ) -> bool:
-        """Try once; False when the buffer has moved."""
-        options = self._edits.options()
-        hunks = restored(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
-        lacking = unencodable(hunks, live.format.encoding)
-        if lacking:
-            raise Refused(lacking)
-        change = Change(
-            hunks,
-            eol=after.eol,
-            empty=after == EMPTY,
-            save=options.save if there or options.save == "never" else "always",
-            autocmds=options.autocmds,
-            fresh=fresh,
-            synced=live.stale,
-            rights=None if there else self._edits.state(place.real).rights,
-        )
-        written = await self._edits.buffers.write(place, live, change)
-        if written.outcome not in ("done", "moved", "busy"):
-            raise Refused(written.why)
-        return written.outcome == "done"
-
-    async def _put_on_disk(
-        self, place: Place, after: Text, file_format: Format, closed: Closed
-    ) -> None:
-        """Write past Neovim, which cannot load the file."""
-        if closed.taken:
-            raise Refused(closed.why)
-        try:
-            data = encode(after, file_format)
-        except UnicodeEncodeError as error:
-            raise Refused(f"it cannot be written: {error.reason}") from error
-        rights = self._edits.state(place.real).rights
-        await to_thread.run_sync(disk.write, place, data, rights)
-        self._edits.tracked[place.real].hear(Holds(after, file_format))
 
 
 def _is_whole(entry: Pending) -> bool:
@@ -443,25 +314,6 @@ def _is_whole(entry: Pending) -> bool:
 def _is_as_file(live: BufferText, path: str) -> bool:
     """Whether a buffer shows the text of its file."""
     try:
-        return text_of(_read(path), live.format) == live.text
+        return text_of(read_or_none(path), live.format) == live.text
     except BinaryError:
         return False
-
-
-def _read(path: str) -> bytes | None:
-    try:
-        return bytes_of(path)
-    except OSError:
-        return None
-
-
-def refused_why(error: Refused | Refusal) -> str:
-    """The reason alone, in one line."""
-    return error.why if isinstance(error, Refusal) else str(error)
-
-
-async def _is_there(path: str) -> bool:
-    try:
-        return await to_thread.run_sync(nofollow.info, path) is not None
-    except OSError as error:
-        raise Refused(error.strerror or str(error)) from error

@@ -195,7 +195,11 @@ class DiskChanges:
         if paths is not None and not paths:
             return set()
         async with self._lock:
-            signatures = await to_thread.run_sync(_signatures, paths) if paths else {}
+            signatures: dict[str, str | None] = {}
+            if paths is not None:
+                signatures = await to_thread.run_sync(
+                    lambda: {it: signature_of(it) for it in paths}
+                )
             turns = self.turns.round
             rest: list[Change] = []
             changes = await self._snapshots.look(roots, paths, rest)
@@ -441,10 +445,6 @@ def _why_unreviewed(name: str, change: FileChange) -> str:
         return f"{name} was not kept before the change ({before.why}): {lost}"
     why = after.why if isinstance(after, Unstored) else ""
     return f"{name} is not kept any more ({why}): its changes are not reviewed"
-
-
-def _signatures(paths: Sequence[str]) -> dict[str, str | None]:
-    return {path: signature_of(path) for path in paths}
 
 
 def _read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:

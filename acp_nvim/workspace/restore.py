@@ -17,9 +17,9 @@ from anyio import to_thread
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text
 from acp_nvim.workspace import disk, nofollow, obstacles
-from acp_nvim.workspace.decisions import Refused, refused_why
 from acp_nvim.workspace.disk import signature_of
 from acp_nvim.workspace.file_format import BinaryError, Format, encode, format_change, text_of
+from acp_nvim.workspace.file_writer import Refused, refused_why
 from acp_nvim.workspace.nofollow import Rights, spot
 from acp_nvim.workspace.obstacles import Blocked
 from acp_nvim.workspace.paths import Place
