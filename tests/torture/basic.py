@@ -23,6 +23,15 @@ from tests.support.waiting import until
 from tests.torture.decisions import Decisions
 from tests.torture.world import AS_USER, SHOW, in_lua
 
+NO_CALLS = """
+vim.iter(require('acp').state().sessions):all(function(session)
+  return vim.iter(session.tool_calls or {}):all(function(call)
+    return call.status == 'completed' or call.status == 'failed'
+  end)
+end)
+"""
+"""No tool call runs: what is committed then is the user's commit."""
+
 
 class History(Decisions):
     """The steps that agent and user take."""
@@ -36,7 +45,9 @@ class History(Decisions):
         live = self.live_before[path]
         if new == old:  # who changes nothing has no pending edit there
             self.settle({path: live}, {path: new})
-        elif self.clean(path):
+            return
+        until(lambda: self.told_of(path) > self.told_before, what=f"AcpEdit of {path}")
+        if self.clean(path):
             self.ledger.agent_wrote(path, old, new, self.n)
             self.settle({path: new}, {path: new})
         else:
@@ -62,6 +73,11 @@ class History(Decisions):
         self.look()
         self.ledger_disk = {path: self.disk(path)}
         self.live_before = {path: self.live(path)}
+        self.told_before = self.told_of(path)
+
+    def told_of(self, path: str) -> int:
+        """How many changes of a file by agents have been told; what is told is pending."""
+        return sum(event["data"]["path"] == path for event in self.editor.events("AcpEdit"))
 
     def agent_on_disk(self) -> None:
         """The agent changes a file by itself."""
@@ -265,6 +281,7 @@ class History(Decisions):
         if not all(map(self.clean, self.paths)):
             return
         self.note("commit")
+        self.editor.wait(NO_CALLS)
         git(self.editor.work, "add", "-A")
         git(self.editor.work, "commit", "-q", "--allow-empty", "-m", "x")
         self.editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
