@@ -51,9 +51,8 @@ local function lua(name, call)
   return ('<Cmd>lua require("acp.wiring") require("%s").%s<CR>'):format(name, call)
 end
 
-local type_it = lua('acp.ui.composer', 'type()')
-plug('n', 'prompt', '<Cmd>AcpPrompt<CR>' .. type_it)
-plug('x', 'prompt', ':AcpPrompt<CR>' .. type_it)
+plug('n', 'prompt', '<Cmd>AcpPrompt<CR>')
+plug('x', 'prompt', ':AcpPrompt<CR>')
 plug('n', 'cancel', '<Cmd>AcpCancel<CR>')
 plug('n', 'chat', '<Cmd>Acp chat<CR>')
 plug('n', 'allow', '<Cmd>Acp allow<CR>')

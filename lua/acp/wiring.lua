@@ -6,6 +6,7 @@ local on = require('acp.base.signals').on
 for name, call in pairs({
   host_gone = { 'acp.command.session_restore', 'host_gone' },
   chat_replaced = { 'acp.ui.composer_swap', 'changed' },
+  chat_opened = { 'acp.ui.composer_swap', 'opened' },
   draft_changed = { 'acp.command.drafts', 'changed' },
   draft_goes = { 'acp.command.drafts', 'soon' },
   composer_opens = { 'acp.command.drafts', 'recall' },

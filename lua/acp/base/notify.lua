@@ -137,6 +137,20 @@ local function put(level, text)
   end
 end
 
+local put_off = false
+
+--- Run `fn`; what it says is shown as soon as Neovim waits for a key again. A message that stands
+--- there when Insert mode begins would make Neovim wait for three seconds, deaf to all else.
+---@param ... any arguments of `fn`
+---@return any result
+function M.afterwards(fn, ...)
+  put_off = true
+  local ok, result = pcall(fn, ...)
+  put_off = false
+  if not ok then error(result, 0) end
+  return result
+end
+
 --- One line through |vim.notify()|, prefixed with `acp:`; on the command line it waits for its end,
 --- and where there is no line for messages for the end of the command: that would become a prompt.
 --- Of several the first is shown, all are in |:messages|.
@@ -147,7 +161,8 @@ function M.echo(level, message)
     M.list(level, ('%s (%d more in :messages)'):format(message[1], #message - 1), message)
     return
   end
-  local say = vim.o.cmdheight == 0 and vim.schedule_wrap(put) or put
+  local later_on = put_off or vim.o.cmdheight == 0
+  local say = later_on and vim.schedule_wrap(put) or put
   say(number(level), 'acp: ' .. M.one_line(message))
 end
 

@@ -6,6 +6,7 @@
 --- host_starts (args)                       arguments of the first `setup` of a host
 --- host_gone (message)                      the host has ended
 --- chat_replaced (old, new)                 chat `new` stands where chat `old` was
+--- chat_opened (n)                          chat n has a window of its own from now on
 --- draft_changed ()                         what the user writes is another
 --- draft_goes ()                            a prompt was sent, or waits
 --- composer_opens (n)                       returns whether a draft has come back to it

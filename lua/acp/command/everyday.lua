@@ -15,7 +15,7 @@ local function prompt(opts)
   local range = range_of(opts)
   local new = opts.bang or nil
   if opts.args:match('^%s*$') then
-    require('acp.ui.composer').open({ new = new, range = range })
+    require('acp.ui.composer').open({ new = new, range = range, insert = true })
     return
   end
   local context = require('acp.ui.composer.context')

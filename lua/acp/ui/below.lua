@@ -14,16 +14,14 @@ local function grow(win, rows)
   end
 end
 
---- Open `bufnr` below the float `upper`, as wide as that.
+--- Where a float of this height stands below `upper`, as wide as that.
 ---@param upper integer
 ---@param height integer rows, at most half of what there is
----@param enter boolean
----@return integer win
-function M.open(bufnr, upper, height, enter)
+---@return vim.api.keyset.win_config
+local function placement(upper, height)
   local above = vim.api.nvim_win_get_config(upper)
   height = math.max(math.min(height, math.floor(above.height / 2)), 1)
-  local given = height + FRAME
-  local win = vim.api.nvim_open_win(bufnr, enter, {
+  return {
     relative = above.relative,
     win = above.win,
     row = above.row + above.height - height,
@@ -32,14 +30,39 @@ function M.open(bufnr, upper, height, enter)
     height = height,
     border = require('acp.ui.win').border(),
     zindex = above.zindex + 1, -- the upper one may have been opened anew, as high as before
-  })
+  }
+end
+
+--- The rows of `win` are those of `upper` while `win` is there.
+local function lend(win, upper, height)
+  local given = height + FRAME
   grow(upper, -given)
   vim.api.nvim_create_autocmd('WinClosed', {
     pattern = tostring(win),
     once = true,
     callback = function() grow(upper, given) end,
   })
+end
+
+--- Open `bufnr` below the float `upper`.
+---@param upper integer
+---@param height integer rows, at most half of what there is
+---@param enter boolean
+---@return integer win
+function M.open(bufnr, upper, height, enter)
+  local config = placement(upper, height)
+  local win = vim.api.nvim_open_win(bufnr, enter, config)
+  lend(win, upper, config.height)
   return win
+end
+
+--- Make a window that is there a float below the float `upper`.
+---@param upper integer
+---@param height integer
+function M.adopt(win, upper, height)
+  local config = placement(upper, height)
+  vim.api.nvim_win_set_config(win, config)
+  lend(win, upper, config.height)
 end
 
 return M

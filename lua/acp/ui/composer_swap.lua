@@ -1,5 +1,5 @@
---- The composer below a chat is that chat's: where another chat takes the window, its composer
---- takes the other's, or what is typed there goes to a session that is not seen.
+--- The composer of a chat stands below it: where another chat takes the window, its composer takes
+--- the other's, or what is typed there goes to a session that is not seen.
 local M = {}
 
 local api = vim.api
@@ -18,5 +18,8 @@ function M.changed(old, new)
     end
   end
 end
+
+--- Chat `n` is shown: a composer that stands alone joins it.
+function M.opened(n) require('acp.ui.composer').join(n) end
 
 return M

@@ -232,6 +232,17 @@ function M.open_beside(bufnr, opts)
   )
 end
 
+--- Move a window of ours below another one, with all that it shows and the user in it.
+---@param upper integer
+---@param height integer
+function M.move_below(win, upper, height)
+  local below = require('acp.ui.below')
+  if below.wanted(upper) then return below.adopt(win, upper, height) end
+  vim.fn.win_splitmove(win, upper, { rightbelow = true })
+  vim.api.nvim_win_set_height(win, height)
+  require('acp.ui.rows').keep(win)
+end
+
 --- A window of the current tab page that shows `bufnr`.
 ---@param bufnr integer|nil
 ---@return integer|nil winid

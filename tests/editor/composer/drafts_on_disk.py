@@ -69,7 +69,7 @@ def write(editor: Editor, text: str) -> None:
     """Open the composer and type."""
     editor.cmd("AcpPrompt")
     editor.wait("vim.bo.filetype == 'acpcomposer'")
-    editor.keys(f"i{text}<Esc>")
+    editor.keys(f"{text}<Esc>")
 
 
 def composer(editor: Editor) -> list[str]:

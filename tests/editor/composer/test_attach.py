@@ -129,7 +129,7 @@ def test_several_ranges_go_from_the_composer(editor: Editor) -> None:
     editor.cmd("1,2AcpPrompt")
     editor.cmd("wincmd p")
     editor.cmd("4AcpPrompt")
-    editor.keys("ilook<C-s><Esc>")
+    editor.keys("look<C-s><Esc>")
     texts = [(b["resource"]["uri"], b["resource"]["text"]) for b in blocks(agent)[1:]]
     uri = path.as_uri()
     assert texts == [(f"{uri}#L1-L2", "1\n2"), (f"{uri}#L4-L4", "4")]
@@ -268,7 +268,7 @@ def test_a_prompt_that_comes_back_brings_what_was_attached(editor: Editor) -> No
     assert wait_attached(editor, 1) == [str(editor.work / "b.py")]
     editor.cmd("AcpPrompt")
     editor.wait_screen("+ a.py:2-3")
-    editor.keys("ccsay again<Esc><CR>")
+    editor.keys("<C-u>say again<Esc><CR>")
     first, second = blocks(agent, 1), blocks(agent, 2)
     assert [b["resource"]["uri"] for b in second[1:]] == [b["resource"]["uri"] for b in first[1:]]
 
@@ -277,5 +277,5 @@ def test_variables_complete_with_and_without_their_at(editor: Editor) -> None:
     editor.cmd("AcpPrompt")
     for text, word in (("see {dia", "{diagnostics}"), ("see @{dia", "@{diagnostics}")):
         editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {...})", text)
-        editor.keys("A<C-x><C-o><C-y><Esc>")
+        editor.keys("<Esc>A<C-x><C-o><C-y><Esc>")
         editor.wait("vim.api.nvim_get_current_line() == ...", f"see {word}")

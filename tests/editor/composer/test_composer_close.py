@@ -15,6 +15,7 @@ def composer(editor: Editor) -> Editor:
     editor.agent("script")
     editor.cmd("AcpPrompt")
     editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'say hi' })")
+    editor.keys("<Esc>")
     return editor
 
 
@@ -80,7 +81,7 @@ def test_the_key_of_completion_is_shown_and_can_be_another(editor: Editor) -> No
         " ['<C-g>'] = { 'complete', mode = 'i' }, ['<C-x><C-o>'] = false } } })"
     )
     editor.cmd("AcpPrompt")
-    editor.keys("i{sel<C-g><C-y><Esc>")
+    editor.keys("{sel<C-g><C-y><Esc>")
     editor.wait("vim.api.nvim_get_current_line() == '{selection}'")
     editor.keys("g?")
     editor.wait_screen("<C-g>  complete /command, @file (i)")

@@ -25,13 +25,13 @@ def front(edit: Start) -> Editor:
 def test_writing_the_composer_sends_and_clears_it(front: Editor) -> None:
     front.cmd("AcpPrompt")
     assert front.lua("return vim.bo.filetype .. ' ' .. vim.bo.buftype") == "acpcomposer acwrite"
-    front.keys("ifirst<CR>second<Esc>:w<CR>")
+    front.keys("first<CR>second<Esc>:w<CR>")
     assert last(front)[0] == "prompt"
     assert last(front)[1]["text"] == "first\nsecond"
     assert composer(front) == [""]
 
 
-@pytest.mark.parametrize("keys", ["ihello<C-s>", "ihello<Esc><C-s>", "ihello<Esc><CR>"])
+@pytest.mark.parametrize("keys", ["hello<C-s>", "hello<Esc><C-s>", "hello<Esc><CR>"])
 def test_keys_that_send(front: Editor, keys: str) -> None:
     session(front)
     front.cmd("AcpPrompt")
@@ -43,14 +43,14 @@ def test_keys_that_send(front: Editor, keys: str) -> None:
 def test_a_prompt_that_the_host_does_not_take_stays(front: Editor) -> None:
     front.lua("_G.host.takes = false")
     front.cmd("AcpPrompt")
-    front.keys("ihello<C-s>")
+    front.keys("hello<C-s>")
     assert composer(front) == ["hello"]
 
 
 def test_a_prompt_that_died_with_the_host_comes_back(front: Editor) -> None:
     front.lua("require('acp.base.state').set({'host'}, 'starting')")
     front.cmd("AcpPrompt")
-    front.keys("ihello<C-s>more<Esc>")
+    front.keys("hello<C-s>more<Esc>")
     front.lua("require('acp.base.state').host_gone('failed', 'no pynvim')")
     front.wait("#vim.api.nvim_buf_get_lines(0, 0, -1, false) == 2")
     assert composer(front) == ["hello", "more"]
@@ -58,7 +58,7 @@ def test_a_prompt_that_died_with_the_host_comes_back(front: Editor) -> None:
 
 def test_what_the_host_has_taken_does_not_come_back(front: Editor) -> None:
     front.cmd("AcpPrompt")
-    front.keys("ihello<C-s><Esc>")
+    front.keys("hello<C-s><Esc>")
     front.lua("require('acp.frame').apply({ { 'taken', 1 } })")
     front.lua("require('acp.base.state').host_gone('failed', 'crash')")
     front.wait("#_G.acp_events == 1")
@@ -67,7 +67,7 @@ def test_what_the_host_has_taken_does_not_come_back(front: Editor) -> None:
 
 def test_text_given_back_stands_in_front_and_typing_goes_on(front: Editor) -> None:
     front.cmd("AcpPrompt")
-    front.keys("iabc")
+    front.keys("abc")
     front.lua("require('acp.ui.composer').give_back(1, 'one\\ntwo')")
     front.keys("def")
     assert composer(front) == ["one", "two", "abcdef"]
@@ -75,20 +75,20 @@ def test_text_given_back_stands_in_front_and_typing_goes_on(front: Editor) -> No
 
 def test_the_draft_survives_bdelete_and_edit(front: Editor) -> None:
     front.cmd("AcpPrompt")
-    front.keys("ikeep me<Esc>")
+    front.keys("keep me<Esc>")
     front.cmd("edit")
     assert composer(front) == ["keep me"]
     front.cmd("bdelete")
     front.cmd("AcpPrompt")
     assert composer(front) == ["keep me"]
-    front.keys("A!<Esc>:w<CR>")
+    front.keys("!<Esc>:w<CR>")
     assert last(front)[1]["text"] == "keep me!"
 
 
 def test_wall_does_not_send_and_qall_is_not_stopped(front: Editor) -> None:
     front.open(front.write("a.txt", "x\n"))
     front.cmd("AcpPrompt")
-    front.keys("ihalf a pro<Esc>")
+    front.keys("half a pro<Esc>")
     front.wait("not vim.bo.modified")
     front.cmd("wall")
     assert sent(front) == []
@@ -97,7 +97,7 @@ def test_wall_does_not_send_and_qall_is_not_stopped(front: Editor) -> None:
 
 def test_a_part_can_be_sent(front: Editor) -> None:
     front.cmd("AcpPrompt")
-    front.keys("ione<CR>two<CR>three<Esc>")
+    front.keys("one<CR>two<CR>three<Esc>")
     front.cmd("2w!")
     assert last(front)[1]["text"] == "two"
     assert composer(front) == ["one", "three"]
@@ -105,7 +105,7 @@ def test_a_part_can_be_sent(front: Editor) -> None:
 
 def test_another_name_writes_a_file(front: Editor) -> None:
     front.cmd("AcpPrompt")
-    front.keys("ione<CR>two<Esc>")
+    front.keys("one<CR>two<Esc>")
     front.cmd("w kept.md")
     assert (front.work / "kept.md").read_text() == "one\ntwo\n"
     assert composer(front) == ["one", "two"]
@@ -114,7 +114,7 @@ def test_another_name_writes_a_file(front: Editor) -> None:
 
 def test_history_keeps_what_is_written_at_every_step(front: Editor) -> None:
     front.cmd("AcpPrompt")
-    front.keys("ifirst<C-s>second<C-s>draft<Esc>")
+    front.keys("first<C-s>second<C-s>draft<Esc>")
     seen = []
     for key in ("<C-p>", "<C-p>", "A!<Esc><C-n>", "<C-n>", "<C-p><C-p>"):
         front.keys(key)
@@ -128,7 +128,7 @@ def test_an_attached_range_follows_edits_until_it_is_sent(front: Editor) -> None
     front.cmd("2AcpPrompt")
     front.wait_screen("+ a.txt:2")
     front.lua("vim.api.nvim_buf_set_lines(..., 0, 0, false, {'zero'})", buffer)
-    front.keys("iwhy<C-s>")
+    front.keys("why<C-s>")
     lines = last(front)[1]["range"]
     assert (lines["first"], lines["last"], lines["text"]) == (3, 3, "two")
 
@@ -137,7 +137,7 @@ def test_the_composer_of_a_session_to_come_asks_for_a_new_one(front: Editor) -> 
     session(front)
     front.cmd("AcpPrompt!")
     assert front.lua("return vim.fn.bufname()") == "acp://composer/2"
-    front.keys("ihello<C-s>")
+    front.keys("hello<C-s>")
     assert last(front)[1]["new"] is True
     assert "session" not in last(front)[1]
 
@@ -155,7 +155,7 @@ def test_omni_completion_of_commands_and_files(front: Editor) -> None:
     session(front)
     front.cmd("AcpPrompt")
     front.wait("#require('acp.ui.composer.files').list(vim.fn.getcwd()) == 1")
-    front.keys("i/i<C-x><C-o><C-y>")
+    front.keys("/i<C-x><C-o><C-y>")
     assert composer(front) == ["/init "]
     front.keys("see @alp<C-x><C-o><C-y>")
     assert composer(front) == ["/init see @src/alpha.py"]
@@ -171,7 +171,7 @@ def test_completion_of_commands_that_hold_what_cannot_be_seen(front: Editor) -> 
     ]
     session(front, commands=odd)
     front.cmd("AcpPrompt")
-    front.keys("i/<C-x><C-o>")
+    front.keys("/<C-x><C-o>")
     front.wait("#vim.fn.complete_info({ 'items' }).items == 1")
     item = front.lua("return vim.fn.complete_info({ 'items' }).items[1]")
     assert (item["word"], item["abbr"]) == ("/alright ", "/alright h^@int")
@@ -181,7 +181,7 @@ def test_completion_of_commands_that_hold_what_cannot_be_seen(front: Editor) -> 
 
 def test_completion_says_what_a_variable_stands_for(front: Editor) -> None:
     front.cmd("AcpPrompt")
-    front.keys("i@{<C-x><C-o>")
+    front.keys("@{<C-x><C-o>")
     front.wait("#vim.fn.complete_info({ 'items' }).items > 5")
     items = front.lua("return vim.fn.complete_info({ 'items' }).items")
     about = {item["word"]: item["menu"] for item in items}
@@ -193,7 +193,7 @@ def test_completion_after_an_at_begins_with_files(front: Editor) -> None:
     front.write("alpha.py", "")
     front.cmd("AcpPrompt")
     front.wait("#require('acp.ui.composer.files').list(vim.fn.getcwd()) == 1")
-    front.keys("i@<C-x><C-o>")
+    front.keys("@<C-x><C-o>")
     front.wait("#vim.fn.complete_info({ 'items' }).items > 5")
     words = [item["word"] for item in front.lua("return vim.fn.complete_info().items")]
     assert words[0] == "@alpha.py"
@@ -219,3 +219,11 @@ def test_after_the_key_for_a_prompt_one_types(front: Editor, mode: str, keys: st
     front.cmd("wincmd p")
     front.keys(keys + ", again<Esc>")
     assert front.lua("return vim.api.nvim_get_current_line()") == "hello, again"
+
+
+@pytest.mark.parametrize("command", [":AcpPrompt<CR>", ":2AcpPrompt<CR>", ":AcpPrompt!<CR>"])
+def test_what_is_typed_right_after_the_command_is_the_prompt(front: Editor, command: str) -> None:
+    front.open(front.write("a.txt", "one\ntwo\n"))
+    front.keys(command + "hello there<Esc>")
+    assert front.lua("return vim.bo.filetype") == "acpcomposer"
+    assert front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)") == ["hello there"]

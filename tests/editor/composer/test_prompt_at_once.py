@@ -367,7 +367,7 @@ def test_a_composer_knows_its_session_as_soon_as_there_is_one(editor: Editor) ->
     editor.agent("script")
     editor.cmd("AcpPrompt")
     editor.wait_screen("prompt for a new session with script: ")
-    editor.keys("isay hi<C-s><Esc>")
+    editor.keys("say hi<C-s><Esc>")
     editor.wait_event("AcpTurnEnd")
     editor.wait_screen("prompt for script: ")
 
@@ -380,7 +380,7 @@ def test_the_chat_goes_to_its_end_when_the_user_sends_from_the_composer(editor: 
     editor.turn("say a prompt of a script moves nothing")
     assert editor.lua(f"return vim.api.nvim_win_get_cursor({chat})[1]") == 3
     editor.cmd("AcpPrompt")
-    editor.keys("isay the very end<C-s>")
+    editor.keys("say the very end<C-s>")
     editor.wait_event("AcpTurnEnd", 3)
     editor.wait(f"vim.fn.line('.', {chat}) == vim.fn.line('$', {chat})")
     editor.wait_screen("the very end")

@@ -171,7 +171,7 @@ def test_what_is_for_writing_can_be_written_where_files_cannot(
     editor.agent("script")
     editor.cmd("AcpPrompt")
     editor.wait("vim.bo.filetype == 'acpcomposer'")
-    editor.keys("iwait_for_cancel<C-s>")
+    editor.keys("wait_for_cancel<C-s>")
     editor.wait("(require('acp').state().sessions[1] or {}).status == 'running'")
     editor.keys("<Esc>")
     editor.prompt("say a")

@@ -39,6 +39,7 @@ def test_in_commands(flat: Editor, command: str, message: str) -> None:
 
 def test_in_an_empty_composer(flat: Editor) -> None:
     flat.cmd("AcpPrompt")
+    flat.keys("<Esc>")
     written(flat, "acp: nothing to send")
 
 

@@ -181,7 +181,7 @@ def test_help_lists_the_keys_in_force(front: Editor) -> None:
         "require('acp').setup(...)", {"keymaps": {"composer": {"<c-S>": False, "gs": "send"}}}
     )
     front.cmd("AcpPrompt")
-    front.keys("g?")
+    front.keys("<Esc>g?")
     text = "\n".join(front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
     assert re.search(r"gs\s+send", text)
     assert "C-s" not in text

@@ -115,18 +115,25 @@ function M.create(n, new)
   require('acp.ui.chat.scroll_end').watch()
   local on_card = require('acp.ui.chat.cursor_target').decision
   require('acp.ui.keymaps').attach('chat', bufnr, n, on_card)
-  require('acp.base.state').set_buffer(n, 'chat_bufnr', bufnr)
+  local state = require('acp.base.state')
+  local known = state.session(n) ~= nil
+  if known or new then state.set_buffer(n, 'chat_bufnr', bufnr) end
   if new then
     vim.defer_fn(function() set_filetype(bufnr) end, FILETYPE_MS)
     return bufnr
   end
   set_filetype(bufnr)
-  if require('acp.base.host').running() then ask_again(chat) end
+  if known and require('acp.base.host').running() then ask_again(chat) end
   return bufnr
 end
 
---- Frame operation: there is a session n.
-function M.begin(n) M.create(n, true) end
+--- Frame operation: there is a session n. Its chat may have waited for it, above a composer.
+function M.begin(n)
+  local bufnr, state = M.create(n, true), require('acp.base.state')
+  if (state.get().sessions[n] or {}).chat_bufnr ~= bufnr then
+    state.set_buffer(n, 'chat_bufnr', bufnr)
+  end
+end
 
 --- The chat to write into, nil for one that the host is yet to draw anew.
 ---@return acp.Chat?
@@ -218,16 +225,18 @@ end
 
 local function show(bufnr)
   local chat = require('acp.config').get().chat
+  local signals, taken = require('acp.base.signals'), false
   require('acp.ui.window').open_beside(bufnr, {
     layout = chat.layout,
     size = chat.size,
     last = true,
     like = 'acp://chat/',
     replaced = function(other)
-      local old, new = buffers.number(other), buffers.number(bufnr)
-      require('acp.base.signals').emit('chat_replaced', old, new)
+      taken = true
+      signals.emit('chat_replaced', buffers.number(other), buffers.number(bufnr))
     end,
   })
+  if not taken then signals.emit('chat_opened', buffers.number(bufnr)) end
 end
 
 --- The user has sent a prompt from the composer of n: its windows here go to the end, and follow it
@@ -241,6 +250,12 @@ end
 function M.open(n)
   local bufnr = M.create(n)
   if #vim.fn.win_findbuf(bufnr) == 0 then show(bufnr) end
+end
+
+--- The user opens the composer of n: its chat, which may be of a session to come, stands above it.
+function M.open_here(n)
+  local bufnr = M.create(n)
+  if require('acp.config').get().chat.open and #shown_here(bufnr) == 0 then show(bufnr) end
 end
 
 --- Open the chat of a session in this tab page, or close it there.

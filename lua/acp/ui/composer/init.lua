@@ -286,12 +286,27 @@ function M.browse(by, n)
   if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 }) end
 end
 
+local HEIGHT = 8
+
 --- Below its chat, of which it leaves half to be read.
 ---@return acp.OpenOpts
 local function place(n)
   local chat = require('acp.ui.window').showing(require('acp.ui.chat.buffers').bufnr(n))
-  local half = chat and math.max(math.floor(vim.api.nvim_win_get_height(chat) / 2) - 1, 1) or 8
-  return { layout = 'bottom', size = math.min(half, 8), under = chat, enter = true }
+  local half = chat and math.max(math.floor(vim.api.nvim_win_get_height(chat) / 2) - 1, 1)
+  return {
+    layout = 'bottom',
+    size = math.min(half or HEIGHT, HEIGHT),
+    under = chat,
+    enter = true,
+    options = { fillchars = 'eob: ' },
+  }
+end
+
+--- Chat `n` has been opened: its composer, wherever it stands in this tab page, goes below it.
+function M.join(n)
+  local window = require('acp.ui.window')
+  local win, where = window.showing(M.bufnr(n)), place(n)
+  if win and where.under then window.move_below(win, where.under, where.size) end
 end
 
 ---@class acp.ComposeOpts
@@ -300,7 +315,8 @@ end
 ---@field range? { bufnr: integer, first: integer, last: integer }
 ---@field insert? boolean
 
---- Go to the composer, opening its window below the chat or at the bottom. The user's own act.
+--- Go to the composer, opening its window below its chat, which is opened as well (option
+--- `chat.open`), or at the bottom. The user's own act.
 ---@param opts? acp.ComposeOpts
 function M.open(opts)
   opts = opts or {}
@@ -312,7 +328,8 @@ function M.open(opts)
     it.chips[#it.chips + 1] = context.chip(opts.range.bufnr, opts.range.first, opts.range.last)
     require('acp.base.signals').emit('draft_changed')
   end
-  local back = require('acp.base.signals').emit('composer_opens', n)
+  local emit = require('acp.base.signals').emit
+  local back = require('acp.base.notify').afterwards(emit, 'composer_opens', n)
   require('acp.ui.composer.files').warm(places.cwd())
   local window = require('acp.ui.window')
   window.when_free(function()
@@ -320,6 +337,7 @@ function M.open(opts)
     if win then
       vim.api.nvim_set_current_win(win)
     else
+      require('acp.ui.chat').open_here(n)
       win = window.open_beside(bufnr, place(n))
     end
     if back and win then
@@ -329,11 +347,6 @@ function M.open(opts)
     M.decorate(n)
     if opts.insert then vim.cmd.startinsert({ bang = true }) end
   end)
-end
-
---- Insert mode at the end of the line, where the user is in a composer, by their key.
-function M.type()
-  if vim.bo.filetype == 'acpcomposer' then vim.cmd.startinsert({ bang = true }) end
 end
 
 --- From the chat: go to its composer and type.

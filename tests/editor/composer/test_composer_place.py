@@ -1,0 +1,82 @@
+"""Where a composer opens: below its chat, whichever of both comes first."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, session
+
+WHERE = """
+return vim.tbl_map(function(win)
+  local at = vim.fn.win_screenpos(win)
+  local name = vim.fn.fnamemodify(vim.fn.bufname(vim.api.nvim_win_get_buf(win)), ':.')
+  return { name, at[2] > 1 and 'right' or 'left', vim.api.nvim_win_get_config(win).relative }
+end, vim.api.nvim_tabpage_list_wins(0))
+"""
+BESIDE = [["a.txt", "left", ""], ["acp://chat/1", "right", ""], ["acp://composer/1", "right", ""]]
+
+
+@pytest.fixture
+def front(edit: Start) -> Editor:
+    """An editor with a file."""
+    editor = edit(init=HOST + RECORD_NOTIFY, screen=(120, 40))
+    editor.open(editor.write("a.txt", "one\n"))
+    return editor
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_composer_that_is_opened_first_opens_its_chat_above_it(
+    front: Editor, known: bool
+) -> None:
+    if known:
+        session(front)
+    front.cmd("AcpPrompt")
+    assert front.lua(WHERE) == BESIDE
+    assert front.lua("return { vim.fn.bufname(), vim.fn.winheight(0) }") == ["acp://composer/1", 8]
+    front.keys("<Esc><C-w>p")
+    assert front.lua("return vim.fn.bufname()").endswith("a.txt")
+
+
+def test_the_chat_above_it_is_that_of_the_session_that_comes(editor: Editor) -> None:
+    editor.agent("script")
+    editor.cmd("AcpPrompt")
+    chat = editor.lua("return vim.fn.bufnr('acp://chat/1')")
+    assert editor.lua("return vim.tbl_count(require('acp').state().sessions)") == 0
+    editor.keys("say hello<C-s>")
+    editor.wait_event("AcpTurnEnd")
+    assert "hello" in editor.chat()
+    assert editor.session()["chat_bufnr"] == chat
+    assert editor.lua("return #vim.api.nvim_tabpage_list_wins(0)") == 3
+
+
+def test_a_chat_that_is_opened_later_stands_above_its_composer(front: Editor) -> None:
+    session(front)
+    front.setup({"chat": {"open": False}})
+    front.cmd("AcpPrompt")
+    assert len(front.lua(WHERE)) == 2
+    front.keys("half a pro")
+    front.lua("require('acp.ui.chat').toggle(1)")
+    assert front.lua(WHERE) == BESIDE
+    assert front.lua("return vim.fn.winheight(0)") == 8
+    front.keys("mpt")
+    assert front.lines("acp://composer/1") == ["half a prompt"]
+
+
+def test_a_chat_that_comes_back_stands_above_its_composer(front: Editor) -> None:
+    session(front)
+    front.cmd("AcpPrompt")
+    for _ in range(2):
+        front.lua("require('acp.ui.chat').toggle(1)")
+    assert front.lua(WHERE) == BESIDE
+
+
+def test_a_chat_that_floats_takes_its_composer_along(front: Editor) -> None:
+    session(front)
+    front.setup({"chat": {"open": False, "layout": "float"}})
+    front.cmd("AcpPrompt")
+    front.lua("require('acp.ui.chat').toggle(1)")
+    assert sorted(front.lua(WHERE)[1:]) == [
+        ["acp://chat/1", "right", "editor"],
+        ["acp://composer/1", "right", "editor"],
+    ]
