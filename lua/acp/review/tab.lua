@@ -25,8 +25,8 @@ local FILES, PART = 6, 0.2
 ---@class acp.ReviewSource
 ---@field left fun(file: acp.ReviewFile): integer, string
 ---@field right fun(file: acp.ReviewFile): integer, string
----@field hint fun(file: acp.ReviewFile, count: integer): string, string of the left and of the right
----  window; `count` files in all
+---@field hint fun(file: acp.ReviewFile, count: integer): string, string of the left
+---  and of the right window; `count` files in all
 ---@field decide fun(verb: 'accept'|'reject', file: acp.ReviewFile)
 ---@field closed fun()
 ---@field words? table<string, string> what keys do here, by action, where that is something else
