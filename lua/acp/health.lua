@@ -121,7 +121,8 @@ end
 ---@return number|nil ms nil when it does not answer
 local function ping()
   local started = vim.uv.hrtime()
-  local ok, answer = pcall(vim.rpcrequest, require('acp.base.host').channel(), 'ping')
+  local it = require('acp.base.host')
+  local ok, answer = pcall(vim.rpcrequest, it.channel(), it.ping())
   return ok and answer == 'pong' and (vim.uv.hrtime() - started) / 1e6 or nil
 end
 
@@ -162,54 +163,71 @@ local function absent(program)
 end
 
 ---@param agent acp.AgentConfig
+---@return string program '' where it is embedded, or known to the host alone
+---@return string path '' where it cannot be started
+local function program_of(agent)
+  local program = vim.fn.expand((agent.command or {})[1] or '')
+  return program, program == '' and '' or vim.fn.exepath(program)
+end
+
+--- One of the presets, as it came: that it is not installed is no fault.
+---@param agent acp.AgentConfig
+local function is_preset(name, agent)
+  return vim.deep_equal(agent, require('acp.config').defaults.agents[name])
+end
+
+---@param agent acp.AgentConfig
 ---@return boolean there its program can be started, as far as one sees
 local function one_agent(name, agent, chosen)
   local label = name .. (chosen and ' (for new sessions)' or '')
-  local program = vim.fn.expand((agent.command or {})[1] or '')
+  local program, path = program_of(agent)
   if program == '' then
     health.ok(label .. (name == 'tutor' and ': embedded' or ': its command is in agents_file'))
-    return true
-  end
-  local path = vim.fn.exepath(program)
-  local preset = vim.deep_equal(agent, require('acp.config').defaults.agents[name])
-  if path ~= '' then
+  elseif path ~= '' then
     health.ok(('%s: %s'):format(label, path))
   elseif chosen then
     local how = agent.install and ('install it: ' .. agent.install) or 'install it'
     local advice = { how .. ', or choose another with :Acp agent' }
     health.error(('%s: %s'):format(label, absent(program)), advice)
-  elseif not preset then
-    health.warn(('%s: %s'):format(label, absent(program)))
   else
-    local how = agent.install and (': ' .. agent.install) or ''
-    health.info(('%s: %s is not installed%s'):format(label, program, how))
+    health.warn(('%s: %s'):format(label, absent(program)))
   end
-  return path ~= ''
+  return program == '' or path ~= ''
 end
 
---- The one in use first, those that can be used, those that the user has named, the rest.
+--- The one in use first, those that can be used, those that the user has named; apart from these
+--- the presets that are not installed.
 ---@param all table<string, acp.AgentConfig>
+---@param chosen string
 ---@return string[] names
-local function by_use(all)
-  local defaults = require('acp.config').defaults.agents
-  local chosen = require('acp.base.valid_names').agent()
-  local names, rank = vim.tbl_keys(all), {} ---@type table<string, integer>
-  for _, name in ipairs(names) do
-    local program = vim.fn.expand((all[name].command or {})[1] or '')
-    local there = program == '' or vim.fn.exepath(program) ~= ''
-    local preset = vim.deep_equal(all[name], defaults[name])
-    rank[name] = name == chosen and 0 or there and 1 or preset and 3 or 2
+---@return string[] others
+local function by_use(all, chosen)
+  local names, others, rank = {}, {}, {} ---@type string[], string[], table<string, integer>
+  for name, agent in pairs(all) do
+    local program, path = program_of(agent)
+    local there = program == '' or path ~= ''
+    rank[name] = name == chosen and 0 or there and 1 or 2
+    local other = rank[name] == 2 and is_preset(name, agent)
+    table.insert(other and others or names, name)
   end
   table.sort(names, function(a, b) return rank[a] == rank[b] and a < b or rank[a] < rank[b] end)
-  return names
+  table.sort(others)
+  return names, others
 end
 
 local function agents()
   health.start('acp: agents')
   local config = require('acp.config').get()
   local missing, chosen = {}, require('acp.base.valid_names').agent()
-  for _, name in ipairs(by_use(config.agents)) do
+  local names, others = by_use(config.agents, chosen)
+  for _, name in ipairs(names) do
     missing[name] = not one_agent(name, config.agents[name], name == chosen)
+  end
+  if #others > 0 then
+    local count = #others == 1 and '1 other is' or ('%d others are'):format(#others)
+    local list = table.concat(others, ', ')
+    local how = 'choose one with :Acp agent, and this report says how to install it'
+    health.info(('%s not installed: %s; %s'):format(count, list, how))
   end
   local entries, problem = require('acp.config').registry()
   if problem then
@@ -236,10 +254,10 @@ end
 --- Called by |:checkhealth|.
 function M.check()
   neovim()
+  options()
   python()
   host()
   agents()
-  options()
 end
 
 return M

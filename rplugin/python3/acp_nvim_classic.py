@@ -29,6 +29,11 @@ class Acp:
         """Start the core; returns the channel that takes verbs."""
         return self._core.start()
 
+    @pynvim.rpc_export("acp_ping", sync=True)
+    def ping(self) -> str:
+        """Answer the health check (`lua/acp/health.lua`)."""
+        return "pong"
+
     @pynvim.rpc_export("acp")
     def verb(self, name: str, args: Any = None) -> None:
         """Take a verb from `lua/acp/base/host.lua`."""

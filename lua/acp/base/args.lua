@@ -60,7 +60,7 @@ local function options_of_prompt(opts)
   end
   local agents = require('acp.base.valid_names').agents()
   if opts.agent and not vim.tbl_contains(agents, opts.agent) then
-    return require('acp.base.nearest').message('agent', opts.agent, agents)
+    return require('acp.base.nearest').message('agent', opts.agent, agents, ':Acp agent lists them')
   end
 end
 

@@ -267,7 +267,7 @@ local function level(base, given, prefix, say)
         result[name] = vim.deepcopy(value)
       end
     elseif type(base[name]) ~= 'table' then
-      say(nearest.message('option', path, names_at(prefix)))
+      say(nearest.message('option', path, names_at(prefix), 'see :help acp-options'))
     elseif type(value) ~= 'table' then
       say(("option '%s' should be a table"):format(path))
     else
@@ -292,7 +292,7 @@ function M.merge(defaults, opts)
   local result = level(defaults, opts, '', say)
   if not result.agents[result.agent] and not result.agents_file then
     local names = sorted_keys(result.agents)
-    say(nearest.message('agent', result.agent, names))
+    say(nearest.message('agent', result.agent, names, ':Acp agent lists them'))
     result.agent = result.agents[defaults.agent] and defaults.agent or names[1]
   end
   table.sort(mistakes)

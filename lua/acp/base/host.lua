@@ -30,6 +30,11 @@ function M.running() return channel ~= nil or waiting ~= nil end
 ---@return integer? channel of the host, nil while none runs
 function M.channel() return channel end
 
+--- The name by which the host answers a request at once, for the health check: in the shared host
+--- of remote plugins names are everyone's.
+---@return string
+function M.ping() return classic and 'acp_ping' or 'ping' end
+
 local function keep(line)
   if line ~= '' then stderr[#stderr + 1] = line end
   while #stderr > 100 do

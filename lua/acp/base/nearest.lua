@@ -21,6 +21,27 @@ local function distance(a, b)
   return last[#b]
 end
 
+--- Two names without the tables or directories that they have in common: what is left is compared.
+local function own_parts(a, b)
+  local at = 0
+  for i = 1, math.min(#a, #b) do
+    if a:byte(i) ~= b:byte(i) then break end
+    if a:sub(i, i):match('[./]') then at = i end
+  end
+  return a:sub(at + 1), b:sub(at + 1)
+end
+
+--- What it costs to take `word` for `name`, nil where nobody would: of three characters one may be
+--- wrong, and something must be right.
+---@return number|nil
+local function cost(word, name)
+  local typed, meant = own_parts(word, name)
+  if typed ~= '' and vim.startswith(meant:lower(), typed:lower()) then return 0.5 end
+  local wrong = distance(typed, meant)
+  local most = math.max(#typed, #meant)
+  return wrong <= math.max(math.floor(most / 3), 1) and wrong < most and wrong or nil
+end
+
 --- The name nearest to `word`: one that starts with it wins, then the smallest distance.
 ---@param word string
 ---@param names string[]
@@ -28,10 +49,9 @@ end
 local function find(word, names)
   local best, best_cost = nil, math.huge
   for _, name in ipairs(names) do
-    local cost = distance(word, name)
-    if word ~= '' and vim.startswith(name:lower(), word:lower()) then cost = math.min(cost, 0.5) end
-    if cost < best_cost then
-      best, best_cost = name, cost
+    local one = cost(word, name)
+    if one and one < best_cost then
+      best, best_cost = name, one
     end
   end
   return best
@@ -46,13 +66,28 @@ function M.hint(word, names)
   return name and (", did you mean '%s'?"):format(name) or ''
 end
 
+--- Names that an error lists: more would not fit into a line.
+local FEW, LONG = 6, 60
+
+--- What there is, where nothing is near: the names themselves, or where they are to be seen.
+---@param names string[]
+---@param where string|nil
+local function instead(names, where)
+  local list = table.concat(names, ', ')
+  if #names > 0 and #names <= FEW and #list <= LONG then return ', there is ' .. list end
+  return where and (', %s'):format(where) or ''
+end
+
 --- One line of error: `unknown subcommand 'chta', did you mean 'chat'?`
 ---@param what string
 ---@param word string
 ---@param names string[]
+---@param where? string said where no name is near: what shows all that there are
 ---@return string
-function M.message(what, word, names)
-  return ("unknown %s '%s'%s"):format(what, word, M.hint(word, names))
+function M.message(what, word, names, where)
+  local hint = M.hint(word, names)
+  hint = hint ~= '' and hint or instead(names, where)
+  return ("unknown %s '%s'%s"):format(what, word, hint)
 end
 
 return M

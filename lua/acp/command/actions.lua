@@ -70,7 +70,7 @@ M.list = {
   form = { choose = call('acp.ui.form', 'choose'), review = write },
   queue = { apply = write },
   checkpoints = { close = close },
-  view = { close = close },
+  view = { close = on_buffer('acp.ui.report', 'close') },
   terminal = { close = close, stop = on_buffer('acp.ui.terminal', 'stop') },
 }
 

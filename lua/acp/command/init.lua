@@ -29,7 +29,7 @@ local function check(sub, name, args)
     local valid = sub.values(vim.list_slice(args, 1, i - 1), '')
     if #valid > 0 and not vim.tbl_contains(valid, arg) then
       local noun = (sub.nouns or {})[i] or 'argument of ' .. name
-      return require('acp.base.nearest').message(noun, arg, valid)
+      return require('acp.base.nearest').message(noun, arg, valid, ('see :Acp %s'):format(name))
     end
   end
 end
@@ -68,7 +68,8 @@ local function run(opts)
   end
   local sub = subcommands.list[name]
   if not sub then
-    return fail(require('acp.base.nearest').message('subcommand', name, subcommands.names()))
+    local names = subcommands.names()
+    return fail(require('acp.base.nearest').message('subcommand', name, names, ':Acp lists all'))
   end
   local rest = opts.args:gsub('^%s*%S+%s?', '', 1)
   args = whole(sub, args, rest)

@@ -18,13 +18,16 @@ local function key(action)
   return found and found.key or ''
 end
 
+--- Hints for the base's window and for the live one: `do` and `dp` mean the reverse in the other.
 ---@param file acp.ReviewFile
+---@return string left
+---@return string right
 local function hint(file, count)
-  local words = file.conflict and { ':w resolves' } or { 'do reject', 'dp accept' }
+  local words = file.conflict and { ':w resolves' } or { 'do rejects', 'dp accepts' }
   local next_file, help = key('next_file'), key('help')
   if count > 1 and next_file ~= '' then words[#words + 1] = next_file .. ' next file' end
   if help ~= '' then words[#words + 1] = help .. ' keys' end
-  return table.concat(words, ' · ')
+  return file.conflict and '' or 'dp rejects · do accepts', table.concat(words, ' · ')
 end
 
 ---@type acp.ReviewSource

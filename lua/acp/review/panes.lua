@@ -69,18 +69,21 @@ function M.show(win, bufnr)
   arm(win)
 end
 
+--- Columns that hints have at least: with fewer they say nothing.
+local LEAST = 12
+
 --- A winbar of a title on the left and hints on the right. What is too long loses the end of the
---- hints; where there are none, the beginning of the title, but not what stands before it. A window
+--- hints, then all of them and the beginning of the title, but not what stands before it. A window
 --- that is being closed has none.
----@param hint? string
 ---@param before? string
 function M.bar(win, title, hint, before)
-  local whole = hint and hint ~= ''
-  local left = literal(before or '') .. (whole and '' or '%<') .. literal(title)
-  local right = whole and literal(hint --[[@as string]]) .. ' %<' or ''
-  if api.nvim_win_is_valid(win) then
-    set(win, 'winbar', ('%%#AcpTitle# %s %%*%%=%%#AcpMuted# %s%%*'):format(left, right))
-  end
+  if not api.nvim_win_is_valid(win) then return end
+  before = before or ''
+  local room = api.nvim_win_get_width(win) - vim.fn.strdisplaywidth(before .. title)
+  local whole = hint ~= '' and room >= LEAST
+  local left = literal(before) .. (whole and '' or '%<') .. literal(title)
+  local right = whole and literal(hint) .. ' %<' or ''
+  set(win, 'winbar', ('%%#AcpTitle# %s %%*%%=%%#AcpMuted# %s%%*'):format(left, right))
 end
 
 --- Leave a window to the user: whatever they came to show in it.

@@ -91,7 +91,7 @@ local source = {
   right = right,
   hint = function()
     local words = { accept_file = 'allow', reject_file = 'deny', help = 'keys' }
-    return require('acp.ui.keymaps').words('review', words)
+    return require('acp.ui.keymaps').words('review', words), ''
   end,
   words = {
     accept_file = 'allow the permission, with the right side as it is',

@@ -77,10 +77,9 @@ function M.left(file)
   if file.conflict and file.theirs then
     return page('theirs', file, file.theirs), "the agent's, on disk"
   elseif file.kind == 'deleted' then
-    return page('was', file, file.base), 'accepted'
+    return page('was', file, file.base), 'base'
   end
-  return require('acp.review.base').ensure(session_of(file.path), file, M.filetype(file)),
-    'accepted'
+  return require('acp.review.base').ensure(session_of(file.path), file, M.filetype(file)), 'base'
 end
 
 ---@param file acp.ReviewFile
@@ -95,7 +94,7 @@ function M.right(file)
     bufnr = require('acp.buffers.loaded').add(file.path)
     vim.bo[bufnr].buflisted = true
   end
-  local title = file.conflict and 'yours, not saved' or file.kind == 'created' and 'new' or ''
+  local title = file.conflict and 'yours, not saved' or file.kind == 'created' and 'new' or 'yours'
   return bufnr, title
 end
 

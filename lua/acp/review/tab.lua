@@ -25,7 +25,8 @@ local FILES, PART = 6, 0.2
 ---@class acp.ReviewSource
 ---@field left fun(file: acp.ReviewFile): integer, string
 ---@field right fun(file: acp.ReviewFile): integer, string
----@field hint fun(file: acp.ReviewFile, count: integer): string `count` files in all
+---@field hint fun(file: acp.ReviewFile, count: integer): string, string of the left
+---  and of the right window; `count` files in all
 ---@field decide fun(verb: 'accept'|'reject', file: acp.ReviewFile)
 ---@field closed fun()
 ---@field words? table<string, string> what keys do here, by action, where that is something else
@@ -57,9 +58,10 @@ local function bars(state, left, right)
   local file = state.files[state.at]
   local path = vim.fn.fnamemodify(file.path, ':~:.')
   local number = #state.files > 1 and ('%d/%d '):format(state.at, #state.files) or ''
-  panes.bar(state.base, left, state.source.hint(file, #state.files))
-  local words = { path, sides.counts(file), right ~= '' and right or nil }
-  panes.bar(state.live, table.concat(words, ' · '), nil, number)
+  local hint_left, hint_right = state.source.hint(file, #state.files)
+  panes.bar(state.base, left, hint_left)
+  local words = { path, sides.counts(file), right }
+  panes.bar(state.live, table.concat(words, ' · '), hint_right, number)
 end
 
 ---@param files acp.ReviewFile[]

@@ -1,4 +1,5 @@
---- Highlight groups: each links to a standard one by default, so that any colour scheme fits.
+--- Highlight groups: each links to a standard one by default, or is blended from some, so that any
+--- colour scheme fits.
 local M = {}
 
 --- Group -> what it links to.
@@ -37,7 +38,7 @@ M.groups = {
   -- diffs
   AcpAdded = 'Added',
   AcpRemoved = 'Removed',
-  -- pending hunks in a buffer
+  -- pending hunks in a buffer; with all colours they are tints (`acp.ui.tints`)
   AcpHunkAdd = 'DiffAdd',
   AcpHunkChange = 'DiffChange',
   AcpHunkRemove = 'DiffDelete',
@@ -72,12 +73,18 @@ M.groups = {
 --- free.
 M.define = require('acp.base.once')(function()
   local function set()
+    local tints = require('acp.ui.tints')
     for group, link in pairs(M.groups) do
-      vim.api.nvim_set_hl(0, group, { link = link, default = true })
+      if not tints.has(group) then
+        vim.api.nvim_set_hl(0, group, { link = link, default = true })
+      end
     end
+    tints.define(M.groups)
   end
   set()
-  require('acp.base.autocmds').group('acp.highlights')('ColorScheme', set)
+  local on = require('acp.base.autocmds').group('acp.highlights')
+  on('ColorScheme', set)
+  on('OptionSet', set, { pattern = { 'termguicolors', 'background' } })
 end)
 
 return M

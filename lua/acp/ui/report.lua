@@ -30,14 +30,33 @@ end
 --- Filetypes of lists that have keys of their own.
 local KEYS = { acpcheckpoints = 'checkpoints' }
 
---- Words for their keys, in the line above them.
-local WORDS =
+--- Words for the keys of the list of checkpoints, and of what stands in its place.
+local LIST =
   { changes = 'what changed', restore = 'restore', undo = 'undo the restore', help = 'keys' }
+local BACK = { close = 'back to the list', help = 'keys' }
 
-local function hint(bufnr)
-  local n = vim.api.nvim_buf_get_name(bufnr):match('(%d+)$')
-  local keys = require('acp.ui.win').literal(require('acp.ui.keymaps').words('checkpoints', WORDS))
-  return (' %%#AcpTitle#before each prompt of session %s%%* %%<%%= %s '):format(n, keys)
+--- The list of checkpoints that a buffer is, or has come in the place of.
+---@return string|nil name
+local function list_of(name)
+  local n = name:match('^acp://checkpoints/(%d+)$') or name:match('^acp://changes/(%d+)/')
+  return n and 'acp://checkpoints/' .. n
+end
+
+--- What stands above the list of checkpoints and above the changes since one; other texts have
+--- nothing there.
+---@return string|nil
+local function winbar(bufnr)
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  if not list_of(name) then return nil end
+  local n, prompt = name:match('^acp://%a+/(%d+)/?(%d*)$')
+  local title = prompt == '' and ('Checkpoints · session %s'):format(n)
+    or ('Changes since prompt %s · session %s'):format(prompt, n)
+  local window, words = 'view', BACK
+  if prompt == '' then
+    window, words = 'checkpoints', LIST
+  end
+  local keys = require('acp.ui.win').literal(require('acp.ui.keymaps').words(window, words))
+  return (' %%#AcpTitle#%s%%* %%<%%= %s '):format(title, keys)
 end
 
 local function attach(bufnr, filetype)
@@ -64,7 +83,34 @@ local function refill(bufnr, lines, spans)
   end
 end
 
---- Show lines in a window at the bottom, or where this name is shown already.
+---@return acp.OpenOpts
+local function place_below(bufnr, bar)
+  local lines = vim.api.nvim_buf_line_count(bufnr)
+  local height = math.min(math.max(lines, 3), math.floor(vim.o.lines * 0.5))
+  return { layout = 'bottom', size = height + (bar and 1 or 0), options = { winbar = bar } }
+end
+
+--- The window of this tab page that shows the list of checkpoints, or the changes since one.
+---@return integer|nil win
+local function pane(list)
+  return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
+    local name = vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win))
+    return vim.w[win].acp and list_of(name) == list
+  end)
+end
+
+--- Show a buffer in a window of ours in place of what is there.
+---@param opts acp.OpenOpts
+local function replace(win, bufnr, opts)
+  require('acp.ui.window').when_free(function()
+    if not vim.api.nvim_win_is_valid(win) then return end
+    require('acp.ui.window').replace(win, bufnr, opts)
+    if not require('acp.ui.win').floats(win) then vim.api.nvim_win_set_height(win, opts.size) end
+  end)
+end
+
+--- Show lines in a window at the bottom, or where this name is shown already; the changes since a
+--- checkpoint come in place of the list.
 ---@param name string of the buffer; `acp://` is put in front where it is missing
 ---@param spans? acp.Span[]
 function M.open(name, filetype, lines, spans)
@@ -72,15 +118,29 @@ function M.open(name, filetype, lines, spans)
   local bufnr, created = require('acp.ui.scratch').ensure(uri(name), filetype)
   if created then attach(bufnr, filetype) end
   refill(bufnr, lines, spans)
-  local height = math.min(math.max(#lines, 3), math.floor(vim.o.lines * 0.5))
-  local bar = KEYS[filetype] and hint(bufnr) or nil
-  require('acp.ui.window').show(bufnr, {
-    layout = 'bottom',
-    size = height + (bar and 1 or 0),
-    enter = M.waiting(),
-    last = filetype == 'acplog',
-    options = { winbar = bar },
-  })
+  local opts = place_below(bufnr, winbar(bufnr))
+  opts.enter, opts.last = M.waiting(), filetype == 'acplog'
+  local list = list_of(uri(name))
+  local win = list and pane(list)
+  if win and vim.api.nvim_win_get_buf(win) ~= bufnr then
+    replace(win, bufnr, opts)
+  else
+    require('acp.ui.window').show(bufnr, opts)
+  end
+end
+
+--- The key that closes such a window: where a list was before, it is back.
+---@param bufnr integer what the current window shows
+function M.close(bufnr)
+  local win = vim.api.nvim_get_current_win()
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  local list = list_of(name) ~= name and list_of(name)
+  local before = list and require('acp.ui.scratch').find(list)
+  if before and shown[before] then
+    replace(win, before, place_below(before, winbar(before)))
+  else
+    require('acp.ui.window').close(win)
+  end
 end
 
 return M

@@ -236,8 +236,21 @@ def test_programs_of_agents(editor: Editor) -> None:
     assert f"WARNING text: {there} cannot be run" in report
     assert "ERROR named (for new sessions): no-such-agent is not on PATH" in report
     assert report.count("named") == 1
-    preset = "codex-acp is not installed: npm install -g @agentclientprotocol/codex-acp"
-    assert preset in report or "OK codex: " in report
+    (others,) = [row for row in report.split("\n") if " others are not installed: " in row]
+    assert "codex" in others or "OK codex: " in report
+
+
+def test_how_to_install_an_agent_is_said_of_the_chosen_one(editor: Editor) -> None:
+    editor.setup({"agent": "goose", "agents": {"goose": {"command": ["no-such-goose"]}}})
+    report = health(editor)
+    assert "no-such-goose is not on PATH" in report
+    assert "install it: " in report
+
+
+def test_options_come_before_what_depends_on_them(editor: Editor) -> None:
+    report = health(editor)
+    heads = [report.index(f"acp: {head}") for head in ("Neovim", "options", "Python", "agents")]
+    assert heads == sorted(heads)
 
 
 def test_agents_that_can_be_used_come_before_those_that_are_not_installed(editor: Editor) -> None:
@@ -245,7 +258,7 @@ def test_agents_that_can_be_used_come_before_those_that_are_not_installed(editor
     editor.setup({"agents": {"zebra": {"command": ["sh"]}, "aardvark": {"command": ["/nowhere"]}}})
     report = health(editor)
     names = ["script (for new sessions)", "tutor: embedded", "zebra: ", "aardvark: /nowhere"]
-    places = [report.index(name) for name in [*names, "is not installed"]]
+    places = [report.index(name) for name in [*names, "not installed"]]
     assert places == sorted(places), report
 
 

@@ -32,7 +32,7 @@ def classic(edit: Callable[..., Editor], tmp_path: Path) -> Editor:
     """
     root = tmp_path / "plugin"
     root.mkdir()
-    for part in ("lua", "plugin", "acp_nvim"):
+    for part in ("lua", "plugin", "acp_nvim", "pyproject.toml"):
         (root / part).symlink_to(ROOT / part)
     shutil.copytree(ROOT / "rplugin", root / "rplugin")  # Neovim looks for it past no symlink
     editor = edit(init=INIT.format(repository=str(ROOT), root=str(root), python=sys.executable))
@@ -49,6 +49,16 @@ def test_a_turn_by_the_classic_host(classic: Editor) -> None:
     channel = classic.lua("return require('acp.base.host').channel()")
     info = classic.lua("return vim.api.nvim_get_chan_info(...)", channel)
     assert info["client"]["type"] == "host", "the shared host of remote plugins, not one of our own"
+
+
+def test_its_health_is_that_it_answers(classic: Editor) -> None:
+    classic.agent("script")
+    classic.turn("say hello")
+    classic.cmd("checkhealth acp")
+    classic.wait("vim.bo.filetype == 'checkhealth' and vim.fn.line('$') > 10")
+    report = "\n".join(classic.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+    assert "running, answers in" in report
+    assert "does not answer" not in report
 
 
 def test_its_commands_are_those_of_lua(classic: Editor) -> None:

@@ -105,6 +105,16 @@ def test_deny_declines_a_question(editor: Editor, line: str) -> None:
     assert len(traffic.answers(METHOD)) == 1
 
 
+@pytest.mark.parametrize("place", ["code", "form"])
+def test_the_key_that_denies_declines_a_form(editor: Editor, place: str) -> None:
+    traffic = asked(editor, "elicit_every")
+    editor.cmd("nmap gn <Plug>(acp-deny)")
+    if place == "form":
+        opened(editor)
+    editor.keys("gn")
+    assert results(traffic) == [{"action": "decline"}]
+
+
 def test_deny_in_a_form_declines_that_one(editor: Editor) -> None:
     traffic = asked(editor, "elicit_cancel", 2)
     second = editor.session(1)["elicitations"][1]

@@ -221,6 +221,30 @@ def test_the_list_shows_what_changed_since_as_a_diff(listed: Editor) -> None:
     assert listed.lua("return vim.bo.filetype") == "diff"
 
 
+def test_the_diff_stands_in_place_of_the_list_and_closing_it_goes_back(listed: Editor) -> None:
+    row, windows = listed.lua("return { vim.fn.line('.'), vim.fn.winnr('$') }")
+    assert "Checkpoints · session 1" in listed.lua("return vim.wo.winbar")
+    listed.keys("<CR>")
+    listed.wait("vim.fn.bufname() == 'acp://changes/1/1'")
+    assert listed.lua("return vim.fn.winnr('$')") == windows
+    assert "Changes since prompt 1 · session 1" in listed.lua("return vim.wo.winbar")
+    listed.keys("q")
+    listed.wait("vim.fn.bufname() == ...", LIST)
+    assert listed.lua("return { vim.fn.line('.'), vim.fn.winnr('$') }") == [row, windows]
+    assert "Checkpoints · session 1" in listed.lua("return vim.wo.winbar")
+    listed.keys("q")
+    listed.wait("vim.fn.winnr('$') == ...", windows - 1)
+
+
+def test_the_command_shows_the_list_again_in_place_of_the_diff(listed: Editor) -> None:
+    windows = listed.lua("return vim.fn.winnr('$')")
+    listed.keys("<CR>")
+    listed.wait("vim.fn.bufname() == 'acp://changes/1/1'")
+    listed.cmd("Acp checkpoints")
+    listed.wait("vim.fn.bufname() == ...", LIST)
+    assert listed.lua("return vim.fn.winnr('$')") == windows
+
+
 def test_the_list_restores_and_is_up_to_date_then(listed: Editor) -> None:
     before = listed.lines(LIST)
     listed.keys("r")

@@ -78,4 +78,4 @@ def test_a_narrow_screen_cuts_the_end_of_the_hints_and_the_beginning_of_a_path(
     paths = [changed(editor, name), changed(editor, "b.txt")]
     editor.open(paths[0])
     review(editor, *[entry(path, LINES) for path in paths])
-    editor.wait_screen("accepted  do reject · dp ac>│ 1/2 <is/changed.txt · +3 -3")
+    editor.wait_screen("base  dp rejects · do accep>│ 1/2 <ed.txt · +3 -3 · yours")

@@ -49,11 +49,28 @@ def test_base_left_live_right_in_a_tab_of_its_own(front: Editor) -> None:
     assert front.lua("return vim.fn.line('.')") == 4
     front.keys("]c")
     assert front.lua("return vim.fn.line('.')") == 11
-    front.wait_screen("do reject · dp accept")
     assert front.events("AcpReview")[-1]["data"] == {"open": True}
     assert front.lua(
         f"local b = vim.fn.bufnr('acp://base/1//{real}') return vim.bo[b].filetype"
     ) == ("text")
+
+
+def test_each_window_says_what_diff_modes_keys_do_in_it(front: Editor) -> None:
+    opened(front)
+    bars = (
+        "return vim.tbl_map(function(w) return vim.wo[w].winbar end,"
+        " vim.api.nvim_tabpage_list_wins(0))"
+    )
+    left, right = front.lua(bars)
+    assert "dp rejects · do accepts" in left
+    assert "do rejects · dp accepts" in right
+    front.wait_screen("base")
+    front.wait_screen("yours")
+    rejected = "return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 3, 4, false)"
+    front.keys("<C-w>hgg]cdp")
+    assert front.lua(rejected) == ["line 3"]
+    front.keys("]cdo")
+    front.wait("#vim.tbl_filter(function(s) return s[1] == 'base_written' end, _G.sent) == 1")
 
 
 def test_obtaining_rejects_and_putting_accepts(front: Editor) -> None:

@@ -29,7 +29,7 @@ def written(editor: Editor, message: str, command: str = "w") -> None:
         ("Acp queue", "acp: the queue is empty"),
         ("Acp foo", "acp: unknown subcommand 'foo'"),
         ("Acp queue foo", "acp: unknown argument of queue 'foo'"),
-        ("Acp agent foo", "acp: unknown agent 'foo', did you mean"),
+        ("Acp agent foo", "acp: unknown agent 'foo', see :Acp agent"),
     ],
 )
 def test_in_commands(flat: Editor, command: str, message: str) -> None:

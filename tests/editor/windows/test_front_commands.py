@@ -95,6 +95,24 @@ def test_a_wrong_word_is_one_line_that_names_the_nearest(
 
 
 @pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("Acp foo", "unknown subcommand 'foo', :Acp lists all"),
+        ("Acp agent nope", "unknown agent 'nope', see :Acp agent"),
+        ("Acp accept xyz", "unknown argument of accept 'xyz', there is hunk, file, all"),
+        ("Acp attach /nope", "unknown file '/nope'"),
+        ("Acp restore x", "restore takes the number of a prompt, not 'x'"),
+    ],
+)
+def test_a_word_that_is_near_nothing_is_taken_for_nothing(
+    front: Editor, command: str, message: str
+) -> None:
+    session(front, checkpoints=[{"n": 1, "label": "one"}])
+    assert error_of(front, command) == f"acp: {message}"
+    assert sent(front) == []
+
+
+@pytest.mark.parametrize(
     ("command", "verb", "arguments"),
     [
         ("Acp mode code", "mode", {"id": "code"}),

@@ -1,0 +1,120 @@
+--- Backgrounds of pending hunks: the hues by which the colour scheme says added and removed, laid
+--- thinly over its background, so that the text on them reads as it does elsewhere.
+local M = {}
+
+local api = vim.api
+
+--- How far a background is from that of ordinary text, in RGB: of a line, and of a changed word.
+local LINE, WORD = 46, 96
+
+--- Where the colour scheme says nothing: the hues, and its backgrounds.
+local GREEN, RED = 135 / 360, 4 / 360
+local DARK, LIGHT = 0x14161b, 0xe0e2ea
+
+--- A hue counts from this saturation on: DiffChange is grey in the default scheme.
+local COLOURED = 0.15
+
+---@type table<string, { groups: string[], hue: number, distance: number }>
+local tints = {
+  AcpHunkAdd = { groups = { 'DiffAdd', 'Added' }, hue = GREEN, distance = LINE },
+  AcpHunkChange = { groups = { 'DiffAdd', 'Added' }, hue = GREEN, distance = LINE },
+  AcpHunkWord = { groups = { 'DiffAdd', 'Added' }, hue = GREEN, distance = WORD },
+  AcpHunkRemove = { groups = { 'DiffDelete', 'Removed' }, hue = RED, distance = LINE },
+  AcpHunkRemoveWord = { groups = { 'DiffDelete', 'Removed' }, hue = RED, distance = WORD },
+}
+
+---@param colour integer 0xRRGGBB
+---@return integer[] red, green, blue
+local function parts(colour)
+  return { math.floor(colour / 0x10000), math.floor(colour / 0x100) % 0x100, colour % 0x100 }
+end
+
+--- Hue and saturation of a colour, from 0 to 1.
+---@param colour integer
+local function hue_of(colour)
+  local red, green, blue = unpack(parts(colour))
+  local most, least = math.max(red, green, blue), math.min(red, green, blue)
+  local span = most - least
+  if span == 0 then return 0, 0 end
+  local hue = most == red and (green - blue) / span % 6
+    or most == green and (blue - red) / span + 2
+    or (red - green) / span + 4
+  return hue / 6, span / (255 - math.abs(most + least - 255))
+end
+
+--- The strongest colour of a hue.
+---@param hue number
+---@return integer[] red, green, blue
+local function pure(hue)
+  local function part(offset)
+    local at = (offset + hue * 6) % 6
+    return 255 * (1 - math.max(0, math.min(at, 4 - at, 1)))
+  end
+  return { part(5), part(3), part(1) }
+end
+
+---@return vim.api.keyset.get_hl_info
+local function look_of(group) return api.nvim_get_hl(0, { name = group, link = false }) end
+
+--- The hue of the first of these groups that has one: of its background, else of its text.
+---@param groups string[]
+---@param default number
+local function hue_in(groups, default)
+  for _, group in ipairs(groups) do
+    local look = look_of(group)
+    local colours = look.reverse and { look.fg, look.bg } or { look.bg, look.fg }
+    for _, name in ipairs({ 1, 2 }) do
+      local colour = colours[name]
+      local hue, saturation = hue_of(colour or 0)
+      if colour and saturation >= COLOURED then return hue end
+    end
+  end
+  return default
+end
+
+--- A colour at this distance from `ground`, in the direction of `colour`.
+---@param ground integer[]
+---@param colour integer[]
+---@return integer
+local function blend(ground, colour, distance)
+  local span = 0
+  for i = 1, 3 do
+    span = span + (colour[i] - ground[i]) ^ 2
+  end
+  local share = math.min(distance / math.sqrt(span), 1)
+  local result = 0
+  for i = 1, 3 do
+    result = result * 0x100 + math.floor(ground[i] + share * (colour[i] - ground[i]) + 0.5)
+  end
+  return result
+end
+
+---@param tint { groups: string[], hue: number, distance: number }
+---@return vim.api.keyset.highlight
+local function look(tint)
+  local ground = look_of('Normal').bg or (vim.o.background == 'light' and LIGHT or DARK)
+  local bg = blend(parts(ground), pure(hue_in(tint.groups, tint.hue)), tint.distance)
+  return { bg = bg }
+end
+
+local ours = {} ---@type table<string, vim.api.keyset.get_hl_info>
+
+--- Define the groups that the user and the colour scheme have not: as tints, or where the screen
+--- has not all colours as links.
+---@param links table<string, string> group -> what it links to
+function M.define(links)
+  for group, tint in pairs(tints) do
+    local now = api.nvim_get_hl(0, { name = group })
+    if next(now) == nil or vim.deep_equal(now, ours[group]) then
+      local wanted = vim.o.termguicolors and look(tint) or { link = links[group] }
+      api.nvim_set_hl(0, group, wanted --[[@as vim.api.keyset.highlight]])
+      ours[group] = api.nvim_get_hl(0, { name = group })
+    end
+  end
+end
+
+--- Whether a group is one of these.
+---@return boolean
+function M.has(group) return tints[group] ~= nil end
+
+return M

@@ -1,0 +1,82 @@
+"""The backgrounds of pending hunks, in whatever colour scheme."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.editor import Editor
+
+DEFINE = """
+local scheme, background, full = ...
+vim.o.termguicolors, vim.o.background = full, background
+vim.cmd.colorscheme(scheme)
+require('acp.ui.highlights').define()
+"""
+COLOURS = """
+local function of(name) return vim.api.nvim_get_hl(0, { name = name, link = false }) end
+local normal = of('Normal').bg or (vim.o.background == 'dark' and 0x14161b or 0xe0e2ea)
+local found = { normal }
+for _, name in ipairs({ 'Add', 'Word', 'Remove', 'RemoveWord', 'Change' }) do
+  table.insert(found, of('AcpHunk' .. name).bg)
+end
+return found
+"""
+
+
+def rgb(colour: int) -> tuple[int, int, int]:
+    return colour >> 16, colour >> 8 & 255, colour & 255
+
+
+def far(a: int, b: int) -> float:
+    pairs = zip(rgb(a), rgb(b), strict=True)
+    return sum((x - y) ** 2 for x, y in pairs) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("scheme", "background"),
+    [("default", "dark"), ("default", "light"), ("habamax", "dark"), ("retrobox", "light")],
+)
+def test_they_are_thin_tints_that_tell_lines_words_and_sides_apart(
+    editor: Editor, scheme: str, background: str
+) -> None:
+    editor.lua(DEFINE, scheme, background, True)
+    normal, added, word, removed, removed_word, changed = editor.lua(COLOURS)
+    assert changed == added
+    assert 40 < far(normal, added) < 50
+    assert 40 < far(normal, removed) < 50
+    assert far(word, added) > 40
+    assert far(removed_word, removed) > 40
+    assert far(added, removed) > 40
+    assert rgb(word)[1] > rgb(word)[2]
+    assert rgb(removed_word)[0] == max(rgb(removed_word))
+
+
+def test_they_follow_the_colour_scheme(editor: Editor) -> None:
+    editor.lua(DEFINE, "default", "dark", True)
+    dark = editor.lua(COLOURS)
+    editor.cmd("set background=light")
+    light = editor.lua(COLOURS)
+    assert sum(rgb(light[1])) > sum(rgb(dark[1])) + 300
+
+
+def test_a_group_that_the_user_has_set_stays(editor: Editor) -> None:
+    editor.cmd("highlight AcpHunkAdd guibg=#123456")
+    editor.cmd("highlight link AcpHunkRemove Search")
+    editor.lua(DEFINE, "default", "dark", True)
+    editor.cmd("highlight AcpHunkAdd guibg=#123456")
+    editor.cmd("highlight! link AcpHunkRemove Search")
+    editor.cmd("set notermguicolors")
+    editor.cmd("set termguicolors")
+    assert editor.lua("return vim.api.nvim_get_hl(0, { name = 'AcpHunkAdd' }).bg") == 0x123456
+    link = "return vim.api.nvim_get_hl(0, { name = 'AcpHunkRemove' }).link"
+    assert editor.lua(link) == "Search"
+
+
+def test_a_screen_of_few_colours_has_the_groups_of_diff_mode(editor: Editor) -> None:
+    editor.lua(DEFINE, "default", "dark", False)
+    link = "return vim.api.nvim_get_hl(0, { name = 'AcpHunkAdd' }).link"
+    assert editor.lua(link) == "DiffAdd"
+    editor.cmd("set termguicolors")
+    assert editor.lua(link) is None
+    editor.cmd("set notermguicolors")
+    assert editor.lua(link) == "DiffAdd"
