@@ -112,8 +112,8 @@ def test_what_is_the_users_in_the_folder_stays(project: Editor, command: str) ->
         pending(project, {"f.txt": "deleted"})
     (project.work / "f.txt" / "mine.txt").unlink()
     project.cmd(f"Acp {command}")
-    until((project.work / "f.txt").is_file)
-    assert (project.work / "f.txt").read_text() == TEXT
+    path = project.work / "f.txt"
+    until(lambda: path.is_file() and path.read_text() == TEXT)
 
 
 @pytest.mark.parametrize("scope", ["file", "hunk"])
