@@ -286,8 +286,8 @@ class Workspace(Generic[S]):
     async def refresh(self, sessions: Iterable[S]) -> None:
         """Files may have changed while nobody looked: commits, edits by other programs."""
         roots = {Place(root, root).real for session in sessions for root in session.roots}
+        await self.sync_all()  # first: a commit is compared with the texts as they are
         await self.commits.check(sorted(roots))
-        await self.sync_all()
 
     async def sync_all(self) -> None:
         """Bring all entries up to date with their files."""

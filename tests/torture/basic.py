@@ -201,11 +201,13 @@ class History(Decisions):
         lines = list(disk.lines)
         lines[mine] = user
         eol = disk.eol or (save and self.ends(path))
-        edited = Text(tuple(lines), eol)
+        edited = Text(tuple(lines), eol if first else disk.eol)
         lines[theirs] = agent
         both = Text(tuple(lines), eol)
+        merged = Text(both.lines, edited.eol)
         self.ledger.user_edited(path, edited)
-        self.ledger.agent_wrote(path, edited, both, self.n)
+        self.ledger.agent_wrote(path, edited, merged, self.n)
+        self.ledger.user_edited(path, both)  # a save that came later has ended the last line
         only = list(disk.lines)
         only[theirs] = agent
         if not save:
