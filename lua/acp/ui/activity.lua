@@ -38,6 +38,9 @@ local function pending(session, lists)
   return count
 end
 
+local OF_AGENT = { 'permissions', 'elicitations' }
+local ALL = { 'permissions', 'elicitations', 'questions' }
+
 --- Questions of a session that wait, those included that are not listed.
 ---@param session acp.Session
 ---@return integer
@@ -45,7 +48,7 @@ function M.asked(session) return pending(session, { 'permissions', 'elicitations
 
 --- Whether the agent waits for the user's answer.
 ---@param session acp.Session
-function M.waits(session) return pending(session, { 'permissions', 'elicitations' }) > 0 end
+function M.waits(session) return pending(session, OF_AGENT) > 0 end
 
 --- Whether the words of a session change by themselves, as time passes.
 ---@param session acp.Session
