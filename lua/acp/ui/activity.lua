@@ -44,7 +44,7 @@ local ALL = { 'permissions', 'elicitations', 'questions' }
 --- Questions of a session that wait, those included that are not listed.
 ---@param session acp.Session
 ---@return integer
-function M.asked(session) return pending(session, { 'permissions', 'elicitations', 'questions' }) end
+function M.asked(session) return pending(session, ALL) end
 
 --- Whether the agent waits for the user's answer.
 ---@param session acp.Session
