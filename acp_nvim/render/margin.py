@@ -69,10 +69,9 @@ def _past(line: str) -> Row:
     return row(line, "AcpUser", {"kind": "turn"}) if line == "## You" else row(line, "AcpAgent")
 
 
-def plan_rows(entries: object, *, words: bool = False, left: int = 0) -> list[Row]:
+def plan_rows(entries: object, *, left: int = 0) -> list[Row]:
     """Return plan entries as a task list with their priority, unless that is medium
-    (v1/agent-plan); with `words` priority and status are always told. `left`: how many more there
-    are.
+    (v1/agent-plan). `left`: how many more there are.
     """
     rows: list[Row] = []
     for item in entries if isinstance(entries, (list, tuple)) else ():
@@ -82,9 +81,8 @@ def plan_rows(entries: object, *, words: bool = False, left: int = 0) -> list[Ro
             (f"- {mark} ", "AcpListMarker"),
             (one_line(item.content, 400), group),
         ]
-        if words or item.priority != "medium":
-            status = f"{item.status.replace('_', ' ')}, " if words else ""
-            parts.append((f" ({status}{one_line(item.priority, 20)})", "AcpMuted"))
+        if item.priority != "medium":
+            parts.append((f" ({one_line(item.priority, 20)})", "AcpMuted"))
         rows.append(pieces(parts))
     return [*rows, row(lists.more(left), "AcpMuted")] if left else rows
 

@@ -53,7 +53,7 @@ def slash(text: str) -> tuple[str, str]:
 def title(text: str) -> str:
     """A title for a session that starts with this prompt."""
     line = " ".join(text.split())
-    if not line or slash(line)[0]:
+    if not line or slash(line)[0] == "tour":
         return "A tour with the tutor"
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
 

@@ -124,6 +124,7 @@ M.defaults = {
       [']]'] = 'next_turn',
       ['[['] = 'previous_turn',
       ['<C-c>'] = 'cancel',
+      ['q'] = 'close',
       ['g?'] = 'help',
     },
     -- In the permission float, and in the chat while the cursor is on a pending permission; 1 to 9

@@ -96,4 +96,3 @@ def test_an_ordinary_priority_is_said_in_the_plan_window_alone() -> None:
         schema.PlanEntry("Rest", "low", "pending"),
     ]
     assert texts(plan_rows(plan)) == ["- [-] Look (high)", "- [ ] Think", "- [ ] Rest (low)"]
-    assert texts(plan_rows(plan, words=True))[1] == "- [ ] Think (pending, medium)"

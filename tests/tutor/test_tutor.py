@@ -343,3 +343,16 @@ def test_the_pieces_of_a_text_are_the_text() -> None:
 )
 def test_an_unsaved_line_is_found(live: str, saved: str, found: tuple[int, str] | None) -> None:
     assert unsaved(live, saved) == found
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        ("/edit", "/edit"),
+        ("/slow 60", "/slow 60"),
+        ("/tour", "A tour with the tutor"),
+        ("  look at\ntill.py ", "look at till.py"),
+    ],
+)
+def test_a_session_has_the_title_of_what_was_asked_for(prompt: str, title: str) -> None:
+    assert lessons.title(prompt) == title

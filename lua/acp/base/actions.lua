@@ -16,6 +16,7 @@ local M = {
     next_turn = 'next turn',
     previous_turn = 'previous turn',
     cancel = 'cancel the turn',
+    close = 'close the window',
   },
   permission = {
     allow_once = 'allow once',

@@ -57,6 +57,7 @@ M.list = {
     next_turn = call('acp.ui.chat.cursor_target', 'go', 1),
     previous_turn = call('acp.ui.chat.cursor_target', 'go', -1),
     cancel = cancel,
+    close = close,
   },
   permission = {
     open = call('acp.command.decide', 'open'),

@@ -1,6 +1,11 @@
 --- The short string for a statusline, from the cache alone.
 local M = {}
 
+local activity, state = require('acp.ui.activity'), require('acp.base.state')
+
+local used = false -- whether anybody shows it
+local shown = '' -- what it said last
+
 --- 12345 -> '12k'.
 local function short(count)
   if count >= 1e6 then return ('%.1fM'):format(count / 1e6) end
@@ -8,62 +13,51 @@ local function short(count)
 end
 
 --- Such as `34k/200k`, nil when the agent has not told.
----@param session table
----@return string|nil
-function M.usage(session)
-  local usage = session.usage
-  if usage and usage.used and usage.size == 0 then
-    return short(usage.used)
-  elseif usage and usage.used and usage.size then
-    return short(usage.used) .. '/' .. short(usage.size)
-  end
+local function usage(session)
+  local told = session.usage
+  if not told or not told.used or not told.size then return nil end
+  return short(told.used) .. (told.size > 0 and '/' .. short(told.size) or '')
 end
 
---- Decisions of a session that wait, those included that are not listed.
----@param session acp.Session
----@return integer
-function M.asked(session)
-  local count, more = 0, session.more or {}
-  for _, name in ipairs({ 'permissions', 'elicitations', 'questions' }) do
-    count = count + #(session[name] or {}) + (more[name] or 0)
+--- Questions of all sessions but `n`, and of none.
+local function asked_elsewhere(n)
+  local count = #(state.get().elicitations or {})
+  for other, session in pairs(state.get().sessions) do
+    if other ~= n then count = count + activity.asked(session) end
   end
-  return count
+  if count == 0 then return nil end
+  return ('%d %s elsewhere'):format(count, count == 1 and 'question' or 'questions')
 end
 
---- Pending hunks, each file counted once.
----@param edits acp.Edit[]
----@return integer
-function M.hunks(edits)
-  local seen, count = {}, 0
-  for _, edit in ipairs(edits) do
-    if not seen[edit.path] then
-      seen[edit.path] = true
-      -- A deletion, a renaming and a conflict are one thing to decide, whatever their hunks.
-      count = count + math.max(edit.hunks, 1)
-    end
+local function current_text()
+  local now = state.get()
+  local session = now.current and now.sessions[now.current]
+  if not (session and session.agent) then
+    return now.host ~= 'stopped' and now.host and 'acp ' .. now.host or ''
   end
-  return count
+  local told = activity.of(now.current, session, state.edits())
+  local parts = { told.agent, told.status }
+  vim.list_extend(parts, told.counts)
+  parts[#parts + 1] = asked_elsewhere(now.current)
+  parts[#parts + 1] = usage(session)
+  return (table.concat(parts, ' · '):gsub('%%', ''))
 end
 
---- Such as `claude running +1 2? 5± 34k/200k`; '' before first use. Holds no `%`.
+--- Such as `Claude · running 12 s · 1 queued · 5 to review · 34k/200k`; '' before first use. Holds
+--- no `%`.
 ---@return string
 function M.text()
-  local state = require('acp.base.state').get()
-  local session = state.current and (state.sessions or {})[state.current]
-  if not session then
-    return state.host ~= 'stopped' and state.host and 'acp ' .. state.host or ''
-  end
-  local parts = { session.agent, session.status }
-  if #(session.queue or {}) > 0 then parts[#parts + 1] = '+' .. #session.queue end
-  local count = #(state.elicitations or {})
-  for _, one in pairs(state.sessions) do
-    count = count + M.asked(one)
-  end
-  if count > 0 then parts[#parts + 1] = count .. '?' end
-  local edits = M.hunks(require('acp.base.state').edits())
-  if edits > 0 then parts[#parts + 1] = edits .. '±' end
-  parts[#parts + 1] = M.usage(session)
-  return (table.concat(parts, ' '):gsub('%%', ''))
+  used, shown = true, current_text()
+  return shown
+end
+
+--- Draw what has changed, where it is shown.
+---@return boolean ticks whether it changes by itself
+function M.update()
+  if not used then return false end
+  if current_text() ~= shown then vim.cmd('redrawstatus! | redrawtabline') end
+  local session = state.session()
+  return session ~= nil and activity.ticks(session)
 end
 
 return M

@@ -27,13 +27,13 @@ def bar(editor: Editor) -> str:
 def test_the_bar_says_what_the_session_is_at_and_for_how_long(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("wait_for_cancel")
-    shows(editor, "running 0 s", "script")
+    shows(editor, " Scripted · running 0 s")
     shows(editor, "running 1 s")
     editor.cmd("AcpPrompt say more")
-    shows(editor, "1 waiting")
+    shows(editor, "1 queued")
     editor.cmd("AcpCancel!")
     shows(editor, "cancelled after ")
-    assert "waiting" not in bar(editor)
+    assert "queued" not in bar(editor)
     editor.turn("say done")
     shows(editor, "done after 0 s")
     editor.turn("stop error")
@@ -45,8 +45,8 @@ def test_the_bar_says_what_the_session_is_at_and_for_how_long(editor: Editor) ->
 def test_the_bar_says_for_how_long_an_agent_has_been_starting(editor: Editor) -> None:
     editor.agent("mute")
     editor.prompt("say hi")
-    shows(editor, "starting 0 s · 1 waiting")
-    shows(editor, "starting 1 s · 1 waiting")
+    shows(editor, "starting 0 s · 1 queued")
+    shows(editor, "starting 1 s · 1 queued")
     editor.cmd("Acp stop")
     editor.wait(f"not {BAR}:find('starting', 1, true)")
 
@@ -54,13 +54,13 @@ def test_the_bar_says_for_how_long_an_agent_has_been_starting(editor: Editor) ->
 def test_a_question_stands_in_the_bar_until_it_is_answered(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("permissions 2")
-    shows(editor, "2 questions")
+    shows(editor, "waiting for you · 2 questions")
     editor.cmd("Acp allow")
-    shows(editor, "1 question ")
+    editor.wait(f"{BAR}:find('waiting for you', 1, true) and not {BAR}:find('question')")
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd")
     shows(editor, "done after")
-    assert "question" not in bar(editor)
+    assert "waiting" not in bar(editor)
 
 
 def test_changes_that_wait_for_a_word_stand_in_the_bar(editor: Editor) -> None:
@@ -88,6 +88,7 @@ def test_a_question_that_no_agent_waits_for_is_counted_too(editor: Editor) -> No
 def test_a_title_and_a_mode_are_text(editor: Editor) -> None:
     modes = {"currentModeId": "a", "availableModes": [{"id": "a", "name": "%{1+1}%m"}]}
     editor.agent("script", new_session={"modes": modes})
+    editor.cmd("set columns=160")
     editor.turn("title 100%{2+2}")
     shows(editor, "100%{2+2} · %{1+1}%m")
 
@@ -119,17 +120,64 @@ def test_in_a_narrow_window_the_title_gives_way_first_and_no_word_is_cut_in_its_
     used = '{"sessionUpdate": "usage_update", "used": 34000, "size": 200000}'
     editor.agent("script", new_session={"modes": modes})
     editor.turn(f"title {'a long title ' * 8}\nupdate {used}")
-    shows(editor, "34k/200k")
+    shows(editor, "17%")
     editor.cmd("wincmd l")
     for width, right in (
-        (60, " a long title a lo… · Ask first · 34k/200k "),
-        (44, "  Ask first · 34k/200k "),
-        (36, "  34k/200k "),
+        (60, " a long titl… · Ask first · 17% "),
+        (44, "  Ask first · 17% "),
+        (34, "  17% "),
     ):
         editor.cmd(f"vertical resize {width}")
         editor.wait(f"vim.endswith({BAR}, ...)", right)
-        assert bar(editor).startswith(" done after 0 s ")
+        assert bar(editor).startswith(" Scripted · done after 0 s ")
         assert len(bar(editor)) == width
-    editor.cmd("vertical resize 20")
-    editor.wait(f"not {BAR}:find('200k', 1, true)")
-    assert bar(editor).startswith(" done after 0 s ")
+    editor.cmd("vertical resize 28")
+    editor.wait(f"not {BAR}:find('%', 1, true) and not {BAR}:find('Ask', 1, true)")
+    assert bar(editor).startswith(" Scripted · done after 0 s ")
+
+
+def test_the_agents_name_comes_first_then_who_waits_for_whom(editor: Editor) -> None:
+    editor.agent("script", name="claude")
+    editor.prompt("permissions 1")
+    shows(editor, " waiting for you ")
+    name = bar(editor).split(" · ")[0]
+    assert name == " Scripted", "as it names itself"
+    editor.cmd("Acp allow")
+    shows(editor, f"{name} · done after ")
+
+
+def test_the_time_in_which_the_user_thinks_is_none_of_the_agents(editor: Editor) -> None:
+    editor.lua("_G.ms = 0; local now = vim.uv.now; vim.uv.now = function() return now() + ms end")
+    editor.agent("script")
+    editor.prompt("permissions 1")
+    shows(editor, "waiting for you")
+    editor.lua("_G.ms = 3600e3")
+    editor.cmd("Acp allow")
+    editor.wait_event("AcpTurnEnd")
+    shows(editor, "done after 0 s")
+
+
+def test_how_much_is_used_and_what_it_has_cost(editor: Editor) -> None:
+    editor.agent("script")
+    used = '{"sessionUpdate": "usage_update", "used": %d, "size": 200000, "cost": %s}'
+    editor.turn("update " + used % (1, '{"amount": 0.123, "currency": "USD"}'))
+    shows(editor, "$0.12 · 1% ")
+    warned = BAR.replace(".str", ".highlights").replace("use_", "highlights = true, use_")
+    groups = f"vim.iter({warned}):map(function(it) return it.group end):totable()"
+    assert "AcpWarning" not in editor.lua(f"return {groups}")
+    editor.turn("update " + used % (170_000, '{"amount": 3, "currency": "credits"}'))
+    shows(editor, "3.00 credits · 85% ")
+    assert "AcpWarning" in editor.lua(f"return {groups}")
+
+
+def test_a_statusline_says_the_same_at_the_same_moment(editor: Editor) -> None:
+    editor.cmd("set laststatus=3 statusline=%{v:lua.require'acp'.statusline()}")
+    editor.agent("script")
+    editor.prompt("permissions 1")
+    shows(editor, "waiting for you")
+    editor.wait_screen("Scripted · waiting for you")
+    said = [row for row in editor.grid.lines() if "waiting for you" in row]
+    assert len(said) == 2, "the bar and the statusline"
+    editor.cmd("Acp allow")
+    shows(editor, "done after 0 s")
+    editor.wait_screen("Scripted · done after 0 s")

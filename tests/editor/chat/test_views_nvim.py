@@ -75,14 +75,14 @@ def test_edit_takes_nothing_out_of_a_view(editor: Editor, name: str) -> None:
     assert editor.lua("return vim.bo.filetype")
 
 
-def test_a_plan_tells_status_and_priority_of_each_entry(editor: Editor) -> None:
+def test_a_plan_says_the_state_and_the_priority_of_each_entry_once(editor: Editor) -> None:
     editor.agent("plan")
     editor.turn("go")
     editor.cmd("Acp plan")
     assert editor.lines("acp://plan/1") == [
-        "- [x] Look (completed, high)",
-        "- [-] Think (in progress, medium)",
-        "- [ ] Act (pending, low)",
+        "- [x] Look (high)",
+        "- [-] Think",
+        "- [ ] Act (low)",
     ]
 
 

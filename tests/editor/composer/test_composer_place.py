@@ -80,3 +80,14 @@ def test_a_chat_that_floats_takes_its_composer_along(front: Editor) -> None:
         ["acp://chat/1", "right", "editor"],
         ["acp://composer/1", "right", "editor"],
     ]
+
+
+def test_q_closes_the_chat_and_can_be_taken_away(front: Editor) -> None:
+    session(front)
+    front.lua("require('acp.ui.chat').open(1)")
+    front.cmd("wincmd l")
+    front.keys("q")
+    assert [name for name, _, _ in front.lua(WHERE)] == ["a.txt"]
+    front.setup({"keymaps": {"chat": {"q": False}}})
+    front.lua("require('acp.ui.chat').open(1)")
+    assert front.lua("return vim.fn.maparg('q', 'n')") == ""

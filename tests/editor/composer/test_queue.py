@@ -37,7 +37,7 @@ def test_what_waits_is_said_and_counted(editor: Editor) -> None:
     editor.wait(f"#{QUEUE} == 1")
     editor.prompt("say b")
     editor.wait(f"#{QUEUE} == 2")
-    editor.wait("require('acp').statusline() == 'script running +2'")
+    editor.wait("require('acp').statusline():find('^Scripted · running %d s · 2 queued$')")
     until(lambda: "goes when the turn has ended; in the queue: 2" in editor.messages())
 
 

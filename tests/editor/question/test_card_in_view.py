@@ -29,12 +29,12 @@ def float_is(editor: Editor, state: str) -> None:
     editor.wait(f"{HIDDEN} == ...", state)
 
 
-def test_the_float_is_hidden_while_the_chat_shows_the_card_to_who_is_there(editor: Editor) -> None:
+def test_the_float_is_hidden_while_the_chat_shows_the_card(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("chunks 500")
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
-    float_is(editor, "shown")
+    float_is(editor, "hidden")
     editor.cmd("wincmd l")
     float_is(editor, "hidden")
     editor.keys("gg")
@@ -42,7 +42,30 @@ def test_the_float_is_hidden_while_the_chat_shows_the_card_to_who_is_there(edito
     editor.keys("G")
     float_is(editor, "hidden")
     editor.cmd("wincmd p")
+    float_is(editor, "hidden")
+    editor.cmd("Acp chat")
     float_is(editor, "shown")
+
+
+def test_the_float_covers_no_chat_where_there_is_room_elsewhere(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("chunks 500")
+    editor.prompt("permission")
+    editor.wait_event("AcpPermission")
+    editor.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/1'), { 1, 0 })")
+    float_is(editor, "shown")
+    ends = editor.wait(
+        """(function()
+          for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+            local at = vim.api.nvim_win_get_config(win)
+            if at.relative ~= '' then return { at.anchor, at.col, at.width } end
+          end
+        end)()"""
+    )
+    chat = editor.lua("return vim.fn.win_screenpos(vim.fn.bufwinid('acp://chat/1'))[2]")
+    assert ends[0][1] == "E"
+    assert ends[1] < chat
+    assert ends[2] + 2 <= ends[1]
 
 
 def test_a_card_in_part_is_not_in_view(editor: Editor) -> None:
@@ -98,6 +121,8 @@ def test_the_float_does_not_stand_before_the_edits_that_it_asks_about(editor: Ed
     editor.cmd("wincmd p")
     editor.cmd("tabprevious")
     editor.cmd("wincmd h")
+    float_is(editor, "hidden")
+    editor.cmd("Acp chat")
     float_is(editor, "shown")
     editor.cmd("Acp deny")
     editor.wait_event("AcpTurnEnd")
@@ -107,6 +132,8 @@ def test_the_float_does_not_stand_before_the_form_that_it_asks_for(editor: Edito
     editor.agent("script")
     editor.prompt('elicit_form {"name": {"type": "string"}}')
     editor.wait_event("AcpElicitation")
+    float_is(editor, "hidden")
+    editor.cmd("Acp chat")
     float_is(editor, "shown")
     editor.cmd("Acp permissions")
     editor.keys("y")
@@ -118,39 +145,40 @@ def test_the_float_does_not_stand_before_the_form_that_it_asks_for(editor: Edito
     editor.wait_event("AcpTurnEnd")
 
 
-def test_the_float_is_its_title_where_a_chat_beside_shows_the_whole(editor: Editor) -> None:
+def test_the_float_comes_and_goes_with_what_a_chat_beside_shows(editor: Editor) -> None:
     editor.agent("script")
     editor.turn("chunks 500")
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
-    editor.wait(f"{HEIGHT} == 1")
-    editor.wait_screen("╰── :Acp allow · :Acp deny ╯")
+    float_is(editor, "hidden")
     editor.lua("vim.api.nvim_win_set_cursor(vim.fn.bufwinid('acp://chat/1'), { 1, 0 })")
+    float_is(editor, "shown")
     editor.wait(f"{HEIGHT} > 4")
     editor.lua("local w = vim.fn.bufwinid('acp://chat/1') vim.fn.win_execute(w, 'normal! G')")
-    editor.wait(f"{HEIGHT} == 1")
+    float_is(editor, "hidden")
     editor.cmd("Acp permissions")
-    editor.wait(f"{HEIGHT} > 4")
+    float_is(editor, "shown")
     editor.keys("G")
     editor.cmd("wincmd p")
-    editor.wait(f"{HEIGHT} == 1")
-    editor.wait_screen("│Permission: ")
+    float_is(editor, "hidden")
     editor.cmd("tabnew")
-    editor.wait(f"{HEIGHT} > 4")
+    float_is(editor, "shown")
     editor.cmd("Acp allow")
     editor.wait_event("AcpTurnEnd", 2)
 
 
-def test_the_title_says_whose_it_is_where_several_ask(editor: Editor) -> None:
+def test_the_float_says_whose_each_is_where_several_ask(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
     editor.agent("script", name="other")
     editor.cmd("AcpPrompt! permission")
     editor.wait_event("AcpPermission", 2)
-    editor.wait(f"{HEIGHT} == 2")
+    float_is(editor, "hidden")
+    editor.cmd("Acp permissions")
     editor.wait_screen("│session 1")
     editor.wait_screen("│Permission: ")
+    editor.cmd("wincmd p")
     for count in (1, 2):
         editor.cmd("Acp allow")
         editor.wait_event("AcpTurnEnd", count)
@@ -161,7 +189,7 @@ def test_looking_at_a_chat_beside_leaves_a_selection_alone(editor: Editor) -> No
     editor.open(editor.write("a.txt", "one two three\nfour five six\nseven\n"))
     editor.prompt("permission")
     editor.wait_event("AcpPermission")
-    editor.wait(f"{HEIGHT} == 1")
+    float_is(editor, "hidden")
     editor.keys("wve")
     editor.keys("j")
     editor.wait("vim.fn.line('.') == 2")

@@ -201,7 +201,7 @@ def test_the_question_is_no_permission(editor: Editor) -> None:
         "reject",
         "never",
     ]
-    assert " 2? " in editor.lua("return require('acp').statusline() .. ' '")
+    assert "waiting for you · 2 questions" in editor.lua("return require('acp').statusline()")
 
 
 def test_the_float_has_them_in_the_order_of_the_answers(editor: Editor) -> None:

@@ -124,4 +124,4 @@ def test_the_statusline_counts_what_is_pending(front: Editor) -> None:
     path = changed(front)
     front.open(path)
     edits(front, entry(path, LINES), entry(front.work / "x", [], kind="deleted", hunks=0))
-    assert front.lua("return require('acp').statusline()") == "a idle 4±"
+    assert front.lua("return require('acp').statusline()") == "A · idle · 4 to review"

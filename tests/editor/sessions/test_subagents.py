@@ -88,7 +88,7 @@ def test_what_a_child_asks_is_asked_in_its_name(editor: Editor) -> None:
     assert "◐ subagent · Explorer · permission needed" in chat
     assert "[1] Allow" in chat
     assert "[1] Allow" in "\n".join(editor.chat(2))
-    assert editor.lua("return require('acp').statusline()").count("1?") == 1
+    assert editor.lua("return require('acp').statusline()").count("waiting for you") == 1
     editor.cmd("Acp allow")
     assert editor.wait_event("AcpPermissionDone")["session"] == 1
     editor.wait_event("AcpTurnEnd")

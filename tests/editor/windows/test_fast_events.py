@@ -91,7 +91,7 @@ def test_the_snapshot_and_the_statusline_are_there_at_once(editor: Editor) -> No
     editor.agent("script")
     editor.turn("say hello")
     assert fast(editor, "return require('acp').state().sessions[1].status") == "idle"
-    assert fast(editor, "return require('acp').statusline()") == "script idle"
+    assert fast(editor, "return require('acp').statusline()") == "Scripted · done after 0 s"
 
 
 def test_a_handler_may_be_made_and_may_answer_there(editor: Editor) -> None:

@@ -211,7 +211,7 @@ def test_turn_ends_are_told_only_without_focus(front: Editor) -> None:
 def test_statusline(front: Editor) -> None:
     assert front.lua("return require('acp').statusline()") == ""
     session(front, status="running", permissions=[permission("p1")])
-    assert front.lua("return require('acp').statusline()") == "claude running 1? 34k/200k"
+    assert front.lua("return require('acp').statusline()") == "Claude · waiting for you · 34k/200k"
     session(front, usage={"used": 34_000, "size": 0})
     assert front.lua("return require('acp').statusline()").endswith(" 34k")
     assert sent(front) == []

@@ -1,51 +1,17 @@
---- The line above a chat: what its session is at, for how long, what waits; whose it is.
+--- The line above a chat: whose it is, what the agent is at, for how long, what waits.
 local M = {}
 
 local api = vim.api
 local literal, set = require('acp.ui.win').literal, require('acp.ui.win').set
 
-local notify = require('acp.base.notify')
+local activity, notify = require('acp.ui.activity'), require('acp.base.notify')
 
 local TICK_MS = 1000
 local MARGIN, LEAST_TITLE = 4, 8 -- cells
-local BUSY = { running = true, cancelling = true, starting = true }
+local FULL = 85 -- percent of the context from which on its use is a warning
 
----@class acp.Turn milliseconds
----@field from integer
----@field took? integer when it is over
-
-local turns = {} ---@type table<integer, acp.Turn> the latest of each session
-local started = {} ---@type table<integer, integer> when a session began to start, ms
 local timer ---@type uv.uv_timer_t|nil
 local due = false
-
----@return string such as `12 s`, `2:05`, `1:02:05`
-local function time(ms)
-  local s = math.floor(ms / 1000)
-  if s < 60 then
-    return s .. ' s'
-  elseif s < 3600 then
-    return ('%d:%02d'):format(s / 60, s % 60)
-  end
-  return ('%d:%02d:%02d'):format(s / 3600, s / 60 % 60, s % 60)
-end
-
-local function counted(count, word) return count > 0 and ('%d %s'):format(count, word) or nil end
-
-local function status(n, session)
-  local word, turn = session.status, turns[n]
-  started[n] = word == 'starting' and (started[n] or vim.uv.now()) or nil
-  if started[n] then return word .. ' ' .. time(vim.uv.now() - started[n]) end
-  if BUSY[word] then
-    return turn and not turn.took and word .. ' ' .. time(vim.uv.now() - turn.from) or word
-  end
-  local reason = session.error and 'error' or session.stop_reason
-  if word == 'idle' and reason and turn and turn.took then
-    reason = reason == 'end_turn' and 'done' or reason:gsub('_', ' ')
-    return ('%s after %s'):format(reason, time(turn.took))
-  end
-  return word
-end
 
 --- Id of the mode, or its name.
 local function mode(modes)
@@ -64,45 +30,72 @@ local function joined(parts, first, last)
   return notify.one_line(table.concat(found, ' · '))
 end
 
+--- How much of the context is used, `1%` or `34k`, and whether that is nearly all.
+---@return string|nil
+---@return boolean full
+local function context(usage)
+  if not usage or not usage.used or not usage.size then return nil, false end
+  if usage.size == 0 then return ('%dk'):format(math.ceil(usage.used / 1000)), false end
+  local percent = math.ceil(usage.used / usage.size * 100)
+  return percent .. '%', percent >= FULL
+end
+
+--- What the session has cost so far: `$0.12`, `0.12 EUR`.
+---@return string|nil
+local function cost(usage)
+  local told = usage and usage.cost
+  if not told or not told.amount then return nil end
+  if told.currency == 'USD' then return ('$%.2f'):format(told.amount) end
+  return ('%.2f %s'):format(told.amount, told.currency or '')
+end
+
 --- As much as there is room for: the title gives way first, and how much of the context is used
 --- last. Nothing is cut in its middle.
----@param parts (string|nil)[] title, mode, usage
+---@param parts (string|nil)[] title, mode, cost, context
 ---@param room integer cells
 local function fitting(parts, room)
-  for first = 1, 3 do
-    local text = joined(parts, first, 3)
+  for first = 1, 4 do
+    local text = joined(parts, first, 4)
     local over = vim.fn.strdisplaywidth(text) - room
     if over <= 0 then return text end
-    local left = first == 1 and vim.fn.strdisplaywidth(parts[1]) - over or 0
+    local left = first == 1 and parts[1] and vim.fn.strdisplaywidth(parts[1]) - over or 0
     if left >= LEAST_TITLE then
-      return joined({ notify.cut(parts[1], left), parts[2], parts[3] }, 1, 3)
+      return joined({ notify.cut(parts[1], left), parts[2], parts[3], parts[4] }, 1, 4)
     end
   end
   return ''
 end
 
---- The winbar; questions are highlighted.
+--- The right half: the session's title, its mode, its cost, its context.
+---@param room integer cells
+local function right_of(session, room)
+  local used, full = context(session.usage)
+  local title = session.title and notify.one_line(session.title)
+  local text = fitting({ title, mode(session.modes), cost(session.usage), used }, room)
+  if used and full and vim.endswith(text, used) then
+    local before = literal(text:sub(1, #text - #used))
+    return before .. '%#AcpWarning#' .. literal(used) .. '%*'
+  end
+  return literal(text)
+end
+
+--- The winbar: whose chat it is, what the agent is at, what waits.
 ---@param width integer cells
 local function text(n, width)
-  local session = require('acp.base.state').session(n)
-  if not session then return '' end
-  local status_of = require('acp.ui.statusline')
-  local asked = status_of.asked(session)
-  local questions = counted(asked, asked == 1 and 'question' or 'questions')
-  local now = { status(n, session) }
-  now[#now + 1] = counted(#(session.queue or {}), 'waiting')
-  now[#now + 1] = counted(status_of.hunks(session.edits or {}), 'to review')
-  local plain = joined(now, 1, #now)
-  local left = literal(plain)
-  if session.error then left = '%#AcpError#' .. left .. '%*' end
-  if questions then
-    left = left .. ' · %#AcpPermission#' .. questions .. '%*'
-    plain = plain .. ' · ' .. questions
+  local session = require('acp.base.state').get().sessions[n]
+  if not session or not session.agent then
+    local agent = activity.agent(require('acp.base.valid_names').agent())
+    return (' %s · new session '):format(literal(agent))
   end
-  local title = notify.one_line(session.title or session.agent)
-  local room = width - vim.fn.strdisplaywidth(plain) - MARGIN
-  local right = fitting({ title, mode(session.modes), status_of.usage(session) }, room)
-  return (' %s %%<%%=%s '):format(left, literal(right))
+  local told = activity.of(n, session, session.edits or {})
+  local parts = { told.agent, told.status }
+  vim.list_extend(parts, told.counts)
+  local room = width - vim.fn.strdisplaywidth(joined(parts, 1, #parts)) - MARGIN
+  local words = vim.tbl_map(function(part) return literal(notify.one_line(part)) end, parts)
+  local look = session.error and 'AcpError' or told.waits and 'AcpPermission'
+  if look then words[2] = ('%%#%s#%s%%*'):format(look, words[2]) end
+  local left = table.concat(words, ' · ')
+  return (' %s %%<%%=%s '):format(left, right_of(session, room))
 end
 
 ---@return boolean busy whether a session that is shown is at something
@@ -117,8 +110,8 @@ local function update()
         vim.w[win].acp_bar = value
         set(win, 'winbar', value)
       end
-      local session = require('acp.base.state').session(n)
-      busy = busy or shown and session ~= nil and BUSY[session.status] ~= nil
+      local session = shown and require('acp.base.state').get().sessions[n]
+      busy = busy or session and activity.ticks(session) or false
     end
   end
   return busy
@@ -126,7 +119,8 @@ end
 
 --- Draw what has changed; once in a second while a session is at work that some window shows.
 function M.update()
-  if update() and not timer then
+  local busy, ticks = update(), require('acp.ui.statusline').update()
+  if (busy or ticks) and not timer then
     timer = vim.defer_fn(function()
       timer = nil
       M.update()
@@ -147,17 +141,10 @@ end
 
 --- The windows that show a chat have their line, and keep it up to date.
 M.watch = require('acp.base.once')(function()
+  activity.watch() -- it hears of each event first
   local on = require('acp.base.autocmds').group('acp.bar')
   on('WinResized', M.later)
-  on('User', function(args)
-    local n = args.data.session
-    if args.match == 'AcpTurnStart' then
-      turns[n] = { from = vim.uv.now() }
-    elseif args.match == 'AcpTurnEnd' and turns[n] then
-      turns[n].took = vim.uv.now() - turns[n].from
-    end
-    M.later()
-  end, { pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' } })
+  on('User', M.later, { pattern = { 'AcpTurnStart', 'AcpTurnEnd', 'AcpState' } })
 end)
 
 return M

@@ -1,6 +1,6 @@
 --- The float of pending decisions, oldest first, those that no agent waits for last: top right, in
---- whatever tab page is current, with or without a chat window. It is one line where a chat beside
---- shows all of them, and hidden where the user has them in view. It never takes the focus;
+--- whatever tab page is current, with or without a chat window. It is hidden where a window shows
+--- all of them, and covers no chat where there is room elsewhere. It never takes the focus;
 --- `:Acp permissions` or <C-w>w goes there.
 local M = {}
 
@@ -40,8 +40,8 @@ local dismissed = false
 local left ---@type integer|nil tab page in which it has just been closed
 local guarded = 0
 local answered ---@type integer|string|nil the card that the user's own key resolved
--- What the cards would take; how wide and how high is what says what the first one asks.
-local extent = { width = 1, rows = 1, head = 1, title = 1, first = 1 }
+-- What the cards would take; which row says what the first one asks.
+local extent = { width = 1, rows = 1, title = 1, first = 1, widest = 1 }
 local placed ---@type vim.api.keyset.win_config|nil
 local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } what it was cut for
 
@@ -167,17 +167,22 @@ local function most()
   return math.max(math.floor(vim.o.lines * HEIGHT), first, 3)
 end
 
+--- The columns that the float may take where it stands now.
+local function widest()
+  return require('acp.ui.question.float_corner').widest(visible() and win or nil)
+end
+
 --- Note how much the lines would take, as wide as the widest of them and what stands below them.
 local function measure(lines)
   local function widen(width)
-    extent.width = math.max(math.min(width, WIDTH, vim.o.columns - 4), 1)
+    extent.width = math.max(math.min(width, WIDTH, extent.widest), 1)
     extent.rows = wrap.least(lines, extent.width)
     local asks = (cards[1].head or 0) + #(cards[1].options or {}) + rows[1].first + extent.title - 1
     extent.first = wrap.least(vim.list_slice(lines, 1, asks), extent.width)
   end
+  extent.widest = widest()
   local width = vim.fn.strdisplaywidth(footer(0)) + 2
   extent.title = sessions() > 1 and 2 or 1
-  extent.head = math.max(vim.fn.strdisplaywidth(lines[extent.title]), width)
   width = math.max(width, vim.fn.strdisplaywidth(legend.inside(cards)) + 2)
   for _, line in ipairs(lines) do
     width = math.max(width, vim.fn.strdisplaywidth(line))
@@ -192,16 +197,15 @@ end
 local function placement()
   local inside = M.is_current()
   local seen = not inside and require('acp.ui.question.in_view').where(cards) or nil
-  local height = seen and extent.title or math.min(extent.rows, most())
-  local width = seen and math.min(extent.head, extent.width) or extent.width
+  local height = math.min(extent.rows, most())
   local here = visible() and win or nil
-  local config = require('acp.ui.question.float_corner').place(width, height, here)
+  local config = require('acp.ui.question.float_corner').place(extent.width, height, here)
   config.border = require('acp.ui.win').border()
   config.title = title()
-  config.footer = footer(seen and 0 or extent.rows - config.height)
+  config.footer = footer(extent.rows - config.height)
   config.footer_pos = 'right'
   config.zindex = 45
-  config.hide = seen == 'here'
+  config.hide = seen ~= nil
   return config
 end
 
@@ -266,7 +270,7 @@ end
 
 --- Cut the cards for the room that the float has now, unless they are.
 local function fit()
-  if not visible() or placed.height == extent.title and extent.title < extent.rows then return end
+  if not visible() or placed.hide then return end
   local inside = M.is_current()
   local limit = placed.height < extent.rows and placed.height or nil
   local now = { rows = limit, width = limit and placed.width, inside = limit and inside or nil }
@@ -285,15 +289,7 @@ local function place()
   if not vim.deep_equal(config, placed) then
     placed = config
     vim.api.nvim_win_set_config(win --[[@as integer]], config)
-    if config.height == extent.title then
-      vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
-    end
   end
-end
-
-local function dodge()
-  place()
-  fit()
 end
 
 local function draw()
@@ -325,6 +321,12 @@ end
 
 --- Draw now, or as soon as Neovim allows windows.
 local function redraw() require('acp.ui.window').when_free(draw) end
+
+local function dodge()
+  if visible() and extent.widest ~= widest() then return redraw() end
+  place()
+  fit()
+end
 
 --- The user has closed it, :only included: it comes back with the next decision. Who closes the tab
 --- page that it stands in has not meant it: another one is entered then, by the same command.

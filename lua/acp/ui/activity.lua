@@ -1,0 +1,159 @@
+--- What a session is at, in words: for the line above its chat and for statuslines.
+local M = {}
+
+local BUSY = { running = true, cancelling = true, starting = true }
+
+---@class acp.Turn milliseconds
+---@field from integer
+---@field waited integer how long it has waited for the user
+---@field since? integer when it began to wait for the user
+---@field took? integer the agent's time, when the turn is over
+
+local turns = {} ---@type table<integer, acp.Turn> the latest of each session
+local started = {} ---@type table<integer, integer> when a session began to start, ms
+
+---@return string such as `12 s`, `2:05`, `1:02:05`
+local function time(ms)
+  local s = math.floor(ms / 1000)
+  if s < 60 then
+    return s .. ' s'
+  elseif s < 3600 then
+    return ('%d:%02d'):format(s / 60, s % 60)
+  end
+  return ('%d:%02d:%02d'):format(s / 3600, s / 60 % 60, s % 60)
+end
+
+---@return string|nil such as `2 questions`
+local function counted(count, one, many)
+  return count > 0 and ('%d %s'):format(count, count == 1 and one or many) or nil
+end
+
+---@param session acp.Session
+---@param lists string[]
+local function pending(session, lists)
+  local count, more = 0, session.more or {}
+  for _, name in ipairs(lists) do
+    count = count + #(session[name] or {}) + (more[name] or 0)
+  end
+  return count
+end
+
+local OF_AGENT = { 'permissions', 'elicitations' }
+local ALL = { 'permissions', 'elicitations', 'questions' }
+
+--- Questions of a session that wait, those included that are not listed.
+---@param session acp.Session
+---@return integer
+function M.asked(session) return pending(session, ALL) end
+
+--- Whether the agent waits for the user's answer.
+---@param session acp.Session
+function M.waits(session) return pending(session, OF_AGENT) > 0 end
+
+--- Whether the words of a session change by themselves, as time passes.
+---@param session acp.Session
+function M.ticks(session) return BUSY[session.status] ~= nil and not M.waits(session) end
+
+--- Pending hunks, each file counted once.
+---@param edits acp.Edit[]
+---@return integer
+function M.hunks(edits)
+  local seen, count = {}, 0
+  for _, edit in ipairs(edits) do
+    if not seen[edit.path] then
+      seen[edit.path] = true
+      -- A deletion, a renaming and a conflict are one thing to decide, whatever their hunks.
+      count = count + math.max(edit.hunks, 1)
+    end
+  end
+  return count
+end
+
+--- The agent's own name, as the chat has it.
+---@param name string of an agent
+---@return string
+function M.agent(name)
+  local info = (require('acp.base.state').get().agents[name] or {}).info or {}
+  local entry = require('acp.config').get().agents[name] or {}
+  local own = info.title or info.name or entry.title
+  return own or (name:sub(1, 1):upper() .. name:sub(2))
+end
+
+--- The time in which the user thinks about a question is none of the agent's.
+---@param turn acp.Turn
+local function measure(turn, waits)
+  local now = vim.uv.now()
+  if waits then
+    turn.since = turn.since or now
+  elseif turn.since then
+    turn.waited, turn.since = turn.waited + now - turn.since, nil
+  end
+end
+
+---@param turn acp.Turn
+local function elapsed(turn)
+  return turn.took or (turn.since or vim.uv.now()) - turn.from - turn.waited
+end
+
+---@param session acp.Session
+local function status(n, session)
+  local word, turn = session.status, turns[n]
+  started[n] = word == 'starting' and (started[n] or vim.uv.now()) or nil
+  if started[n] then return word .. ' ' .. time(vim.uv.now() - started[n]) end
+  if M.waits(session) then return 'waiting for you' end
+  if BUSY[word] then
+    return turn and not turn.took and word .. ' ' .. time(elapsed(turn)) or word
+  end
+  local reason = session.error and 'error' or session.stop_reason
+  if word == 'idle' and reason and turn and turn.took then
+    reason = reason == 'end_turn' and 'done' or reason:gsub('_', ' ')
+    return ('%s after %s'):format(reason, time(elapsed(turn)))
+  end
+  return word
+end
+
+---@class acp.Activity
+---@field agent string
+---@field status string
+---@field waits boolean whether `status` says that the agent waits for the user
+---@field counts string[] what else waits
+
+--- The words of session `n`.
+---@param session acp.Session
+---@param edits acp.Edit[]
+---@return acp.Activity
+function M.of(n, session, edits)
+  local waits, asked, counts = M.waits(session), M.asked(session), {}
+  counts[#counts + 1] = counted(#(session.queue or {}), 'queued', 'queued')
+  counts[#counts + 1] = counted(M.hunks(edits), 'to review', 'to review')
+  local more = not waits or asked > 1
+  counts[#counts + 1] = more and counted(asked, 'question', 'questions') or nil
+  return {
+    agent = M.agent(session.agent),
+    status = status(n, session),
+    waits = waits,
+    counts = counts,
+  }
+end
+
+--- Measure the turns from now on. Idempotent.
+M.watch = require('acp.base.once')(function()
+  local on, state = require('acp.base.autocmds').group('acp.activity'), require('acp.base.state')
+  on('User', function(args)
+    local n = args.data.session
+    if args.match == 'AcpTurnStart' then
+      turns[n] = { from = vim.uv.now(), waited = 0 }
+    elseif args.match == 'AcpTurnEnd' and turns[n] and not turns[n].took then
+      measure(turns[n], false)
+      turns[n].took = elapsed(turns[n])
+    end
+  end, { pattern = { 'AcpTurnStart', 'AcpTurnEnd' } })
+  on('User', function()
+    for n, turn in pairs(turns) do
+      local session = not turn.took and state.get().sessions[n]
+      if session then measure(turn, M.waits(session)) end
+    end
+  end, { pattern = 'AcpState' })
+end)
+
+return M
