@@ -48,7 +48,7 @@ async def sessions(host: Host, args: Args) -> None:
     entries += await session_picker.stored(host, cwd)
     if not entries:
         if not session_picker.waits_for_login(host):
-            host.echo("info", "no sessions; :AcpPrompt starts one")
+            host.echo("info", "No session yet. :AcpPrompt starts one")
             return
         host.after_login.append(
             (session_picker.default_agent(host), lambda: run(host, "sessions", args))

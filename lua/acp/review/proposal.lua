@@ -104,8 +104,8 @@ local source = {
   words = {
     accept_file = 'allow the permission, with the right side as it is',
     reject_file = 'deny the permission',
-    obtain = 'obtain the other side: on the right, the file as it is',
-    put = 'put into the other side',
+    obtain = 'take the other side: on the right, the current text',
+    put = 'put this text on the other side',
   },
   decide = decide,
   closed = function() open = nil end,

@@ -298,7 +298,7 @@ def test_a_bare_acp_lists_what_each_subcommand_does(front: Editor) -> None:
     front.cmd("Acp")
     lines = front.lua("return _G.items")
     assert lines[1] == "Talk      cancel       stop the turn"
-    names = sorted(line.split()[0] for line in lines)
+    names = sorted(line.split()[1] for line in lines)
     assert names == front.lua("return require('acp.command.subcommands').names()")
     assert last(front)[0] == "cancel"
 
