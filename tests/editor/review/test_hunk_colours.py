@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tests.support.editor import Editor
@@ -29,7 +31,7 @@ def rgb(colour: int) -> tuple[int, int, int]:
 
 def far(a: int, b: int) -> float:
     pairs = zip(rgb(a), rgb(b), strict=True)
-    return sum((x - y) ** 2 for x, y in pairs) ** 0.5
+    return math.sqrt(sum((x - y) ** 2 for x, y in pairs))
 
 
 @pytest.mark.parametrize(
