@@ -378,3 +378,19 @@ def test_an_open_session_says_what_it_is_at_and_waits_for(picker: Editor) -> Non
     assert question["items"] == ["ask me  (permission, ● running · 1 question)"]
     picker.cmd("Acp allow")
     picker.wait_event("AcpTurnEnd")
+
+
+def test_an_action_that_is_named_is_done_with_the_session_that_is_picked(picker: Editor) -> None:
+    picker.agent("script")
+    picker.turn("hello")
+    picker.cmd("Acp chat")
+    shown = "vim.fn.bufwinid('acp://chat/1') > 0"
+    assert not picker.lua(f"return {shown}")
+    assert len(pick(picker, "Acp sessions open", "hello")) == 1
+    picker.wait(shown)
+    pick(picker, "Acp sessions rename", "hello", "mine")
+    picker.wait("require('acp').state().sessions[1].title == 'mine'")
+    pick(picker, "Acp sessions load", "mine")
+    picker.wait_message("mine: no load here, only open, rename, close")
+    pick(picker, "Acp sessions close", "mine")
+    picker.wait("require('acp').state().sessions[1].status == 'closed'")
