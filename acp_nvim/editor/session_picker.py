@@ -24,6 +24,7 @@ from acp_nvim.render.margin import fork_history
 from acp_nvim.render.text import one_line
 from acp_nvim.render.tools import Look
 from acp_nvim.session.entries import Entry as Said
+from acp_nvim.session.session import Session
 
 START_S = 15.0
 """How long one agent may take to start and list its sessions, in seconds."""
@@ -150,9 +151,22 @@ def label(entry: Entry, cwd: str) -> str:
         facts += ["archived"] if entry.archived else []
     else:
         session = entry.session
-        state = f"session {session.n}, open, {session.status}"
-        facts = [session.agent, _place(session.cwd, cwd), state]
+        facts = [session.agent, _place(session.cwd, cwd), _state(session)]
     return f"{name(entry)}  ({', '.join(fact for fact in facts if fact)})"
+
+
+_BUSY = ("starting", "running", "cancelling")
+
+
+def _state(session: Session) -> str:
+    """What an open session is at, and what it waits for: `● running · 1 question`."""
+    words = [f"{'●' if session.status in _BUSY else '○'} {session.status}"]
+    questions = len(list(session.decisions))
+    if questions:
+        words.append(f"{questions} question{'' if questions == 1 else 's'}")
+    if session.queue:
+        words.append(f"{len(session.queue)} queued")
+    return " · ".join(words)
 
 
 def _place(path: str, cwd: str) -> str:

@@ -106,15 +106,18 @@ class Rewind:
     # ---- seeing
 
     async def listed(self, session: AgentSession) -> list[str]:
-        """The checkpoints of a session with the files changed since, newest first, as Markdown."""
+        """The checkpoints of a session with the files changed since, newest first: a line each,
+        and lines below it for files that were not kept.
+        """
         kept = self.checkpoints.of(session.n)
         if not kept:
             return [NONE]
         await self._disk.look(session.roots)
         now = self._snapshots.trees(session.roots)
+        width = max(len(checkpoint.label) for checkpoint in kept)
         lines: list[str] = []
         for checkpoint in reversed(kept):
-            lines += await self._line(session, checkpoint, now)
+            lines += await self._line(session, checkpoint, now, width)
         return lines
 
     async def changes(self, session: AgentSession, n: int) -> list[str]:
@@ -128,20 +131,20 @@ class Rewind:
         found = await to_thread.run_sync(
             checkpoint_diff.rows, checkpoint, present, plan, session.cwd
         )
-        return found or [f"nothing has changed since before prompt {n}"]
+        return found or [f"No changes since prompt {n}"]
 
     async def _line(
-        self, session: AgentSession, checkpoint: Checkpoint, now: dict[str, str]
+        self, session: AgentSession, checkpoint: Checkpoint, now: dict[str, str], width: int
     ) -> list[str]:
         at = time.strftime("%H:%M:%S", time.localtime(checkpoint.time))
-        head = f"{checkpoint.n:3}  {at}  {checkpoint.label}"
+        head = f"{checkpoint.n:3}  {at}  {checkpoint.label:<{width}}"
         try:
             paths = await self.checkpoints.since(checkpoint, now)
             changed = names(paths, session.cwd)
-            became = f"{len(paths)} changed since: {changed}" if paths else "as now"
+            became = f"{len(paths)} changed: {changed}" if paths else "no changes since"
         except StoreError as error:
             became = str(error)
-        return [head, f"     {became}", *(f"     {reason}" for reason in checkpoint.reasons)]
+        return [f"{head}  {became}", *(f"     {reason}" for reason in checkpoint.reasons)]
 
     # ---- bringing back
 
@@ -155,7 +158,7 @@ class Rewind:
         agreed: set[str] = set()
         while True:
             if session.is_running:
-                return ["a turn is running: cancel it before files are restored"]
+                return ["The agent is still working. Run :AcpCancel first, then restore"]
             await self._disk.over(session)
             await self._disk.look(session.roots)
             async with self._edits.alone():
@@ -210,7 +213,8 @@ class Rewind:
         if n is None:
             self.checkpoints.undone(session.n)
         await self._snapshots.look(list(then.trees))  # the restore is no agent's change
-        what = "the restore was undone" if n is None else f"restored to before prompt {then.n}"
+        back = f"Files restored to before prompt {then.n}"
+        what = "the restore was undone" if n is None else back
         said = f"{what}: {count} file{'' if count == 1 else 's'} changed"
         if choice.users and n is not None:
             count = len(choice.users)

@@ -130,7 +130,7 @@ def test_a_whole_session_runs_nothing(
     editor.lua("vim.api.nvim_exec_autocmds('FocusGained', {})")
     editor.turn("say again {diff}")
     editor.cmd("Acp restore 1")
-    editor.wait_message("restored to before prompt 1")
+    editor.wait_message("Files restored to before prompt 1")
     editor.cmd("checkhealth acp")
     editor.wait("vim.bo.filetype == 'checkhealth'")
     assert garden.ran() == []

@@ -251,14 +251,14 @@ def restore(stage: Stage) -> None:
     stage.write_on_disk("new")
     stage.swap()
     stage.editor.cmd("Acp restore! 1")
-    stage.said("restored to before prompt 1")
+    stage.said("Files restored to before prompt 1")
     until(lambda: stage.paths()[-1].read_text() == BEFORE)
 
 
 def undo_a_restore(stage: Stage) -> None:
     stage.write()
     stage.editor.cmd("Acp restore 1")
-    stage.said("restored to before prompt 1")
+    stage.said("Files restored to before prompt 1")
     stage.swap()
     stage.editor.cmd("Acp restore!")
     stage.said("the restore was undone")
@@ -406,7 +406,7 @@ def test_what_an_agent_swaps_in_its_turn_leads_no_decision_outside(editor: Edito
         editor.cmd(command)
         editor.turn("say hello")
         stage.check()
-    stage.said("restored to before prompt 1")
+    stage.said("Files restored to before prompt 1")
 
 
 def test_a_location_that_is_a_pipe_is_not_waited_for(editor: Editor) -> None:

@@ -61,7 +61,7 @@ async def test_a_restore_brings_the_file_back_and_can_be_undone(
         count = 3 if what == "full folder" else 1
         files = f"{count} file{'s' if count > 1 else ''} changed"
         told = await workspace.restore(1, every=False)
-        assert told == [f"restored to before prompt 1: {files}"]
+        assert told == [f"Files restored to before prompt 1: {files}"]
         assert tree(workspace.work) == BEFORE
         assert workspace.pending() == {}
         told = await workspace.restore(None, every=False)

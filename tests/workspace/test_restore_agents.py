@@ -78,7 +78,8 @@ async def test_files_that_only_the_user_changed_stay(tmp_path: Path, store: str)
         (it.work / "mine.txt").write_text("mine\n")
         (it.work / "b.txt").unlink()
         told = await it.restore(1)
-        assert told == "restored to before prompt 1: 2 files changed; 2 that only you changed stay"
+        done = "Files restored to before prompt 1: 2 files changed"
+        assert told == f"{done}; 2 that only you changed stay"
         assert it.contents() == {"a.txt": FIRST, "mine.txt": "mine\n"}
         (it.work / "later.txt").write_text("later\n")
         assert await it.restore(None) == "the restore was undone: 2 files changed"
@@ -99,7 +100,8 @@ async def test_with_a_bang_all_files_are_as_they_were(tmp_path: Path, store: str
         (it.work / "a.txt").write_text("both\n")
         (it.work / "b.txt").unlink()
         after = it.contents()
-        assert await it.restore(1, every=True) == "restored to before prompt 1: 4 files changed"
+        told = await it.restore(1, every=True)
+        assert told == "Files restored to before prompt 1: 4 files changed"
         assert it.contents() == {"a.txt": FIRST, "b.txt": FIRST}
         assert await it.restore(None) == "the restore was undone: 4 files changed"
         assert it.contents() == after
@@ -117,7 +119,7 @@ async def test_what_the_user_changed_before_the_agent_did_is_named(
         it.workspace.answer = None
         await it.restore(1)
         assert it.workspace.asked == [BOTH]
-        assert await it.restore(2) == "restored to before prompt 2: 1 file changed"
+        assert await it.restore(2) == "Files restored to before prompt 2: 1 file changed"
         assert it.contents()["a.txt"] == FIRST + "mine\n"
 
 
@@ -148,7 +150,7 @@ async def test_decisions_are_no_changes_of_the_users_own(
         assert it.workspace.pending() == {}
         await it.run("sed -i 's/three/THREE/' a.txt")
         assert len(it.workspace.pending()) == 1
-        assert await it.restore(1) == "restored to before prompt 1: 1 file changed"
+        assert await it.restore(1) == "Files restored to before prompt 1: 1 file changed"
         assert it.contents()["a.txt"] == FIRST
         assert it.workspace.asked == []
 
@@ -165,7 +167,7 @@ async def test_writes_through_the_editor_are_the_agents(tmp_path: Path, store: s
             text = text.replace(word, word.upper())
             await it.workspace.write(path, text)
             await it.workspace.end()
-        assert await it.restore(1) == "restored to before prompt 1: 1 file changed"
+        assert await it.restore(1) == "Files restored to before prompt 1: 1 file changed"
         assert it.contents()["a.txt"] == FIRST
         assert it.workspace.asked == []
 
@@ -176,7 +178,7 @@ async def test_several_restores_ask_nothing(tmp_path: Path, store: str) -> None:
         for word in ("one", "two", "three"):
             await it.run(f"sed -i 's/{word}/{word.upper()}/' a.txt")
         for n in (3, 1, 2):
-            assert await it.restore(n) == f"restored to before prompt {n}: 1 file changed"
+            assert await it.restore(n) == f"Files restored to before prompt {n}: 1 file changed"
         assert it.contents()["a.txt"] == "ONE\ntwo\nthree\n"
         assert it.workspace.asked == []
 
@@ -185,7 +187,7 @@ async def test_several_restores_ask_nothing(tmp_path: Path, store: str) -> None:
 async def test_undoing_a_restore_names_what_was_changed_since(tmp_path: Path, store: str) -> None:
     async with project(tmp_path, store) as it:
         await it.changes()
-        assert (await it.restore(1)).startswith("restored to before prompt 1")
+        assert (await it.restore(1)).startswith("Files restored to before prompt 1")
         (it.work / "a.txt").write_text(FIRST + "since\n")
         it.workspace.answer = None
         assert await it.restore(None) == "nothing was restored"
@@ -202,7 +204,7 @@ async def test_another_sessions_agent_is_an_agent(tmp_path: Path, store: str) ->
         await it.workspace.turn()
         await it.run("sed -i 's/two/TWO/' a.txt", session=2)
         await it.workspace.turn(it.workspace.sessions[1])
-        assert await it.restore(1) == "restored to before prompt 1: 1 file changed"
+        assert await it.restore(1) == "Files restored to before prompt 1: 1 file changed"
         assert it.contents()["a.txt"] == FIRST
 
 
@@ -212,7 +214,7 @@ async def test_modes_are_told_apart(tmp_path: Path, store: str) -> None:
         await it.run("chmod 755 a.txt")
         (it.work / "b.txt").chmod(0o755)
         told = await it.restore(1)
-        assert told.startswith("restored to before prompt 1: 1 file changed")
+        assert told.startswith("Files restored to before prompt 1: 1 file changed")
         assert [os.access(it.work / name, os.X_OK) for name in ("a.txt", "b.txt")] == [False, True]
         assert (await it.restore(None)).startswith("the restore was undone: 1 file changed")
         assert os.access(it.work / "a.txt", os.X_OK)

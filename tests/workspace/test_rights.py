@@ -50,7 +50,7 @@ def test_a_rejected_deletion_and_a_restored_file_have_their_rights_again(project
     until(lambda: not any(path.exists() for path in paths))
     project.cmd("Acp restore 2")
     until(lambda: all(path.exists() and path.read_text() for path in paths))
-    project.wait_message("restored to before prompt 2: 4 files")
+    project.wait_message("Files restored to before prompt 2: 4 files")
     assert {path: rights(path) for path in paths} == before
 
 

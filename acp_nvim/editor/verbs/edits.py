@@ -188,9 +188,11 @@ def comment(host: Host, args: Args) -> None:
     host.comments.add(made)
     conversation = host.conversation(_session(host, args))
     if conversation is not None:
-        conversation.session.notice("info", f"remark on {made.place}: {made.text}")
+        conversation.session.notice(
+            "info", f"Comment on {made.place}, sent with your next prompt: {made.text}"
+        )
     else:
-        host.echo("info", f"the remark on {made.place} goes with the next prompt")
+        host.echo("info", f"Comment on {made.place}, sent with your next prompt")
 
 
 # -- checkpoints ----------------------------------------------------------------------------------
@@ -211,7 +213,7 @@ def _whose(host: Host, args: Args) -> Session | None:
     conversation = host.conversation(_session(host, args))
     if conversation is not None:
         return conversation.session
-    host.echo("info", "no session, no checkpoints")
+    host.echo("info", "No session yet. :AcpPrompt starts one")
     return None
 
 

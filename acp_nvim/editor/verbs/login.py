@@ -53,7 +53,8 @@ async def _method(host: Host, connection: Connection, wanted: object) -> schema.
     names = ", ".join(auth.identity(method) for method in methods)
     if not methods:
         host.echo(
-            "warn", f"{connection.title} names no way to log in; use its own, then :Acp restart"
+            "warn",
+            f"{connection.title} has no login command. Log in with its own tool, then :Acp restart",
         )
         return None
     if wanted:

@@ -93,7 +93,7 @@ def queue(host: Host, args: Args) -> None:
     """Replace, run or drop the waiting prompts."""
     conversation = host.conversation(args.get("session"))
     if conversation is None:
-        host.echo("info", "no session, no queue")
+        host.echo("info", "No session yet. :AcpPrompt starts one")
         return
     match args.get("action"):
         case "run" | "clear" if not conversation.session.queue:

@@ -41,14 +41,14 @@ def typed(host: Host, args: Args) -> None:
 
 @verb("sessions")
 async def sessions(host: Host, args: Args) -> None:
-    """Pick a session, then what to do with it."""
+    """Pick a session, then what to do with it, unless `action` says that."""
     cwd = str(args["cwd"])
     host.work_in(cwd)
     entries: list[session_picker.Entry] = [*session_picker.opened(host)]
     entries += await session_picker.stored(host, cwd)
     if not entries:
         if not session_picker.waits_for_login(host):
-            host.echo("info", "no sessions; :AcpPrompt starts one")
+            host.echo("info", "No session yet. :AcpPrompt starts one")
             return
         host.after_login.append(
             (session_picker.default_agent(host), lambda: run(host, "sessions", args))
@@ -58,16 +58,26 @@ async def sessions(host: Host, args: Args) -> None:
         "Sessions", [session_picker.label(entry, cwd) for entry in entries], "session"
     )
     if at is not None:
-        await _act(host, entries[at], cwd)
+        await _act(host, entries[at], cwd, args.get("action"))
 
 
-async def _act(host: Host, entry: session_picker.Entry, cwd: str) -> None:
-    """Ask what to do with an entry, and do it."""
+async def _act(host: Host, entry: session_picker.Entry, cwd: str, action: str | None) -> None:
+    """Do this with an entry, or ask what to do. `open` is what leads into it: a stored one is
+    loaded or resumed.
+    """
     if isinstance(entry, Stored):
         entry = replace(entry, cwd=entry.cwd or cwd)
     actions = await session_picker.actions(host, entry)
     if not actions:
         host.echo("warn", f"{session_picker.name(entry)}: its agent can do nothing with it")
+        return
+    if action is not None:
+        wanted = actions[0] if action == "open" else action
+        if wanted in actions:
+            await _do(host, entry, wanted)
+        else:
+            can = ", ".join(actions)
+            host.echo("warn", f"{session_picker.name(entry)}: no {wanted} here, only {can}")
         return
     status = await session_picker.status(host, entry)
     prompt = session_picker.name(entry) + (f" ({status})" if status else "")

@@ -52,8 +52,8 @@ local M = {
     accept_file = 'accept the file',
     reject_file = 'reject the file',
     close = 'close the review',
-    obtain = 'obtain the other side: in the live text, reject',
-    put = 'put into the other side: into the base, accept',
+    obtain = 'take the old text (reject this hunk); on the left, accept it',
+    put = 'put this text on the other side (accept this hunk); on the left, reject it',
   },
   review_files = { open = 'show the file' },
 }

@@ -55,7 +55,7 @@ end
 ---@return string
 function M.way_out()
   local _, source = M.find()
-  return source == 'option' and 'leave the option `python` out, run :Acp install'
+  return source == 'option' and 'fix or remove the option `python`, then run :Acp install'
     or 'run :Acp install'
 end
 
@@ -64,7 +64,7 @@ end
 function M.unusable()
   local path, source = M.find()
   if vim.fn.executable(path) == 1 then return nil end
-  local what = M.broken() and source ~= 'option' and 'the .venv is broken' or 'no such Python'
+  local what = M.broken() and source ~= 'option' and 'the .venv is broken' or 'Python not found'
   return ('%s, %s (%s: %s)'):format(what, M.way_out(), M.name(source), path)
 end
 

@@ -42,9 +42,9 @@ end
 
 --- All subcommands to choose from.
 local function menu()
-  local function line(entry) return ('%-12s %s'):format(entry[1], entry[2]) end
+  local function line(entry) return ('%-9s %-12s %s'):format(entry.group, entry[1], entry[2]) end
   local opts = { prompt = 'Acp', format_item = line }
-  vim.ui.select(require('acp.command.subcommands.about'), opts, function(entry)
+  vim.ui.select(require('acp.command.subcommands.about').menu(), opts, function(entry)
     local need = entry and require('acp.command.subcommands').list[entry[1]].need
     if need then
       vim.ui.input({ prompt = ('Acp %s: %s: '):format(entry[1], need) }, function(text)

@@ -100,7 +100,8 @@ end
 ---@return { path: string, line: integer, bufnr: integer }
 function M.here()
   local bufnr = api.nvim_get_current_buf()
-  local side = api.nvim_buf_get_name(bufnr):match('^acp://%a+/[^/]+//(.*)$')
+  local side = vim.b[bufnr].acp_path
+    or api.nvim_buf_get_name(bufnr):match('^acp://%a+/[^/]+//(.*)$')
   local path = side and vim.fs.normalize(side)
     or require('acp.review.inline').path(bufnr)
     or require('acp.ui.composer.places').path(bufnr)

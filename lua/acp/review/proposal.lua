@@ -38,19 +38,27 @@ local function amended()
   return next(found) and found or nil
 end
 
+--- A buffer with one side of a file. Its name's end alone is read in a tab line.
+---@param what string
 ---@param file acp.ReviewFile
-local function left(file)
-  local id = open and open.id or 0
-  local name = ('acp://present/%s//%s'):format(id, file.path)
-  return sides.scratch(name, file.base, sides.filetype(file)), 'as it is'
+---@param lines string[]
+---@param modifiable? boolean
+local function page(kind, what, file, lines, modifiable)
+  local at = open and tab.position(open.files, file.path) or 0
+  local tail = vim.fs.basename(file.path)
+  local name = ('acp://%s/%s.%d/%s %s'):format(kind, open and open.id or 0, at, what, tail)
+  local bufnr = sides.scratch(name, lines, sides.filetype(file), modifiable)
+  vim.b[bufnr].acp_path = file.path
+  return bufnr
 end
+
+---@param file acp.ReviewFile
+local function left(file) return page('present', 'Current', file, file.base), 'Current' end
 
 ---@param file acp.Proposal
 local function right(file)
-  local id = open and open.id or 0
   if not file.bufnr or not api.nvim_buf_is_loaded(file.bufnr) then
-    local name = ('acp://proposal/%s//%s'):format(id, file.path)
-    file.bufnr = sides.scratch(name, file.proposal, sides.filetype(file), true)
+    file.bufnr = page('proposal', 'Proposed', file, file.proposal, true)
     local bufnr = file.bufnr
     -- `:w` says that the text is as it should be; it is sent with the answer.
     require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
@@ -58,7 +66,7 @@ local function right(file)
       require('acp.base.notify').echo('info', 'sent with the answer, :Acp allow or the key of g?')
     end)
   end
-  return file.bufnr, 'may be edited'
+  return file.bufnr, 'Proposed (editable)'
 end
 
 --- Option of the first kind that there is.
@@ -96,8 +104,8 @@ local source = {
   words = {
     accept_file = 'allow the permission, with the right side as it is',
     reject_file = 'deny the permission',
-    obtain = 'obtain the other side: on the right, the file as it is',
-    put = 'put into the other side',
+    obtain = 'take the other side: on the right, the current text',
+    put = 'put this text on the other side',
   },
   decide = decide,
   closed = function() open = nil end,

@@ -60,7 +60,8 @@ local function bars(state, left, right)
   local number = #state.files > 1 and ('%d/%d '):format(state.at, #state.files) or ''
   local hint_left, hint_right = state.source.hint(file, #state.files)
   panes.bar(state.base, left, hint_left)
-  local words = { path, sides.counts(file), right }
+  local counts = sides.counts(file)
+  local words = counts == 'proposed' and { path, right } or { path, counts, right }
   panes.bar(state.live, table.concat(words, ' · '), hint_right, number)
 end
 

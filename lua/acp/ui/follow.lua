@@ -6,8 +6,8 @@ local api = vim.api
 local ns = api.nvim_create_namespace('acp.follow')
 
 local SETTLE_MS, FLASH_MS = 100, 800
-local LABEL = '%#AcpFollow# acp follows %*'
-local PAUSED = '%#AcpFollowPaused# acp waits, :Acp follow goes on %*'
+local LABEL = '%#AcpFollow# Following the agent %*'
+local PAUSED = '%#AcpFollowPaused# Following paused, :Acp follow goes on %*'
 
 ---@class acp.Followed
 ---@field win integer
@@ -222,7 +222,7 @@ end
 ---@return string|nil why not
 local function unfit(win)
   if vim.w[win].acp or vim.w[win].acp_review then
-    return 'a window of acp cannot follow'
+    return 'use :Acp follow in a code window'
   elseif require('acp.ui.win').floats(win) then
     return 'a floating window cannot follow'
   elseif vim.wo[win].winfixbuf or vim.bo[api.nvim_win_get_buf(win)].buftype ~= '' then

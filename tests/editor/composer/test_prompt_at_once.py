@@ -73,7 +73,7 @@ def gate(edit: Callable[..., Editor], tmp_path: Path) -> Iterator[Gate]:
 
 def restore(editor: Editor, n: int, changed: str) -> None:
     editor.cmd(f"Acp restore {n}")
-    said = f"restored to before prompt {n}: {changed} changed"
+    said = f"Files restored to before prompt {n}: {changed} changed"
     editor.wait_message(said)
 
 

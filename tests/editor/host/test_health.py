@@ -81,7 +81,9 @@ def test_an_interpreter_that_is_too_old(editor: Editor) -> None:
     text = f"[ \"$1\" = -c ] && echo '{json.dumps({'python': '3.9.2'})}' || echo '{old}' >&2"
     path = program(editor.home / "old", text)
     editor.setup({"python": path})
-    assert failure(editor).startswith("acp: Python 3.9.2 is too old, leave the option `python` out")
+    assert failure(editor).startswith(
+        "acp: Python 3.9.2 is too old, fix or remove the option `python`"
+    )
     report = health(editor)
     assert f"ERROR {path}: Python 3.9.2, from option `python`; 3.11 is needed" in report
     assert "missing" not in report
@@ -120,7 +122,7 @@ def test_packages_that_are_missing_or_too_old(editor: Editor) -> None:
     assert "ERROR pynvim 0.4.3 is too old, 0.6 is needed" in report
     assert "OK msgspec 0.20.0rc1" in report
     assert "ERROR anyio, unidiff are missing" in report
-    assert report.count("leave the option `python` out, run :Acp install") == 2
+    assert report.count("fix or remove the option `python`, then run :Acp install") == 2
 
 
 def test_what_is_needed_is_what_the_package_says(editor: Editor) -> None:
@@ -132,7 +134,7 @@ def test_what_is_needed_is_what_the_package_says(editor: Editor) -> None:
 
 def test_an_interpreter_that_is_not_there(editor: Editor) -> None:
     editor.setup({"python": "/nowhere/python"})
-    with pytest.raises(EditorError, match="no such Python, leave the option `python` out"):
+    with pytest.raises(EditorError, match="Python not found, fix or remove the option `python`"):
         editor.cmd("AcpPrompt hello")
     assert editor.lines("acp://composer/1") == ["hello"]
     assert "ERROR /nowhere/python cannot be run, from option `python`" in health(editor)
@@ -161,7 +163,9 @@ def test_a_line_that_comes_in_pieces_is_one(editor: Editor) -> None:
         "printf 'one\\nModuleNotFound' >&2; sleep 0.1; printf \"Error: No module named 'x'\" >&2"
     )
     editor.setup({"python": program(editor.home / "slow", f"{words}; exit 1")})
-    assert "No module named 'x', leave the option `python` out, run :Acp" in failure(editor)
+    assert "No module named 'x', fix or remove the option `python`, then run :Acp" in failure(
+        editor
+    )
     assert editor.lua("return require('acp.base.host').stderr()") == [
         "one",
         "ModuleNotFoundError: No module named 'x'",

@@ -103,7 +103,10 @@ def test_an_interpreter_that_lacks_packages_says_so_and_the_prompt_is_not_lost(
     editor.setup({"python": str(python)})
     editor.cmd("AcpPrompt hello")
     editor.wait("require('acp').state().host == 'failed'")
-    assert "No module named 'anyio', leave the option `python` out, run :Acp" in editor.messages()
+    assert (
+        "No module named 'anyio', fix or remove the option `python`, then run :Acp"
+        in editor.messages()
+    )
     editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
     assert editor.lines("acp://composer/1") == ["hello"]
 

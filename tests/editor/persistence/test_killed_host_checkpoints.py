@@ -35,7 +35,7 @@ def test_files_that_were_not_open_come_back(project: Editor) -> None:
     kill_host_once_written(project)
     assert project.lua(COMPLETED, "") == ["2", "1"]
     project.cmd("Acp restore 1")
-    project.wait_message("restored to before prompt 1: 3 files changed")
+    project.wait_message("Files restored to before prompt 1: 3 files changed")
     assert contents(project) == before
     project.wait("#require('acp').state().sessions[1].edits == 0")
     project.cmd("Acp restore")
@@ -43,7 +43,7 @@ def test_files_that_were_not_open_come_back(project: Editor) -> None:
     assert contents(project) == after
     project.wait("#require('acp').state().sessions[1].edits == 3")
     project.cmd("Acp restore 2")
-    project.wait_message("restored to before prompt 2: 1 file changed")
+    project.wait_message("Files restored to before prompt 2: 1 file changed")
     assert contents(project) == between
 
 
@@ -51,7 +51,7 @@ def test_a_restore_is_undone_by_the_next_host(project: Editor) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt; rm b.txt")
     after = contents(project)
     project.cmd("Acp restore 1")
-    project.wait_message("restored to before prompt 1")
+    project.wait_message("Files restored to before prompt 1")
     project.wait("#require('acp').state().sessions[1].edits == 0")
     kill_host_once_written(project, restores=1)
     project.cmd("Acp restore")
@@ -65,16 +65,16 @@ def test_the_list_goes_on_and_so_do_the_numbers(project: Editor) -> None:
     kill_host_once_written(project)
     project.cmd("Acp checkpoints")
     project.wait("vim.fn.bufnr('acp://checkpoints/1') > 0")
-    assert "1 changed since: a.txt" in "\n".join(project.lines("acp://checkpoints/1"))
+    assert "1 changed: a.txt" in "\n".join(project.lines("acp://checkpoints/1"))
     project.turn("hello")
     assert project.lua(COMPLETED, "") == ["2", "1"]
     run(project, "sed -i 's/three/THREE/' a.txt")
     kill_host_once_written(project)
     project.cmd("Acp restore 2")
-    project.wait_message("restored to before prompt 2")
+    project.wait_message("Files restored to before prompt 2")
     assert contents(project)["a.txt"] == "one\nTWO\nthree\n"
     project.cmd("Acp restore 1")
-    project.wait_message("restored to before prompt 1")
+    project.wait_message("Files restored to before prompt 1")
     assert contents(project)["a.txt"] == FIRST
 
 
@@ -86,7 +86,7 @@ def test_ignored_files_and_unsaved_text(project: Editor) -> None:
     project.keys("ggOlater<Esc>")
     kill_host_once_written(project)
     project.cmd("Acp restore! 1")
-    project.wait_message("restored to before prompt 1")
+    project.wait_message("Files restored to before prompt 1")
     until(lambda: ignored.read_text() == "one\n")
     assert project.lines(str(project.work / "a.txt")) == ["one", "two", "three", "unsaved"]
     assert project.lua("return vim.bo.modified")
@@ -101,11 +101,11 @@ def test_what_the_user_changed_while_no_host_ran_stays_unless_all_is_asked_for(
     project.write("b.txt", "mine\n")
     project.cmd("Acp restore 1")
     project.wait_message(
-        "restored to before prompt 1: 1 file changed; 1 that only you changed stays"
+        "Files restored to before prompt 1: 1 file changed; 1 that only you changed stays"
     )
     assert contents(project) == {"a.txt": FIRST, "b.txt": "mine\n"}
     project.cmd("Acp restore! 1")
-    project.wait_message("restored to before prompt 1: 1 file changed")
+    project.wait_message("Files restored to before prompt 1: 1 file changed")
     until(lambda: contents(project) == {"a.txt": FIRST, "b.txt": FIRST})
     project.cmd("Acp restore")
     project.wait_message("the restore was undone: 1 file changed")
@@ -122,5 +122,5 @@ def test_a_prompt_that_was_cut(project: Editor) -> None:
     install_picker(project)
     (asked,) = pick(project, "Acp restore 1", "restore them too")
     assert asked["prompt"] == "Since prompt 1 who changed a.txt, there is not known"
-    project.wait_message("restored to before prompt 1")
+    project.wait_message("Files restored to before prompt 1")
     assert contents(project)["a.txt"] == FIRST

@@ -80,7 +80,7 @@ def test_a_review_with_nothing_pending_shows_what_is_asked(project: Project) -> 
     project.editor.cmd("Acp review")
     project.editor.wait("#vim.api.nvim_list_tabpages() == 2")
     assert project.sides == [LINES, [*LINES[:2], "three", *LINES[3:]]]
-    project.editor.wait_screen("a.txt · proposed · may be edited")
+    project.editor.wait_screen("a.txt · Proposed (editable)")
     project.editor.cmd("Acp allow")
     project.ended()
     assert project.disk() == TEXT.replace("line 3", "three")

@@ -50,7 +50,7 @@ def test_a_comment_is_marked_until_the_next_prompt_takes_it(changed: Editor) -> 
     changed.cmd("Acp comment better names, please")
     changed.wait_screen("» better names, please")
     chat = "vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1, false)"
-    changed.wait(f"table.concat({chat}, ' '):find('remark on')")
+    changed.wait(f"table.concat({chat}, ' '):find('Comment on')")
     changed.turn("think again")
     assert "better names, please" in str(changed.traffic[0].entries()[-40:])
     assert not any("» better names" in row for row in changed.screen())

@@ -73,7 +73,7 @@ def test_the_rest_is_taken_in_later_and_is_no_change(begin: Begin) -> None:
     assert editor.events("AcpEdit") == []
     for n in (3, 2, 1):
         editor.cmd(f"Acp restore! {n}")
-        editor.wait_message(f"restored to before prompt {n}: 0 files changed")
+        editor.wait_message(f"Files restored to before prompt {n}: 0 files changed")
     assert contents(editor) == before
 
 
@@ -91,7 +91,7 @@ def test_a_large_file_that_shrinks_is_neither_new_nor_deleted(begin: Begin, comm
     assert kinds == {"log": "modified", "new.txt": "created"}
     assert any(LOST in line for line in editor.chat())
     editor.cmd(f"Acp {command}")
-    editor.wait_message("restored to before prompt 1: 1 file changed")
+    editor.wait_message("Files restored to before prompt 1: 1 file changed")
     assert contents(editor)["log"] == b"rotated\n"
     assert "new.txt" not in contents(editor)
     why = "log was left as it is: it was not kept (over 0 MiB): it cannot be brought back"
@@ -109,7 +109,7 @@ def test_what_comes_after_the_shrinking_is_reviewed(begin: Begin) -> None:
     editor.wait("#require('acp').state().sessions[1].edits == 0")
     assert contents(editor)["log"] == b"rotated\n"
     editor.cmd("Acp restore 2")
-    editor.wait_message("restored to before prompt 2")
+    editor.wait_message("Files restored to before prompt 2")
     assert contents(editor)["log"] == b"rotated\n"
 
 
@@ -123,7 +123,7 @@ def test_a_file_that_grows_over_the_limit_is_never_overwritten(begin: Begin) -> 
     after = contents(editor)
     for command in ("restore 1", "restore! 1"):
         editor.cmd(f"Acp {command}")
-        editor.wait_message("restored to before prompt 1: 0 files changed")
+        editor.wait_message("Files restored to before prompt 1: 0 files changed")
         assert contents(editor) == after
     for name in ("log", "made.bin"):
         why = f"{name} was left as it is: what is there now is not kept (over 0 MiB)"
@@ -140,7 +140,7 @@ def test_a_large_file_that_an_agent_deletes_is_said_to_be_lost(begin: Begin) -> 
     assert event["kind"] == "deleted"
     assert any(LOST in line for line in editor.chat())
     editor.cmd("Acp restore 1")
-    editor.wait_message("restored to before prompt 1: 0 files changed")
+    editor.wait_message("Files restored to before prompt 1: 0 files changed")
     why = "log was left as it is: it was not kept (over 0 MiB): it cannot be brought back"
     until(lambda: any(why in line for line in editor.chat()))
 
@@ -168,5 +168,5 @@ def test_what_was_left_out_is_known_to_the_next_host(begin: Begin) -> None:
     editor.wait("#require('acp').state().sessions[1].edits == 1")
     kill_host_once_written(editor)
     editor.cmd("Acp restore! 1")
-    editor.wait_message("restored to before prompt 1: 1 file changed")
+    editor.wait_message("Files restored to before prompt 1: 1 file changed")
     assert contents(editor) == {**before, "log": b"rotated\n"}

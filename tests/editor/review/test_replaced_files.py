@@ -82,7 +82,7 @@ def test_a_restore_brings_the_file_back_and_can_be_undone(
     count = 3 if what == "full folder" else 1
     files = f"{count} file{'s' if count > 1 else ''} changed"
     project.cmd("Acp restore 1")
-    project.wait_message(f"restored to before prompt 1: {files}")
+    project.wait_message(f"Files restored to before prompt 1: {files}")
     assert tree(project.work) == before
     pending(project, {})
     project.cmd("Acp restore")
@@ -165,7 +165,7 @@ def test_a_folder_that_is_a_link_now_comes_back(project: Editor) -> None:
     (outside / "k.txt").write_text("not to be touched\n")
     run(project, f"mv kept moved; ln -s {outside} kept")
     project.cmd("Acp restore 1")
-    project.wait_message("restored to before prompt 1: 3 files changed")
+    project.wait_message("Files restored to before prompt 1: 3 files changed")
     now = tree(project.work)
     assert {name: now.get(name) for name in before} == before
     assert (outside / "k.txt").read_text() == "not to be touched\n"
@@ -190,7 +190,7 @@ def test_a_link_that_becomes_a_file_is_no_new_file(project: Editor) -> None:
     assert any("link was a symbolic link" in line for line in project.chat())
     assert edits(project) == {}
     project.cmd("Acp restore 2")
-    project.wait_message("restored to before prompt 2: 1 file changed")
+    project.wait_message("Files restored to before prompt 2: 1 file changed")
     assert link.readlink() == Path("other.txt")
 
 
@@ -201,7 +201,7 @@ def test_a_replaced_file_comes_back_under_the_next_host(project: Editor) -> None
     after = tree(project.work)
     kill_host_once_written(project)
     project.cmd("Acp restore 1")
-    project.wait_message("restored to before prompt 1: 2 files changed")
+    project.wait_message("Files restored to before prompt 1: 2 files changed")
     assert tree(project.work) == before
     kill_host_once_written(project, restores=1)
     project.cmd("Acp restore")

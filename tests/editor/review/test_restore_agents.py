@@ -67,7 +67,7 @@ def test_a_file_that_both_changed_is_named_before_anything_is_done(
     assert contents(project) == before
     pick(project, "Acp restore 1", "leave them as they are")
     project.wait_message(
-        "restored to before prompt 1: 1 file changed; 1 that only you changed stays"
+        "Files restored to before prompt 1: 1 file changed; 1 that only you changed stays"
     )
     assert contents(project) == {name: before[name] for name in ("a.txt", "b.txt")}
     pick(project, "Acp restore 1", "restore them too")
@@ -82,7 +82,7 @@ def test_an_ignored_file_that_an_agent_edited_on_disk_comes_back(project: Editor
     project.turn(f'edits_disk {path} "two\\n"')
     project.wait("#require('acp').state().sessions[1].edits == 1")
     project.cmd("Acp restore 1")
-    project.wait_message("restored to before prompt 1: 1 file changed")
+    project.wait_message("Files restored to before prompt 1: 1 file changed")
     until(lambda: path.read_text() == "one\n")
     project.cmd("Acp restore")
     project.wait_message("the restore was undone: 1 file changed")
@@ -99,7 +99,7 @@ def test_more_files_than_are_reviewed_come_back(edit: Callable[..., Editor]) -> 
     mine.write_text("mine\n")
     project.cmd("Acp restore 1")
     project.wait_message(
-        "restored to before prompt 1: 12 files changed; 1 that only you changed stays"
+        "Files restored to before prompt 1: 12 files changed; 1 that only you changed stays"
     )
     assert {path.read_text() for path in paths} == {"one\n"}
     assert mine.read_text() == "mine\n"
@@ -113,7 +113,7 @@ def test_the_next_host_knows_who_changed_what(project: Editor) -> None:
     (question,) = pick(project, "Acp restore 1", "restore them too")
     assert question["prompt"] == BOTH
     project.wait_message(
-        "restored to before prompt 1: 2 files changed; 1 that only you changed stays"
+        "Files restored to before prompt 1: 2 files changed; 1 that only you changed stays"
     )
     assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST, "mine.txt": "mine\n"}
 
@@ -125,10 +125,10 @@ def test_the_list_offers_both_kinds(project: Editor) -> None:
     project.wait("vim.fn.bufname() == ...", LIST)
     project.keys("r")
     project.wait_message(
-        "restored to before prompt 1: 2 files changed; 1 that only you changed stays"
+        "Files restored to before prompt 1: 2 files changed; 1 that only you changed stays"
     )
     project.keys("!")
-    project.wait_message("restored to before prompt 1: 1 file changed")
+    project.wait_message("Files restored to before prompt 1: 1 file changed")
     assert contents(project) == {"a.txt": FIRST, "b.txt": FIRST}
     project.keys("u")
     project.wait_message("the restore was undone: 1 file changed")
@@ -158,7 +158,7 @@ def test_nothing_is_restored_once_a_turn_runs_again(project: Editor) -> None:
     project.prompt(f"until_there {stop}")
     project.wait("require('acp').state().sessions[1].status == 'running'")
     project.lua("_G.answer('restore them too', 1)")
-    project.wait_message("a turn is running")
+    project.wait_message("The agent is still working")
     assert contents(project)["a.txt"] == "both\n"
     stop.touch()
     project.wait_event("AcpTurnEnd", 2)

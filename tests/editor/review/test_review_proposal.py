@@ -52,14 +52,25 @@ def proposed(front: Editor) -> None:
 def test_a_permission_is_seen_before_it_is_answered(front: Editor) -> None:
     proposed(front)
     assert [side[0] for side in front.lua(SIDES)][:3] == [
-        "acp://present/p1///p/a.txt",
-        "acp://proposal/p1///p/a.txt",
+        "acp://present/p1.1/Current a.txt",
+        "acp://proposal/p1.1/Proposed a.txt",
         "acp://review",
     ]
     front.keys("\\A")
     assert last(front) == ["answer", {"id": "p1", "choice": "yes"}]
     assert front.lua(TABS) == 1
     assert not any("proposal" in name for name in front.lua(BUFFERS))
+
+
+def test_its_windows_and_its_tab_have_readable_titles(front: Editor) -> None:
+    proposed(front)
+    front.wait_screen("a//p/p/Proposed a.txt")
+    rows = front.screen()
+    assert any(" Current " in row and "Proposed (editable)" in row for row in rows)
+    front.keys("]f<C-w>h")
+    front.wait_screen("a//p/p/Current new.txt")
+    front.cmd("Acp comment why?")
+    assert last(front)[1]["path"] == "/p/new.txt"
 
 
 def test_its_keys_are_said_to_answer_the_permission(front: Editor) -> None:

@@ -189,7 +189,7 @@ def test_an_agent_without_logout_is_not_asked(picker: Editor) -> None:
     picker.cmd("Acp logout")
     picker.wait_message("offers no logout")
     picker.cmd("Acp login")
-    picker.wait_message("names no way to log in")
+    picker.wait_message("has no login command")
     assert not traffic.received("logout")
 
 

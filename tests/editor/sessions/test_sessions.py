@@ -205,7 +205,7 @@ def test_close_ends_the_turn_and_another_session_is_current(picker: Editor) -> N
     assert traffic.received("session/close")[0]["params"] == {"sessionId": "s2"}
     assert picker.state()["current"] == 1
     questions = pick(picker, "Acp sessions")
-    assert len([item for item in questions[0]["items"] if "open" in item]) == 1
+    assert len([item for item in questions[0]["items"] if "○ idle" in item]) == 1
 
 
 def test_what_the_agent_does_not_know_any_more_counts_as_deleted(picker: Editor) -> None:
@@ -366,5 +366,31 @@ def test_an_agent_that_cannot_list_leaves_the_open_ones(picker: Editor) -> None:
     picker.agent("script")
     picker.turn("hello")
     questions = pick(picker, "Acp sessions", "hello", "no such action")
-    assert questions[0]["items"] == ["hello  (script, session 1, open, idle)"]
+    assert questions[0]["items"] == ["hello  (script, ○ idle)"]
     assert asked(picker)[-1]["items"] == ["open", "rename", "close"]
+
+
+def test_an_open_session_says_what_it_is_at_and_waits_for(picker: Editor) -> None:
+    picker.agent("permission")
+    picker.prompt("ask me")
+    picker.wait("#require('acp').state().sessions[1].permissions == 1")
+    (question,) = pick(picker, "Acp sessions")
+    assert question["items"] == ["ask me  (permission, ● running · 1 question)"]
+    picker.cmd("Acp allow")
+    picker.wait_event("AcpTurnEnd")
+
+
+def test_an_action_that_is_named_is_done_with_the_session_that_is_picked(picker: Editor) -> None:
+    picker.agent("script")
+    picker.turn("hello")
+    picker.cmd("Acp chat")
+    shown = "vim.fn.bufwinid('acp://chat/1') > 0"
+    assert not picker.lua(f"return {shown}")
+    assert len(pick(picker, "Acp sessions open", "hello")) == 1
+    picker.wait(shown)
+    pick(picker, "Acp sessions rename", "hello", "mine")
+    picker.wait("require('acp').state().sessions[1].title == 'mine'")
+    pick(picker, "Acp sessions load", "mine")
+    picker.wait_message("mine: no load here, only open, rename, close")
+    pick(picker, "Acp sessions close", "mine")
+    picker.wait("require('acp').state().sessions[1].status == 'closed'")

@@ -249,6 +249,23 @@ def test_what_a_subcommand_of_the_list_needs_is_asked_for(front: Editor) -> None
     assert front.lua("return _G.prompt").startswith("Acp comment: ")
 
 
+def test_the_list_of_subcommands_has_groups_and_what_applies_now_on_top(front: Editor) -> None:
+    front.lua(
+        "vim.ui.select = function(items, opts) _G.items = vim.tbl_map(opts.format_item, items) end"
+    )
+    front.cmd("Acp")
+    items = front.lua("return _G.items")
+    groups = list(dict.fromkeys(item.split()[0] for item in items))
+    assert groups == ["Talk", "Decide", "Review", "Sessions", "Help"]
+    named = sorted(item.split()[1] for item in items)
+    assert named == front.lua("return require('acp.command.subcommands').names()")
+    session(front, permissions=[permission("p1")], status="running")
+    front.cmd("Acp")
+    now = [item.split()[1] for item in front.lua("return _G.items") if item.startswith("Now")]
+    assert now == ["allow", "deny", "permissions", "cancel"]
+    assert len(front.lua("return _G.items")) == len(items)
+
+
 def test_agents_to_choose_from_are_those_that_are_there_first(front: Editor) -> None:
     agents = {"absent": {"command": ["no-such-program", "--acp"]}, "there": {"command": ["sh"]}}
     front.setup({"agent": "there", "agents": agents})
@@ -280,8 +297,8 @@ def test_a_bare_acp_lists_what_each_subcommand_does(front: Editor) -> None:
     """)
     front.cmd("Acp")
     lines = front.lua("return _G.items")
-    assert lines[1] == "cancel       stop the turn"
-    names = sorted(line.split()[0] for line in lines)
+    assert lines[1] == "Talk      cancel       stop the turn"
+    names = sorted(line.split()[1] for line in lines)
     assert names == front.lua("return require('acp.command.subcommands').names()")
     assert last(front)[0] == "cancel"
 

@@ -1,38 +1,105 @@
---- Descriptions of the subcommands, the most used first: the menu of a bare `:Acp`.
----@type { [1]: string, [2]: string }[]
-return {
-  { 'prompt', 'say something to the agent' },
-  { 'cancel', 'stop the turn' },
-  { 'chat', 'show or hide the chat' },
-  { 'allow', 'answer the oldest question: yes, once' },
-  { 'deny', 'answer the oldest question: no, once' },
-  { 'permissions', 'all questions that wait' },
-  { 'review', 'pending edits side by side' },
-  { 'accept', 'keep the hunk under the cursor; file, all' },
-  { 'reject', 'take the hunk under the cursor back; file, all' },
-  { 'unreject', 'take the last reject back' },
-  { 'edits', 'pending hunks into the quickfix list' },
-  { 'comment', 'a remark on the hunk under the cursor' },
-  { 'checkpoints', 'the files before each prompt, and what changed since' },
-  { 'restore', 'what agents changed as it was before a prompt' },
-  { 'follow', 'this window follows the agent; while one does: off' },
-  { 'plan', "show or hide the agent's plan" },
-  { 'queue', 'prompts that wait' },
-  { 'attach', 'files that go with the next prompt' },
-  { 'new', 'a new session' },
-  { 'sessions', 'open sessions and stored ones' },
-  { 'agent', 'the agent for new sessions' },
-  { 'mode', 'mode of the session' },
-  { 'model', 'model of the session' },
-  { 'option', 'other options of the session' },
-  { 'terminals', "the agent's terminals" },
-  { 'export', 'the chat as Markdown' },
-  { 'info', 'agents, sessions, and what went wrong' },
-  { 'log', 'the traffic with an agent' },
-  { 'restart', 'end the agent, start it again, go on' },
-  { 'stop', 'end the agent' },
-  { 'login', 'log in to the agent' },
-  { 'logout', 'log out' },
-  { 'tutor', 'a guided first session' },
-  { 'install', 'build or repair the Python environment' },
+--- Descriptions of the subcommands in groups, the most used first: the menu of a bare `:Acp`.
+local M = {}
+
+---@class acp.MenuEntry
+---@field [1] string the subcommand
+---@field [2] string what it does
+---@field group string
+
+---@type { name: string, [integer]: string[] }[]
+M.groups = {
+  {
+    name = 'Talk',
+    { 'prompt', 'say something to the agent' },
+    { 'cancel', 'stop the turn' },
+    { 'chat', 'show or hide the chat' },
+    { 'queue', 'prompts that wait' },
+    { 'attach', 'files that go with the next prompt' },
+    { 'plan', "show or hide the agent's plan" },
+    { 'terminals', "the agent's terminals" },
+    { 'follow', 'this window follows the agent; while one does: off' },
+  },
+  {
+    name = 'Decide',
+    { 'allow', 'answer the oldest question: yes, once' },
+    { 'deny', 'answer the oldest question: no, once' },
+    { 'permissions', 'all questions that wait' },
+  },
+  {
+    name = 'Review',
+    { 'review', 'pending edits side by side' },
+    { 'accept', 'keep the hunk under the cursor; file, all' },
+    { 'reject', 'take the hunk under the cursor back; file, all' },
+    { 'unreject', 'take the last reject back' },
+    { 'edits', 'pending hunks into the quickfix list' },
+    { 'comment', 'a comment on the hunk under the cursor' },
+    { 'checkpoints', 'the files before each prompt, and what changed since' },
+    { 'restore', 'files that agents changed, as they were before a prompt' },
+  },
+  {
+    name = 'Sessions',
+    { 'new', 'a new session' },
+    { 'sessions', 'open sessions and stored ones' },
+    { 'agent', 'the agent for new sessions' },
+    { 'mode', 'mode of the session' },
+    { 'model', 'model of the session' },
+    { 'option', 'other options of the session' },
+    { 'export', 'the chat as Markdown' },
+    { 'restart', 'end the agent, start it again, go on' },
+    { 'stop', 'end the agent' },
+    { 'login', 'log in to the agent' },
+    { 'logout', 'log out' },
+  },
+  {
+    name = 'Help',
+    { 'tutor', 'a guided first session' },
+    { 'info', 'agents, sessions, and what went wrong' },
+    { 'log', 'the traffic with an agent' },
+    { 'install', 'build or repair the Python environment' },
+  },
 }
+
+--- Subcommands that the present state calls for, the most pressing first.
+---@return string[]
+local function pressing()
+  local state, names = require('acp.base.state').get(), {}
+  local asked, running, waits = #(state.elicitations or {}) > 0, false, false
+  for _, session in pairs(state.sessions) do
+    for _, list in ipairs({ 'permissions', 'elicitations', 'questions' }) do
+      asked = asked or #(session[list] or {}) > 0
+    end
+    running = running or session.status == 'running'
+    waits = waits or session.status ~= 'running' and #(session.queue or {}) > 0
+  end
+  if asked then vim.list_extend(names, { 'allow', 'deny', 'permissions' }) end
+  if #require('acp.base.state').edits() > 0 then
+    vim.list_extend(names, { 'review', 'accept', 'reject' })
+  end
+  if running then names[#names + 1] = 'cancel' end
+  if waits then names[#names + 1] = 'queue' end
+  return names
+end
+
+--- All subcommands: what applies now as a group of its own, then the others.
+---@return acp.MenuEntry[]
+function M.menu()
+  local first, rest = {}, {}
+  local ranks = {} ---@type table<string, integer>
+  for i, name in ipairs(pressing()) do
+    ranks[name] = i
+  end
+  for _, group in ipairs(M.groups) do
+    for _, entry in ipairs(group) do
+      local rank = ranks[entry[1]]
+      local item = { entry[1], entry[2], group = rank and 'Now' or group.name }
+      if rank then
+        first[rank] = item
+      else
+        rest[#rest + 1] = item
+      end
+    end
+  end
+  return vim.list_extend(first, rest)
+end
+
+return M

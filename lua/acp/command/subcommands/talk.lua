@@ -46,10 +46,16 @@ list.queue = {
   end,
 }
 
+--- What can be done with a session, as far as its agent can do it.
+local ACTIONS = vim.split('open load resume fork rename close delete archive unarchive', ' ')
+
 list.sessions = {
-  run = function()
+  max = 1,
+  values = spec.first(ACTIONS),
+  strict = true,
+  run = function(args)
     local cwd = require('acp.ui.composer.places').place()
-    if cwd then notify('sessions', { cwd = cwd }) end
+    if cwd then notify('sessions', { cwd = cwd, action = args[1] }) end
   end,
 }
 
