@@ -25,7 +25,7 @@ def prompt(host: Host, args: Args) -> None:
         host.echo("info", f"goes by itself; {others} for :Acp queue run")
     elif conversation.session.status == "running" and conversation.session.queue:
         waiting = len(conversation.session.queue)
-        host.echo("info", f"goes when the turn has ended; in the queue: {waiting}, :Acp queue")
+        host.echo("info", f"Queued ({waiting} waiting). Edit with :Acp queue")
     if host.settings().chat.open:
         host.screen.push("open_chat", conversation.session.n)
 

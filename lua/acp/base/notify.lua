@@ -192,11 +192,19 @@ local function unfocused(message)
 end
 
 local ends = {
-  end_turn = 'the turn has ended',
-  max_tokens = 'the turn ended: token limit reached',
-  max_turn_requests = 'the turn ended: request limit reached',
-  refusal = 'the agent refused',
+  end_turn = 'has finished',
+  max_tokens = 'has stopped: token limit reached',
+  max_turn_requests = 'has stopped: request limit reached',
+  refusal = 'has refused to go on',
 }
+
+--- The agent of a session, as its own name is.
+local function agent(n)
+  local state = require('acp.base.state').get()
+  local name = (state.sessions[n or -1] or {}).agent or 'acp'
+  local info = (state.agents[name] or {}).info or {}
+  return info.title or info.name or (name:sub(1, 1):upper() .. name:sub(2))
+end
 
 --- Watch ends of turns and decisions. Called once, when the host starts.
 function M.watch()
@@ -204,14 +212,14 @@ function M.watch()
   on('User', function(args)
     local data = args.data or {}
     if data.stop_reason ~= 'cancelled' then
-      local text = data.error and 'the turn failed' or ends[data.stop_reason] or ends.end_turn
-      unfocused(('session %s: %s'):format(data.session or '?', text))
+      local text = data.error and 'has failed' or ends[data.stop_reason] or ends.end_turn
+      unfocused(('%s %s'):format(agent(data.session), text))
     end
   end, { pattern = 'AcpTurnEnd' })
   on('User', function(args)
     local data = args.data or {}
-    local title = data.title or data.message or 'a decision'
-    unfocused(('session %s waits for you: %s'):format(data.session or '?', title))
+    local title = data.title or data.message or 'a question'
+    unfocused(('%s needs your decision: %s'):format(agent(data.session), title))
   end, { pattern = { 'AcpPermission', 'AcpElicitation' } })
 end
 

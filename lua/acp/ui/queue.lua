@@ -121,7 +121,7 @@ end
 local function hint()
   local words = require('acp.ui.keymaps').words('queue', { apply = 'applies', help = 'keys' })
   words = words ~= '' and require('acp.ui.win').literal(words) or ':w applies'
-  return (' a rule parts the prompts %%= %s '):format(words)
+  return (' Prompts are separated by the line %%= %s '):format(words)
 end
 
 --- Open the waiting prompts of the current session for editing.

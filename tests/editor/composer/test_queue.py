@@ -38,7 +38,7 @@ def test_what_waits_is_said_and_counted(editor: Editor) -> None:
     editor.prompt("say b")
     editor.wait(f"#{QUEUE} == 2")
     editor.wait("require('acp').statusline():find('^Scripted · running %d s · 2 queued$')")
-    until(lambda: "goes when the turn has ended; in the queue: 2" in editor.messages())
+    until(lambda: "Queued (2 waiting). Edit with :Acp queue" in editor.messages())
 
 
 def send_two(editor: Editor) -> None:
@@ -111,7 +111,7 @@ def test_a_prompt_waits_in_the_queue_until_its_turn_has_begun(editor: Editor) ->
 
 
 def test_the_queue_says_how_it_is_edited(waiting: Editor) -> None:
-    waiting.wait_screen(" a rule parts the prompts")
+    waiting.wait_screen(" Prompts are separated by the line")
     waiting.cmd("quit")
     waiting.setup({"keymaps": {"queue": False}})
     waiting.cmd("Acp queue")

@@ -228,6 +228,7 @@ def test_a_form_is_asked_without_taking_the_focus(editor: Editor) -> None:
     assert question == {"id": event["id"], "mode": "form", "message": "Please tell"}
     assert (event["session"], event["mode"]) == (1, "form")
     editor.wait_screen("Scripted asks: Please tell")
+    editor.cmd("Acp chat")
     editor.wait_screen(":Acp permissions")
     chat = "\n".join(editor.chat())
     assert "Question: Scripted asks: Please tell" in chat

@@ -194,6 +194,7 @@ def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
 
 
 def test_turn_ends_are_told_only_without_focus(front: Editor) -> None:
+    session(front)
     front.lua("require('acp.base.notify').watch()")
     end = (
         "vim.api.nvim_exec_autocmds('User', {pattern = 'AcpTurnEnd',"
@@ -205,7 +206,7 @@ def test_turn_ends_are_told_only_without_focus(front: Editor) -> None:
     front.lua("vim.api.nvim_exec_autocmds('FocusLost', {})")
     front.lua("require('acp.base.notify').watch()")
     front.lua(end)
-    assert told(front) == ["acp: session 1: the turn has ended"]
+    assert told(front) == ["acp: Claude has finished"]
 
 
 def test_statusline(front: Editor) -> None:
