@@ -121,7 +121,7 @@ def test_a_whole_session_runs_nothing(
     editor.turn("runs " + json.dumps("echo A > a.txt; rm b.txt; echo n > new.txt"))
     editor.wait("#require('acp').state().sessions[1].edits >= 3")
     editor.cmd("Acp checkpoints")
-    editor.wait_screen("3 changed since")
+    editor.wait_screen("3 changed: ")
     editor.cmd("close")
     assert garden.ran() == []
     garden.shell("git -c core.fsmonitor= commit -qam x --no-verify")
