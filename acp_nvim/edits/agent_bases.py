@@ -106,6 +106,9 @@ class Belief(msgspec.Struct, frozen=True):
         if before is None:
             came_back = act in (Act.DECIDED, Act.RETURNED)
             return Belief(after, self.read, self.earlier) if came_back else self
+        if act in (Act.TYPED, Act.REPLACED) and self.base is not self.read and after == self.read:
+            # An undo that nobody heard of, or a program, has brought the agent's text back.
+            return Belief(after, after, self.earlier, self.decisions)
         if act is Act.DECIDED:
             base = overlaid(before, self.base, after)
             earlier = self._before_writes(before, after)
@@ -302,13 +305,14 @@ class AgentBases:
         was = self._present.get(path) if before is UNSET else before
         if path in self._files:
             self._present[path] = after
-        if was == after or act is Act.TYPED:
+        if was == after:
             return
         for session, belief in list(self._files.get(path, {}).items()):
             follows = belief.follows(was, after, act)
             if follows is not belief:
                 self._put(session, path, follows)
-        self._follow_digests(path, was, after, act)
+        if act is not Act.TYPED:
+            self._follow_digests(path, was, after, act)
 
     def left(self, path: str, act: Act) -> None:
         """The file's text is given up for the one on disk, which `found` tells."""

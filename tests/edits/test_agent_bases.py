@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from acp_nvim.edits.agent_bases import Act, AgentBases, Stale
 from acp_nvim.edits.text import from_lines, size
 
@@ -71,4 +73,25 @@ def test_a_decision_that_is_taken_back_gives_the_agent_its_old_knowledge_again()
     found.changed("/f", from_lines("Pbc"), Act.RETURNED)
     assert found.last("s", "/f") == from_lines("Xbc")
     found.changed("/f", from_lines("abc"), Act.RETURNED)
+    assert found.last("s", "/f") == from_lines("abc")
+
+
+@pytest.mark.parametrize("act", [Act.TYPED, Act.REPLACED, Act.RETURNED])
+def test_a_text_of_the_agents_that_is_there_again_is_known_whoever_brought_it(act: Act) -> None:
+    """Neovim tells of no undo in a buffer that is not watched."""
+    found = AgentBases()
+    found.note("s", "/f", from_lines("abc"))
+    found.wrote("s", "/f", from_lines("abc"), from_lines("aXbc"), from_lines("aXbc"))
+    found.changed("/f", from_lines("abc"), Act.DECIDED)
+    assert found.last("s", "/f") == from_lines("abc")
+    found.changed("/f", from_lines("aXbc"), act)
+    assert found.last("s", "/f") == from_lines("aXbc")
+
+
+def test_another_text_that_the_user_types_is_not_known() -> None:
+    found = AgentBases()
+    found.note("s", "/f", from_lines("abc"))
+    found.wrote("s", "/f", from_lines("abc"), from_lines("aXbc"), from_lines("aXbc"))
+    found.changed("/f", from_lines("abc"), Act.DECIDED)
+    found.changed("/f", from_lines("aXYc"), Act.TYPED)
     assert found.last("s", "/f") == from_lines("abc")
