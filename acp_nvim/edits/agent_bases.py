@@ -17,6 +17,8 @@ of the file and not others. `AgentBases.changed` is told of every change, with i
   exception: where the agent's own lines are gone as if it had never written them (`git checkout`),
   they leave the base.
 
+Whatever brings back just the text that the agent last saw makes it the base again.
+
 A file that is gone has an empty base: the next write creates it. If somebody else created another
 file meanwhile the write is refused, because the agent does not know that one.
 
