@@ -137,6 +137,7 @@ def test_deny_takes_a_permission_before_a_question_unless_the_user_is_in_its_for
     editor.cmd("Acp deny")
     assert results(traffic) == [{"action": "decline"}]
     assert len(editor.session()["permissions"]) == 1
+    editor.wait("vim.bo.filetype ~= 'acpform'")
     editor.cmd("Acp deny")
     editor.wait_event("AcpTurnEnd")
     (permission,) = traffic.wait_answers("session/request_permission", 1)
