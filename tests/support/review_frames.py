@@ -76,16 +76,19 @@ def marks(editor: Editor, buffer: int = 0) -> list[dict[str, Any]]:
 
 COUNT = """
 _G.marks_set = 0
-local set = vim.api.nvim_buf_set_extmark
-vim.api.nvim_buf_set_extmark = function(...)
-  _G.marks_set = _G.marks_set + 1
-  return set(...)
+local set, ours = vim.api.nvim_buf_set_extmark, {}
+for name, ns in pairs(vim.api.nvim_get_namespaces()) do
+  ours[ns] = vim.startswith(name, 'acp.hunks') or nil
+end
+vim.api.nvim_buf_set_extmark = function(bufnr, ns, ...)
+  _G.marks_set = _G.marks_set + (ours[ns] and 1 or 0)
+  return set(bufnr, ns, ...)
 end
 """
 
 
 def count_marks(editor: Editor) -> None:
-    """Count from now on how many marks are set, or set again."""
+    """Count from now on how many marks of hunks are set, or set again."""
     editor.lua(COUNT)
 
 
