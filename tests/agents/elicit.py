@@ -148,12 +148,13 @@ def elicit_of_prompt(agent: Agent, then: str = "wait") -> None:
     assert agent.turn is not None
     id = {"over": 1, "unknown": "never"}.get(then, agent.turn["id"])
     params = form({"name": {"type": "string"}})
+    asked = f"asked in {agent.turn['id']}"
     agent.send(
-        {"jsonrpc": "2.0", "id": "asked", "method": METHOD, "params": {**params, "requestId": id}}
+        {"jsonrpc": "2.0", "id": asked, "method": METHOD, "params": {**params, "requestId": id}}
     )
     if then == "end":
         return
-    report(agent, agent.answer("asked"))
+    report(agent, agent.answer(asked))
     if then == "cancel":
         agent.wait_for_cancel()
 

@@ -19,8 +19,7 @@ from tests.support.waiting import until
 
 GIT = """#!/bin/sh
 case " $* " in *" diff-files "*)
-  touch {gate}.asked
-  while ! [ -e {gate} ]; do sleep 0.01; done
+  while ! [ -e {gate} ]; do touch {gate}.asked; sleep 0.01; done
 esac
 exec {git} "$@"
 """
