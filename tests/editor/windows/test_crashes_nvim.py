@@ -37,6 +37,7 @@ def asked(terminal: Terminal) -> None:
     terminal.wait_lua(f"#{SESSION}.permissions", "1")
     terminal.keys(":Acp chat\r")
     terminal.wait_gone("acp://chat")
+    terminal.wait("╭ question")  # the float comes when no chat shows the question
     terminal.keys("\x17w")
     terminal.wait_lua("vim.bo.filetype", "acppermission")
 
