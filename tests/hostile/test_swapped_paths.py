@@ -120,8 +120,9 @@ class Stage:
     def write_on_disk(self, name: str = "") -> None:
         """The agent writes the files by itself."""
         lines = [f"edits_disk {path} {json.dumps(AFTER)}" for path in self.paths(name)]
+        before = len(self.editor.session().get("edits", []))
         self.editor.turn("\n".join(lines))
-        self.pending(len(self.folders))
+        self.pending(before + len(self.folders))
 
     def pending(self, count: int) -> None:
         self.editor.wait("#require('acp').state().sessions[1].edits == ...", count)
@@ -248,6 +249,7 @@ def accept_conflicts(stage: Stage) -> None:
 
 def restore(stage: Stage) -> None:
     stage.write()
+    stage.pending(len(stage.folders))
     stage.write_on_disk("new")
     stage.swap()
     stage.editor.cmd("Acp restore! 1")
