@@ -117,12 +117,11 @@ class Stage:
         lines = [f"write {path} {json.dumps(text)}" for path in self.paths(name)]
         self.editor.turn("\n".join(lines))
 
-    def write_on_disk(self, name: str = "") -> None:
-        """The agent writes the files by itself."""
+    def write_on_disk(self, name: str = "", pending: int = 0) -> None:
+        """The agent writes the files by itself; so many edits are pending already."""
         lines = [f"edits_disk {path} {json.dumps(AFTER)}" for path in self.paths(name)]
-        before = len(self.editor.session().get("edits", []))
         self.editor.turn("\n".join(lines))
-        self.pending(before + len(self.folders))
+        self.pending(pending + len(self.folders))
 
     def pending(self, count: int) -> None:
         self.editor.wait("#require('acp').state().sessions[1].edits == ...", count)
@@ -250,7 +249,7 @@ def accept_conflicts(stage: Stage) -> None:
 def restore(stage: Stage) -> None:
     stage.write()
     stage.pending(len(stage.folders))
-    stage.write_on_disk("new")
+    stage.write_on_disk("new", pending=len(stage.folders))
     stage.swap()
     stage.editor.cmd("Acp restore! 1")
     stage.said("Files restored to before prompt 1")
